@@ -1,0 +1,106 @@
+/* codec.h - events to columns of bytes and back: the predictor encoding
+ *
+ * Within a chunk both sides keep the same context: for each thread the last
+ * site, for each site what came next, the last shape (operation, size, order,
+ * flags), target, stride and value. What the context predicts costs a bit of
+ * the event's flag byte; only surprises are written, each kind of surprise
+ * into a column of its own, so that the compressor behind sees like with like.
+ * Contexts start empty in every chunk: chunks are independent.
+ *
+ * The encoder trusts its events; the decoder trusts nothing: it never reads
+ * outside its columns, and checks every number against the tables.
+ * Cost (docs/performance.md): about 6 ns an event either way.
+ */
+#ifndef HEDDLE_TRACE_CODEC_H
+#define HEDDLE_TRACE_CODEC_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "trace/event.h"
+#include "trace/format.h"
+#include "trace/tables.h"
+
+struct site_context {
+    uint64_t shape;
+    uint64_t target, stride;
+    uint64_t value;
+    uint32_t next;
+};
+
+/* What both directions know after the same events. */
+struct codec_context {
+    struct site_context *sites;
+    uint32_t bits; /* log2 of their number */
+    uint32_t last_site[THREAD_CONTEXTS];
+    uint64_t sequence;
+    uint32_t thread; /* of the previous event */
+};
+
+/* ---- encoding ---- */
+
+struct column {
+    uint8_t *data;
+    size_t len, cap;
+};
+
+struct encoder {
+    struct codec_context context;
+    struct column columns[COLUMNS];
+    uint64_t shapes[SHAPES_MAX];
+    uint32_t nshapes;
+    uint16_t shape_hash[2 * SHAPES_MAX]; /* shape -> index + 1 */
+    uint32_t count;                      /* events in the chunk so far */
+    bool threads;                        /* per-thread chunk: stamps and sequence numbers */
+    uint64_t stamp;
+};
+
+void encoder_init(struct encoder *e, uint32_t context_bits, bool threads);
+void encoder_release(struct encoder *e);
+/* Start the next chunk. In a thread chunk the first event's stamp is `stamp`. */
+void encoder_start(struct encoder *e, uint64_t stamp);
+/* Takes as many of the n events as fit the chunk (at most `limit` events in all); returns how
+ * many. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. */
+size_t encoder_add(struct encoder *e, const struct event *events, size_t n,
+                   const uint64_t *extra, const uint64_t *sequence, const uint64_t *stamp,
+                   uint32_t limit);
+
+/* ---- decoding ---- */
+
+struct decoder {
+    struct codec_context context;
+    uint8_t *data; /* all columns, each with slack behind it */
+    size_t data_cap;
+    const uint8_t *at[COLUMNS], *end[COLUMNS];
+    uint64_t shapes[SHAPES_MAX];
+    uint32_t nshapes;
+    uint32_t count, done; /* events of the chunk */
+    bool threads;
+    uint32_t thread;
+    uint64_t stamp;
+    uint64_t *extra; /* D of the calls decoded by the last decoder_next() */
+    size_t nextra, extra_cap;
+};
+
+void decoder_release(struct decoder *d); /* a zeroed struct is empty */
+/* Take a chunk's payload apart and decompress it. */
+int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uint8_t *payload,
+                  struct error *err);
+/* Up to n events; 0 at the end of the chunk, -1 on damage. For thread chunks `sequence` and
+ * `stamp` take a number per event; else they may be NULL. */
+long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
+                  uint64_t *sequence, uint64_t *stamp, struct error *err);
+
+/* ---- shared small things ---- */
+
+static inline uint64_t zigzag(uint64_t delta)
+{
+    return delta << 1 ^ (uint64_t)((int64_t)delta >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t z)
+{
+    return z >> 1 ^ -(z & 1);
+}
+
+#endif

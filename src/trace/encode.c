@@ -1,0 +1,256 @@
+/* encode.c - the encoder half of the codec */
+#include "trace/codec.h"
+#include "base/alloc.h"
+#include "trace/codec_context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* No event adds more than this to a column (COL_CALLS is grown on its own): a 10-byte varint,
+ * twice. */
+enum { MOST_BYTES = 24 };
+
+void encoder_init(struct encoder *e, uint32_t context_bits, bool threads)
+{
+    memset(e, 0, sizeof(*e));
+    e->threads = threads;
+    context_init(&e->context, context_bits);
+}
+
+void encoder_release(struct encoder *e)
+{
+    for (int i = 0; i < COLUMNS; i++)
+        free(e->columns[i].data);
+    context_release(&e->context);
+}
+
+void encoder_start(struct encoder *e, uint64_t stamp)
+{
+    context_reset(&e->context);
+    for (int i = 0; i < COLUMNS; i++)
+        e->columns[i].len = 0;
+    memset(e->shape_hash, 0, sizeof(e->shape_hash));
+    e->nshapes = 0;
+    e->count = 0;
+    e->stamp = stamp;
+}
+
+/* ---- columns; room is made once per call of encoder_add() ---- */
+
+static inline void put(struct column *c, uint64_t value, size_t bytes)
+{
+    memcpy(c->data + c->len, &value, 8);
+    c->len += bytes;
+}
+
+static inline void put_varint(struct column *c, uint64_t v)
+{
+    while (v >= 0x80) {
+        c->data[c->len++] = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    c->data[c->len++] = (uint8_t)v;
+}
+
+static void make_room(struct encoder *e, size_t events)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        struct column *c = &e->columns[i];
+
+        GROW(c->data, c->cap, c->len + events * MOST_BYTES + MOST_BYTES);
+    }
+}
+
+/* ---- shapes ---- */
+
+static inline uint64_t shape_of(const struct event *ev, bool sequence)
+{
+    uint32_t size = ev->size;
+    uint16_t flags = (uint16_t)((ev->flags & EV_STORED_FLAGS) | (is_named(ev->target) ? FILE_NAMED : 0) |
+                                (sequence ? FILE_SEQUENCE : 0));
+
+    if (size > 16 || (size & (size - 1)))
+        size = SIZE_EXPLICIT;
+    return size | (uint64_t)ev->op << 32 | (uint64_t)ev->order << 40 | (uint64_t)flags << 48;
+}
+
+/* The shape's number in the chunk's dictionary, or -1 where that is full. */
+static int shape_number(struct encoder *e, uint64_t shape)
+{
+    uint32_t i = (uint32_t)(shape * 0x9e3779b97f4a7c15u >> 55);
+
+    for (;; i = (i + 1) % (2 * SHAPES_MAX)) {
+        if (!e->shape_hash[i])
+            break;
+        if (e->shapes[e->shape_hash[i] - 1] == shape)
+            return e->shape_hash[i] - 1;
+    }
+    if (e->nshapes == SHAPES_MAX)
+        return -1;
+    e->shapes[e->nshapes++] = shape;
+    e->shape_hash[i] = (uint16_t)e->nshapes;
+    return (int)e->nshapes - 1;
+}
+
+/* ---- the parts of an event ---- */
+
+static inline unsigned put_site(struct encoder *e, uint32_t predicted, uint32_t site)
+{
+    if (site == predicted)
+        return 0;
+    if (site < 1 << 8) {
+        put(&e->columns[COL_SITES], site, 1);
+        return 1 << FLAG_SITE_SHIFT;
+    }
+    if (site < 1 << 16) {
+        put(&e->columns[COL_SITES], site, 2);
+        return 2 << FLAG_SITE_SHIFT;
+    }
+    put(&e->columns[COL_SITES], site, 4);
+    return 3 << FLAG_SITE_SHIFT;
+}
+
+static unsigned put_target_number(struct encoder *e, uint64_t number)
+{
+    unsigned code = number < 1 << 8    ? TARGET_1
+                    : number < 1 << 16 ? TARGET_2
+                    : number >> 32     ? TARGET_8
+                                       : TARGET_4;
+
+    put(&e->columns[COL_TARGETS], number, (size_t)1 << (code - TARGET_1));
+    return code;
+}
+
+static inline unsigned put_target(struct encoder *e, struct site_context *c,
+                                  const struct event *ev)
+{
+    uint64_t target = ev->target, delta = target - c->target;
+    unsigned code;
+
+    if (delta == c->stride) {
+        code = TARGET_STRIDE;
+    } else if (!delta) {
+        code = TARGET_LAST;
+    } else {
+        if (is_named(target))
+            code = put_target_number(e, (target - NAMED_BASE) >> target_shift(ev->op));
+        else
+            code = put_target_number(e, zigzag(delta));
+        c->stride = delta;
+    }
+    c->target = target;
+    return code << FLAG_TARGET_SHIFT;
+}
+
+static unsigned put_value(struct encoder *e, struct site_context *c, const struct event *ev)
+{
+    unsigned flag = 0;
+
+    if (ev->value != c->value) {
+        put_varint(&e->columns[COL_VALUES], zigzag(ev->value - c->value));
+        c->value = ev->value;
+        flag = FLAG_VALUE;
+    }
+    if (ev->flags & EV_OLD)
+        put_varint(&e->columns[COL_VALUES], zigzag(ev->old - ev->value));
+    return flag;
+}
+
+static void put_call(struct encoder *e, const struct event *ev, const uint64_t *extra)
+{
+    struct column *c = &e->columns[COL_CALLS];
+    const uint64_t *d = extra + ev->value;
+
+    GROW(c->data, c->cap, c->len + (ev->old + 1) * MOST_BYTES);
+    put_varint(c, ev->old);
+    for (uint64_t i = 0; i < ev->old; i++) {
+        put_varint(c, d[2 * i]);
+        put_varint(c, d[2 * i + 1]);
+    }
+}
+
+/* Thread chunks: when it happened, and its place among the operations on its object. */
+static inline unsigned put_stamp(struct encoder *e, uint64_t stamp)
+{
+    if (stamp == e->stamp)
+        return 0;
+    put_varint(&e->columns[COL_THREADS], stamp - e->stamp);
+    e->stamp = stamp;
+    return FLAG_SWITCH;
+}
+
+static inline unsigned put_thread(struct encoder *e, uint32_t thread)
+{
+    struct codec_context *x = &e->context;
+
+    if (thread == x->thread)
+        return 0;
+    put_varint(&e->columns[COL_THREADS], thread);
+    x->thread = thread;
+    return FLAG_SWITCH;
+}
+
+/* Everything of an event that follows its site. False: the shape dictionary is full. */
+static inline bool put_event(struct encoder *e, const struct event *ev, const uint64_t *extra,
+                             uint64_t sequence)
+{
+    struct codec_context *x = &e->context;
+    uint32_t *last = &x->last_site[ev->thread % THREAD_CONTEXTS];
+    struct site_context *before = context_of(x, *last), *c = context_of(x, ev->site);
+    uint64_t shape = shape_of(ev, sequence != 0);
+    unsigned flags = 0;
+
+    if (shape != c->shape) {
+        int number = shape_number(e, shape);
+
+        if (number < 0)
+            return false;
+        put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
+        c->shape = shape;
+        flags |= FLAG_SHAPE;
+    }
+    flags |= put_site(e, before->next, ev->site);
+    before->next = ev->site;
+    *last = ev->site;
+    flags |= put_target(e, c, ev);
+    if (has_value(ev->op, ev->flags))
+        flags |= put_value(e, c, ev);
+    if ((uint32_t)shape == SIZE_EXPLICIT)
+        put_varint(&e->columns[COL_SIZES], ev->size);
+    if (sequence) {
+        put_varint(&e->columns[COL_SEQUENCE], zigzag(sequence - x->sequence));
+        x->sequence = sequence;
+    }
+    if (ev->op == OP_CALL)
+        put_call(e, ev, extra);
+    e->columns[COL_FLAGS].data[e->columns[COL_FLAGS].len++] |= (uint8_t)flags;
+    return true;
+}
+
+size_t encoder_add(struct encoder *e, const struct event *events, size_t n,
+                   const uint64_t *extra, const uint64_t *sequence, const uint64_t *stamp,
+                   uint32_t limit)
+{
+    struct column *flags = &e->columns[COL_FLAGS];
+    size_t i;
+
+    if (n > limit - e->count)
+        n = limit - e->count;
+    make_room(e, n);
+    for (i = 0; i < n; i++) {
+        struct column threads = e->columns[COL_THREADS];
+        uint32_t thread = e->context.thread;
+        uint64_t before = e->stamp;
+
+        flags->data[flags->len] =
+            (uint8_t)(e->threads ? put_stamp(e, stamp[i]) : put_thread(e, events[i].thread));
+        if (!put_event(e, &events[i], extra, sequence ? sequence[i] : 0)) {
+            e->columns[COL_THREADS].len = threads.len; /* not this one: next chunk */
+            e->context.thread = thread;
+            e->stamp = before;
+            break;
+        }
+    }
+    e->count += (uint32_t)i;
+    return i;
+}

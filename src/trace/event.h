@@ -1,0 +1,186 @@
+/* event.h - one event of a trace, as every part of the analyser sees it
+ *
+ * The vocabulary is spec/model.md's. An event's position is its index in the
+ * trace and is not stored; readers hand out events in batches that know the
+ * position of their first event (trace.h).
+ *
+ * Targets. What `target` means depends on the operation:
+ *   memory (read .. rmw, alloc, free)   an address. A variable that only has
+ *       a name (text traces) lives at NAMED_ADDRESS(n), n its number in
+ *       tables.variables, and is 8 bytes wide.
+ *   synchronisation objects             the object's address, or
+ *       NAMED_OBJECT(n), n its number in tables.objects. Locks, condition
+ *       variables, barriers ... are different objects even under one name.
+ *   fork, join                          the thread's number
+ *   call, return, enter, exit           the function's number
+ *   branch, fence                       0
+ *   begin, end                          0, or the object that a text trace names
+ *       there (begin(X), which RAPID allows); it means nothing
+ */
+#ifndef HEDDLE_TRACE_EVENT_H
+#define HEDDLE_TRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The numbers are part of the file format (docs/format/hdl.md): append only. */
+enum op {
+    OP_READ = 1,
+    OP_WRITE = 2,
+    OP_LOAD = 3,  /* atomic load; also a compare-exchange that failed */
+    OP_STORE = 4, /* atomic store */
+    OP_RMW = 5,   /* atomic read-modify-write */
+    OP_FENCE = 6,
+    OP_ACQUIRE = 8,
+    OP_RELEASE = 9,
+    OP_ACQUIRE_SHARED = 10,
+    OP_RELEASE_SHARED = 11,
+    OP_FORK = 12,
+    OP_JOIN = 13,
+    OP_BEGIN = 14,
+    OP_END = 15,
+    OP_WAIT = 16, /* woken: stands between the mutex's inner release and acquire */
+    OP_SIGNAL = 17,
+    OP_BROADCAST = 18,
+    OP_BARRIER_ENTER = 19,
+    OP_BARRIER_LEAVE = 20,
+    OP_SEM_POST = 21,
+    OP_SEM_WAIT = 22,
+    OP_ONCE = 23,   /* the first on an object completes the initialisation, later ones see it */
+    OP_BEFORE = 24, /* user annotation "happens before" */
+    OP_AFTER = 25,  /* user annotation "happens after" */
+    OP_ALLOC = 26,
+    OP_FREE = 27,
+    OP_CALL = 28,
+    OP_RETURN = 29,
+    OP_BRANCH = 30,
+    OP_ENTER = 31,
+    OP_EXIT = 32,
+    OP_COUNT
+};
+
+enum memory_order {
+    ORDER_NONE = 0, /* not an atomic */
+    ORDER_RELAXED,
+    ORDER_CONSUME,
+    ORDER_ACQUIRE,
+    ORDER_RELEASE,
+    ORDER_ACQ_REL,
+    ORDER_SEQ_CST,
+    ORDER_COUNT
+};
+
+enum event_flag {
+    EV_VALUE = 1 << 0,   /* `value` is known: loaded, stored, or a branch's outcome */
+    EV_SIGNED = 1 << 1,  /* `value` (and `old`) read as signed numbers in text */
+    EV_OLD = 1 << 2,     /* rmw: `old` holds the value before */
+    EV_BARE = 1 << 3,    /* fork, join: the text named thread "T7" as "7"; printed so again */
+    EV_NESTED = 1 << 8,  /* inner acquire or release of a recursive lock; set by check.c */
+    EV_IGNORED = 1 << 9, /* impossible here and left out of the analysis; set by check.c */
+    EV_FOREIGN = 1 << 10 /* release of a lock this thread does not hold; set by check.c */
+};
+#define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE)
+
+#define THREAD_NONE UINT32_MAX
+#define SITE_NONE   UINT32_MAX
+
+struct event {
+    uint64_t target;
+    uint64_t value; /* see EV_VALUE; alloc and free: bytes; call: first word in batch.extra */
+    uint64_t old;   /* see EV_OLD; call: number of entries of D, two words each (trace.h) */
+    uint32_t thread;
+    uint32_t site;
+    uint32_t size; /* bytes accessed; 0 where that makes no sense */
+    uint8_t op;    /* enum op */
+    uint8_t order; /* enum memory_order */
+    uint16_t flags;
+};
+
+/* Named things live where no user address can be. */
+#define NAMED_BASE       ((uint64_t)1 << 60)
+#define NAMED_ADDRESS(n) (NAMED_BASE + 8 * (uint64_t)(n))
+#define NAMED_OBJECT(n)  (NAMED_BASE + (uint64_t)(n))
+/* Addresses are below this; readers reject what is not (2^57: five-level paging). */
+#define ADDRESS_LIMIT ((uint64_t)1 << 57)
+
+static inline bool is_named(uint64_t target)
+{
+    return target >= NAMED_BASE;
+}
+
+static inline uint32_t named_variable(uint64_t address)
+{
+    return (uint32_t)((address - NAMED_BASE) / 8);
+}
+
+static inline uint32_t named_object(uint64_t target)
+{
+    return (uint32_t)(target - NAMED_BASE);
+}
+
+/* An entry of a call's D that stands for a thread's end, not for memory. */
+#define D_THREAD(t)         (((uint64_t)1 << 61) + (t))
+#define D_IS_THREAD(entry)  ((entry) >> 61 == 1)
+#define D_THREAD_OF(entry)  ((uint32_t)((entry) & UINT32_MAX))
+
+/* What an operation is, for code that treats whole classes alike. */
+enum op_class {
+    CLASS_NONE,
+    CLASS_ACCESS, /* read, write */
+    CLASS_ATOMIC, /* load, store, rmw */
+    CLASS_FENCE,
+    CLASS_LOCK,
+    CLASS_THREAD, /* fork, join, begin, end */
+    CLASS_COND,
+    CLASS_BARRIER,
+    CLASS_SEM,
+    CLASS_ONCE,
+    CLASS_ANNOTATION,
+    CLASS_MEMORY, /* alloc, free */
+    CLASS_CALL,   /* call, return */
+    CLASS_BRANCH,
+    CLASS_STACK /* enter, exit */
+};
+
+struct op_info {
+    const char *name;  /* as JSON and reports say it: "write", "acquire-shared" */
+    const char *text;  /* as the text format says it: "w", "acqs" */
+    uint8_t op_class;  /* enum op_class */
+    bool reads, writes; /* touches memory */
+};
+
+extern const struct op_info op_table[OP_COUNT]; /* name is NULL for numbers not in use */
+extern const char *const order_names[ORDER_COUNT]; /* "rlx", "acq" ...; [0] is "" */
+
+static inline bool op_is_known(unsigned op)
+{
+    return op < OP_COUNT && op_table[op].name;
+}
+
+static inline enum op_class op_class_of(unsigned op)
+{
+    return (enum op_class)op_table[op].op_class;
+}
+
+/* True for read, write and the atomics: what can be one side of a race. */
+static inline bool op_is_access(unsigned op)
+{
+    return op >= OP_READ && op <= OP_RMW;
+}
+
+static inline bool op_is_atomic(unsigned op)
+{
+    return op >= OP_LOAD && op <= OP_RMW;
+}
+
+static inline bool order_acquires(unsigned order)
+{
+    return order == ORDER_ACQUIRE || order == ORDER_CONSUME || order >= ORDER_ACQ_REL;
+}
+
+static inline bool order_releases(unsigned order)
+{
+    return order >= ORDER_RELEASE;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* format.h - the bytes of a .hdl file
+ *
+ * docs/format/hdl.md is the normative description; this header is its C
+ * form, and all that the recording runtime shares with the analyser. All
+ * numbers are little-endian. Everything here is part of the format: change
+ * it only together with the document and HDL_MAJOR or HDL_MINOR.
+ */
+#ifndef HEDDLE_TRACE_FORMAT_H
+#define HEDDLE_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define HDL_MAGIC "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
+#define HDL_CHUNK_MAGIC 0x434c4448u /* "HDLC" */
+
+enum { HDL_MAJOR = 1, HDL_MINOR = 0 };
+
+/* Features a reader must understand to read the file at all. */
+#define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
+#define HDL_FEATURES_KNOWN  HDL_FEATURE_THREADS
+
+struct hdl_file_header { /* 64 bytes */
+    char magic[8];
+    uint16_t major, minor;
+    uint32_t header_bytes; /* where the first chunk starts */
+    uint64_t required;     /* feature bits */
+    uint64_t optional;
+    uint8_t order;         /* enum trace_order */
+    uint8_t pointer_bytes; /* of the traced program */
+    uint16_t reserved0;
+    uint32_t reserved1;
+    uint64_t stamp_ns; /* how fine stamps are: 0 not a time */
+    uint64_t created;  /* seconds since 1970, 0 unknown */
+    uint32_t reserved2;
+    uint32_t checksum; /* XXH32 of the 60 bytes before, seed 0 */
+};
+
+enum hdl_kind {
+    HDL_MERGED = 1, /* events of all threads, in the order of the trace */
+    HDL_THREAD = 2, /* events of one thread */
+    HDL_NAMES = 3,  /* new entries of a name table */
+    HDL_END = 4     /* the file is complete */
+};
+
+enum hdl_table { HDL_TABLE_THREADS, HDL_TABLE_VARIABLES, HDL_TABLE_OBJECTS, HDL_TABLE_FUNCTIONS,
+                 HDL_TABLE_SITES, HDL_TABLES };
+
+struct hdl_chunk_header { /* 64 bytes */
+    uint32_t magic;
+    uint8_t kind;
+    uint8_t compression;  /* enum hdl_compression */
+    uint8_t context_bits; /* events: log2 of the number of site contexts */
+    uint8_t reserved;
+    uint32_t stored_bytes; /* of the payload that follows */
+    uint32_t count;        /* events or names */
+    uint32_t subject;      /* thread chunk: thread; names: table */
+    uint32_t number;       /* of this chunk in the file, from 0 */
+    uint64_t first;        /* merged: position, thread: index in the thread, names: number of
+                              the first one; end: events in the file */
+    uint64_t stamp_first, stamp_last; /* thread chunk; else 0 */
+    uint64_t checksum;                /* XXH3-64 of the payload as stored */
+    uint32_t reserved1;
+    uint32_t header_checksum; /* XXH32 of the 60 bytes before, seed 0 */
+};
+
+/* The payload of an event chunk: for each column its raw and its stored length, then the columns.
+ * A column whose two lengths are equal is stored as it is. */
+enum hdl_column {
+    COL_FLAGS,   /* one byte an event */
+    COL_THREADS, /* merged: thread numbers at switches; thread: stamp increments */
+    COL_SITES,
+    COL_SHAPES, /* the dictionary, then its indices */
+    COL_TARGETS,
+    COL_VALUES,
+    COL_SIZES,
+    COL_SEQUENCE, /* thread chunks: sequence numbers */
+    COL_CALLS,    /* D of calls */
+    COLUMNS
+};
+
+struct hdl_column_header {
+    uint32_t raw_bytes, stored_bytes;
+};
+
+/* The flag byte of an event. */
+enum {
+    FLAG_SWITCH = 1 << 0,     /* merged: another thread; thread: the stamp moves on */
+    FLAG_SITE_SHIFT = 1,      /* 2 bits: 0 predicted; 1, 2, 3: 1, 2, 4 bytes */
+    FLAG_SHAPE = 1 << 3,      /* another shape than the last at this site */
+    FLAG_TARGET_SHIFT = 4,    /* 3 bits, enum hdl_target */
+    FLAG_VALUE = 1 << 7       /* another value than the last at this site */
+};
+
+enum hdl_target { TARGET_STRIDE, TARGET_LAST, TARGET_1, TARGET_2, TARGET_4, TARGET_8 };
+
+/* Event flags that exist only in files. */
+enum {
+    FILE_NAMED = 1 << 14,   /* the target is a named variable or object */
+    FILE_SEQUENCE = 1 << 15 /* the event has a sequence number */
+};
+
+#define SIZE_EXPLICIT UINT32_MAX /* in a shape: the size is in COL_SIZES */
+
+enum { SHAPES_MAX = 256, CHUNK_EVENTS_MAX = 1 << 20, CONTEXT_BITS_MAX = 14, THREAD_CONTEXTS = 1024 };
+
+_Static_assert(sizeof(struct hdl_file_header) == 64, "file header is 64 bytes");
+_Static_assert(sizeof(struct hdl_chunk_header) == 64, "chunk header is 64 bytes");
+
+#endif

@@ -1,0 +1,231 @@
+/* hdl_file.c - headers, checksums and names of a .hdl file */
+#include "trace/hdl_file.h"
+#include "base/alloc.h"
+#include "trace/compress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { NAME_BYTES_MAX = 1 << 20 };
+
+/* ---- opening ---- */
+
+static int map_file(struct hdl_file *f, const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), r = 0;
+    struct stat st;
+    void *map;
+
+    if (fd < 0)
+        return error_set(err, "%s", strerror(errno));
+    if (fstat(fd, &st) < 0) {
+        r = error_set(err, "%s", strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        r = error_set(err, "not a regular file");
+    } else if (st.st_size < (off_t)sizeof(f->header)) {
+        r = error_set(err, "file header is cut off");
+    } else {
+        map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            r = error_set(err, "%s", strerror(errno));
+        else
+            f->map = map;
+        f->size = (uint64_t)st.st_size;
+    }
+    close(fd);
+    return r;
+}
+
+static int check_file_header(const struct hdl_file *f, struct error *err)
+{
+    const struct hdl_file_header *h = &f->header;
+
+    if (memcmp(h->magic, HDL_MAGIC, sizeof(h->magic)))
+        return error_set(err, "not a .hdl file");
+    if (h->checksum != XXH32(h, sizeof(*h) - 4, 0))
+        return error_set(err, "file header: bad checksum");
+    if (h->major != HDL_MAJOR)
+        return error_set(err, "version %u.%u is not understood (this reads %u.x)", h->major,
+                         h->minor, HDL_MAJOR);
+    if (h->required & ~HDL_FEATURES_KNOWN)
+        return error_set(err, "needs features 0x%" PRIx64 " that this version does not know",
+                         h->required & ~HDL_FEATURES_KNOWN);
+    if (h->order > TRACE_UNKNOWN || h->header_bytes < sizeof(*h) || h->header_bytes > f->size)
+        return error_set(err, "file header: impossible values");
+    return 0;
+}
+
+/* Is there a whole, undamaged chunk at this offset? */
+static bool read_chunk_header(const struct hdl_file *f, uint64_t offset,
+                              struct hdl_chunk_header *h)
+{
+    if (f->size - offset < sizeof(*h))
+        return false;
+    memcpy(h, f->map + offset, sizeof(*h));
+    return h->magic == HDL_CHUNK_MAGIC && h->header_checksum == XXH32(h, sizeof(*h) - 4, 0) &&
+           h->number == f->count && h->compression <= HDL_ZSTD &&
+           h->stored_bytes <= f->size - offset - sizeof(*h);
+}
+
+static void walk_chunks(struct hdl_file *f)
+{
+    uint64_t offset = f->header.header_bytes;
+    struct hdl_chunk_header h;
+
+    while (!f->complete && read_chunk_header(f, offset, &h)) {
+        offset += sizeof(h);
+        GROW(f->chunks, f->cap, f->count + 1);
+        f->chunks[f->count++] = (struct hdl_chunk){ h, offset };
+        offset += h.stored_bytes;
+        f->complete = h.kind == HDL_END;
+    }
+}
+
+int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
+{
+    *f = (struct hdl_file){ 0 };
+    if (map_file(f, path, err) < 0)
+        return -1;
+    memcpy(&f->header, f->map, sizeof(f->header));
+    if (check_file_header(f, err) < 0) {
+        hdl_file_close(f);
+        return -1;
+    }
+    walk_chunks(f);
+    return 0;
+}
+
+void hdl_file_close(struct hdl_file *f)
+{
+    if (f->map)
+        munmap((void *)f->map, f->size);
+    free(f->chunks);
+    *f = (struct hdl_file){ 0 };
+}
+
+/* ---- losses ---- */
+
+static uint64_t end_of(const struct hdl_file *f, size_t chunks)
+{
+    if (!chunks)
+        return f->header.header_bytes;
+    return f->chunks[chunks - 1].offset + f->chunks[chunks - 1].header.stored_bytes;
+}
+
+void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why,
+                   struct trace_info *info)
+{
+    info->lost_bytes = f->size - end_of(f, chunk);
+    snprintf(info->loss, sizeof(info->loss),
+             "chunk %zu (byte %" PRIu64 "): %.120s: the trace ends there, %" PRIu64 " bytes unread",
+             chunk, end_of(f, chunk), why, info->lost_bytes);
+}
+
+/* ---- payloads and names ---- */
+
+const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err)
+{
+    const struct hdl_chunk *c = &f->chunks[chunk];
+    const uint8_t *payload = f->map + c->offset;
+
+    if (XXH3_64bits(payload, c->header.stored_bytes) != c->header.checksum) {
+        error_set(err, "bad checksum");
+        return NULL;
+    }
+    return payload;
+}
+
+static bool take_varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+    *v = 0;
+    for (unsigned shift = 0; shift < 64 && *p < end; shift += 7) {
+        *v |= (uint64_t)(**p & 0x7f) << shift;
+        if (*(*p)++ < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool name_is_printable(const uint8_t *s, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (s[i] < 0x20 || s[i] == 0x7f)
+            return false;
+    return n > 0;
+}
+
+static struct intern *name_table(struct tables *t, uint32_t table)
+{
+    struct intern *const all[HDL_TABLES] = { &t->threads, &t->variables, &t->objects,
+                                             &t->functions, &t->sites };
+
+    return table < HDL_TABLES ? all[table] : NULL;
+}
+
+static int read_names(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
+                      const uint8_t *end, struct error *err)
+{
+    struct intern *table = name_table(t, h->subject);
+
+    if (!table || h->first != table->count)
+        return error_set(err, "names of an unknown table or out of order");
+    for (uint32_t i = 0; i < h->count; i++) {
+        uint64_t n, function = 0;
+
+        if (!take_varint(&p, end, &n) || n > NAME_BYTES_MAX || n > (uint64_t)(end - p) ||
+            !name_is_printable(p, n))
+            return error_set(err, "name %u: damaged", i);
+        intern_append(table, (const char *)p, n);
+        p += n;
+        if (h->subject != HDL_TABLE_SITES)
+            continue;
+        if (!take_varint(&p, end, &function) || function > t->functions.count)
+            return error_set(err, "name %u: no such function", i);
+        if (function)
+            tables_set_site_function(t, table->count - 1, (uint32_t)function - 1);
+    }
+    return 0;
+}
+
+static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
+                       struct error *err)
+{
+    const struct hdl_chunk_header *h = &f->chunks[chunk].header;
+    const uint8_t *payload = hdl_file_payload(f, chunk, err);
+    struct hdl_column_header column;
+    uint8_t *raw;
+    int r;
+
+    if (!payload)
+        return -1;
+    if (h->stored_bytes < sizeof(column))
+        return error_set(err, "cut off");
+    memcpy(&column, payload, sizeof(column));
+    if (column.stored_bytes != h->stored_bytes - sizeof(column) ||
+        column.raw_bytes / 4096 > column.stored_bytes)
+        return error_set(err, "lengths do not add up");
+    raw = xmalloc((size_t)column.raw_bytes + 1);
+    if (decompress((enum hdl_compression)h->compression, payload + sizeof(column),
+                   column.stored_bytes, raw, column.raw_bytes) < 0)
+        r = error_set(err, "does not decompress");
+    else
+        r = read_names(t, h, raw, raw + column.raw_bytes, err);
+    free(raw);
+    return r;
+}
+
+int hdl_file_names(const struct hdl_file *f, struct tables *t, struct error *err)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->chunks[i].header.kind == HDL_NAMES && names_chunk(f, i, t, err) < 0)
+            return error_prefix(err, "chunk %zu", i);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* hdl_file.h - a .hdl file as a list of chunks
+ *
+ * Opening maps the file and walks the chunk headers once; everything behind
+ * the first damaged header is counted as lost, nothing of it is used, because
+ * events whose past is missing would make false alarms. Payloads are checked
+ * when they are read.
+ */
+#ifndef HEDDLE_TRACE_HDL_FILE_H
+#define HEDDLE_TRACE_HDL_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/format.h"
+#include "trace/tables.h"
+#include "trace/trace.h"
+
+struct hdl_chunk {
+    struct hdl_chunk_header header;
+    uint64_t offset; /* of the payload */
+};
+
+struct hdl_file {
+    const uint8_t *map;
+    uint64_t size;
+    struct hdl_file_header header;
+    struct hdl_chunk *chunks;
+    size_t count, cap;
+    bool complete; /* ends with an end chunk */
+};
+
+int hdl_file_open(struct hdl_file *f, const char *path, struct error *err);
+void hdl_file_close(struct hdl_file *f);
+
+/* The payload, after its checksum was found right; NULL and an error else. */
+const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err);
+/* All names chunks into the tables. A damaged one is an error. */
+int hdl_file_names(const struct hdl_file *f, struct tables *t, struct error *err);
+
+/* Note in info that everything from this chunk on (or, at count, behind the last one) is lost. */
+void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why,
+                   struct trace_info *info);
+
+#endif

@@ -1,0 +1,299 @@
+/* trace.c - open a trace of any format, and read it checked
+ *
+ * Finds the format, then stands between the source and everybody else: each
+ * batch gets its position and goes through check.c. The format is found by
+ * content: the two binary formats have magic bytes; of the text formats each
+ * has lines that the others do not have. Only where the content fits several
+ * or none of them does the name decide.
+ */
+#include "trace/trace.h"
+#include "trace/check.h"
+#include "trace/input.h"
+#include "trace/source.h"
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* RoadRunner logs may open with pages of other output; 64 KiB is a few hundred lines, and
+ * fits the first window of every kind of input. */
+enum { SNIFF_BYTES = 64 * 1024 };
+
+enum format {
+    FORMAT_NONE = 0,
+    FORMAT_STD = 1,
+    FORMAT_RR = 2,
+    FORMAT_CSV = 4,
+    FORMAT_RVP,
+    FORMAT_HDL
+};
+
+const char *const trace_order_names[3] = { "exact", "sync-exact", "unknown" };
+
+struct trace {
+    char *path; /* owned; the file, also when a directory was given */
+    struct source *source;
+    struct tables tables;
+    struct trace_info info;
+    struct diags diags;
+    struct check *check;
+    uint64_t position; /* of the next event */
+};
+
+/* Recognising text. */
+
+static bool is_blank_or_comment(const char *line, const char *end)
+{
+    while (line < end && (*line == ' ' || *line == '\t' || *line == '\r'))
+        line++;
+    return line == end || *line == '#';
+}
+
+/* "@ Op(": a line of RoadRunner's print tool. */
+static bool is_rr_line(const char *p, const char *end)
+{
+    if (end - p < 4 || p[0] != '@' || p[1] != ' ' || !isalpha((unsigned char)p[2]))
+        return false;
+    for (p += 2; p < end && isalpha((unsigned char)*p); p++)
+        ;
+    return p < end && *p == '(';
+}
+
+/* "digits,OP,": a line of the SSHB prototype. */
+static bool is_csv_line(const char *p, const char *end)
+{
+    const char *start = p;
+
+    while (p < end && isdigit((unsigned char)*p))
+        p++;
+    if (p == start || p == end || *p++ != ',')
+        return false;
+    start = p;
+    while (p < end && isupper((unsigned char)*p))
+        p++;
+    return p > start && p < end && *p == ',';
+}
+
+/* The formats that the text may be, as bits: what its first event line looks like, and
+ * RoadRunner if any line is one of its. A last line cut by the end of the window counts. */
+static unsigned text_formats(const char *data, size_t len)
+{
+    const char *end = data + len;
+    unsigned formats = 0;
+    bool first = true;
+
+    for (const char *p = data, *eol; p < end; p = eol + 1) {
+        eol = memchr(p, '\n', (size_t)(end - p));
+        if (!eol)
+            eol = end;
+        if (is_rr_line(p, eol))
+            return formats | FORMAT_RR;
+        if (!first || is_blank_or_comment(p, eol))
+            continue;
+        first = false;
+        if (is_csv_line(p, eol))
+            formats |= FORMAT_CSV;
+        else if (memchr(p, '|', (size_t)(eol - p)) && !memchr(p, 0, (size_t)(eol - p)))
+            formats |= FORMAT_STD;
+    }
+    return formats;
+}
+
+static bool ends_with(const char *s, size_t n, const char *ending)
+{
+    size_t k = strlen(ending);
+
+    return n > k && !memcmp(s + n - k, ending, k);
+}
+
+/* The text format a name speaks of, whatever compression follows it. */
+static enum format name_format(const char *path)
+{
+    size_t n = strlen(path);
+
+    if (ends_with(path, n, ".gz"))
+        n -= 3;
+    else if (ends_with(path, n, ".zst"))
+        n -= 4;
+    if (ends_with(path, n, ".std"))
+        return FORMAT_STD;
+    if (ends_with(path, n, ".rr"))
+        return FORMAT_RR;
+    return ends_with(path, n, ".csv") ? FORMAT_CSV : FORMAT_NONE;
+}
+
+static enum format sniff(const char *path, const char *data, size_t len)
+{
+    enum format named = name_format(path);
+    unsigned text;
+
+    if (len >= 8 && !memcmp(data, "HEDDLE\r\n", 8))
+        return FORMAT_HDL;
+    if (len >= 4 && !memcmp(data, "RVP_", 4))
+        return FORMAT_RVP;
+    text = text_formats(data, len < SNIFF_BYTES ? len : SNIFF_BYTES);
+    if (text == FORMAT_STD || text == FORMAT_RR || text == FORMAT_CSV)
+        return (enum format)text;
+    if (named && (!text || text & named))
+        return named;
+    if (text)
+        return FORMAT_RR; /* its lines are the least likely by accident */
+    return len && memchr(data, 0, len) ? FORMAT_NONE : FORMAT_STD;
+}
+
+/* Opening. */
+
+static struct source *open_source(struct trace *t, struct input *in, enum format format,
+                                  struct error *err)
+{
+    switch (format) {
+    case FORMAT_STD:
+        return std_open(in, &t->tables, &t->info, err);
+    case FORMAT_RR:
+        return rr_open(in, &t->tables, &t->info, err);
+    case FORMAT_CSV:
+        return csv_open(in, &t->tables, &t->info, err);
+    case FORMAT_RVP:
+        return rvp_open(in, &t->tables, &t->info, err);
+    case FORMAT_HDL:
+        input_close(in);
+        return hdl_open(t->path, &t->tables, &t->info, err);
+    case FORMAT_NONE:
+        break;
+    }
+    input_close(in);
+    error_set(err, "not a trace in any known format");
+    return NULL;
+}
+
+static struct source *open_any(struct trace *t, struct error *err)
+{
+    struct input *in = input_open(t->path, err);
+    const char *data = NULL;
+    size_t len = 0;
+    bool eof;
+
+    if (!in)
+        return NULL;
+    if (input_peek(in, SNIFF_BYTES, &data, &len, &eof, err) < 0) {
+        input_close(in);
+        return NULL;
+    }
+    return open_source(t, in, sniff(t->path, data, len), err);
+}
+
+/* The one .hdl file in a directory, or NULL. */
+static char *file_in_directory(const char *path, struct error *err)
+{
+    DIR *dir = opendir(path);
+    char *found = NULL;
+    unsigned count = 0;
+
+    if (!dir) {
+        error_set(err, "%s", strerror(errno));
+        return NULL;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (!ends_with(e->d_name, strlen(e->d_name), ".hdl"))
+            continue;
+        if (!count++)
+            found = xasprintf("%s/%s", path, e->d_name);
+    }
+    closedir(dir);
+    if (count == 1)
+        return found;
+    free(found);
+    if (count)
+        error_set(err, "a directory with %u .hdl files, name one of them", count);
+    else
+        error_set(err, "a directory without an .hdl file");
+    return NULL;
+}
+
+static char *resolve_path(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (!stat(path, &st) && S_ISDIR(st.st_mode))
+        return file_in_directory(path, err);
+    return xstrndup(path, strlen(path));
+}
+
+struct trace *trace_open(const char *path, struct error *err)
+{
+    struct trace *t = xcalloc(1, sizeof(*t));
+
+    t->path = resolve_path(path, err);
+    if (t->path)
+        t->source = open_any(t, err);
+    if (!t->source) {
+        error_prefix(err, "cannot read '%s'", path);
+        trace_close(t);
+        return NULL;
+    }
+    t->info.format = t->source->ops->format;
+    t->check = check_new(&t->tables, &t->info, &t->diags);
+    return t;
+}
+
+void trace_close(struct trace *t)
+{
+    if (!t)
+        return;
+    if (t->source)
+        t->source->ops->close(t->source);
+    check_free(t->check);
+    diags_release(&t->diags);
+    tables_release(&t->tables);
+    free(t->path);
+    free(t);
+}
+
+/* Reading. */
+
+const struct trace_info *trace_info(const struct trace *t)
+{
+    return &t->info;
+}
+
+const struct tables *trace_tables(const struct trace *t)
+{
+    return &t->tables;
+}
+
+const struct diags *trace_diags(const struct trace *t)
+{
+    return &t->diags;
+}
+
+int trace_next(struct trace *t, struct batch *out, struct error *err)
+{
+    int r = t->source->ops->next(t->source, out, err);
+
+    if (r < 0)
+        return error_prefix(err, "cannot read '%s'", t->path);
+    if (!r) {
+        check_finish(t->check);
+        return 0;
+    }
+    out->first = t->position;
+    check_batch(t->check, out);
+    t->position += out->count;
+    /* A second pass does not make the trace shorter. */
+    if (t->position > t->info.events)
+        t->info.events = t->position;
+    return 1;
+}
+
+int trace_rewind(struct trace *t, struct error *err)
+{
+    if (t->source->ops->rewind(t->source, err) < 0)
+        return error_prefix(err, "cannot read '%s' again", t->path);
+    t->position = 0;
+    check_rewind(t->check);
+    return 0;
+}

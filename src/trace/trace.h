@@ -1,0 +1,80 @@
+/* trace.h - reading a trace, whatever its format
+ *
+ * trace_open() looks at the content (and, where that is ambiguous, at the
+ * name) to find the format: .hdl, .std, RoadRunner, SSHB CSV, RV-Predict;
+ * text may be gzip or zstd compressed. trace_next() yields batches in one
+ * total order, each event checked and marked by check.c.
+ *
+ *     struct trace *t = trace_open(path, &err);
+ *     while ((r = trace_next(t, &b, &err)) > 0) ...use b.events...
+ *     trace_close(t);
+ *
+ * Position: the first event of a trace is 0; repairs never shift positions.
+ * Concurrency: none; a trace belongs to one thread.
+ */
+#ifndef HEDDLE_TRACE_TRACE_H
+#define HEDDLE_TRACE_TRACE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "trace/diag.h"
+#include "trace/event.h"
+#include "trace/tables.h"
+
+/* How far the order of the trace can be trusted (spec/cli.md). */
+enum trace_order { TRACE_EXACT, TRACE_SYNC_EXACT, TRACE_UNKNOWN };
+extern const char *const trace_order_names[3]; /* "exact", "sync-exact", "unknown" */
+
+struct batch {
+    struct event *events;
+    size_t count;
+    uint64_t first;        /* position of events[0] */
+    /* D entries of calls, two words each: address and size in bytes (8 for a named
+     * variable), or D_THREAD(t) and 0. */
+    const uint64_t *extra;
+};
+
+struct trace_info {
+    const char *format;
+    uint64_t events; /* delivered so far; the whole number once trace_next() returned 0 */
+    uint64_t expected_events; /* where the format knows beforehand, else 0 */
+    uint64_t bytes_total, bytes_read; /* of the file, for progress */
+    enum trace_order order;
+    bool values;   /* some event carries a value (so far) */
+    bool branches; /* there are branch events (so far) */
+    bool calls;    /* there are calls into untraced code (so far) */
+    /* What could not be read of a damaged or unfinished file: */
+    uint64_t lost_bytes;
+    char loss[256]; /* one line that says what and where; empty = nothing lost */
+};
+
+struct trace;
+
+struct trace *trace_open(const char *path, struct error *err);
+void trace_close(struct trace *t);
+
+const struct trace_info *trace_info(const struct trace *t);
+const struct tables *trace_tables(const struct trace *t);
+const struct diags *trace_diags(const struct trace *t);
+
+/* 1 and a batch, 0 at the end, -1 and an error. The batch is valid until the next call. */
+int trace_next(struct trace *t, struct batch *out, struct error *err);
+/* Start again from the first event (second passes: reports, windows). */
+int trace_rewind(struct trace *t, struct error *err);
+
+/* The whole trace in memory: for small traces, the witness checker and tests. */
+struct trace_mem {
+    struct event *events;
+    size_t count;
+    uint64_t *extra; /* value of a call event indexes this */
+    size_t nextra;
+};
+
+/* Reads from the current position to the end; more than max_events is an error. */
+int trace_load(struct trace *t, size_t max_events, struct trace_mem *out, struct error *err);
+/* Reads up to that many events and leaves the rest; fewer where the trace ends before. */
+int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, struct error *err);
+void trace_mem_release(struct trace_mem *m);
+
+#endif
