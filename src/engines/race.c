@@ -1,0 +1,79 @@
+/* race.c - the table of racing site pairs */
+#include "engines/race.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* Racy loops report the same few pairs over and over; a direct-mapped cache of this many
+ * entries answers them without touching the map. */
+enum { RECENT = 256 };
+
+const char *const strength_names[STRENGTH_COUNT] = { "confirmed", "witnessed", "guaranteed",
+                                                     "maybe", "potential" };
+
+void race_table_init(struct race_table *t)
+{
+    *t = (struct race_table){ 0 };
+    t->recent = xcalloc(RECENT, sizeof(*t->recent));
+}
+
+void race_table_release(struct race_table *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        free(t->races[i].witness);
+    free(t->races);
+    free(t->recent);
+    map_release(&t->by_sites);
+    *t = (struct race_table){ 0 };
+}
+
+static uint64_t site_pair(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+/* Number of the race with these sites, which may be new; UINT32_MAX where the table is full. */
+static uint32_t find_race(struct race_table *t, struct access earlier, struct access later,
+                          enum strength strength)
+{
+    uint64_t pair = site_pair(earlier.site, later.site);
+    uint32_t *index;
+
+    if (t->count >= RACES_MAX) {
+        index = map_get(&t->by_sites, pair);
+        return index ? *index : UINT32_MAX;
+    }
+    index = map_put(&t->by_sites, pair, UINT32_MAX);
+    if (*index == UINT32_MAX) {
+        *index = (uint32_t)t->count;
+        GROW(t->races, t->cap, t->count + 1);
+        t->races[t->count++] =
+            (struct race){ .first = earlier, .second = later, .strength = strength };
+    }
+    return *index;
+}
+
+void race_table_add(struct race_table *t, struct access earlier, struct access later,
+                    enum strength strength)
+{
+    uint64_t pair = site_pair(earlier.site, later.site);
+    uint32_t *recent = &t->recent[map_hash(pair) % RECENT];
+    struct race *r;
+
+    if (*recent >= t->count ||
+        site_pair(t->races[*recent].first.site, t->races[*recent].second.site) != pair) {
+        uint32_t found = find_race(t, earlier, later, strength);
+
+        if (found == UINT32_MAX) {
+            t->dropped++;
+            return;
+        }
+        *recent = found;
+    }
+    r = &t->races[*recent];
+    if (r->count && r->last_first == earlier.position && r->last_second == later.position)
+        return; /* another variable of the same two accesses */
+    r->last_first = earlier.position;
+    r->last_second = later.position;
+    r->count++;
+}

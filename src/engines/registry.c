@@ -1,0 +1,22 @@
+/* registry.c - the engines by name, in the order of their cost */
+#include "engines/engine.h"
+
+#include <string.h>
+
+const struct engine *const engine_registry[] = {
+    &engine_fasttrack, &engine_hb, &engine_shb, &engine_lockset, NULL,
+};
+
+const struct engine *engine_find(const char *name, size_t len)
+{
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (strlen(engine_registry[i]->name) == len && !memcmp(engine_registry[i]->name, name, len))
+            return engine_registry[i];
+    return NULL;
+}
+
+void engine_count(struct engine_result *r, const char *name, uint64_t value)
+{
+    if (r->ncounters < ENGINE_COUNTERS)
+        r->counters[r->ncounters++] = (struct counter){ name, value };
+}

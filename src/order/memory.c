@@ -1,0 +1,416 @@
+/* memory.c - pages of words, words of variables
+ *
+ * A word of memory is a cell: empty, one variable with the mask of its bytes
+ * (nearly all cells), or the number of a split record that names the variable
+ * of each byte. Variable 0 is never used, so that 0 means "none".
+ */
+#include "order/memory.h"
+#include "base/alloc.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORD_BYTES = 8,
+    PAGE_WORDS = 512,
+    PAGE_BITS = 12,
+    CACHE_PAGES = 1024 /* direct-mapped; 4 MiB of traced memory in reach without a hash */
+};
+
+struct cell {
+    uint32_t var; /* variable, or index into splits where mask is 0 and var is not */
+    uint8_t mask;
+};
+
+struct page {
+    uint64_t number;
+    struct cell cells[PAGE_WORDS];
+};
+
+struct split {
+    uint32_t byte[WORD_BYTES]; /* variable of each byte, 0 none */
+};
+
+struct memory {
+    struct map page_index; /* page number -> index + 1 into pages */
+    struct page **pages;
+    size_t npages, pages_cap;
+    struct page *cache[CACHE_PAGES];
+
+    struct split *splits; /* [0] unused */
+    size_t nsplits, splits_cap;
+
+    uint32_t nvars; /* numbers handed out, including recycled ones */
+    uint32_t *free_vars;
+    size_t nfree, free_cap;
+
+    struct map objects; /* target and kind -> object */
+    uint32_t threads;   /* largest number seen + 1 */
+
+    struct step *steps;
+    size_t nsteps, steps_cap;
+};
+
+struct memory *memory_new(void)
+{
+    struct memory *m = xcalloc(1, sizeof(*m));
+
+    m->nvars = 1;
+    m->nsplits = 1;
+    return m;
+}
+
+void memory_free(struct memory *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->npages; i++)
+        free(m->pages[i]);
+    free(m->pages);
+    free(m->splits);
+    free(m->free_vars);
+    free(m->steps);
+    map_release(&m->page_index);
+    map_release(&m->objects);
+    free(m);
+}
+
+/* ---- pages ---- */
+
+static struct page *page_lookup(struct memory *m, uint64_t number, bool create)
+{
+    uint32_t *index = create ? map_put(&m->page_index, number, 0) : map_get(&m->page_index, number);
+
+    if (!index)
+        return NULL;
+    if (!*index) {
+        GROW(m->pages, m->pages_cap, m->npages + 1);
+        m->pages[m->npages] = xcalloc(1, sizeof(struct page));
+        m->pages[m->npages]->number = number;
+        *index = (uint32_t)++m->npages;
+    }
+    return m->cache[number % CACHE_PAGES] = m->pages[*index - 1];
+}
+
+static inline struct cell *cell_at(struct memory *m, uint64_t address)
+{
+    uint64_t number = address >> PAGE_BITS;
+    struct page *page = m->cache[number % CACHE_PAGES];
+
+    if (__builtin_expect(!page || page->number != number, 0))
+        page = page_lookup(m, number, true);
+    return &page->cells[address / WORD_BYTES % PAGE_WORDS];
+}
+
+/* ---- steps ---- */
+
+static inline struct step *add_step(struct memory *m)
+{
+    if (__builtin_expect(m->nsteps == m->steps_cap, 0))
+        GROW(m->steps, m->steps_cap, m->nsteps + 1);
+    return &m->steps[m->nsteps++];
+}
+
+static inline struct step *emit(struct memory *m, const struct step *like, uint32_t id,
+                                unsigned flags)
+{
+    struct step *s = add_step(m);
+
+    *s = *like;
+    s->id = id;
+    s->flags |= (uint16_t)flags;
+    return s;
+}
+
+/* ---- variables ---- */
+
+static uint32_t var_new(struct memory *m)
+{
+    return m->nfree ? m->free_vars[--m->nfree] : m->nvars++;
+}
+
+static void var_retire(struct memory *m, uint32_t var)
+{
+    GROW(m->free_vars, m->free_cap, m->nfree + 1);
+    m->free_vars[m->nfree++] = var;
+}
+
+/* Make a split record of a cell; its variable keeps its bytes. */
+static struct split *cell_split(struct memory *m, struct cell *c)
+{
+    struct split *s;
+
+    if (c->var && !c->mask)
+        return &m->splits[c->var];
+    GROW(m->splits, m->splits_cap, m->nsplits + 1);
+    s = &m->splits[m->nsplits];
+    for (int i = 0; i < WORD_BYTES; i++)
+        s->byte[i] = c->mask >> i & 1 ? c->var : 0;
+    *c = (struct cell){ (uint32_t)m->nsplits++, 0 };
+    return s;
+}
+
+/* Bytes of the word that belong to a variable. */
+static unsigned split_mask(const struct split *s, uint32_t var)
+{
+    unsigned mask = 0;
+
+    for (int i = 0; i < WORD_BYTES; i++)
+        mask |= (unsigned)(s->byte[i] == var) << i;
+    return mask;
+}
+
+static void split_assign(struct split *s, unsigned mask, uint32_t var)
+{
+    for (int i = 0; i < WORD_BYTES; i++)
+        if (mask >> i & 1)
+            s->byte[i] = var;
+}
+
+/* The access covers only a part of variable `old`: give that part a number of its own. */
+static uint32_t split_off(struct memory *m, struct split *s, unsigned part, uint32_t old,
+                          const struct step *like)
+{
+    uint32_t var = var_new(m);
+    struct step *step = emit(m, like, var, 0);
+
+    step->op = OP_SPLIT;
+    step->from = old;
+    step->flags = 0;
+    split_assign(s, part, var);
+    return var;
+}
+
+/* An access that does not match the cell's one variable: the slow way. */
+static void access_parts(struct memory *m, struct cell *c, unsigned mask, struct step *like)
+{
+    struct split *s = cell_split(m, c);
+
+    while (mask) {
+        uint32_t var = s->byte[__builtin_ctz(mask)];
+        unsigned all = split_mask(s, var), part = all & mask;
+
+        if (!var) {
+            var = var_new(m);
+            split_assign(s, part, var);
+            emit(m, like, var, STEP_FRESH);
+        } else {
+            if (part != all)
+                var = split_off(m, s, part, var, like);
+            emit(m, like, var, 0);
+        }
+        like->flags |= STEP_MORE;
+        mask &= ~part;
+    }
+}
+
+/* One word of an access. */
+static inline void access_word(struct memory *m, uint64_t address, unsigned mask,
+                               struct step *like)
+{
+    struct cell *c = cell_at(m, address);
+
+    if (__builtin_expect(c->mask == mask, 1)) {
+        emit(m, like, c->var, 0);
+    } else if (!c->var) {
+        *c = (struct cell){ var_new(m), (uint8_t)mask };
+        emit(m, like, c->var, STEP_FRESH);
+    } else {
+        access_parts(m, c, mask, like);
+    }
+    like->flags |= STEP_MORE;
+}
+
+static inline unsigned word_mask(unsigned from, unsigned bytes)
+{
+    return ((1u << bytes) - 1) << from;
+}
+
+static void access_range(struct memory *m, uint64_t address, uint64_t bytes, struct step *like)
+{
+    while (bytes) {
+        unsigned from = address % WORD_BYTES;
+        unsigned n = bytes < WORD_BYTES - from ? (unsigned)bytes : WORD_BYTES - from;
+
+        access_word(m, address, word_mask(from, n), like);
+        address += n;
+        bytes -= n;
+    }
+}
+
+/* ---- lifetimes ---- */
+
+/* Forget the bytes of a word; with a step to emit, each variable is written first. */
+static void drop_word(struct memory *m, struct cell *c, unsigned mask, struct step *write)
+{
+    struct split *s;
+
+    if (!c->var)
+        return;
+    s = cell_split(m, c);
+    while (mask) {
+        uint32_t var = s->byte[__builtin_ctz(mask)];
+        unsigned all = split_mask(s, var), part = all & mask;
+
+        mask &= ~part;
+        if (!var)
+            continue;
+        if (part != all && write)
+            var = split_off(m, s, part, var, write);
+        if (write) {
+            emit(m, write, var, 0);
+            write->flags |= STEP_MORE;
+        }
+        if (part == all || write)
+            var_retire(m, var);
+        split_assign(s, part, 0);
+    }
+}
+
+/* Give a word that is all gone its empty cell back. (Its split record is not reused.) */
+static void drop_page_range(struct memory *m, struct page *page, uint64_t from, uint64_t to,
+                            struct step *write)
+{
+    while (from < to) {
+        struct cell *c = &page->cells[from / WORD_BYTES % PAGE_WORDS];
+        unsigned first = from % WORD_BYTES;
+        unsigned n = to - from < WORD_BYTES - first ? (unsigned)(to - from) : WORD_BYTES - first;
+
+        if (c->var && c->mask && (c->mask & word_mask(first, n)) == c->mask) {
+            if (write) {
+                emit(m, write, c->var, 0);
+                write->flags |= STEP_MORE;
+            }
+            var_retire(m, c->var);
+            *c = (struct cell){ 0, 0 };
+        } else {
+            drop_word(m, c, word_mask(first, n), write);
+        }
+        from += n;
+    }
+}
+
+static int compare_pages(const void *a, const void *b)
+{
+    const struct page *x = *(struct page *const *)a, *y = *(struct page *const *)b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The part of [from, to) that lies on one page. */
+static void drop_on_page(struct memory *m, struct page *page, uint64_t from, uint64_t to,
+                         struct step *write)
+{
+    uint64_t start = page->number << PAGE_BITS, end = start + (1u << PAGE_BITS);
+
+    if (start < to && end > from)
+        drop_page_range(m, page, start > from ? start : from, end < to ? end : to, write);
+}
+
+/* A range much larger than what was touched is walked by touched pages, in address order. */
+static void drop_range(struct memory *m, uint64_t address, uint64_t bytes, struct step *write)
+{
+    uint64_t to = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
+    uint64_t first = address >> PAGE_BITS, last = (to - 1) >> PAGE_BITS;
+
+    if (!bytes)
+        return;
+    if (last - first <= m->npages) {
+        for (uint64_t n = first; n <= last; n++) {
+            struct page *page = page_lookup(m, n, false);
+
+            if (page)
+                drop_on_page(m, page, address, to, write);
+        }
+        return;
+    }
+    struct page **sorted = xmalloc(m->npages * sizeof(*sorted));
+
+    memcpy(sorted, m->pages, m->npages * sizeof(*sorted));
+    qsort(sorted, m->npages, sizeof(*sorted), compare_pages);
+    for (size_t i = 0; i < m->npages; i++)
+        drop_on_page(m, sorted[i], address, to, write);
+    free(sorted);
+}
+
+/* ---- events ---- */
+
+static uint32_t object_number(struct memory *m, const struct event *ev)
+{
+    /* Named objects use bit 60, so the kind goes above it. */
+    uint64_t key = ev->target ^ (uint64_t)op_class_of(ev->op) << 61 ^
+                   (uint64_t)(op_class_of(ev->op) >> 3) << 59;
+
+    return *map_put(&m->objects, key, (uint32_t)m->objects.count);
+}
+
+static void other_event(struct memory *m, const struct event *ev, struct step *like)
+{
+    switch (op_class_of(ev->op)) {
+    case CLASS_LOCK:
+    case CLASS_COND:
+    case CLASS_BARRIER:
+    case CLASS_SEM:
+    case CLASS_ONCE:
+    case CLASS_ANNOTATION:
+        emit(m, like, object_number(m, ev), 0);
+        break;
+    case CLASS_THREAD:
+        if (ev->op == OP_FORK || ev->op == OP_JOIN) {
+            if (ev->target >= m->threads)
+                m->threads = (uint32_t)ev->target + 1;
+            emit(m, like, (uint32_t)ev->target, 0);
+        } else {
+            emit(m, like, 0, 0);
+        }
+        break;
+    case CLASS_MEMORY:
+        like->flags |= STEP_FREE;
+        if (ev->op == OP_FREE)
+            like->op = OP_WRITE;
+        drop_range(m, ev->target, ev->value, ev->op == OP_FREE ? like : NULL);
+        break;
+    case CLASS_FENCE:
+    case CLASS_CALL:
+    case CLASS_BRANCH:
+        emit(m, like, 0, 0);
+        break;
+    default: /* enter, exit: stacks are recovered by the report */
+        break;
+    }
+}
+
+static uint16_t step_flags(uint16_t flags)
+{
+    return (uint16_t)((flags & EV_NESTED ? STEP_NESTED : 0) |
+                      (flags & EV_FOREIGN ? STEP_FOREIGN : 0));
+}
+
+void memory_steps(struct memory *m, const struct batch *b, struct span *out)
+{
+    m->nsteps = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct event *ev = &b->events[i];
+        struct step like = { .position = b->first + i,
+                             .thread = ev->thread,
+                             .site = ev->site,
+                             .op = ev->op,
+                             .order = ev->order,
+                             .flags = step_flags(ev->flags) };
+        unsigned from = ev->target % WORD_BYTES;
+
+        if (ev->thread >= m->threads)
+            m->threads = ev->thread + 1;
+        if (ev->flags & EV_IGNORED)
+            continue;
+        if (!op_is_access(ev->op))
+            other_event(m, ev, &like);
+        else if (__builtin_expect(from + ev->size <= WORD_BYTES, 1))
+            access_word(m, ev->target, word_mask(from, ev->size), &like);
+        else
+            access_range(m, ev->target, ev->size, &like);
+    }
+    *out = (struct span){ m->steps, m->nsteps, m->threads, m->nvars,
+                          (uint32_t)m->objects.count };
+}

@@ -1,0 +1,256 @@
+/* objects.c - the clocks of locks, condition variables, barriers, semaphores and once
+ *
+ * Locks: a shared release orders later exclusive acquires, an exclusive
+ * release orders later acquires of both kinds; so a lock has two clocks.
+ * Condition variables: a wait is ordered after the wakes that happened since
+ * the waiting thread let go of its mutex, that is since its last release.
+ * Barriers: edges are per round. A round takes enters until its first leave.
+ * Semaphores and annotations sum up all that was posted.
+ */
+#include "order/hb_objects.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* Wakes kept one by one per condition variable; older ones are summed up, and a wait that
+ * started before them learns the sum: more order than there was, never less. */
+enum { WAKES_KEPT = 256 };
+
+struct wake {
+    uint64_t position;
+    struct clock clock;
+};
+
+struct cond {
+    struct wake *wakes;
+    size_t count, cap;
+    struct clock older; /* sum of the wakes dropped */
+    uint64_t older_position;
+};
+
+struct round {
+    struct clock sum;
+    bool closed;
+    uint32_t inside; /* entered and not left */
+};
+
+struct barrier {
+    struct round *rounds; /* open ones: first .. first + count - 1 */
+    size_t count, cap;
+    uint32_t first;
+    struct map round_of; /* thread -> round it entered last */
+};
+
+struct hb_object {
+    struct clock clock;  /* lock: exclusive release; semaphore, annotation: sum; once: first */
+    struct clock shared; /* lock: sum of shared releases */
+    struct cond *cond;
+    struct barrier *barrier;
+};
+
+void hb_objects_grow(struct hb *h, uint32_t count)
+{
+    size_t old = h->objects_cap;
+
+    GROW(h->objects, h->objects_cap, count);
+    for (size_t i = old; i < h->objects_cap; i++)
+        h->objects[i] = (struct hb_object){ .clock = CLOCK_EMPTY, .shared = CLOCK_EMPTY };
+}
+
+void hb_objects_release(struct hb *h)
+{
+    for (size_t i = 0; i < h->objects_cap; i++) {
+        struct hb_object *o = &h->objects[i];
+
+        if (o->cond)
+            free(o->cond->wakes);
+        if (o->barrier) {
+            free(o->barrier->rounds);
+            map_release(&o->barrier->round_of);
+        }
+        free(o->cond);
+        free(o->barrier);
+    }
+    free(h->objects);
+}
+
+/* Add the thread's knowledge to a sum that others learn from. */
+static void publish_into(struct hb *h, struct hb_thread *t, struct clock *sum)
+{
+    clock_join(&h->pool, sum, &t->clock);
+    t->clock.time++;
+}
+
+/* ---- locks ---- */
+
+static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
+                      const struct step *s)
+{
+    if (s->flags & STEP_NESTED)
+        return;
+    if (s->op == OP_RELEASE || s->op == OP_RELEASE_SHARED)
+        t->last_release = s->position + 1;
+    if (h->no_lock_edges)
+        return;
+    switch (s->op) {
+    case OP_ACQUIRE:
+        hb_learn(h, t, &o->clock);
+        hb_learn(h, t, &o->shared);
+        break;
+    case OP_ACQUIRE_SHARED:
+        hb_learn(h, t, &o->clock);
+        break;
+    case OP_RELEASE_SHARED:
+        publish_into(h, t, &o->shared);
+        break;
+    default: /* release; one that is not the holder's must not hide the holder's past */
+        if (s->flags & STEP_FOREIGN) {
+            struct clock sum = CLOCK_EMPTY;
+
+            clock_join(&h->pool, &sum, &o->clock);
+            publish_into(h, t, &sum);
+            clock_clear(&h->pool, &o->clock);
+            o->clock = sum;
+        } else {
+            hb_publish(h, t, &o->clock); /* it has learned all that was there */
+            clock_clear(&h->pool, &o->shared);
+        }
+        break;
+    }
+}
+
+/* ---- condition variables ---- */
+
+static void drop_old_wakes(struct hb *h, struct cond *c)
+{
+    size_t half = c->count / 2;
+
+    for (size_t i = 0; i < half; i++) {
+        clock_join(&h->pool, &c->older, &c->wakes[i].clock);
+        c->older_position = c->wakes[i].position;
+        clock_clear(&h->pool, &c->wakes[i].clock);
+    }
+    for (size_t i = half; i < c->count; i++)
+        c->wakes[i - half] = c->wakes[i];
+    c->count -= half;
+}
+
+static void cond_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
+                      const struct step *s)
+{
+    struct cond *c = o->cond;
+
+    if (!c) {
+        c = o->cond = xcalloc(1, sizeof(*c));
+        c->older = CLOCK_EMPTY;
+    }
+    if (s->op == OP_WAIT) {
+        for (size_t i = c->count; i > 0 && c->wakes[i - 1].position >= t->last_release; i--)
+            hb_learn(h, t, &c->wakes[i - 1].clock);
+        if (c->older.tree && c->older_position >= t->last_release)
+            hb_learn(h, t, &c->older);
+        return;
+    }
+    if (c->count == WAKES_KEPT)
+        drop_old_wakes(h, c);
+    GROW(c->wakes, c->cap, c->count + 1);
+    c->wakes[c->count] = (struct wake){ s->position, CLOCK_EMPTY };
+    hb_publish(h, t, &c->wakes[c->count++].clock);
+}
+
+/* ---- barriers ---- */
+
+static void barrier_enter(struct hb *h, struct barrier *b, struct hb_thread *t, uint32_t thread)
+{
+    struct round *r;
+
+    if (!b->count || b->rounds[b->count - 1].closed) {
+        GROW(b->rounds, b->cap, b->count + 1);
+        b->rounds[b->count++] = (struct round){ .sum = CLOCK_EMPTY };
+    }
+    r = &b->rounds[b->count - 1];
+    r->inside++;
+    publish_into(h, t, &r->sum);
+    *map_put(&b->round_of, thread, 0) = b->first + (uint32_t)b->count - 1;
+}
+
+/* Rounds that everybody has left are forgotten from the front. */
+static void barrier_forget(struct hb *h, struct barrier *b)
+{
+    size_t n = 0;
+
+    while (n < b->count && b->rounds[n].closed && !b->rounds[n].inside)
+        clock_clear(&h->pool, &b->rounds[n++].sum);
+    for (size_t i = n; n && i < b->count; i++)
+        b->rounds[i - n] = b->rounds[i];
+    b->count -= n;
+    b->first += (uint32_t)n;
+}
+
+static void barrier_leave(struct hb *h, struct barrier *b, struct hb_thread *t, uint32_t thread)
+{
+    uint32_t *round = map_get(&b->round_of, thread);
+    struct round *r;
+
+    if (!round || *round < b->first || *round - b->first >= b->count)
+        return; /* left without entering: nothing to learn */
+    r = &b->rounds[*round - b->first];
+    r->closed = true;
+    r->inside -= r->inside > 0;
+    hb_learn(h, t, &r->sum);
+    *round = UINT32_MAX;
+    barrier_forget(h, b);
+}
+
+static void barrier_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
+                         const struct step *s)
+{
+    if (!o->barrier)
+        o->barrier = xcalloc(1, sizeof(*o->barrier));
+    if (s->op == OP_BARRIER_ENTER)
+        barrier_enter(h, o->barrier, t, s->thread);
+    else
+        barrier_leave(h, o->barrier, t, s->thread);
+}
+
+/* ---- the rest ---- */
+
+void hb_object_step(struct hb *h, const struct step *s)
+{
+    struct hb_thread *t = hb_thread(h, s->thread);
+    struct hb_object *o;
+
+    if (s->op < OP_ACQUIRE || s->op > OP_AFTER)
+        return;
+    if (op_class_of(s->op) == CLASS_THREAD)
+        return; /* begin, end */
+    o = &h->objects[s->id];
+    switch (s->op) {
+    case OP_WAIT:
+    case OP_SIGNAL:
+    case OP_BROADCAST:
+        cond_step(h, o, t, s);
+        break;
+    case OP_BARRIER_ENTER:
+    case OP_BARRIER_LEAVE:
+        barrier_step(h, o, t, s);
+        break;
+    case OP_SEM_POST:
+    case OP_BEFORE:
+        publish_into(h, t, &o->clock);
+        break;
+    case OP_SEM_WAIT:
+    case OP_AFTER:
+        hb_learn(h, t, &o->clock);
+        break;
+    case OP_ONCE:
+        if (o->clock.slot == SLOT_NONE)
+            hb_publish(h, t, &o->clock);
+        else
+            hb_learn(h, t, &o->clock);
+        break;
+    default:
+        lock_step(h, o, t, s);
+        break;
+    }
+}

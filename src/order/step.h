@@ -1,0 +1,50 @@
+/* step.h - the trace as engines see it
+ *
+ * An event becomes one step for each variable it touches (none for events
+ * that touch nothing an engine knows, such as enter and exit). Variables are
+ * dense numbers for disjoint sets of bytes; memory.h makes them:
+ *   STEP_FRESH  the variable's number was not in use before this step (or
+ *               was used for memory that is gone): forget what you know of it
+ *   STEP_SPLIT  not an event: variable `id` is new and has the same history
+ *               as variable `from` had up to here, because from now on
+ *               their bytes are accessed separately. Copy the state.
+ * Numbers are recycled, so the arrays an engine keeps are bounded by the
+ * memory that is live at one time.
+ */
+#ifndef HEDDLE_ORDER_STEP_H
+#define HEDDLE_ORDER_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+enum { OP_SPLIT = OP_COUNT }; /* a step's op: enum op, or this */
+
+enum step_flag {
+    STEP_FRESH = 1 << 0,
+    STEP_NESTED = 1 << 1,  /* inner acquire or release of a recursive lock: no effect */
+    STEP_FOREIGN = 1 << 2, /* release of a lock the thread does not hold */
+    STEP_FREE = 1 << 3,    /* a write because the memory was freed */
+    STEP_MORE = 1 << 4     /* the same event as the step before, another variable */
+};
+
+struct step {
+    uint64_t position;
+    uint32_t thread;
+    uint32_t site;
+    uint32_t id;   /* access: variable; sync: object; fork, join: thread */
+    uint32_t from; /* split: the old variable */
+    uint8_t op;
+    uint8_t order; /* enum memory_order */
+    uint16_t flags;
+};
+
+/* A piece of the trace, and how many numbers are in use at its end. */
+struct span {
+    const struct step *steps;
+    size_t count;
+    uint32_t threads, variables, objects;
+};
+
+#endif
