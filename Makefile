@@ -1,0 +1,49 @@
+# Makefile - the front door; Meson does the work (meson.build)
+#
+#   make                build/heddle
+#   make demo           analyse a small racy trace
+#   make test           everything that must hold before a commit (scripts/test)
+#   make bench          throughput and size on generated traces (bench/)
+#   make install        DESTDIR= PREFIX=/usr/local
+#   make format         clang-format all C files; check-format only looks
+#   make clean          remove every build directory
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   := build
+
+all: build
+.PHONY: all deps build demo test bench install clean format check-format
+
+deps:
+	@scripts/deps
+
+# reconfigure only changes the prefix; Meson itself notices changed build files
+$(BUILD)/build.ninja: | deps
+	meson setup $(BUILD) --prefix=$(PREFIX)
+
+build: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+demo: build
+	@scripts/demo $(BUILD)/heddle
+
+test: deps
+	@scripts/test
+
+bench: build
+	@bench/run $(BUILD)
+
+install: deps $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD)
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+format: deps
+	@scripts/format
+
+check-format: deps
+	@scripts/format --check
+
+clean:
+	rm -rf build build-gcc build-clang build-asan build-fuzz

@@ -1,0 +1,107 @@
+/* commands.c - the table of all commands and their options */
+#include "cmd/commands.h"
+
+#include <string.h>
+
+/* clang-format off: tables, one option a line */
+
+/* Options that several commands share. */
+#define HELP { OPT_HELP, "help", 'h', KIND_FLAG, NULL, "print this help", NULL }
+#define FORMAT                                                                                     \
+    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json", "how to write the result", "text" }
+#define OUTPUT                                                                                     \
+    { OPT_OUTPUT, "output", 'o',                                                                   \
+      KIND_TEXT,  "FILE",   "write there, complete or not at all (default: standard output)",      \
+      NULL }
+#define QUIET { OPT_QUIET, "quiet", 'q', KIND_FLAG, NULL, "no warnings and no progress", NULL }
+/* The default engines: never lockset, whose races are only `potential`. */
+#define ENGINE                                                                                     \
+    { OPT_ENGINE, "engine", 'e', KIND_TEXT, "LIST|all", "engines to run, separated by commas",     \
+      "hb,shb" }
+/* 100,000 positions are 800 KB in memory and 700 KB of JSON a race: hundreds of races stay
+ * handy. The prefix a race needs is rarely longer, except in programs that run for long. */
+#define MAX_WITNESS                                                                                \
+    { OPT_MAX_WITNESS, "max-witness", 0, KIND_NUMBER, "N", "longest schedule to make, in events",  \
+      "100000" }
+#define NO_WITNESS { OPT_NO_WITNESS, "no-witness", 0, KIND_FLAG, NULL, "make no schedules", NULL }
+#define END        { 0 }
+
+static const struct option_def analyze_options[] = { ENGINE, MAX_WITNESS, NO_WITNESS, FORMAT,
+                                                     OUTPUT, QUIET,       HELP,       END };
+static const struct option_def explain_options[] = {
+    { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
+    ENGINE,
+    MAX_WITNESS,
+    NO_WITNESS,
+    QUIET,
+    HELP,
+    END
+};
+static const struct option_def info_options[] = { FORMAT, HELP, END };
+static const struct option_def dump_options[] = {
+    { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
+    { OPT_COUNT, "count", 'n', KIND_NUMBER, "N", "print so many events (default: all)", NULL },
+    { OPT_THREAD, "thread", 't', KIND_TEXT, "NAME", "only events of this thread", NULL },
+    HELP,
+    END
+};
+static const struct option_def convert_options[] = {
+    { OPT_COMPRESSION, "compression", 0, KIND_CHOICE, "zstd|lz4|none", "of an .hdl file", "zstd" },
+    { OPT_LEVEL, "level", 0, KIND_NUMBER, "N", "zstd level, 1 to 19 (default: fast)", NULL },
+    QUIET,
+    HELP,
+    END
+};
+static const struct option_def plain_options[] = { HELP, END };
+/* clang-format on */
+
+const struct command commands[] = {
+    { "analyze", "TRACE", "find races in a trace",
+      "Runs engines over the trace and reports the races they find: one per pair of\n"
+      "locations, each with its strength and, where there is one, a schedule that makes\n"
+      "it happen. TRACE is a recorded trace (.hdl file or its directory) or a text trace;\n"
+      "'-' is standard input. Ctrl-C stops the analysis and reports what was found so far.\n",
+      analyze_options, 1, 1, cmd_analyze },
+    { "report", "TRACE|RESULT.json", "render a result again",
+      "Renders a result that 'heddle analyze --format json' wrote, without the trace. A\n"
+      "trace is analysed first.\n",
+      analyze_options, 1, 1, cmd_report },
+    { "explain", "TRACE|RESULT.json RACE", "show one race in full",
+      "Shows the two accesses, why nothing orders them, how sure that is, and the schedule\n"
+      "step by step. RACE is the race's id, the start of it, or its number in the report.\n",
+      explain_options, 2, 2, cmd_explain },
+    { "verify", "TRACE RESULT.json", "check the schedules of a result independently",
+      "Gives every schedule of the result to the witness checker, which shares no code with\n"
+      "the engines. Exit code 0: none refused; 2: some schedule is refused, or the result\n"
+      "does not belong to the trace.\n",
+      plain_options, 2, 2, cmd_verify },
+    { "info", "TRACE", "say what a trace holds",
+      "Counts events by operation, threads, variables, locks and sites, and says what was\n"
+      "lost or repaired.\n",
+      info_options, 1, 1, cmd_info },
+    { "dump", "TRACE", "print the events of a trace",
+      "Prints one event a line: its position, then the event as the text format has it.\n",
+      dump_options, 1, 1, cmd_dump },
+    { "check", "TRACE", "validate a trace",
+      "Reads everything and prints what is odd, with its position. Exit code 0: nothing\n"
+      "impossible and nothing lost; 2: otherwise.\n",
+      plain_options, 1, 1, cmd_check },
+    { "convert", "IN OUT", "write a trace in another format",
+      "The name of OUT says the format: .hdl, .std, .std.gz, .std.zst, .rr (RoadRunner),\n"
+      ".csv (SSHB prototype), .rvp (RV-Predict); '-' is text on standard output. OUT appears\n"
+      "only when it is complete. What the format cannot express is counted.\n",
+      convert_options, 2, 2, cmd_convert },
+    { "help", "[COMMAND]", "print help", "Prints the commands, or the options of one of them.\n",
+      plain_options, 0, 1, cmd_help },
+    { "version", "", "print the version", "Prints the version.\n", plain_options, 0, 0,
+      cmd_version },
+    { NULL, NULL, NULL, NULL, NULL, 0, 0, NULL },
+};
+
+const struct command *command_find(const char *name)
+{
+    for (const struct command *c = commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* commands.h - the functions behind the commands, one file each; all return the exit code */
+#ifndef HEDDLE_CMD_COMMANDS_H
+#define HEDDLE_CMD_COMMANDS_H
+
+#include "cmd/options.h"
+
+int cmd_analyze(const struct options *o);
+int cmd_report(const struct options *o);
+int cmd_explain(const struct options *o);
+int cmd_verify(const struct options *o);
+int cmd_info(const struct options *o);
+int cmd_dump(const struct options *o);
+int cmd_check(const struct options *o);
+int cmd_convert(const struct options *o);
+int cmd_help(const struct options *o);
+int cmd_version(const struct options *o);
+
+#endif

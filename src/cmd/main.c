@@ -1,0 +1,75 @@
+/* main.c - find the command, run it, and make sure that what it printed arrived */
+#include "cmd/common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A closed standard stream must not become the descriptor of a file we open: it is replaced by
+ * one on which every write fails, so that lost output is still an error. */
+static void guard_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* A reader that went away (head) needs no message, but is no success either. */
+static int finish_stdout(int code)
+{
+    bool failed = ferror(stdout) != 0;
+
+    errno = 0;
+    failed |= fflush(stdout) != 0;
+    if (!failed)
+        return code;
+    if (errno == EPIPE)
+        return EXIT_OWN_FAILURE;
+    return own_failure("cannot write to standard output: %s",
+                       errno ? strerror(errno) : "write error");
+}
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+    struct options o;
+    struct error err;
+    int code;
+
+    if (options_parse(&o, c, argc, argv, &err) < 0) {
+        code = usage_error(c, "%s", err.text);
+    } else if (option_is(&o, OPT_HELP)) {
+        help_command(c, stdout);
+        code = EXIT_NOTHING;
+    } else {
+        code = c->run(&o);
+    }
+    options_release(&o);
+    return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const struct command *c;
+
+    if (argc < 2) {
+        help_overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        argv[1] = "help";
+    else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        argv[1] = "version";
+    else if (argv[1][0] == '-')
+        return usage_error(NULL, "unknown option '%s'", argv[1]);
+    c = command_find(argv[1]);
+    return c ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    guard_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a write error says it, with an exit code of ours */
+    return finish_stdout(dispatch(argc, argv));
+}

@@ -1,0 +1,109 @@
+/* options.h - commands, their options, and the parser that one table drives
+ *
+ * commands.c holds the table: every command with its arguments, options, help
+ * and function. The parser, `--help`, the man page check and completion are
+ * made from it, so an option exists exactly when the table has it.
+ *
+ * Grammar: --name=VALUE or --name VALUE, -n VALUE or -nVALUE, flags alone;
+ * options and arguments in any order; "--" ends options; "-" is an argument.
+ * Given twice, the last one counts.
+ */
+#ifndef HEDDLE_CMD_OPTIONS_H
+#define HEDDLE_CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* Exit codes (spec/cli.md); scripts rely on them. */
+enum {
+    EXIT_NOTHING = 0,       /* nothing found, all well */
+    EXIT_BAD_INPUT = 2,     /* bad input, or nothing to analyse */
+    EXIT_RACES = 66,        /* races found */
+    EXIT_OWN_FAILURE = 128, /* our own failure: output cannot be written ... */
+    EXIT_USAGE = 129        /* wrong command line */
+};
+
+enum option_id {
+    OPT_HELP,
+    OPT_ENGINE,
+    OPT_FORMAT,
+    OPT_OUTPUT,
+    OPT_MAX_WITNESS,
+    OPT_NO_WITNESS,
+    OPT_QUIET,
+    OPT_FULL,
+    OPT_FROM,
+    OPT_COUNT,
+    OPT_THREAD,
+    OPT_COMPRESSION,
+    OPT_LEVEL,
+    OPTIONS
+};
+
+enum option_kind {
+    KIND_FLAG,
+    KIND_TEXT,
+    KIND_NUMBER, /* unsigned decimal, k/m/g suffixes for thousands, millions ... */
+    KIND_CHOICE  /* one of the words in `argument`, separated by '|' */
+};
+
+struct option_def {
+    enum option_id id;
+    const char *name;
+    char letter; /* 0: none */
+    enum option_kind kind;
+    const char *argument; /* as help shows it: "FILE", "text|json"; NULL for flags */
+    const char *help;
+    const char *initial; /* default, or NULL */
+};
+
+struct options;
+
+struct command {
+    const char *name;
+    const char *arguments;            /* "TRACE RACE" */
+    const char *summary;              /* one line */
+    const char *detail;               /* paragraphs for --help, each line with its newline */
+    const struct option_def *options; /* ends with a NULL name */
+    int min_arguments, max_arguments;
+    int (*run)(const struct options *o); /* the exit code */
+};
+
+/* A parsed command line. */
+struct options {
+    const struct command *command;
+    const char *texts[OPTIONS]; /* value as given, or the default; "" for a flag that is set */
+    uint64_t numbers[OPTIONS];
+    char **arguments; /* owned array, borrowed strings */
+    int narguments;
+};
+
+extern const struct command commands[]; /* ends with a NULL name */
+const struct command *command_find(const char *name);
+
+/* Parse what follows the command's name. -1 and an error on a wrong one. */
+int options_parse(struct options *o, const struct command *c, int argc, char **argv,
+                  struct error *err);
+void options_release(struct options *o);
+
+static inline bool option_is(const struct options *o, enum option_id id)
+{
+    return o->texts[id] != NULL;
+}
+
+/* The nearest of the names given one after the other, for "did you mean". */
+struct suggestion {
+    const char *wanted, *best;
+    size_t distance;
+};
+void suggest(struct suggestion *s, const char *name);
+
+/* What `heddle help` and `heddle COMMAND --help` print. */
+void help_overview(FILE *out);
+void help_command(const struct command *c, FILE *out);
+
+#endif

@@ -1,0 +1,106 @@
+/* progress.c - a line on the terminal for what takes long, and Ctrl-C */
+#include "cmd/progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHOW_AFTER 2.0 /* seconds: shorter waits need no explanation */
+#define SHOW_EVERY 0.2 /* five times a second looks alive and costs nothing */
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    stop_asked = 1;
+}
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* SA_RESETHAND: the second Ctrl-C has its usual effect. A shell that ignores the signal for a
+ * background job is obeyed. */
+void interrupts_on(void)
+{
+    struct sigaction old,
+        act = { .sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART) };
+
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &act, NULL);
+}
+
+void interrupts_off(void)
+{
+    struct sigaction old;
+
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_interrupt)
+        signal(SIGINT, SIG_DFL);
+}
+
+void progress_start(struct progress *p, bool wanted, const char *what)
+{
+    *p = (struct progress){ .visible = wanted && isatty(STDERR_FILENO),
+                            .what = what,
+                            .start = now() };
+}
+
+static void show(struct progress *p, const struct trace_info *info, double elapsed)
+{
+    double done = info->bytes_total ? (double)info->bytes_read / (double)info->bytes_total : 0;
+
+    fputs("\r\033[Kheddle: ", stderr);
+    if (p->what)
+        fprintf(stderr, "%s, %.0f %%", p->what, done * 100);
+    else
+        fprintf(stderr, "%.1f million events, %.1f million/s", (double)info->events / 1e6,
+                (double)info->events / elapsed / 1e6);
+    if (done > 0 && done <= 1)
+        fprintf(stderr, ", %.0f s left", elapsed / done - elapsed);
+    fflush(stderr);
+    p->shown = true;
+}
+
+void progress_show(void *progress, const struct trace_info *info)
+{
+    struct progress *p = progress;
+    double t;
+
+    if (!p->visible)
+        return;
+    t = now();
+    if (t - p->start >= SHOW_AFTER && t - p->last >= SHOW_EVERY) {
+        show(p, info, t - p->start);
+        p->last = t;
+    }
+}
+
+bool progress_tick(void *progress, const struct trace_info *info)
+{
+    progress_show(progress, info);
+    return stop_asked != 0;
+}
+
+void progress_stop(struct progress *p)
+{
+    if (p->shown)
+        fputs("\r\033[K", stderr);
+    p->shown = false;
+}
+
+int progress_next(struct progress *p, struct trace *t, struct batch *b, struct error *err)
+{
+    int r = trace_next(t, b, err);
+
+    if (r > 0)
+        progress_show(p, trace_info(t));
+    else
+        progress_stop(p);
+    return r;
+}

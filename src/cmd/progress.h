@@ -1,0 +1,36 @@
+/* progress.h - a line on the terminal for what takes long, and Ctrl-C
+ *
+ * Shows events, events per second and the time left once two seconds have
+ * passed, only where stderr is a terminal. For passes over a trace that was
+ * read before, it shows what is being done and how much of it.
+ */
+#ifndef HEDDLE_CMD_PROGRESS_H
+#define HEDDLE_CMD_PROGRESS_H
+
+#include <stdbool.h>
+
+#include "trace/trace.h"
+
+struct progress {
+    bool visible;     /* may be shown at all */
+    bool shown;       /* a line stands on the terminal */
+    const char *what; /* NULL: the first pass */
+    double start, last;
+};
+
+/* `what` is borrowed; NULL for the first pass over a trace. */
+void progress_start(struct progress *p, bool wanted, const char *what);
+/* Called after each batch. */
+void progress_show(void *progress, const struct trace_info *info);
+/* The same as an analysis hook: true once the user asked to stop. */
+bool progress_tick(void *progress, const struct trace_info *info);
+void progress_stop(struct progress *p);
+/* trace_next() with progress; the line is gone after the last batch. */
+int progress_next(struct progress *p, struct trace *t, struct batch *b, struct error *err);
+
+/* From here on the first Ctrl-C asks for an early end, the second one kills; until interrupts_off.
+ */
+void interrupts_on(void);
+void interrupts_off(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* report.c - heddle report: render a result again; a trace is analysed first */
+#include "cmd/commands.h"
+#include "cmd/pipeline.h"
+
+int cmd_report(const struct options *o)
+{
+    struct result r;
+    int code = result_load(&r, o, o->arguments[0]);
+
+    if (code)
+        return code;
+    code = result_show(&r, o);
+    result_release(&r);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* allocation.h - where the memory of a race was allocated
+ *
+ * The addresses of races are known only after the enriching pass, so this is
+ * another one, made only for traces that have allocations: every alloc event
+ * is looked up in the sorted list of addresses that are asked for.
+ * Cost: O(log n) an alloc event, nothing for others.
+ */
+#ifndef HEDDLE_REPORT_ALLOCATION_H
+#define HEDDLE_REPORT_ALLOCATION_H
+
+#include "report/findings.h"
+
+/* A question: which allocation did `address` belong to at `position`? */
+struct allocation_query {
+    uint64_t address;
+    uint64_t position;
+    struct finding *race;
+};
+
+/* Fills in race->allocation where one is found. Reads the trace from its start. */
+int allocations_find(struct findings *f, struct allocation_query *queries, size_t n,
+                     struct trace *t, struct error *err);
+
+#endif

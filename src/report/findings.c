@@ -1,0 +1,248 @@
+/* findings.c - build the model: strings, trace facts, merging by pair of locations */
+#include "report/findings.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "report/clean.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void findings_release(struct findings *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free(f->races[i].witness);
+    for (size_t i = 0; i < f->nengines; i++)
+        free(f->engines[i].counters);
+    free(f->races);
+    free(f->engines);
+    intern_release(&f->strings);
+    arena_release(&f->memory);
+    map_release(&f->by_locations);
+    *f = (struct findings){ 0 };
+}
+
+uint64_t findings_with_strength(const struct findings *f, enum strength s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < f->count; i++)
+        n += f->races[i].strength == s;
+    return n;
+}
+
+static uint32_t string_number(struct findings *f, const char *s)
+{
+    struct buf b = { 0 };
+    size_t len = strlen(s);
+    uint32_t number;
+
+    if (clean_is(s, len)) {
+        number = intern_put(&f->strings, s, len);
+    } else {
+        clean_add(&b, s, len);
+        number = intern_put(&f->strings, b.data, b.len);
+    }
+    buf_release(&b);
+    return number;
+}
+
+const char *findings_string(struct findings *f, const char *s)
+{
+    return s ? intern_get(&f->strings, string_number(f, s)) : NULL;
+}
+
+static void copy_diagnoses(struct findings *f, const struct diags *d)
+{
+    struct findings_trace *t = &f->trace;
+
+    t->diagnoses = arena_alloc(&f->memory, d->count * sizeof(*t->diagnoses) + 1);
+    for (size_t i = 0; i < d->count; i++)
+        t->diagnoses[t->ndiagnoses++] = (struct findings_diagnosis){
+            .kind = findings_string(f, diag_kind_name(d->list[i].kind)),
+            .text = findings_string(f, d->list[i].text),
+            .event = d->list[i].position,
+        };
+    t->diagnosis_totals = arena_alloc(&f->memory, DIAG_KINDS * sizeof(*t->diagnosis_totals));
+    for (int k = 0; k < DIAG_KINDS; k++)
+        if (d->total[k])
+            t->diagnosis_totals[t->ndiagnosis_totals++] =
+                (struct findings_counter){ findings_string(f, diag_kind_name((enum diag_kind)k)),
+                                           d->total[k] };
+}
+
+void findings_set_trace(struct findings *f, const char *path, const struct trace *t)
+{
+    const struct trace_info *info = trace_info(t);
+
+    f->trace = (struct findings_trace){
+        .path = findings_string(f, path),
+        .format = findings_string(f, info->format),
+        .events = info->events,
+        .threads = trace_tables(t)->threads.count,
+        .order = info->order,
+        .values = info->values,
+        .branches = info->branches,
+        .calls = info->calls,
+        .lost_bytes = info->lost_bytes,
+        .loss = info->loss[0] ? findings_string(f, info->loss) : NULL,
+        .repaired = diags_repaired(trace_diags(t)),
+    };
+    copy_diagnoses(f, trace_diags(t));
+}
+
+size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete)
+{
+    assert(f->nengines < FINDINGS_ENGINES);
+    GROW(f->engines, f->engines_cap, f->nengines + 1);
+    f->engines[f->nengines] = (struct findings_engine){
+        .name = findings_string(f, name),
+        .seconds = seconds,
+        .complete = complete,
+    };
+    return f->nengines++;
+}
+
+void findings_add_counter(struct findings *f, size_t engine, const char *name, uint64_t value)
+{
+    struct findings_engine *e = &f->engines[engine];
+
+    GROW(e->counters, e->counters_cap, e->ncounters + 1);
+    e->counters[e->ncounters++] = (struct findings_counter){ findings_string(f, name), value };
+}
+
+/* A finding with a witness beats one without, a stronger one a weaker; between equals the one
+ * that was there first (the cheaper engine, the earlier instance) stays. */
+static bool is_better(const struct race *r, const struct finding *old)
+{
+    if (r->strength != old->strength)
+        return r->strength < old->strength;
+    return r->witness && !old->witness;
+}
+
+static void take_instance(struct findings *f, struct finding *to, struct race *from,
+                          const struct tables *t)
+{
+    free(to->witness);
+    to->strength = from->strength;
+    to->witness = from->witness;
+    to->nwitness = from->nwitness;
+    to->sides[0] = (struct side){ .event = from->first.position };
+    to->sides[1] = (struct side){ .event = from->second.position };
+    to->sides[0].location = findings_string(f, tables_location(t, from->first.site));
+    to->sides[1].location = findings_string(f, tables_location(t, from->second.site));
+    from->witness = NULL;
+    from->nwitness = 0;
+}
+
+/* The finding of a race's pair of locations, a new one where there is none. */
+static size_t find_slot(struct findings *f, const struct race *r, const struct tables *t)
+{
+    uint32_t a = string_number(f, tables_location(t, r->first.site));
+    uint32_t b = string_number(f, tables_location(t, r->second.site));
+    uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    uint32_t *slot = map_put(&f->by_locations, key, UINT32_MAX);
+
+    if (*slot != UINT32_MAX)
+        return *slot;
+    *slot = (uint32_t)f->count;
+    GROW(f->races, f->cap, f->count + 1);
+    f->races[f->count] = (struct finding){ .strength = STRENGTH_COUNT };
+    return f->count++;
+}
+
+void findings_add_races(struct findings *f, size_t engine, struct race_table *races,
+                        const struct tables *t)
+{
+    uint64_t *counts = NULL; /* per finding: this engine's instances */
+    size_t cap = 0;
+
+    GROW(counts, cap, f->count + races->count + 1);
+    for (size_t i = 0; i < races->count; i++) {
+        struct race *r = &races->races[i];
+        size_t at = find_slot(f, r, t);
+        struct finding *to = &f->races[at];
+
+        if (is_better(r, to))
+            take_instance(f, to, r, t);
+        to->engines |= (uint64_t)1 << engine;
+        f->engines[engine].races += counts[at] == 0;
+        counts[at] += r->count;
+        if (counts[at] > to->count)
+            to->count = counts[at];
+    }
+    free(counts);
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+
+    if (x->strength != y->strength)
+        return x->strength < y->strength ? -1 : 1;
+    if (x->sides[1].event != y->sides[1].event)
+        return x->sides[1].event < y->sides[1].event ? -1 : 1;
+    if (x->sides[0].event != y->sides[0].event)
+        return x->sides[0].event < y->sides[0].event ? -1 : 1;
+    return 0;
+}
+
+void findings_sort(struct findings *f)
+{
+    if (f->count)
+        qsort(f->races, f->count, sizeof(*f->races), compare_findings);
+    map_release(&f->by_locations); /* its indexes are wrong now */
+}
+
+int findings_finish(struct findings *f, struct trace *t, struct error *err)
+{
+    findings_sort(f);
+    if (findings_enrich(f, t, err) < 0)
+        return -1;
+    findings_identify(f);
+    return 0;
+}
+
+bool location_split(const char *location, size_t *file_len, uint32_t *line, uint32_t *column)
+{
+    uint32_t numbers[2] = { 0, 0 };
+    size_t end = strlen(location), n = 0;
+
+    while (n < 2) {
+        size_t start = end;
+
+        while (start > 0 && location[start - 1] >= '0' && location[start - 1] <= '9')
+            start--;
+        if (start == end || start < 2 || location[start - 1] != ':' || end - start > 9 ||
+            location[start] == '0')
+            break; /* so that file:line:column always gives back the same text */
+        numbers[n++] = (uint32_t)strtoul(location + start, NULL, 10);
+        end = start - 1;
+    }
+    if (n == 0)
+        return false;
+    *file_len = end;
+    *line = numbers[n - 1];
+    *column = n == 2 ? numbers[0] : 0;
+    return true;
+}
+
+const char *strength_meaning(enum strength s)
+{
+    switch (s) {
+    case STRENGTH_CONFIRMED:
+        return "it was made to happen again on the real program";
+    case STRENGTH_WITNESSED:
+        return "a reordering of the recorded events puts the two accesses next to each other, and "
+               "the independent checker accepted it";
+    case STRENGTH_GUARANTEED:
+        return "no choice of which write each read saw would order the two accesses";
+    case STRENGTH_MAYBE:
+        return "no synchronisation orders the two accesses in this recording, but which write a "
+               "read saw might";
+    case STRENGTH_POTENTIAL:
+        return "no common lock protects the two accesses, but something else might order them";
+    default:
+        return "";
+    }
+}

@@ -1,0 +1,183 @@
+/* findings.h - the one model of a result: what was analysed, by whom, and the races
+ *
+ * The races of all engines meet here, one finding per unordered pair of
+ * locations. Every renderer (text, JSON, and those to come) sees this and
+ * nothing else, whether it was built from an analysis or read back from JSON:
+ *
+ *     findings_set_trace(f, path, trace);
+ *     e = findings_add_engine(f, "shb", seconds, complete);
+ *     findings_add_races(f, e, &table, trace_tables(trace));
+ *     findings_finish(f, trace, &err)           names, stacks, locks, ids
+ *
+ * docs/design/findings.md says how findings merge and what identifies one.
+ *
+ * Ownership: strings and arrays belong to the findings and live as long as
+ * they do; only witnesses are separate blocks (owned too).
+ * Strings are clean: no control characters, valid UTF-8 (findings_string()).
+ * Concurrency: none.
+ */
+#ifndef HEDDLE_REPORT_FINDINGS_H
+#define HEDDLE_REPORT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "engines/race.h"
+#include "trace/trace.h"
+
+struct held_lock {
+    const char *name;
+    const char *location; /* where it was taken, or NULL */
+    uint64_t event;       /* the acquire's position, where location is known */
+    bool shared;
+};
+
+/* One level of a call stack; each part may be unknown (NULL, 0), not all of them. */
+struct frame {
+    const char *function;
+    const char *location; /* as the trace says it: "14", "a.c:3:7" */
+};
+
+/* One of the two accesses of a race. */
+struct side {
+    uint64_t event; /* position in the trace */
+    const char *thread;
+    const char *op;    /* op_info.name: "write", "atomic-load" */
+    const char *order; /* an atomic's memory order ("sc"), else NULL */
+    const char *location;
+    const char *function;          /* or NULL */
+    const char *value;             /* decimal, or NULL */
+    const char *old;               /* what a read-modify-write replaced, or NULL */
+    const struct held_lock *locks; /* in the order they were taken */
+    size_t nlocks;
+    const struct frame *stack; /* innermost first */
+    size_t nstack;
+    uint64_t stack_omitted; /* outer frames that were left out */
+    const char *creator;    /* thread that forked this one, or NULL */
+    const char *created_at; /* location of that fork */
+    uint64_t created_event; /* and its position */
+};
+
+/* One step of a schedule, readable. */
+struct schedule_step {
+    uint64_t index; /* in the witness, from 0 */
+    uint64_t event;
+    const char *thread, *operation, *location;
+};
+
+/* Where the memory of a race comes from. */
+struct allocation {
+    const char *thread, *location;
+    uint64_t event;
+    uint64_t bytes, offset; /* of the allocation; where in it the race is */
+};
+
+struct finding {
+    const char *id;
+    const char *variable;
+    bool variable_named; /* false: an address, which says nothing in another run */
+    enum strength strength;
+    uint64_t count;
+    uint64_t engines;              /* bit i: findings.engines[i] found it */
+    struct side sides[2];          /* in trace order */
+    struct allocation *allocation; /* or NULL */
+    uint64_t *witness;             /* owned, or NULL */
+    size_t nwitness;
+    const struct schedule_step *schedule; /* the steps of the witness that matter most */
+    size_t nschedule;
+};
+
+struct findings_counter {
+    const char *name;
+    uint64_t value;
+};
+
+struct findings_engine {
+    const char *name;
+    double seconds;
+    uint64_t races; /* findings it has a part in */
+    bool complete;
+    struct findings_counter *counters; /* owned */
+    size_t ncounters, counters_cap;
+};
+
+struct findings_diagnosis {
+    const char *kind; /* diag_kind_name() */
+    const char *text;
+    uint64_t event;
+};
+
+/* What was analysed. */
+struct findings_trace {
+    const char *path, *format; /* format may be NULL (foreign JSON) */
+    uint64_t events, threads;
+    enum trace_order order;
+    bool values, branches, calls;
+    uint64_t lost_bytes;
+    const char *loss;                     /* NULL: nothing lost */
+    uint64_t repaired;                    /* impossible events that were given another reading */
+    struct findings_diagnosis *diagnoses; /* the first of each kind */
+    size_t ndiagnoses;
+    struct findings_counter *diagnosis_totals; /* per kind, all of them */
+    size_t ndiagnosis_totals;
+};
+
+enum { FINDINGS_ENGINES = 64 };
+
+struct findings {
+    struct findings_trace trace;
+    struct findings_engine *engines; /* in the order they ran, which is that of their cost */
+    size_t nengines, engines_cap;
+    struct finding *races;
+    size_t count, cap;
+    uint64_t suppressed;
+    /* Called after each batch while findings_finish() reads the trace; may be NULL. */
+    void (*progress)(void *arg, const struct trace_info *info);
+    void *progress_arg;
+    struct intern strings;
+    struct arena memory;
+    struct map by_locations; /* pair of string numbers -> index, while races are added */
+};
+
+void findings_release(struct findings *f); /* a zeroed struct is empty */
+
+/* How many findings have this strength. */
+uint64_t findings_with_strength(const struct findings *f, enum strength s);
+/* The race a user means: its id, its number from 1, or the start of an id. NULL and an error
+ * where that is none or several. */
+const struct finding *findings_find(const struct findings *f, const char *what, struct error *err);
+
+/* A clean copy of s: control characters and bytes that are not UTF-8 become \xNN. Equal
+ * texts are equal pointers. NULL stays NULL. */
+const char *findings_string(struct findings *f, const char *s);
+
+/* Copy what the trace says about itself, as far as it was read. */
+void findings_set_trace(struct findings *f, const char *path, const struct trace *t);
+/* The engine's number. At most FINDINGS_ENGINES. */
+size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete);
+void findings_add_counter(struct findings *f, size_t engine, const char *name, uint64_t value);
+/* Merge an engine's races; their witnesses move here. */
+void findings_add_races(struct findings *f, size_t engine, struct race_table *races,
+                        const struct tables *t);
+
+/* Called after the last race was added: sort, read the trace once more for all that a report
+ * shows, and give each finding its id. */
+int findings_finish(struct findings *f, struct trace *t, struct error *err);
+
+/* The parts of findings_finish(). */
+void findings_sort(struct findings *f);                                      /* findings.c */
+int findings_enrich(struct findings *f, struct trace *t, struct error *err); /* enrich.c */
+void findings_identify(struct findings *f);                                  /* identity.c */
+
+/* Split "a.c:3:7" or "a.c:3" into its parts; false where the location is not of that form. */
+bool location_split(const char *location, size_t *file_len, uint32_t *line, uint32_t *column);
+
+/* One plain sentence on what a strength means. */
+const char *strength_meaning(enum strength s);
+
+#endif

@@ -1,0 +1,133 @@
+/* history.c - locks held, call stacks and forks of each thread */
+#include "report/history.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void history_release(struct history *h)
+{
+    for (size_t i = 0; i < h->cap; i++) {
+        free(h->threads[i].locks);
+        free(h->threads[i].calls);
+    }
+    free(h->threads);
+    *h = (struct history){ 0 };
+}
+
+static struct history_thread *thread_of(struct history *h, uint32_t thread)
+{
+    if (thread >= h->cap)
+        GROW(h->threads, h->cap, (size_t)thread + 1);
+    return &h->threads[thread];
+}
+
+const struct history_thread *history_of(struct history *h, uint32_t thread)
+{
+    return thread_of(h, thread);
+}
+
+static void take_lock(struct history *h, const struct event *ev, uint64_t position)
+{
+    struct history_thread *t = thread_of(h, ev->thread);
+
+    GROW(t->locks, t->locks_cap, t->nlocks + 1);
+    t->locks[t->nlocks++] = (struct history_lock){
+        .target = ev->target,
+        .position = position,
+        .site = ev->site,
+        .shared = ev->op == OP_ACQUIRE_SHARED,
+    };
+}
+
+/* The innermost hold of the lock goes; false where the thread has none. */
+static bool drop_lock(struct history_thread *t, uint64_t target)
+{
+    for (size_t i = t->nlocks; i-- > 0;) {
+        if (t->locks[i].target != target)
+            continue;
+        memmove(&t->locks[i], &t->locks[i + 1], (t->nlocks - i - 1) * sizeof(*t->locks));
+        t->nlocks--;
+        return true;
+    }
+    return false;
+}
+
+/* A lock may be released by a thread that did not take it (EV_FOREIGN): whoever has it loses it. */
+static void release_lock(struct history *h, const struct event *ev)
+{
+    if (drop_lock(thread_of(h, ev->thread), ev->target) || !(ev->flags & EV_FOREIGN))
+        return;
+    for (size_t i = 0; i < h->cap; i++)
+        if (drop_lock(&h->threads[i], ev->target))
+            return;
+}
+
+static void enter_function(struct history *h, const struct event *ev)
+{
+    struct history_thread *t = thread_of(h, ev->thread);
+
+    if (t->ncalls == HISTORY_DEPTH) {
+        t->deeper++;
+        return;
+    }
+    GROW(t->calls, t->calls_cap, t->ncalls + 1);
+    t->calls[t->ncalls++] = (struct history_call){ (uint32_t)ev->target, ev->site };
+}
+
+/* An exit leaves the innermost call of its function, and with it calls that never said they
+ * ended (a longjmp, an exception); one without a call is ignored. */
+static void exit_function(struct history *h, const struct event *ev)
+{
+    struct history_thread *t = thread_of(h, ev->thread);
+
+    if (t->deeper) {
+        t->deeper--;
+        return;
+    }
+    for (size_t i = t->ncalls; i-- > 0;) {
+        if (t->calls[i].function == (uint32_t)ev->target) {
+            t->ncalls = i;
+            return;
+        }
+    }
+}
+
+static void fork_thread(struct history *h, const struct event *ev, uint64_t position)
+{
+    struct history_thread *child = thread_of(h, (uint32_t)ev->target);
+
+    if (child->forked)
+        return;
+    child->forked = true;
+    child->fork_thread = ev->thread;
+    child->fork_site = ev->site;
+    child->fork_position = position;
+}
+
+void history_event(struct history *h, const struct event *ev, uint64_t position)
+{
+    if (ev->op <= OP_FENCE || (ev->flags & (EV_IGNORED | EV_NESTED)))
+        return;
+    switch (ev->op) {
+    case OP_ACQUIRE:
+    case OP_ACQUIRE_SHARED:
+        take_lock(h, ev, position);
+        break;
+    case OP_RELEASE:
+    case OP_RELEASE_SHARED:
+        release_lock(h, ev);
+        break;
+    case OP_FORK:
+        fork_thread(h, ev, position);
+        break;
+    case OP_ENTER:
+        enter_function(h, ev);
+        break;
+    case OP_EXIT:
+        exit_function(h, ev);
+        break;
+    default:
+        break;
+    }
+}

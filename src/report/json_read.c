@@ -1,0 +1,538 @@
+/* json_read.c - a result file back into findings
+ *
+ * jansson parses; everything used is then checked for type and range, with
+ * the place of a fault in the message. Members that spec/cli.md promises are
+ * required, what Heddle adds is optional, so results of other tools that keep
+ * to the contract can be rendered too. Unknown members are ignored.
+ *
+ * After the first fault the reader's error is set and every later look-up
+ * returns nothing, so callers check once at the end of each part.
+ */
+#include "report/json.h"
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+struct reader {
+    struct findings *f;
+    struct error *err;
+    bool failed;
+    char path[512]; /* where we are: "races[0].accesses[1]" */
+};
+
+enum need { OPTIONAL, REQUIRED };
+
+static const char *const type_names[] = {
+    [JSON_OBJECT] = "an object",   [JSON_ARRAY] = "an array",  [JSON_STRING] = "a string",
+    [JSON_INTEGER] = "an integer", [JSON_REAL] = "a fraction", [JSON_TRUE] = "true",
+    [JSON_FALSE] = "false",        [JSON_NULL] = "null",
+};
+
+__attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *key,
+                                                       const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    if (r->failed)
+        return;
+    r->failed = true;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    error_set(r->err, "%s%s%s%s%s", r->path, r->path[0] && key[0] && key[0] != '[' ? "." : "", key,
+              r->path[0] || key[0] ? ": " : "", text);
+}
+
+/* Go into a member ("key") or an element ("key[i]"); the returned mark leads back out. */
+static size_t go_in(struct reader *r, const char *key, size_t index)
+{
+    size_t mark = strlen(r->path);
+
+    if (mark + strlen(key) + 32 < sizeof(r->path))
+        sprintf(r->path + mark, index == SIZE_MAX ? "%s%s" : "%s%s[%zu]", mark ? "." : "", key,
+                index);
+    return mark;
+}
+
+static void go_out(struct reader *r, size_t mark)
+{
+    r->path[mark] = 0;
+}
+
+static void wrong_type(struct reader *r, const char *key, const char *wanted, const json_t *found)
+{
+    fail(r, key, "expected %s, not %s", wanted, type_names[json_typeof(found)]);
+}
+
+static json_t *member(struct reader *r, const json_t *object, const char *key, enum need need)
+{
+    json_t *v = r->failed ? NULL : json_object_get(object, key);
+
+    if (!v && need == REQUIRED)
+        fail(r, "", "'%s' is missing", key);
+    return v;
+}
+
+static json_t *get_typed(struct reader *r, const json_t *object, const char *key, enum need need,
+                         json_type type)
+{
+    json_t *v = member(r, object, key, need);
+
+    if (v && json_typeof(v) != type) {
+        wrong_type(r, key, type_names[type], v);
+        return NULL;
+    }
+    return v;
+}
+
+static const char *get_string(struct reader *r, const json_t *object, const char *key,
+                              enum need need)
+{
+    json_t *v = get_typed(r, object, key, need, JSON_STRING);
+
+    if (!v)
+        return need == REQUIRED ? "" : NULL;
+    return findings_string(r->f, json_string_value(v));
+}
+
+static uint64_t get_number(struct reader *r, const json_t *object, const char *key, enum need need)
+{
+    json_t *v = get_typed(r, object, key, need, JSON_INTEGER);
+
+    if (v && json_integer_value(v) < 0) {
+        fail(r, key, "%lld is negative", (long long)json_integer_value(v));
+        return 0;
+    }
+    return v ? (uint64_t)json_integer_value(v) : 0;
+}
+
+static bool get_bool(struct reader *r, const json_t *object, const char *key, enum need need)
+{
+    json_t *v = member(r, object, key, need);
+
+    if (v && !json_is_boolean(v))
+        wrong_type(r, key, "true or false", v);
+    return v && json_is_true(v);
+}
+
+static double get_seconds(struct reader *r, const json_t *object, const char *key)
+{
+    json_t *v = member(r, object, key, REQUIRED);
+
+    if (v && !json_is_number(v))
+        wrong_type(r, key, "a number", v);
+    else if (v && !(json_number_value(v) >= 0 && json_number_value(v) < 1e12))
+        fail(r, key, "%g is no time in seconds", json_number_value(v));
+    return v ? json_number_value(v) : 0;
+}
+
+/* The place of a text in a list of names; fails where it is not one of them. */
+static int get_choice(struct reader *r, const json_t *object, const char *key,
+                      const char *const *names, int n)
+{
+    const char *text = get_string(r, object, key, REQUIRED);
+
+    for (int i = 0; i < n && !r->failed; i++)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    fail(r, key, "unknown value '%s'", text);
+    return 0;
+}
+
+static uint64_t get_event(struct reader *r, const json_t *object, const char *key, enum need need)
+{
+    uint64_t event = get_number(r, object, key, need);
+
+    if (!r->failed && json_object_get(object, key) && event >= r->f->trace.events)
+        fail(r, key, "there is no event %" PRIu64 " in a trace of %" PRIu64, event,
+             r->f->trace.events);
+    return event;
+}
+
+/* Number of elements; *list is NULL where the array is absent. */
+static size_t get_array(struct reader *r, const json_t *object, const char *key, enum need need,
+                        json_t **list)
+{
+    *list = get_typed(r, object, key, need, JSON_ARRAY);
+    return *list ? json_array_size(*list) : 0;
+}
+
+/* The i-th element of an array of objects. */
+static json_t *get_object(struct reader *r, const json_t *list, size_t i)
+{
+    json_t *v = json_array_get(list, i);
+
+    if (!r->failed && !json_is_object(v))
+        wrong_type(r, "", "an object", v);
+    return r->failed ? NULL : v;
+}
+
+static void *new_array(struct reader *r, size_t n, size_t bytes)
+{
+    return n ? memset(arena_alloc(&r->f->memory, n * bytes), 0, n * bytes) : NULL;
+}
+
+static void read_diagnoses(struct reader *r, const json_t *o)
+{
+    struct findings_trace *t = &r->f->trace;
+    json_t *list, *totals, *value;
+    const char *key;
+    size_t n = get_array(r, o, "diagnoses", OPTIONAL, &list);
+
+    t->diagnoses = new_array(r, n, sizeof(*t->diagnoses));
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "diagnoses", i);
+        json_t *d = get_object(r, list, i);
+
+        t->diagnoses[i].kind = get_string(r, d, "kind", REQUIRED);
+        t->diagnoses[i].event = get_number(r, d, "event", REQUIRED);
+        t->diagnoses[i].text = get_string(r, d, "text", REQUIRED);
+        t->ndiagnoses = i + 1;
+        go_out(r, mark);
+    }
+    totals = get_typed(r, o, "diagnosed", OPTIONAL, JSON_OBJECT);
+    t->diagnosis_totals =
+        new_array(r, totals ? json_object_size(totals) : 0, sizeof(*t->diagnosis_totals));
+    json_object_foreach(totals, key, value)
+    {
+        struct findings_counter *c = &t->diagnosis_totals[t->ndiagnosis_totals++];
+
+        c->name = findings_string(r->f, key);
+        c->value = get_number(r, totals, key, REQUIRED);
+    }
+}
+
+static void read_trace(struct reader *r, const json_t *root)
+{
+    struct findings_trace *t = &r->f->trace;
+    json_t *o = get_typed(r, root, "trace", REQUIRED, JSON_OBJECT), *lost;
+    size_t mark = go_in(r, "trace", SIZE_MAX);
+
+    t->path = get_string(r, o, "path", REQUIRED);
+    t->format = get_string(r, o, "format", OPTIONAL);
+    t->events = get_number(r, o, "events", REQUIRED);
+    t->threads = get_number(r, o, "threads", REQUIRED);
+    t->order = (enum trace_order)get_choice(r, o, "order", trace_order_names, 3);
+    t->values = get_bool(r, o, "values", REQUIRED);
+    t->branches = get_bool(r, o, "branches", OPTIONAL);
+    t->calls = get_bool(r, o, "calls", OPTIONAL);
+    t->repaired = get_number(r, o, "repaired", OPTIONAL);
+    lost = get_typed(r, o, "lost", OPTIONAL, JSON_OBJECT);
+    if (lost) {
+        size_t inner = go_in(r, "lost", SIZE_MAX);
+
+        t->lost_bytes = get_number(r, lost, "bytes", REQUIRED);
+        t->loss = get_string(r, lost, "reason", REQUIRED);
+        go_out(r, inner);
+    }
+    read_diagnoses(r, o);
+    go_out(r, mark);
+}
+
+static void read_engine(struct reader *r, const json_t *o)
+{
+    const char *name = get_string(r, o, "name", REQUIRED);
+    double seconds = get_seconds(r, o, "seconds");
+    bool complete = get_bool(r, o, "complete", REQUIRED);
+    uint64_t races = get_number(r, o, "races", REQUIRED);
+    json_t *counters = get_typed(r, o, "counters", OPTIONAL, JSON_OBJECT), *value;
+    const char *key;
+    size_t at;
+
+    for (size_t i = 0; i < r->f->nengines && !r->failed; i++)
+        if (strcmp(r->f->engines[i].name, name) == 0)
+            fail(r, "name", "engine '%s' is listed twice", name);
+    if (r->failed)
+        return;
+    at = findings_add_engine(r->f, name, seconds, complete);
+    r->f->engines[at].races = races;
+    json_object_foreach(counters, key, value)
+        findings_add_counter(r->f, at, key, get_number(r, counters, key, REQUIRED));
+}
+
+static void read_engines(struct reader *r, const json_t *root)
+{
+    json_t *list;
+    size_t n = get_array(r, root, "engines", REQUIRED, &list);
+
+    if (n > FINDINGS_ENGINES)
+        fail(r, "engines", "more than %d engines", FINDINGS_ENGINES);
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "engines", i);
+
+        read_engine(r, get_object(r, list, i));
+        go_out(r, mark);
+    }
+}
+
+/* "held" says more than "locks" and must agree with it. */
+static void read_held(struct reader *r, const json_t *o, struct held_lock *locks, size_t n)
+{
+    json_t *list;
+    size_t held = get_array(r, o, "held", OPTIONAL, &list);
+
+    if (list && held != n)
+        fail(r, "held", "%zu locks, but 'locks' has %zu", held, n);
+    for (size_t i = 0; i < held && !r->failed; i++) {
+        size_t mark = go_in(r, "held", i);
+        json_t *h = get_object(r, list, i);
+
+        if (get_string(r, h, "lock", REQUIRED) != locks[i].name)
+            fail(r, "lock", "does not agree with 'locks'");
+        locks[i].shared = get_bool(r, h, "shared", OPTIONAL);
+        locks[i].location = get_string(r, h, "location", OPTIONAL);
+        locks[i].event = get_event(r, h, "event", locks[i].location ? REQUIRED : OPTIONAL);
+        go_out(r, mark);
+    }
+}
+
+static void read_locks(struct reader *r, const json_t *o, struct side *s)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "locks", OPTIONAL, &list);
+    struct held_lock *locks = new_array(r, n, sizeof(*locks));
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        json_t *v = json_array_get(list, i);
+        size_t mark = go_in(r, "locks", i);
+
+        if (json_is_string(v))
+            locks[i].name = findings_string(r->f, json_string_value(v));
+        else
+            wrong_type(r, "", "a string", v);
+        go_out(r, mark);
+    }
+    read_held(r, o, locks, n);
+    s->locks = locks;
+    s->nlocks = n;
+}
+
+static void read_frame(struct reader *r, const json_t *o, struct frame *frame)
+{
+    const char *file = get_string(r, o, "file", OPTIONAL);
+    uint64_t line = get_number(r, o, "line", OPTIONAL);
+    uint64_t column = get_number(r, o, "column", OPTIONAL);
+
+    frame->function = get_string(r, o, "function", OPTIONAL);
+    frame->location = get_string(r, o, "location", OPTIONAL);
+    if (file && !frame->location) {
+        char *text = !line    ? xasprintf("%s", file)
+                     : column ? xasprintf("%s:%" PRIu64 ":%" PRIu64, file, line, column)
+                              : xasprintf("%s:%" PRIu64, file, line);
+
+        frame->location = findings_string(r->f, text);
+        free(text);
+    }
+    if (!frame->function && !frame->location)
+        fail(r, "", "a frame needs a function or a location");
+}
+
+static void read_stack(struct reader *r, const json_t *o, struct side *s)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "stack", OPTIONAL, &list);
+    struct frame *frames = new_array(r, n, sizeof(*frames));
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "stack", i);
+
+        read_frame(r, get_object(r, list, i), &frames[i]);
+        go_out(r, mark);
+    }
+    s->stack = frames;
+    s->nstack = n;
+    s->stack_omitted = get_number(r, o, "stack_omitted", OPTIONAL);
+}
+
+static void read_side(struct reader *r, const json_t *o, struct side *s)
+{
+    json_t *created;
+
+    s->event = get_event(r, o, "event", REQUIRED);
+    s->thread = get_string(r, o, "thread", REQUIRED);
+    s->op = get_string(r, o, "op", REQUIRED);
+    s->order = get_string(r, o, "order", OPTIONAL);
+    s->location = get_string(r, o, "location", REQUIRED);
+    s->function = get_string(r, o, "function", OPTIONAL);
+    s->value = get_string(r, o, "value", OPTIONAL);
+    s->old = get_string(r, o, "old", OPTIONAL);
+    read_locks(r, o, s);
+    read_stack(r, o, s);
+    created = get_typed(r, o, "created", OPTIONAL, JSON_OBJECT);
+    if (created) {
+        size_t mark = go_in(r, "created", SIZE_MAX);
+
+        s->creator = get_string(r, created, "thread", REQUIRED);
+        s->created_at = get_string(r, created, "location", REQUIRED);
+        s->created_event = get_event(r, created, "event", REQUIRED);
+        go_out(r, mark);
+    }
+}
+
+static void read_allocation(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *a = get_typed(r, o, "allocated", OPTIONAL, JSON_OBJECT);
+    size_t mark = go_in(r, "allocated", SIZE_MAX);
+
+    if (a) {
+        race->allocation = new_array(r, 1, sizeof(*race->allocation));
+        race->allocation->thread = get_string(r, a, "thread", REQUIRED);
+        race->allocation->location = get_string(r, a, "location", REQUIRED);
+        race->allocation->event = get_event(r, a, "event", REQUIRED);
+        race->allocation->bytes = get_number(r, a, "bytes", REQUIRED);
+        race->allocation->offset = get_number(r, a, "offset", REQUIRED);
+    }
+    go_out(r, mark);
+}
+
+static void read_witness(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "witness", OPTIONAL, &list);
+
+    if (!list)
+        return;
+    race->witness = xcalloc(n + 1, sizeof(*race->witness));
+    race->nwitness = n;
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        json_t *v = json_array_get(list, i);
+        size_t mark = go_in(r, "witness", i);
+
+        if (!json_is_integer(v))
+            wrong_type(r, "", "an integer", v);
+        else if (json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) >= r->f->trace.events)
+            fail(r, "", "there is no event %lld in a trace of %" PRIu64,
+                 (long long)json_integer_value(v), r->f->trace.events);
+        else
+            race->witness[i] = (uint64_t)json_integer_value(v);
+        go_out(r, mark);
+    }
+}
+
+static void read_schedule(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "schedule", OPTIONAL, &list);
+    struct schedule_step *steps = new_array(r, n, sizeof(*steps));
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "schedule", i);
+        json_t *s = get_object(r, list, i);
+
+        steps[i].index = get_number(r, s, "step", REQUIRED);
+        steps[i].event = get_event(r, s, "event", REQUIRED);
+        steps[i].thread = get_string(r, s, "thread", REQUIRED);
+        steps[i].operation = get_string(r, s, "operation", REQUIRED);
+        steps[i].location = get_string(r, s, "location", REQUIRED);
+        if (!r->failed &&
+            (steps[i].index >= race->nwitness || race->witness[steps[i].index] != steps[i].event))
+            fail(r, "step", "does not agree with the witness");
+        go_out(r, mark);
+    }
+    race->schedule = steps;
+    race->nschedule = n;
+}
+
+static void read_race_engines(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "engines", REQUIRED, &list);
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        size_t mark = go_in(r, "engines", i), e = 0;
+
+        while (name && e < r->f->nengines && strcmp(r->f->engines[e].name, name) != 0)
+            e++;
+        if (!name)
+            wrong_type(r, "", "a string", json_array_get(list, i));
+        else if (e == r->f->nengines)
+            fail(r, "", "engine '%s' is not in 'engines' of the result", name);
+        else
+            race->engines |= (uint64_t)1 << e;
+        go_out(r, mark);
+    }
+}
+
+static void read_race(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *list;
+    size_t n;
+
+    race->id = get_string(r, o, "id", REQUIRED);
+    race->variable = get_string(r, o, "variable", REQUIRED);
+    race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    race->count = get_number(r, o, "count", REQUIRED);
+    read_race_engines(r, o, race);
+    n = get_array(r, o, "accesses", REQUIRED, &list);
+    if (!r->failed && n != 2)
+        fail(r, "accesses", "a race has two accesses, not %zu", n);
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "accesses", i);
+
+        read_side(r, get_object(r, list, i), &race->sides[i]);
+        go_out(r, mark);
+    }
+    if (!r->failed && race->sides[0].event >= race->sides[1].event)
+        fail(r, "accesses", "not in trace order");
+    read_allocation(r, o, race);
+    read_witness(r, o, race);
+    read_schedule(r, o, race);
+}
+
+static void read_races(struct reader *r, const json_t *root)
+{
+    json_t *list;
+    size_t n = get_array(r, root, "races", REQUIRED, &list);
+
+    GROW(r->f->races, r->f->cap, n + 1);
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "races", i);
+
+        r->f->count = i + 1; /* the array's memory is zeroed */
+        read_race(r, get_object(r, list, i), &r->f->races[i]);
+        go_out(r, mark);
+    }
+}
+
+static void read_root(struct reader *r, const json_t *root)
+{
+    json_t *deadlocks;
+
+    if (!json_is_object(root)) {
+        wrong_type(r, "", "an object", root);
+        return;
+    }
+    if (get_number(r, root, "schema", REQUIRED) != JSON_SCHEMA)
+        fail(r, "schema", "this version knows only %d", JSON_SCHEMA);
+    read_trace(r, root);
+    read_engines(r, root);
+    read_races(r, root);
+    if (get_array(r, root, "deadlocks", OPTIONAL, &deadlocks))
+        fail(r, "deadlocks", "this version cannot read deadlocks");
+    r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);
+}
+
+int json_read(struct findings *f, FILE *in, struct error *err)
+{
+    struct reader r = { .f = f, .err = err };
+    json_error_t fault;
+    json_t *root = json_loadf(in, JSON_REJECT_DUPLICATES, &fault);
+
+    if (!root) {
+        if (ferror(in))
+            return error_set(err, "read error");
+        return error_set(err, "line %d, column %d: %s", fault.line, fault.column, fault.text);
+    }
+    read_root(&r, root);
+    json_decref(root);
+    if (r.failed)
+        findings_release(f);
+    return r.failed ? -1 : 0;
+}

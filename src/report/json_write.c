@@ -1,0 +1,203 @@
+/* json_write.c - findings as JSON, schema 1 (spec: docs/schema/result.schema.json)
+ *
+ * Members that are unknown are left out, never null. Arrays that may be long
+ * (witnesses) stay on one line.
+ */
+#include "report/json.h"
+#include "report/emit.h"
+
+static void write_diagnoses(struct emitter *e, const struct findings_trace *t)
+{
+    emit_open(e, "diagnoses", '[', false);
+    for (size_t i = 0; i < t->ndiagnoses; i++) {
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "kind", t->diagnoses[i].kind);
+        emit_number(e, "event", t->diagnoses[i].event);
+        emit_string(e, "text", t->diagnoses[i].text);
+        emit_close(e);
+    }
+    emit_close(e);
+    emit_open(e, "diagnosed", '{', true);
+    for (size_t i = 0; i < t->ndiagnosis_totals; i++)
+        emit_number(e, t->diagnosis_totals[i].name, t->diagnosis_totals[i].value);
+    emit_close(e);
+}
+
+static void write_trace(struct emitter *e, const struct findings_trace *t)
+{
+    emit_open(e, "trace", '{', false);
+    emit_string(e, "path", t->path);
+    emit_string_if(e, "format", t->format);
+    emit_number(e, "events", t->events);
+    emit_number(e, "threads", t->threads);
+    emit_string(e, "order", trace_order_names[t->order]);
+    emit_bool(e, "values", t->values);
+    emit_bool(e, "branches", t->branches);
+    emit_bool(e, "calls", t->calls);
+    if (t->loss) {
+        emit_open(e, "lost", '{', true);
+        emit_number(e, "bytes", t->lost_bytes);
+        emit_string(e, "reason", t->loss);
+        emit_close(e);
+    }
+    emit_number(e, "repaired", t->repaired);
+    write_diagnoses(e, t);
+    emit_close(e);
+}
+
+static void write_engine(struct emitter *e, const struct findings_engine *engine)
+{
+    emit_open(e, NULL, '{', false);
+    emit_string(e, "name", engine->name);
+    emit_seconds(e, "seconds", engine->seconds);
+    emit_number(e, "races", engine->races);
+    emit_bool(e, "complete", engine->complete);
+    emit_open(e, "counters", '{', true);
+    for (size_t i = 0; i < engine->ncounters; i++)
+        emit_number(e, engine->counters[i].name, engine->counters[i].value);
+    emit_close(e);
+    emit_close(e);
+}
+
+static void write_locks(struct emitter *e, const struct side *s)
+{
+    emit_open(e, "locks", '[', true);
+    for (size_t i = 0; i < s->nlocks; i++)
+        emit_string(e, NULL, s->locks[i].name);
+    emit_close(e);
+    emit_open(e, "held", '[', false);
+    for (size_t i = 0; i < s->nlocks; i++) {
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "lock", s->locks[i].name);
+        emit_bool(e, "shared", s->locks[i].shared);
+        if (s->locks[i].location) {
+            emit_string(e, "location", s->locks[i].location);
+            emit_number(e, "event", s->locks[i].event);
+        }
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+static void write_frame(struct emitter *e, const struct frame *frame)
+{
+    uint32_t line, column;
+    size_t file_len;
+
+    emit_open(e, NULL, '{', true);
+    emit_string_if(e, "function", frame->function);
+    if (frame->location && location_split(frame->location, &file_len, &line, &column)) {
+        emit_text(e, "file", frame->location, file_len);
+        emit_number(e, "line", line);
+        if (column)
+            emit_number(e, "column", column);
+    } else {
+        emit_string_if(e, "location", frame->location);
+    }
+    emit_close(e);
+}
+
+static void write_side(struct emitter *e, const struct side *s)
+{
+    emit_open(e, NULL, '{', false);
+    emit_number(e, "event", s->event);
+    emit_string(e, "thread", s->thread);
+    emit_string(e, "op", s->op);
+    emit_string_if(e, "order", s->order);
+    emit_string(e, "location", s->location);
+    emit_string_if(e, "function", s->function);
+    emit_string_if(e, "value", s->value);
+    emit_string_if(e, "old", s->old);
+    write_locks(e, s);
+    emit_open(e, "stack", '[', false);
+    for (size_t i = 0; i < s->nstack; i++)
+        write_frame(e, &s->stack[i]);
+    emit_close(e);
+    if (s->stack_omitted)
+        emit_number(e, "stack_omitted", s->stack_omitted);
+    if (s->creator) {
+        emit_open(e, "created", '{', true);
+        emit_string(e, "thread", s->creator);
+        emit_string(e, "location", s->created_at);
+        emit_number(e, "event", s->created_event);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+static void write_allocation(struct emitter *e, const struct allocation *a)
+{
+    emit_open(e, "allocated", '{', true);
+    emit_string(e, "thread", a->thread);
+    emit_string(e, "location", a->location);
+    emit_number(e, "event", a->event);
+    emit_number(e, "bytes", a->bytes);
+    emit_number(e, "offset", a->offset);
+    emit_close(e);
+}
+
+static void write_witness(struct emitter *e, const struct finding *r)
+{
+    emit_open(e, "schedule", '[', false);
+    for (size_t i = 0; i < r->nschedule; i++) {
+        const struct schedule_step *step = &r->schedule[i];
+
+        emit_open(e, NULL, '{', true);
+        emit_number(e, "step", step->index);
+        emit_number(e, "event", step->event);
+        emit_string(e, "thread", step->thread);
+        emit_string(e, "operation", step->operation);
+        emit_string(e, "location", step->location);
+        emit_close(e);
+    }
+    emit_close(e);
+    emit_open(e, "witness", '[', true);
+    for (size_t i = 0; i < r->nwitness; i++)
+        emit_number(e, NULL, r->witness[i]);
+    emit_close(e);
+}
+
+static void write_race(struct emitter *e, const struct findings *f, const struct finding *r)
+{
+    emit_open(e, NULL, '{', false);
+    emit_string(e, "id", r->id);
+    emit_string(e, "variable", r->variable);
+    emit_open(e, "engines", '[', true);
+    for (size_t i = 0; i < f->nengines; i++)
+        if (r->engines >> i & 1)
+            emit_string(e, NULL, f->engines[i].name);
+    emit_close(e);
+    emit_string(e, "strength", strength_names[r->strength]);
+    emit_number(e, "count", r->count);
+    emit_open(e, "accesses", '[', false);
+    write_side(e, &r->sides[0]);
+    write_side(e, &r->sides[1]);
+    emit_close(e);
+    if (r->allocation)
+        write_allocation(e, r->allocation);
+    if (r->witness)
+        write_witness(e, r);
+    emit_close(e);
+}
+
+void json_write(const struct findings *f, FILE *out)
+{
+    struct emitter e = { .out = out };
+
+    emit_open(&e, NULL, '{', false);
+    emit_number(&e, "schema", JSON_SCHEMA);
+    write_trace(&e, &f->trace);
+    emit_open(&e, "engines", '[', false);
+    for (size_t i = 0; i < f->nengines; i++)
+        write_engine(&e, &f->engines[i]);
+    emit_close(&e);
+    emit_open(&e, "races", '[', false);
+    for (size_t i = 0; i < f->count; i++)
+        write_race(&e, f, &f->races[i]);
+    emit_close(&e);
+    emit_open(&e, "deadlocks", '[', false);
+    emit_close(&e);
+    emit_number(&e, "suppressed", f->suppressed);
+    emit_close(&e);
+    fputc('\n', out);
+}

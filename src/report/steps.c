@@ -1,0 +1,97 @@
+/* steps.c - chosen events of a trace as readable text */
+#include "report/steps.h"
+#include "base/alloc.h"
+#include "trace/text.h"
+
+#include <stdlib.h>
+
+void steps_init(struct steps *s, struct findings *home)
+{
+    *s = (struct steps){ .home = home };
+}
+
+void steps_release(struct steps *s)
+{
+    free(s->list);
+    *s = (struct steps){ 0 };
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    const struct step_text *x = a, *y = b;
+
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+const struct step_text *steps_get(const struct steps *s, uint64_t position)
+{
+    struct step_text key = { .position = position };
+    const struct step_text *found = NULL;
+
+    if (s->next)
+        found = bsearch(&key, s->list, s->next, sizeof(key), compare_steps);
+    return found;
+}
+
+bool steps_done(const struct steps *s)
+{
+    return s->next == s->count;
+}
+
+void steps_want(struct steps *s, uint64_t position)
+{
+    GROW(s->list, s->cap, s->count + 1);
+    s->list[s->count++] = (struct step_text){ .position = position };
+}
+
+void steps_seal(struct steps *s)
+{
+    size_t kept = 0;
+
+    if (s->count)
+        qsort(s->list, s->count, sizeof(*s->list), compare_steps);
+    for (size_t i = 0; i < s->count; i++)
+        if (kept == 0 || s->list[kept - 1].position != s->list[i].position)
+            s->list[kept++] = s->list[i];
+    s->count = kept;
+    s->next = 0;
+}
+
+static void fill_step(struct steps *s, struct step_text *to, const struct event *ev,
+                      const struct batch *b, const struct tables *t)
+{
+    struct buf text = { 0 };
+
+    text_operation(&text, ev, b->extra, t);
+    buf_addch(&text, 0);
+    to->operation = findings_string(s->home, text.data);
+    to->thread = findings_string(s->home, intern_get(&t->threads, ev->thread));
+    to->location = findings_string(s->home, tables_location(t, ev->site));
+    buf_release(&text);
+}
+
+void steps_feed(struct steps *s, const struct batch *b, const struct tables *t)
+{
+    for (; s->next < s->count; s->next++) {
+        struct step_text *to = &s->list[s->next];
+
+        if (to->position >= b->first + b->count)
+            break;
+        fill_step(s, to, &b->events[to->position - b->first], b, t);
+    }
+}
+
+int steps_collect(struct steps *s, struct trace *t, struct error *err)
+{
+    struct batch b;
+    int r = trace_rewind(t, err);
+
+    while (r >= 0 && !steps_done(s) && (r = trace_next(t, &b, err)) > 0)
+        steps_feed(s, &b, trace_tables(t));
+    if (r < 0)
+        return -1;
+    if (!steps_done(s))
+        return error_set(err, "there is no event %llu",
+                         (unsigned long long)s->list[s->next].position);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* text.h - findings for people
+ *
+ * Plain text; bold ids and strengths where `colour` is set. Write errors show
+ * in ferror(out).
+ */
+#ifndef HEDDLE_REPORT_TEXT_H
+#define HEDDLE_REPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/findings.h"
+#include "report/steps.h"
+
+/* The whole result: a table of all races, each in detail, what was counted. */
+void text_report(const struct findings *f, bool colour, FILE *out);
+
+struct explain_options {
+    bool full; /* every step of the witness, however many */
+    bool colour;
+    const char *no_steps; /* why the steps have positions only, or NULL */
+};
+
+/* Without `full`, a longer witness shows its first and last steps only. */
+enum { EXPLAIN_STEPS = 60 };
+
+/* Say which events explaining a race shows. */
+void text_explain_want(const struct finding *r, bool full, struct steps *s);
+/* One race in full. */
+void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
+                  const struct explain_options *options, FILE *out);
+
+#endif

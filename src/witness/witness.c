@@ -1,0 +1,639 @@
+/* witness.c - replays a reordering and refuses it at the first thing that cannot be
+ *
+ * The trace is prepared once: cells (cells.c), hard edges (edges.c), each
+ * event's place in its thread, and for each cell an event touches the writer
+ * it saw and the lifetime it belongs to. A check then walks the listed events
+ * with the state of a machine: progress of each thread, holders of each lock,
+ * and for each cell its last writer, its value where known, its lifetime and
+ * how many events of that lifetime were seen. Afterwards only what was
+ * touched is put back, so a short witness of a long trace is cheap.
+ *
+ * Which members of a list are still missing is kept as a forest (union-find):
+ * next[m] is m itself or, once m's event was replayed, a later candidate.
+ */
+#include "witness/witness.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "witness/cells.h"
+#include "witness/edges.h"
+
+#define NONE UINT32_MAX /* no event: initial memory as a writer, no thread, no hold */
+
+/* One cell of one event. */
+struct touch {
+    uint32_t writer; /* last writer in the trace; of an alloc: touches of the lifetime before */
+    uint32_t life;   /* number of allocs of the cell up to here, this one included */
+};
+
+struct place {
+    uint32_t rank;        /* among the events of its thread; NONE for ignored events */
+    uint32_t cell, count; /* cells it touches */
+    uint32_t object;      /* lock */
+    size_t touch;         /* its touches, one per cell */
+};
+
+struct cell_state {
+    uint64_t value;
+    uint32_t writer;
+    uint32_t life, touches;
+    bool known, tainted;
+};
+
+struct lock_state {
+    uint32_t owner;   /* thread, or NONE */
+    uint32_t sharers; /* holds, not threads */
+    uint32_t since;   /* event of the latest acquire, for messages */
+};
+
+/* A lock that a thread holds, in a list per thread. */
+struct hold {
+    uint32_t lock, next;
+    bool shared;
+};
+
+struct thread_state {
+    uint32_t progress; /* events replayed */
+    uint32_t holds;
+    bool tainted; /* has read something else than recorded */
+};
+
+/* What a check changes; in its initial state between checks. */
+struct scratch {
+    struct cell_state *cells;
+    struct lock_state *locks;
+    struct thread_state *threads;
+    uint32_t *next; /* forest over members */
+    struct hold *holds;
+    size_t nholds, holds_cap;
+};
+
+struct witness_trace {
+    const struct event *events;
+    size_t count;
+    size_t nthreads, nlocks;
+    bool values, branches;
+    const struct tables *names;
+    struct cells cells;
+    struct edges edges;
+    struct place *places;
+    struct touch *touches;
+    size_t ntouches, touches_cap;
+    struct scratch *scratch;
+};
+
+/* ---- preparation ---- */
+
+static bool is_writer(unsigned op)
+{
+    return op_table[op].writes || op == OP_ALLOC;
+}
+
+static void prepare_touches(struct witness_trace *w, struct cell_state *cells, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    struct place *p = &w->places[i];
+    uint64_t from, to;
+
+    p->touch = w->ntouches;
+    if (!event_range(e, &from, &to))
+        return;
+    p->cell = cells_find(&w->cells, from);
+    for (uint32_t c = p->cell; w->cells.start[c] < to; c++) {
+        struct cell_state *s = &cells[c];
+        struct touch t = { s->writer, s->life };
+
+        if (e->op == OP_ALLOC) {
+            t = (struct touch){ s->touches, ++s->life };
+            s->touches = 0;
+        } else {
+            s->touches++;
+        }
+        if (is_writer(e->op))
+            s->writer = i;
+        GROW(w->touches, w->touches_cap, w->ntouches + 1);
+        w->touches[w->ntouches++] = t;
+        p->count++;
+    }
+}
+
+static void prepare_events(struct witness_trace *w)
+{
+    struct cell_state *cells = xcalloc(w->cells.count + 1, sizeof(*cells));
+    uint32_t *length = xcalloc(w->nthreads + 1, sizeof(*length));
+    struct map locks = { 0 };
+
+    for (size_t c = 0; c < w->cells.count; c++)
+        cells[c].writer = NONE;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct event *e = &w->events[i];
+
+        if (e->flags & EV_IGNORED) {
+            w->places[i].rank = NONE;
+            continue;
+        }
+        w->places[i].rank = length[e->thread]++;
+        if (op_class_of(e->op) == CLASS_LOCK)
+            w->places[i].object = *map_put(&locks, object_key(e), (uint32_t)locks.count);
+        prepare_touches(w, cells, (uint32_t)i);
+    }
+    w->nlocks = locks.count;
+    map_release(&locks);
+    free(length);
+    free(cells);
+}
+
+/* Named variables start with 0; what other memory holds at first is not known. */
+static struct cell_state initial_cell(const struct witness_trace *w, uint32_t cell)
+{
+    return (struct cell_state){ .writer = NONE, .known = is_named(w->cells.start[cell]) };
+}
+
+static struct scratch *scratch_new(const struct witness_trace *w)
+{
+    struct scratch *s = xcalloc(1, sizeof(*s));
+
+    s->cells = xcalloc(w->cells.count + 1, sizeof(*s->cells));
+    s->locks = xcalloc(w->nlocks + 1, sizeof(*s->locks));
+    s->threads = xcalloc(w->nthreads + 1, sizeof(*s->threads));
+    s->next = xmalloc((w->edges.nmembers + 1) * sizeof(*s->next));
+    for (size_t c = 0; c < w->cells.count; c++)
+        s->cells[c] = initial_cell(w, (uint32_t)c);
+    for (size_t l = 0; l < w->nlocks; l++)
+        s->locks[l].owner = NONE;
+    for (size_t t = 0; t < w->nthreads; t++)
+        s->threads[t].holds = NONE;
+    for (size_t m = 0; m <= w->edges.nmembers; m++)
+        s->next[m] = (uint32_t)m;
+    return s;
+}
+
+struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct trace_info *info)
+{
+    struct witness_trace *w = xcalloc(1, sizeof(*w));
+
+    w->events = t->events;
+    w->count = t->count;
+    w->values = info->values;
+    w->branches = info->branches;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->events[i].thread >= w->nthreads)
+            w->nthreads = (size_t)t->events[i].thread + 1;
+    cells_init(&w->cells, t);
+    edges_init(&w->edges, t, &w->cells);
+    w->places = xcalloc(t->count + 1, sizeof(*w->places));
+    prepare_events(w);
+    w->scratch = scratch_new(w);
+    return w;
+}
+
+void witness_trace_free(struct witness_trace *w)
+{
+    if (!w)
+        return;
+    free(w->scratch->cells);
+    free(w->scratch->locks);
+    free(w->scratch->threads);
+    free(w->scratch->next);
+    free(w->scratch->holds);
+    free(w->scratch);
+    free(w->places);
+    free(w->touches);
+    cells_release(&w->cells);
+    edges_release(&w->edges);
+    free(w);
+}
+
+void witness_trace_set_names(struct witness_trace *w, const struct tables *tables)
+{
+    w->names = tables;
+}
+
+/* ---- messages ---- */
+
+struct name {
+    char text[128];
+};
+
+static struct name name_thread(const struct witness_trace *w, uint32_t thread)
+{
+    struct name n;
+
+    if (w->names && thread < w->names->threads.count)
+        snprintf(n.text, sizeof(n.text), "%s", intern_get(&w->names->threads, thread));
+    else
+        snprintf(n.text, sizeof(n.text), "thread %" PRIu32, thread);
+    return n;
+}
+
+static struct name name_target(const struct witness_trace *w, const struct event *e)
+{
+    struct buf b = { 0 };
+    struct name n;
+
+    if (w->names && op_class_of(e->op) == CLASS_LOCK)
+        tables_name_object(w->names, e->target, &b);
+    else if (w->names)
+        tables_name_variable(w->names, e->target, op_is_access(e->op) ? e->size : e->value, &b);
+    else
+        buf_addf(&b, "0x%" PRIx64, e->target);
+    snprintf(n.text, sizeof(n.text), "%s", b.data);
+    buf_release(&b);
+    return n;
+}
+
+/* Refuse an event; always false. */
+#define refuse(err, position, ...)                                                                 \
+    (error_set((err), __VA_ARGS__), error_prefix((err), "event %" PRIu64, (uint64_t)(position)),   \
+     false)
+
+/* ---- what an event needs to be next ---- */
+
+static bool is_replayed(const struct witness_trace *w, uint32_t event)
+{
+    return w->scratch->threads[w->events[event].thread].progress > w->places[event].rank;
+}
+
+/* The first member at or after m whose event was not replayed. */
+static uint32_t first_missing(struct scratch *s, uint32_t m)
+{
+    while (s->next[m] != m) {
+        s->next[m] = s->next[s->next[m]];
+        m = s->next[m];
+    }
+    return m;
+}
+
+static bool check_program_order(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    const struct place *p = &w->places[position];
+    uint32_t thread, progress;
+
+    if (p->rank == NONE)
+        return refuse(err, position, "was marked as impossible and is no part of the analysis");
+    thread = w->events[position].thread;
+    progress = w->scratch->threads[thread].progress;
+    if (p->rank < progress)
+        return refuse(err, position, "is listed twice or after a later event of %s",
+                      name_thread(w, thread).text);
+    if (p->rank > progress)
+        return refuse(err, position, "an earlier event of %s is missing before it",
+                      name_thread(w, thread).text);
+    return true;
+}
+
+static bool check_needs(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    const struct edges *g = &w->edges;
+
+    for (uint32_t i = g->first_need[position]; i < g->first_need[position + 1]; i++) {
+        struct need n = g->needs[i];
+        uint32_t missing = n.lo;
+
+        if (n.hi != NEED_EVENT) {
+            uint32_t m = first_missing(w->scratch, n.lo);
+
+            if (m >= n.hi)
+                continue;
+            missing = g->source[m];
+        } else if (is_replayed(w, n.lo)) {
+            continue;
+        }
+        return refuse(err, position, "needs event %" PRIu32 " (%s) before it", missing,
+                      op_table[w->events[missing].op].name);
+    }
+    return true;
+}
+
+/* Memory: the event's lifetime must be the one the cell is in. */
+static bool check_lifetimes(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    const struct event *e = &w->events[position];
+    const struct place *p = &w->places[position];
+
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct cell_state *s = &w->scratch->cells[p->cell + i];
+        const struct touch *t = &w->touches[p->touch + i];
+
+        if (e->op == OP_ALLOC) {
+            if (s->life + 1 != t->life || s->touches != t->writer)
+                return refuse(err, position,
+                              "the memory at %s is still in use by events before "
+                              "this allocation that are missing",
+                              name_target(w, e).text);
+        } else if (s->life != t->life) {
+            return refuse(err, position, "the memory at %s is %s", name_target(w, e).text,
+                          s->life < t->life ? "not allocated yet" : "allocated anew already");
+        }
+    }
+    return true;
+}
+
+static bool check_next(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    return check_program_order(w, position, err) && check_needs(w, position, err) &&
+           check_lifetimes(w, position, err);
+}
+
+/* ---- locks ---- */
+
+/* The link that points to a thread's hold of a lock, or NULL. */
+static uint32_t *find_hold(struct scratch *s, uint32_t thread, uint32_t lock, bool shared)
+{
+    uint32_t *at = &s->threads[thread].holds;
+
+    while (*at != NONE) {
+        if (s->holds[*at].lock == lock && s->holds[*at].shared == shared)
+            return at;
+        at = &s->holds[*at].next;
+    }
+    return NULL;
+}
+
+static void drop_hold(struct scratch *s, uint32_t *at)
+{
+    struct lock_state *l = &s->locks[s->holds[*at].lock];
+
+    if (s->holds[*at].shared)
+        l->sharers--;
+    else
+        l->owner = NONE;
+    *at = s->holds[*at].next; /* its room is not used again in this check */
+}
+
+static void drop_all_holds(struct scratch *s, uint32_t thread)
+{
+    while (s->threads[thread].holds != NONE)
+        drop_hold(s, &s->threads[thread].holds);
+}
+
+static bool replay_acquire(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct event *e = &w->events[i];
+    struct scratch *s = w->scratch;
+    struct lock_state *l = &s->locks[w->places[i].object];
+    bool shared = e->op == OP_ACQUIRE_SHARED;
+    uint32_t others;
+
+    if (l->owner != NONE && l->owner != e->thread)
+        return refuse(err, i, "lock %s is held by %s since event %" PRIu32, name_target(w, e).text,
+                      name_thread(w, l->owner).text, l->since);
+    others = l->sharers - (find_hold(s, e->thread, w->places[i].object, true) != NULL);
+    if (!shared && others)
+        return refuse(err, i, "lock %s is held shared by %" PRIu32 " other threads",
+                      name_target(w, e).text, others);
+    if (find_hold(s, e->thread, w->places[i].object, shared))
+        return true;
+    GROW(s->holds, s->holds_cap, s->nholds + 1);
+    s->holds[s->nholds] = (struct hold){ w->places[i].object, s->threads[e->thread].holds, shared };
+    s->threads[e->thread].holds = (uint32_t)s->nholds++;
+    if (shared)
+        l->sharers++;
+    else
+        l->owner = e->thread;
+    l->since = i;
+    return true;
+}
+
+/* Ends the section of the thread itself, of the other kind if there is none of this one;
+ * a release of what the thread does not hold changes nothing for others. */
+static void replay_release(const struct witness_trace *w, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    bool shared = e->op == OP_RELEASE_SHARED;
+    uint32_t lock = w->places[i].object;
+    uint32_t *at = find_hold(w->scratch, e->thread, lock, shared);
+
+    if (!at)
+        at = find_hold(w->scratch, e->thread, lock, !shared);
+    if (at)
+        drop_hold(w->scratch, at);
+}
+
+/* ---- memory ---- */
+
+static bool reads_memory(const struct event *e)
+{
+    return op_table[e->op].reads;
+}
+
+/* The value that an event read, where the trace says so. */
+static bool read_value(const struct witness_trace *w, const struct event *e, uint64_t *value)
+{
+    unsigned flag = e->op == OP_RMW ? EV_OLD : EV_VALUE;
+
+    *value = e->op == OP_RMW ? e->old : e->value;
+    return w->values && e->flags & flag && e->size <= 8;
+}
+
+/* Does the read find what it needs in its i-th cell? A known value decides; so a recorded
+ * value wins over an observed writer that contradicts it. */
+static bool cell_satisfies(const struct witness_trace *w, uint32_t event, uint32_t i)
+{
+    const struct event *e = &w->events[event];
+    const struct place *p = &w->places[event];
+    const struct cell_state *s = &w->scratch->cells[p->cell + i];
+    uint64_t value;
+
+    if (s->known && read_value(w, e, &value))
+        return s->value == cells_value(&w->cells, p->cell + i, e->target, value);
+    return s->writer == w->touches[p->touch + i].writer && !s->tainted;
+}
+
+static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct event *e = &w->events[i];
+    const struct place *p = &w->places[i];
+    struct thread_state *t = &w->scratch->threads[e->thread];
+
+    for (uint32_t c = 0; c < p->count && !t->tainted; c++) {
+        const struct cell_state *s = &w->scratch->cells[p->cell + c];
+
+        if (cell_satisfies(w, i, c))
+            continue;
+        if (w->branches) {
+            t->tainted = true;
+            break;
+        }
+        if (s->writer == NONE)
+            return refuse(err, i, "reads %s from initial memory, not its value in the trace",
+                          name_target(w, e).text);
+        return refuse(err, i, "reads %s from event %" PRIu32 ", not its value in the trace",
+                      name_target(w, e).text, s->writer);
+    }
+    return true;
+}
+
+static void replay_write(const struct witness_trace *w, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    const struct place *p = &w->places[i];
+    bool tainted = w->scratch->threads[e->thread].tainted;
+    bool known =
+        w->values && !tainted && op_is_access(e->op) && e->flags & EV_VALUE && e->size <= 8;
+
+    for (uint32_t c = 0; c < p->count; c++) {
+        struct cell_state *s = &w->scratch->cells[p->cell + c];
+
+        s->writer = i;
+        s->tainted = tainted;
+        s->known = known;
+        s->value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
+    }
+}
+
+/* Lifetimes: an alloc starts one, everything else that touches a cell is counted. */
+static void replay_touches(const struct witness_trace *w, uint32_t i)
+{
+    const struct place *p = &w->places[i];
+
+    for (uint32_t c = 0; c < p->count; c++) {
+        struct cell_state *s = &w->scratch->cells[p->cell + c];
+
+        if (w->events[i].op == OP_ALLOC) {
+            s->life++;
+            s->touches = 0;
+        } else {
+            s->touches++;
+        }
+    }
+}
+
+static bool replay_memory(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct event *e = &w->events[i];
+
+    replay_touches(w, i);
+    if (reads_memory(e) && !replay_read(w, i, err))
+        return false;
+    if (is_writer(e->op))
+        replay_write(w, i);
+    return true;
+}
+
+/* ---- the replay ---- */
+
+static bool replay_effect(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct event *e = &w->events[i];
+
+    switch (e->op) {
+    case OP_ACQUIRE:
+    case OP_ACQUIRE_SHARED:
+        return e->flags & EV_NESTED || replay_acquire(w, i, err);
+    case OP_RELEASE:
+    case OP_RELEASE_SHARED:
+        if (!(e->flags & EV_NESTED))
+            replay_release(w, i);
+        return true;
+    case OP_END:
+        drop_all_holds(w->scratch, e->thread);
+        return true;
+    case OP_JOIN: /* the joined thread is over, whether it said so or not */
+        if (e->target < w->nthreads)
+            drop_all_holds(w->scratch, (uint32_t)e->target);
+        return true;
+    case OP_BRANCH:
+    case OP_CALL:
+        if (w->scratch->threads[e->thread].tainted)
+            return refuse(err, i, "%s depends on a read of %s that saw another value",
+                          op_table[e->op].name, name_thread(w, e->thread).text);
+        return true;
+    default:
+        return replay_memory(w, i, err);
+    }
+}
+
+static bool replay_event(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    struct scratch *s = w->scratch;
+    uint32_t i = (uint32_t)position;
+
+    if (!check_next(w, position, err))
+        return false;
+    if (!replay_effect(w, i, err))
+        return false;
+    s->threads[w->events[i].thread].progress++;
+    for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
+        s->next[w->edges.member_of[m]] = w->edges.member_of[m] + 1;
+    return true;
+}
+
+/* Put back what replaying an event may have changed. */
+static void undo_event(const struct witness_trace *w, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    const struct place *p = &w->places[i];
+    struct scratch *s = w->scratch;
+
+    s->threads[e->thread] = (struct thread_state){ .holds = NONE };
+    if (op_class_of(e->op) == CLASS_LOCK)
+        s->locks[p->object] = (struct lock_state){ .owner = NONE };
+    for (uint32_t c = 0; c < p->count; c++)
+        s->cells[p->cell + c] = initial_cell(w, p->cell + c);
+    for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
+        s->next[w->edges.member_of[m]] = w->edges.member_of[m];
+}
+
+/* ---- the race ---- */
+
+static bool can_race(const struct event *e)
+{
+    return op_is_access(e->op) || e->op == OP_FREE;
+}
+
+static bool check_conflict(const struct witness_trace *w, uint64_t a, uint64_t b, struct error *err)
+{
+    const struct event *x = &w->events[a], *y = &w->events[b];
+    uint64_t from_x, to_x, from_y, to_y;
+
+    if (!can_race(x) || !can_race(y))
+        return refuse(err, can_race(x) ? b : a, "%s is no access that could race",
+                      op_table[can_race(x) ? y->op : x->op].name);
+    if (x->thread == y->thread)
+        return refuse(err, b, "is of the same thread as event %" PRIu64, a);
+    if (!op_table[x->op].writes && !op_table[y->op].writes)
+        return refuse(err, b, "neither it nor event %" PRIu64 " writes", a);
+    if (op_is_atomic(x->op) && op_is_atomic(y->op))
+        return refuse(err, b, "it and event %" PRIu64 " are both atomic", a);
+    if (!event_range(x, &from_x, &to_x) || !event_range(y, &from_y, &to_y) || from_x >= to_y ||
+        from_y >= to_x)
+        return refuse(err, b, "does not overlap event %" PRIu64, a);
+    return true;
+}
+
+/* Both must be possible next, each without the other. That both belong to the lifetime the
+ * memory is in makes it the same one. */
+static bool check_race(const struct witness_trace *w, uint64_t a, uint64_t b, struct error *err)
+{
+    return check_next(w, a, err) && check_next(w, b, err) && check_conflict(w, a, b, err);
+}
+
+int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n, struct error *err)
+{
+    bool accepted = true;
+    size_t done = 0;
+
+    if (n < 2) {
+        error_set(err, "a witness ends with two racing accesses, this one has %zu events", n);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (order[i] < w->count)
+            continue;
+        error_set(err, "event %" PRIu64 " does not exist, the trace has %zu", order[i], w->count);
+        return 0;
+    }
+    while (accepted && done < n - 2)
+        accepted = replay_event(w, order[done++], err);
+    accepted = accepted && check_race(w, order[n - 2], order[n - 1], err);
+    while (done > 0)
+        undo_event(w, (uint32_t)order[--done]);
+    w->scratch->nholds = 0;
+    return accepted;
+}

@@ -1,0 +1,39 @@
+/* witness.h - the independent witness checker
+ *
+ * Decides whether a sequence of events is a correct reordering of a trace in
+ * the sense of spec/model.md that ends with a race. It shares no code with
+ * the engines: it sees events as the reader delivers them and replays the
+ * sequence the plain way. docs/design/proof.md states every rule it applies.
+ *
+ * Reads. Where a read's value is not known (or the trace has none) it must
+ * see the writer it saw in the trace, byte by byte; where it is known, any
+ * bytes of that value do. In a trace with branches a read may see anything as
+ * long as no branch or call of its thread comes later in the reordering; what
+ * such a thread writes afterwards satisfies no read that matters.
+ *
+ * Cost: preparation O(N log N) time and O(N) memory for N events (plus the
+ * cells that allocations cover); a check O(n) for n listed events (the same).
+ * Concurrency: none; a check uses scratch memory of the witness_trace.
+ */
+#ifndef HEDDLE_WITNESS_WITNESS_H
+#define HEDDLE_WITNESS_WITNESS_H
+
+#include "base/error.h"
+#include "trace/trace.h"
+
+/* A trace prepared for checking: hard edges, observed writers. */
+struct witness_trace;
+
+/* Both are borrowed and must outlive the result; at most UINT32_MAX - 1 events. */
+struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct trace_info *info);
+void witness_trace_free(struct witness_trace *w);
+
+/* Names for messages; borrowed. Without them things are called by their numbers. */
+void witness_trace_set_names(struct witness_trace *w, const struct tables *tables);
+
+/* 1: accepted; 0: refused, and err says why ("event 12: lock L1 is held by T2").
+ * order lists positions; the last two are the racing accesses. */
+int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n,
+                  struct error *err);
+
+#endif

@@ -1,0 +1,358 @@
+/* properties.c - the relations of spec/model.md, each as a question to a trace
+ *
+ * Where a relation needs more than an exact trace, the property says why and
+ * does not apply to the others; prop_main.c counts how often that happens.
+ */
+#include "properties.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text_trace.h"
+#include "trace/hdl.h"
+#include "trace/text.h"
+#include "witness/witness.h"
+
+/* Every pair of a is in b. */
+static enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,
+                           struct buf *why)
+{
+    size_t x, y;
+
+    if (!pair_set_minus(a, b, &x, &y))
+        return HOLDS;
+    buf_addf(why, "(%zu, %zu) %s", x, y, what);
+    return VIOLATED;
+}
+
+static enum verdict both(enum verdict a, enum verdict b)
+{
+    return a == HOLDS ? b : a;
+}
+
+/* ---- reading ---- */
+
+static enum verdict text_comes_back_unchanged(struct subject *s, struct buf *why)
+{
+    struct buf again = { 0 };
+    enum verdict v = HOLDS;
+
+    for (size_t i = 0; i < s->mem.count; i++)
+        text_event(&again, &s->mem.events[i], s->mem.extra, trace_tables(s->trace));
+    if (again.len != s->text.len || memcmp(again.data, s->text.data, again.len)) {
+        buf_addf(why, "read and printed again it is\n%s", again.len ? again.data : "");
+        v = VIOLATED;
+    }
+    buf_release(&again);
+    return v;
+}
+
+static enum verdict nothing_had_to_be_repaired(struct subject *s, struct buf *why)
+{
+    const struct diags *d = trace_diags(s->trace);
+
+    if (!diags_repaired(d))
+        return HOLDS;
+    for (size_t i = 0; i < d->count; i++)
+        buf_addf(why, "%s%s", i ? "; " : "", d->list[i].text);
+    return VIOLATED;
+}
+
+/* ---- engines against the transcriptions ---- */
+
+static enum verdict hb_is_algorithm_3(struct subject *s, struct buf *why)
+{
+    const struct pair_set *found = &s->found[ENGINE_HB];
+
+    return both(subset(found, &s->hbp, "is found by hb and not by Algorithm 3", why),
+                subset(&s->hbp, found, "is found by Algorithm 3 and not by hb", why));
+}
+
+static enum verdict shb_is_algorithm_4(struct subject *s, struct buf *why)
+{
+    const struct pair_set *found = &s->found[ENGINE_SHB];
+
+    return both(subset(found, &s->shbp, "is found by shb and not by Algorithm 4", why),
+                subset(&s->shbp, found, "is found by Algorithm 4 and not by shb", why));
+}
+
+static enum verdict lockset_is_every_pair_without_a_common_lock(struct subject *s, struct buf *why)
+{
+    const struct pair_set *found = &s->found[ENGINE_LOCKSET];
+
+    return both(subset(found, &s->locks, "is found by lockset but has a common lock", why),
+                subset(&s->locks, found, "has no common lock and is not found by lockset", why));
+}
+
+static enum verdict hb_races_are_unordered(struct subject *s, struct buf *why)
+{
+    return subset(&s->found[ENGINE_HB], &s->hb_unordered, "is a race of hb but ordered", why);
+}
+
+static enum verdict shb_races_are_unordered_by_hb(struct subject *s, struct buf *why)
+{
+    return subset(&s->found[ENGINE_SHB], &s->hb_unordered, "is a race of shb but ordered by hb",
+                  why);
+}
+
+static enum verdict fasttrack_races_are_unordered(struct subject *s, struct buf *why)
+{
+    return subset(&s->found[ENGINE_FASTTRACK], &s->hb_unordered,
+                  "is a race of fasttrack but ordered by hb", why);
+}
+
+/* ---- fasttrack names every racy variable ---- */
+
+static uint64_t bytes_of(const struct event *e)
+{
+    return op_is_access(e->op) ? e->size : e->value;
+}
+
+/* Do the two meet at this byte, in one lifetime? */
+static bool meet_at(const struct subject *s, size_t a, size_t b, uint64_t byte)
+{
+    const struct event *x = &s->mem.events[a], *y = &s->mem.events[b];
+
+    if (byte - x->target >= bytes_of(x) || byte < y->target || byte - y->target >= bytes_of(y))
+        return false;
+    for (size_t i = a + 1; i < b; i++) {
+        const struct event *e = &s->mem.events[i];
+
+        if (e->op == OP_ALLOC && byte >= e->target && byte - e->target < e->value)
+            return false;
+    }
+    return true;
+}
+
+/* Has fasttrack a pair at this byte, in the lifetime that event b belongs to? */
+static bool names_byte(const struct subject *s, size_t b, uint64_t byte)
+{
+    for (size_t x = 0; x < s->mem.count; x++)
+        for (size_t y = x + 1; y < s->mem.count; y++)
+            if (pair_set_has(&s->found[ENGINE_FASTTRACK], x, y) &&
+                byte >= s->mem.events[x].target && meet_at(s, x, y, byte) &&
+                (y < b ? meet_at(s, y, b, byte) : y == b || meet_at(s, b, y, byte)))
+                return true;
+    return false;
+}
+
+static enum verdict fasttrack_names_every_racy_variable(struct subject *s, struct buf *why)
+{
+    for (size_t a = 0; a < s->mem.count; a++) {
+        for (size_t b = a + 1; b < s->mem.count; b++) {
+            const struct event *x = &s->mem.events[a];
+
+            if (!pair_set_has(&s->hb_unordered, a, b))
+                continue;
+            for (uint64_t byte = x->target; byte < x->target + bytes_of(x); byte++) {
+                if (!meet_at(s, a, b, byte) || names_byte(s, b, byte))
+                    continue;
+                buf_addf(why, "(%zu, %zu) is a race at 0x%llx where fasttrack has none", a, b,
+                         (unsigned long long)byte);
+                return VIOLATED;
+            }
+        }
+    }
+    return HOLDS;
+}
+
+/* ---- prediction ---- */
+
+/* Lifetimes order events in every reordering but are no part of HB or SHB. In a program the
+ * address of a block reaches another thread through memory; in a random trace it need not,
+ * and then an order knows less than every reordering keeps. */
+static bool contains_must(const struct subject *s, const struct relation *order)
+{
+    for (size_t a = 0; a < s->mem.count; a++)
+        for (size_t b = a + 1; b < s->mem.count; b++)
+            if (relation_has(&s->must, a, b) && !relation_has(order, a, b))
+                return false;
+    return true;
+}
+
+static enum verdict shb_races_are_predictable(struct subject *s, struct buf *why)
+{
+    if (!s->exact || !s->oracle.complete || !contains_must(s, &s->shb))
+        return DOES_NOT_APPLY;
+    return subset(&s->found[ENGINE_SHB], &s->oracle.pairs, "is a race of shb but not predictable",
+                  why);
+}
+
+/* A relaxed load may read from a store that HB does not order before it, and no race says
+ * so; then a race after it need not be possible. */
+static bool atomics_are_ordered_before(const struct subject *s, size_t end)
+{
+    struct relation from;
+    bool ordered = true;
+
+    relation_init(&from, s->mem.count);
+    naive_reads_from(&s->mem, &from);
+    for (size_t a = 0; a < end; a++)
+        for (size_t b = a + 1; b < end; b++)
+            if (relation_has(&from, a, b) && !relation_has(&s->hb, a, b))
+                ordered = false;
+    relation_release(&from);
+    return ordered;
+}
+
+static enum verdict the_first_hb_race_is_predictable(struct subject *s, struct buf *why)
+{
+    if (!s->exact || !s->oracle.complete || !contains_must(s, &s->hb))
+        return DOES_NOT_APPLY;
+    for (size_t b = 0; b < s->mem.count; b++) {
+        bool first = false;
+
+        for (size_t a = 0; a < b; a++)
+            first |= pair_set_has(&s->found[ENGINE_HB], a, b);
+        if (!first)
+            continue;
+        if (!atomics_are_ordered_before(s, b))
+            return DOES_NOT_APPLY;
+        for (size_t a = 0; a < b; a++) {
+            if (!pair_set_has(&s->found[ENGINE_HB], a, b) || pair_set_has(&s->oracle.pairs, a, b))
+                continue;
+            buf_addf(why, "(%zu, %zu) is the first race of hb but not predictable", a, b);
+            return VIOLATED;
+        }
+        return HOLDS;
+    }
+    return DOES_NOT_APPLY;
+}
+
+/* Two threads inside sections of one lock are never both next, so this holds in every mode. */
+static enum verdict predictable_races_have_no_common_lock(struct subject *s, struct buf *why)
+{
+    return subset(&s->oracle.pairs, &s->found[ENGINE_LOCKSET],
+                  "is predictable but not found by lockset", why);
+}
+
+/* Knowing more about a trace can only make more races predictable. */
+static enum verdict knowledge_adds_races(struct subject *s, struct buf *why)
+{
+    struct trace_info writers = *s->info, values = *s->info;
+    struct oracle by_writer, by_value;
+    enum verdict v = DOES_NOT_APPLY;
+
+    writers.values = writers.branches = values.branches = false;
+    if (!s->exact || (!s->info->values && !s->info->branches))
+        return v;
+    oracle_run(&s->mem, &writers, 1000000, &by_writer);
+    oracle_run(&s->mem, &values, 1000000, &by_value);
+    if (by_writer.complete && by_value.complete && s->oracle.complete)
+        v = both(subset(&by_writer.pairs, &by_value.pairs, "is lost when values count", why),
+                 subset(&by_value.pairs, &s->oracle.pairs, "is lost when branches count", why));
+    oracle_release(&by_writer);
+    oracle_release(&by_value);
+    return v;
+}
+
+static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, struct buf *why)
+{
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    struct error err = { "" };
+    enum verdict v = HOLDS;
+
+    for (size_t i = 0; i < s->oracle.count && v == HOLDS; i++) {
+        const struct oracle_race *r = &s->oracle.races[i];
+
+        if (witness_check(w, r->witness, r->nwitness, &err))
+            continue;
+        buf_addf(why, "the oracle's witness of (%zu, %zu) is refused: %s", r->first, r->second,
+                 err.text);
+        v = VIOLATED;
+    }
+    witness_trace_free(w);
+    return v;
+}
+
+/* ---- the binary format ---- */
+
+static int write_hdl(struct subject *s, const char *path, struct error *err)
+{
+    struct hdl_options options = { .compression = s->mem.count % 3, .chunk_events = 5 };
+    struct hdl_writer *w = hdl_create(path, trace_tables(s->trace), &options, err);
+    struct batch b = { .events = s->mem.events, .count = s->mem.count, .extra = s->mem.extra };
+
+    if (!w)
+        return -1;
+    if (b.count && hdl_write(w, &b, err)) {
+        hdl_abort(w);
+        return -1;
+    }
+    return hdl_finish(w, err);
+}
+
+static bool same_event(const struct event *a, const struct event *b)
+{
+    return a->target == b->target && a->thread == b->thread && a->site == b->site &&
+           a->size == b->size && a->op == b->op && a->order == b->order && a->flags == b->flags &&
+           (a->op == OP_CALL || (a->value == b->value && a->old == b->old));
+}
+
+static enum verdict compare_with_file(struct subject *s, const char *path, struct buf *why)
+{
+    struct error err = { "" };
+    struct trace *t = trace_open(path, &err);
+    struct trace_mem mem = { 0 };
+    enum verdict v = HOLDS;
+    struct buf text = { 0 };
+
+    if (!t || trace_load(t, 1 << 16, &mem, &err)) {
+        buf_addf(why, "the .hdl file cannot be read: %s", err.text);
+        trace_close(t);
+        return VIOLATED;
+    }
+    for (size_t i = 0; i < mem.count; i++)
+        text_event(&text, &mem.events[i], mem.extra, trace_tables(t));
+    if (text.len != s->text.len || memcmp(text.data, s->text.data, text.len)) {
+        buf_addf(why, "through .hdl it becomes\n%s", text.len ? text.data : "");
+        v = VIOLATED;
+    }
+    for (size_t i = 0; i < mem.count && v == HOLDS; i++) {
+        if (same_event(&mem.events[i], &s->mem.events[i]))
+            continue;
+        buf_addf(why, "event %zu is different after .hdl", i);
+        v = VIOLATED;
+    }
+    buf_release(&text);
+    trace_mem_release(&mem);
+    trace_close(t);
+    return v;
+}
+
+static enum verdict hdl_keeps_every_event(struct subject *s, struct buf *why)
+{
+    struct error err = { "" };
+    char path[256];
+    enum verdict v;
+
+    scratch_path(path, sizeof(path), ".hdl");
+    if (write_hdl(s, path, &err)) {
+        buf_addf(why, "cannot write .hdl: %s", err.text);
+        return VIOLATED;
+    }
+    v = compare_with_file(s, path, why);
+    unlink(path);
+    return v;
+}
+
+const struct property properties[] = {
+    { "text-comes-back-unchanged", text_comes_back_unchanged, 1 },
+    { "nothing-had-to-be-repaired", nothing_had_to_be_repaired, 1 },
+    { "hb-is-algorithm-3", hb_is_algorithm_3, 1 },
+    { "shb-is-algorithm-4", shb_is_algorithm_4, 1 },
+    { "lockset-is-every-pair-without-a-common-lock", lockset_is_every_pair_without_a_common_lock,
+      1 },
+    { "hb-races-are-unordered", hb_races_are_unordered, 1 },
+    { "shb-races-are-unordered-by-hb", shb_races_are_unordered_by_hb, 1 },
+    { "fasttrack-races-are-unordered", fasttrack_races_are_unordered, 1 },
+    { "fasttrack-names-every-racy-variable", fasttrack_names_every_racy_variable, 1 },
+    { "shb-races-are-predictable", shb_races_are_predictable, 1 },
+    { "the-first-hb-race-is-predictable", the_first_hb_race_is_predictable, 1 },
+    { "predictable-races-have-no-common-lock", predictable_races_have_no_common_lock, 1 },
+    { "knowledge-adds-races", knowledge_adds_races, 2 },
+    { "witnesses-of-the-oracle-are-accepted", witnesses_of_the_oracle_are_accepted, 1 },
+    { "hdl-keeps-every-event", hdl_keeps_every_event, 4 },
+    { NULL, NULL, 0 },
+};

@@ -1,0 +1,104 @@
+/* gen_options.c - which traces to generate when nobody says, and which from a seed */
+#include "gen.h"
+
+#include <string.h>
+
+#include "rng.h"
+
+void gen_small_defaults(struct gen_small_options *o)
+{
+    static const uint8_t weight[OP_COUNT] = {
+        [OP_READ] = 30,          [OP_WRITE] = 30,    [OP_LOAD] = 6,
+        [OP_STORE] = 6,          [OP_RMW] = 4,       [OP_FENCE] = 3,
+        [OP_ACQUIRE] = 20,       [OP_RELEASE] = 25,  [OP_ACQUIRE_SHARED] = 6,
+        [OP_RELEASE_SHARED] = 9, [OP_FORK] = 8,      [OP_JOIN] = 8,
+        [OP_BEGIN] = 20,         [OP_END] = 4,       [OP_WAIT] = 4,
+        [OP_SIGNAL] = 3,         [OP_BROADCAST] = 2, [OP_BARRIER_ENTER] = 2,
+        [OP_SEM_POST] = 2,       [OP_SEM_WAIT] = 3,  [OP_ONCE] = 2,
+        [OP_BEFORE] = 2,         [OP_AFTER] = 2,     [OP_ALLOC] = 4,
+        [OP_FREE] = 4,           [OP_CALL] = 3,      [OP_RETURN] = 4,
+        [OP_BRANCH] = 6,         [OP_ENTER] = 1,     [OP_EXIT] = 1,
+    };
+
+    *o = (struct gen_small_options){ .seed = 1,
+                                     .events = 12,
+                                     .threads = 3,
+                                     .variables = 2,
+                                     .locks = 2,
+                                     .burst = 40,
+                                     .addresses = 30,
+                                     .recursive = 50,
+                                     .roots = 50 };
+    memcpy(o->weight, weight, sizeof(weight));
+}
+
+/* Each group of operations is off, on, or the main thing, so that rare ones meet each other. */
+static void draw_weights(struct gen_small_options *o, struct rng *r)
+{
+    static const uint8_t groups[][5] = {
+        { OP_LOAD, OP_STORE, OP_RMW, OP_FENCE },
+        { OP_ACQUIRE_SHARED, OP_RELEASE_SHARED },
+        { OP_FORK, OP_JOIN, OP_END, OP_BEGIN },
+        { OP_WAIT, OP_SIGNAL, OP_BROADCAST },
+        { OP_BARRIER_ENTER },
+        { OP_SEM_POST, OP_SEM_WAIT },
+        { OP_ONCE, OP_BEFORE, OP_AFTER },
+        { OP_ALLOC, OP_FREE },
+        { OP_CALL, OP_RETURN },
+        { OP_BRANCH },
+        { OP_ENTER, OP_EXIT },
+    };
+    /* in every third trace locks and accesses are nearly alone: that is where reorderings
+     * find races that happens-before does not */
+    uint32_t off = rng_percent(r, 35) ? 90 : 55;
+
+    for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+        uint32_t factor = rng_percent(r, off) ? 0 : rng_percent(r, 50) ? 4 : 1;
+
+        for (int i = 0; groups[g][i]; i++)
+            o->weight[groups[g][i]] = (uint8_t)(o->weight[groups[g][i]] * factor);
+    }
+    if (rng_percent(r, 50)) {
+        o->weight[OP_ACQUIRE] *= 2;
+        o->weight[OP_RELEASE] *= 3;
+    }
+}
+
+void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_events)
+{
+    struct rng r;
+
+    rng_init(&r, seed ^ 0x6f7074696f6e73u);
+    gen_small_defaults(o);
+    draw_weights(o, &r);
+    o->seed = seed;
+    o->events = rng_between(&r, max_events < 12 ? 4 : max_events / 3, max_events);
+    o->threads = rng_between(&r, 2, 4);
+    o->variables = rng_between(&r, 1, 3);
+    o->locks = rng_between(&r, 1, 3);
+    o->burst = rng_below(&r, 90);
+    o->values = rng_percent(&r, 60) ? (rng_percent(&r, 70) ? 100 : 80) : 0;
+    o->addresses = rng_percent(&r, 50) ? 0 : rng_between(&r, 20, 100);
+    o->recursive = rng_percent(&r, 30) ? 50 : 0;
+    o->abandon = rng_percent(&r, 30) ? 60 : 0;
+    o->roots = rng_percent(&r, 50) ? 0 : 60;
+    o->use_after_free = rng_percent(&r, 20) ? 40 : 0;
+}
+
+void gen_large_defaults(struct gen_large_options *o)
+{
+    *o = (struct gen_large_options){
+        .seed = 1,
+        .events = 10000000,
+        .threads = 8,
+        .locks = 256,
+        .variables = 50000,
+        .functions = 200,
+        .racy = 10,
+        .racy_ppm = 2000,
+        .burst = 40,
+        .lock_percent = 11,
+        .write_percent = 35,
+        .nested_percent = 5,
+    };
+}

@@ -1,0 +1,469 @@
+/* oracle.c - exhaustive search over all correct reorderings
+ *
+ * Executed events, locks held and lifetimes follow from the progress of the
+ * threads; only what reads see depends on the path, so a state is progress,
+ * last writers and taint. States are kept in a hash table and visited once.
+ */
+#include "oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { INITIAL = 63 }; /* as a writer */
+
+struct state {
+    uint8_t progress[ORACLE_THREADS];
+    uint8_t writer[ORACLE_CELLS];
+    uint64_t stale;   /* cells whose last writer was tainted */
+    uint64_t tainted; /* threads; 64 bits so that the struct has no padding */
+};
+
+/* Bytes that the same events touch have the same history. */
+struct cell {
+    uint64_t *bytes;
+    size_t nbytes, cap;
+    uint64_t touched_by; /* events */
+};
+
+struct node {
+    struct state state;
+    uint32_t parent;
+    uint8_t event; /* that led here */
+};
+
+struct search {
+    const struct trace_mem *t;
+    const struct trace_info *info;
+    uint64_t before[ORACLE_EVENTS]; /* events that must precede, from other threads too */
+    uint8_t events_of[ORACLE_THREADS][ORACLE_EVENTS];
+    uint8_t length[ORACLE_THREADS];
+    size_t nthreads;
+    struct cell cells[ORACLE_CELLS];
+    size_t ncells;
+    uint8_t observed[ORACLE_EVENTS][ORACLE_CELLS]; /* writer each read saw */
+    struct node *nodes;
+    size_t nnodes, nodes_cap;
+    uint32_t *slots; /* node + 1, open addressing */
+    size_t nslots;
+    struct oracle *out;
+};
+
+/* ---- preparation ---- */
+
+static bool takes_part(const struct event *e)
+{
+    return !(e->flags & EV_IGNORED);
+}
+
+static uint64_t width(const struct event *e)
+{
+    return op_is_access(e->op) ? e->size : e->op == OP_ALLOC || e->op == OP_FREE ? e->value : 0;
+}
+
+static bool gives_content(const struct event *e)
+{
+    return op_table[e->op].writes || e->op == OP_ALLOC;
+}
+
+static uint64_t events_touching(const struct trace_mem *t, uint64_t byte)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (takes_part(&t->events[i]) && byte >= t->events[i].target &&
+            byte - t->events[i].target < width(&t->events[i]))
+            mask |= 1ull << i;
+    return mask;
+}
+
+/* Put a byte into the cell of its kind; false when there are too many. A named byte has a
+ * known initial value, so it does not mix with others. */
+static bool add_byte(struct search *s, uint64_t byte)
+{
+    uint64_t mask = events_touching(s->t, byte);
+    size_t c = 0;
+
+    while (c < s->ncells &&
+           (s->cells[c].touched_by != mask || is_named(s->cells[c].bytes[0]) != is_named(byte)))
+        c++;
+    if (c == ORACLE_CELLS)
+        return false;
+    if (c == s->ncells)
+        s->cells[s->ncells++] = (struct cell){ .touched_by = mask };
+    for (size_t i = 0; i < s->cells[c].nbytes; i++)
+        if (s->cells[c].bytes[i] == byte)
+            return true;
+    GROW(s->cells[c].bytes, s->cells[c].cap, s->cells[c].nbytes + 1);
+    s->cells[c].bytes[s->cells[c].nbytes++] = byte;
+    return true;
+}
+
+static bool make_cells(struct search *s)
+{
+    for (size_t i = 0; i < s->t->count; i++) {
+        const struct event *e = &s->t->events[i];
+
+        for (uint64_t b = e->target; takes_part(e) && b < e->target + width(e); b++)
+            if (!add_byte(s, b))
+                return false;
+    }
+    return true;
+}
+
+static void make_observed(struct search *s)
+{
+    for (size_t c = 0; c < s->ncells; c++) {
+        uint8_t last = INITIAL;
+
+        for (size_t i = 0; i < s->t->count; i++) {
+            if (!(s->cells[c].touched_by >> i & 1))
+                continue;
+            s->observed[i][c] = last;
+            if (gives_content(&s->t->events[i]))
+                last = (uint8_t)i;
+        }
+    }
+}
+
+static bool search_init(struct search *s, const struct trace_mem *t, const struct trace_info *info)
+{
+    struct relation must;
+
+    memset(s, 0, sizeof(*s));
+    s->t = t;
+    s->info = info;
+    if (t->count > ORACLE_EVENTS)
+        return false;
+    for (size_t i = 0; i < t->count; i++) {
+        uint32_t th = t->events[i].thread;
+
+        if (th >= ORACLE_THREADS)
+            return false;
+        if (th >= s->nthreads)
+            s->nthreads = th + 1;
+        if (takes_part(&t->events[i]))
+            s->events_of[th][s->length[th]++] = (uint8_t)i;
+    }
+    if (!make_cells(s))
+        return false;
+    make_observed(s);
+    naive_order(t, NAIVE_MUST, &must);
+    for (size_t a = 0; a < t->count; a++)
+        for (size_t b = a + 1; b < t->count; b++)
+            if (relation_has(&must, a, b))
+                s->before[b] |= 1ull << a;
+    relation_release(&must);
+    return true;
+}
+
+static void search_release(struct search *s)
+{
+    for (size_t c = 0; c < s->ncells; c++)
+        free(s->cells[c].bytes);
+    free(s->nodes);
+    free(s->slots);
+}
+
+static struct state first_state(const struct search *s)
+{
+    struct state st;
+
+    memset(&st, 0, sizeof(st));
+    memset(st.writer, INITIAL, s->ncells);
+    return st;
+}
+
+/* ---- one step ---- */
+
+static uint64_t executed(const struct search *s, const struct state *st)
+{
+    uint64_t mask = 0;
+
+    for (size_t t = 0; t < s->nthreads; t++)
+        for (size_t i = 0; i < st->progress[t]; i++)
+            mask |= 1ull << s->events_of[t][i];
+    return mask;
+}
+
+static int next_of(const struct search *s, const struct state *st, size_t thread)
+{
+    return st->progress[thread] < s->length[thread] ? s->events_of[thread][st->progress[thread]]
+                                                    : -1;
+}
+
+/* Does thread h hold the lock, after so many of its events? */
+static void holds(const struct search *s, const struct state *st, size_t h,
+                  const struct event *lock, bool *exclusive, bool *shared)
+{
+    *exclusive = *shared = false;
+    for (size_t i = 0; i < st->progress[h]; i++) {
+        const struct event *e = &s->t->events[s->events_of[h][i]];
+
+        if (e->op == OP_END)
+            *exclusive = *shared = false;
+        if (op_class_of(e->op) != CLASS_LOCK || e->target != lock->target || e->flags & EV_NESTED)
+            continue;
+        if (e->op == OP_ACQUIRE)
+            *exclusive = true;
+        else if (e->op == OP_ACQUIRE_SHARED)
+            *shared = true;
+        else if (e->op == OP_RELEASE)
+            *(*exclusive ? exclusive : shared) = false;
+        else
+            *(*shared ? shared : exclusive) = false;
+    }
+}
+
+/* A thread that was joined holds nothing any more. */
+static bool is_joined(const struct search *s, uint64_t done, size_t thread)
+{
+    for (size_t i = 0; i < s->t->count; i++)
+        if (done >> i & 1 && s->t->events[i].op == OP_JOIN && s->t->events[i].target == thread)
+            return true;
+    return false;
+}
+
+static bool lock_is_free(const struct search *s, const struct state *st, const struct event *e)
+{
+    for (size_t h = 0; h < s->nthreads; h++) {
+        bool exclusive, shared;
+
+        if (h == e->thread || is_joined(s, executed(s, st), h))
+            continue;
+        holds(s, st, h, e, &exclusive, &shared);
+        if (exclusive || (shared && e->op == OP_ACQUIRE))
+            return false;
+    }
+    return true;
+}
+
+/* The value a writer left in a byte, where that is known. */
+static bool byte_value(const struct search *s, uint8_t writer, uint64_t byte, uint8_t *value)
+{
+    const struct event *e = &s->t->events[writer];
+
+    *value = 0;
+    if (writer == INITIAL)
+        return is_named(byte);
+    if (!s->info->values || !op_is_access(e->op) || !(e->flags & EV_VALUE) || e->size > 8)
+        return false;
+    *value = (uint8_t)(e->value >> (8 * (byte - e->target)));
+    return true;
+}
+
+static bool byte_is_right(const struct search *s, const struct state *st, size_t cell, int i,
+                          uint64_t byte)
+{
+    const struct event *e = &s->t->events[i];
+    uint8_t writer = st->writer[cell], seen = s->observed[i][cell], now, then, want;
+    bool stale = st->stale >> cell & 1;
+    bool same = writer == seen && !stale;
+    uint64_t value = e->op == OP_RMW ? e->old : e->value;
+
+    if (!s->info->values || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) || e->size > 8)
+        return same;
+    want = (uint8_t)(value >> (8 * (byte - e->target)));
+    if (byte_value(s, seen, byte, &then) && then != want)
+        same = false; /* the trace contradicts itself: the recorded value counts */
+    return same || (!stale && byte_value(s, writer, byte, &now) && now == want);
+}
+
+static bool read_is_right(const struct search *s, const struct state *st, int i)
+{
+    for (size_t c = 0; c < s->ncells; c++)
+        for (size_t b = 0; s->cells[c].touched_by >> i & 1 && b < s->cells[c].nbytes; b++)
+            if (!byte_is_right(s, st, c, i, s->cells[c].bytes[b]))
+                return false;
+    return true;
+}
+
+static void write_cells(const struct search *s, struct state *st, int i)
+{
+    bool tainted = st->tainted >> s->t->events[i].thread & 1;
+
+    for (size_t c = 0; c < s->ncells; c++) {
+        if (!(s->cells[c].touched_by >> i & 1))
+            continue;
+        st->writer[c] = (uint8_t)i;
+        st->stale = (st->stale & ~(1ull << c)) | (uint64_t)tainted << c;
+    }
+}
+
+/* Program order and hard edges allow the event. */
+static bool may_come(const struct search *s, const struct state *st, int i)
+{
+    return !(s->before[i] & ~executed(s, st));
+}
+
+/* Execute the next event of a thread; false where that is not allowed. */
+static bool execute(const struct search *s, struct state *st, int i)
+{
+    const struct event *e = &s->t->events[i];
+    uint64_t me = 1ull << e->thread;
+
+    if (!may_come(s, st, i))
+        return false;
+    if ((e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) && !(e->flags & EV_NESTED) &&
+        !lock_is_free(s, st, e))
+        return false;
+    if ((e->op == OP_BRANCH || e->op == OP_CALL) && st->tainted & me)
+        return false;
+    if (op_table[e->op].reads && !(st->tainted & me) && !read_is_right(s, st, i)) {
+        if (!s->info->branches)
+            return false;
+        st->tainted |= me;
+    }
+    if (gives_content(e))
+        write_cells(s, st, i);
+    st->progress[e->thread]++;
+    return true;
+}
+
+/* ---- the search ---- */
+
+static uint64_t hash_state(const struct state *st)
+{
+    const uint8_t *p = (const uint8_t *)st;
+    uint64_t h = 14695981039346656037u;
+
+    for (size_t i = 0; i < sizeof(*st); i++)
+        h = (h ^ p[i]) * 1099511628211u;
+    return h ^ h >> 31;
+}
+
+static void rehash(struct search *s, size_t n)
+{
+    free(s->slots);
+    s->nslots = n;
+    s->slots = xcalloc(n, sizeof(*s->slots));
+    for (size_t i = 0; i < s->nnodes; i++) {
+        size_t at = hash_state(&s->nodes[i].state) & (n - 1);
+
+        while (s->slots[at])
+            at = (at + 1) & (n - 1);
+        s->slots[at] = (uint32_t)i + 1;
+    }
+}
+
+static void add_node(struct search *s, const struct state *st, uint32_t parent, int event)
+{
+    size_t at;
+
+    if (2 * (s->nnodes + 1) > s->nslots)
+        rehash(s, s->nslots ? 2 * s->nslots : 64);
+    at = hash_state(st) & (s->nslots - 1);
+    for (; s->slots[at]; at = (at + 1) & (s->nslots - 1))
+        if (!memcmp(&s->nodes[s->slots[at] - 1].state, st, sizeof(*st)))
+            return;
+    GROW(s->nodes, s->nodes_cap, s->nnodes + 1);
+    s->nodes[s->nnodes] = (struct node){ *st, parent, (uint8_t)event };
+    s->nnodes++;
+    s->slots[at] = (uint32_t)s->nnodes;
+}
+
+static void add_race(struct search *s, uint32_t node, int a, int b)
+{
+    struct oracle_race r = { .first = (size_t)(a < b ? a : b), .second = (size_t)(a < b ? b : a) };
+    size_t n = 2;
+
+    for (uint32_t i = node; i; i = s->nodes[i].parent)
+        n++;
+    r.nwitness = n;
+    r.witness = xmalloc(n * sizeof(*r.witness));
+    r.witness[--n] = r.second;
+    r.witness[--n] = r.first;
+    for (uint32_t i = node; i; i = s->nodes[i].parent)
+        r.witness[--n] = s->nodes[i].event;
+    GROW(s->out->races, s->out->cap, s->out->count + 1);
+    s->out->races[s->out->count++] = r;
+    pair_set_add(&s->out->pairs, r.first, r.second);
+}
+
+static bool is_race(const struct search *s, const struct state *st, int a, int b)
+{
+    return a >= 0 && b >= 0 && may_come(s, st, a) && may_come(s, st, b) &&
+           naive_conflict(s->t, (size_t)a, (size_t)b);
+}
+
+static void visit(struct search *s, uint32_t node)
+{
+    for (size_t t = 0; t < s->nthreads; t++) {
+        struct state st = s->nodes[node].state;
+        int a = next_of(s, &st, t);
+
+        for (size_t u = t + 1; u < s->nthreads; u++) {
+            int b = next_of(s, &st, u);
+
+            if (a >= 0 && b >= 0 && !pair_set_has(&s->out->pairs, (size_t)a, (size_t)b) &&
+                is_race(s, &st, a, b))
+                add_race(s, node, a, b);
+        }
+        if (a >= 0 && execute(s, &st, a))
+            add_node(s, &st, node, a);
+    }
+}
+
+void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
+                struct oracle *out)
+{
+    struct search *s = xcalloc(1, sizeof(*s));
+
+    *out = (struct oracle){ 0 };
+    pair_set_init(&out->pairs, t->count);
+    if (search_init(s, t, info)) {
+        struct state st = first_state(s);
+
+        s->out = out;
+        add_node(s, &st, 0, 0);
+        for (uint32_t i = 0; i < s->nnodes && s->nnodes < max_states; i++)
+            visit(s, i);
+        out->states = s->nnodes;
+        out->complete = s->nnodes < max_states;
+    }
+    search_release(s);
+    free(s);
+}
+
+void oracle_release(struct oracle *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        free(o->races[i].witness);
+    free(o->races);
+    pair_set_release(&o->pairs);
+    *o = (struct oracle){ 0 };
+}
+
+static bool follow(const struct search *s, const uint64_t *order, size_t n)
+{
+    struct state st = first_state(s);
+    uint64_t a, b;
+
+    for (size_t i = 0; i < n; i++)
+        if (order[i] >= s->t->count || !takes_part(&s->t->events[order[i]]))
+            return false;
+    for (size_t i = 0; i + 2 < n; i++) {
+        int e = (int)order[i];
+
+        if (next_of(s, &st, s->t->events[e].thread) != e || !execute(s, &st, e))
+            return false;
+    }
+    if (n < 2)
+        return false;
+    a = order[n - 2];
+    b = order[n - 1];
+    return next_of(s, &st, s->t->events[a].thread) == (int)a &&
+           next_of(s, &st, s->t->events[b].thread) == (int)b && is_race(s, &st, (int)a, (int)b);
+}
+
+bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
+                    size_t n)
+{
+    struct search *s = xcalloc(1, sizeof(*s));
+    bool ok = search_init(s, t, info) && follow(s, order, n);
+
+    search_release(s);
+    free(s);
+    return ok;
+}

@@ -1,0 +1,41 @@
+/* oracle.h - the exact set of predictable races of a small trace
+ *
+ * Visits every state that a correct reordering (spec/model.md) can reach:
+ * progress of each thread, last writer of each byte, and which threads have
+ * read something else than recorded. Two conflicting accesses that are both
+ * next in some state are a race. Hard edges come from naive.h; nothing is
+ * shared with the witness checker or the engines.
+ * Limits: ORACLE_EVENTS events, ORACLE_THREADS threads, and ORACLE_CELLS
+ * groups of bytes that are accessed alike.
+ */
+#ifndef HEDDLE_TESTS_ORACLE_H
+#define HEDDLE_TESTS_ORACLE_H
+
+#include "naive.h"
+#include "trace/trace.h"
+
+enum { ORACLE_EVENTS = 62, ORACLE_THREADS = 8, ORACLE_CELLS = 48 };
+
+struct oracle_race {
+    size_t first, second; /* in trace order */
+    uint64_t *witness;    /* owned; ends with the two */
+    size_t nwitness;
+};
+
+struct oracle {
+    struct oracle_race *races;
+    size_t count, cap;
+    struct pair_set pairs; /* the same as a set */
+    size_t states;
+    bool complete; /* false: over a limit, the races found so far are right all the same */
+};
+
+void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
+                struct oracle *out);
+void oracle_release(struct oracle *o);
+
+/* Follow one given reordering by the oracle's own rules: a second opinion on a witness. */
+bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
+                    size_t n);
+
+#endif

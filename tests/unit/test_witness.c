@@ -1,0 +1,418 @@
+/* test_witness.c - what the witness checker accepts, and what it refuses with which words */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "gen.h"
+#include "naive.h"
+#include "rng.h"
+#include "text_trace.h"
+#include "witness/edges.h"
+#include "witness/witness.h"
+
+/* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. */
+static void expect(const char *text, const char *order, const char *expected)
+{
+    struct text_trace t = { 0 };
+    struct witness_trace *w;
+    struct error err = { "" };
+    uint64_t list[64];
+    size_t n = 0;
+    char *end;
+    int verdict;
+
+    for (const char *p = order; *p; p = *end ? end + 1 : end)
+        list[n++] = strtoull(p, &end, 10);
+    text_trace_open(&t, text);
+    w = witness_trace_new(&t.mem, trace_info(t.trace));
+    witness_trace_set_names(w, trace_tables(t.trace));
+    for (int again = 0; again < 2; again++) { /* the second time tests that all was put back */
+        verdict = witness_check(w, list, n, &err);
+        if (expected) {
+            assert_int_equal(verdict, 0);
+            assert_string_equal(err.text, expected);
+        } else {
+            if (!verdict)
+                print_message("%s\n", err.text);
+            assert_int_equal(verdict, 1);
+        }
+    }
+    witness_trace_free(w);
+    text_trace_close(&t);
+}
+
+/* ---- shape ---- */
+
+static const char two_writes[] = "T0|w(x)|1\nT0|r(y)|2\nT1|r(y)|3\nT1|w(x)|4\n";
+
+static void two_enabled_conflicting_accesses_are_a_race(void **state)
+{
+    (void)state;
+    expect(two_writes, "2 0 3", NULL);
+    expect(two_writes, "2 3 0", NULL);
+}
+
+static void a_list_that_is_no_witness_at_all_is_refused(void **state)
+{
+    (void)state;
+    expect(two_writes, "0", "a witness ends with two racing accesses, this one has 1 events");
+    expect(two_writes, "2 0 9", "event 9 does not exist, the trace has 4");
+}
+
+static void each_thread_gives_a_prefix_of_its_events_in_order(void **state)
+{
+    (void)state;
+    expect(two_writes, "0 3", "event 3: an earlier event of T1 is missing before it");
+    expect(two_writes, "2 2 0 3", "event 2: is listed twice or after a later event of T1");
+    expect(two_writes, "2 0 0", "event 0: is of the same thread as event 0");
+}
+
+static void the_last_two_must_conflict(void **state)
+{
+    (void)state;
+    expect(two_writes, "0 1 2", "event 2: neither it nor event 1 writes");
+    expect("T0|w(x)|1\nT0|w(x)|2\n", "0 1", "event 1: an earlier event of T0 is missing before it");
+    expect("T0|w(x)|1\nT1|w(y)|2\n", "0 1", "event 1: does not overlap event 0");
+    expect("T0|acq(l)|1\nT1|w(y)|2\n", "0 1", "event 0: acquire is no access that could race");
+    expect("T0|store.rlx(x)|1\nT1|rmw.rlx(x)|2\n", "0 1",
+           "event 1: it and event 0 are both atomic");
+    expect("T0|store.rlx(x)|1\nT1|w(x)|2\n", "0 1", NULL);
+}
+
+static void overlap_is_by_byte(void **state)
+{
+    (void)state;
+    expect("T0|w(0x1000:4)|1\nT1|w(0x1003:1)|2\n", "0 1", NULL);
+    expect("T0|w(0x1000:4)|1\nT1|w(0x1004:1)|2\n", "0 1", "event 1: does not overlap event 0");
+}
+
+/* ---- hard edges ---- */
+
+static void a_thread_starts_after_its_fork_and_ends_before_its_join(void **state)
+{
+    (void)state;
+    expect("T0|w(x)|1\nT0|fork(T1)|2\nT1|w(x)|3\n", "0 2",
+           "event 2: needs event 1 (fork) before it");
+    expect("T0|fork(T1)|1\nT0|w(x)|2\nT1|w(x)|3\n", "0 1 2", NULL);
+    expect("T0|fork(T1)|1\nT1|w(x)|2\nT0|join(T1)|3\nT0|w(x)|4\n", "0 2 1 3",
+           "event 2: needs event 1 (write) before it");
+}
+
+static void a_wait_comes_after_the_wakes_since_its_release(void **state)
+{
+    static const char text[] = "T1|signal(c)|1\nT0|acq(l)|2\nT0|rel(l)|3\nT1|w(x)|4\n"
+                               "T1|signal(c)|5\nT0|wait(c)|6\nT0|w(x)|7\n";
+
+    (void)state;
+    expect(text, "1 2 0 5 6 3", "event 5: needs event 4 (signal) before it");
+    /* the signal before the release did not end this wait */
+    expect("T1|signal(c)|1\nT0|acq(l)|2\nT0|rel(l)|3\nT0|wait(c)|4\nT0|w(x)|5\nT1|w(x)|6\n",
+           "1 2 3 0 4 5", NULL);
+}
+
+static void barrier_edges_are_per_round(void **state)
+{
+    static const char text[] = "T0|enterb(b)|1\nT1|enterb(b)|2\nT0|leaveb(b)|3\nT0|w(x)|4\n"
+                               "T0|enterb(b)|5\nT1|leaveb(b)|6\nT1|w(x)|7\n";
+
+    (void)state;
+    expect(text, "0 1 2 5 3 6", NULL);
+    expect(text, "0 2 3 4 1 5 6", "event 2: needs event 1 (barrier-enter) before it");
+}
+
+static void semaphores_once_and_annotations_order(void **state)
+{
+    (void)state;
+    expect("T0|w(x)|1\nT0|post(s)|2\nT1|semwait(s)|3\nT1|w(x)|4\n", "2 0 3",
+           "event 2: needs event 1 (semaphore-post) before it");
+    expect("T0|w(x)|1\nT0|once(o)|2\nT1|once(o)|3\nT1|w(x)|4\n", "2 0 3",
+           "event 2: needs event 1 (once) before it");
+    expect("T0|w(x)|1\nT0|before(a)|2\nT1|after(a)|3\nT1|w(x)|4\n", "2 0 3",
+           "event 2: needs event 1 (happens-before) before it");
+}
+
+static void an_acquire_load_comes_after_the_release_it_read(void **state)
+{
+    (void)state;
+    expect("T0|w(x=1)|1\nT0|store.rel(f=0)|2\nT1|load.acq(f=0)|3\nT1|w(x=2)|4\n", "2 0 3",
+           "event 2: needs event 1 (atomic-store) before it");
+    /* the same value, but relaxed: no edge */
+    expect("T0|w(x=1)|1\nT0|store.rlx(f=0)|2\nT1|load.acq(f=0)|3\nT1|w(x=2)|4\n", "2 0 3", NULL);
+    /* a release sequence goes on through an rmw of another thread */
+    expect(
+        "T0|w(x=1)|1\nT0|store.rel(f=0)|2\nT2|rmw.rlx(f=0>0)|3\nT1|load.acq(f=0)|4\nT1|w(x=2)|5\n",
+        "2 3 0 4", "event 3: needs event 1 (atomic-store) before it");
+    /* but not through its store */
+    expect(
+        "T0|w(x=1)|1\nT0|store.rel(f=0)|2\nT2|store.rlx(f=0)|3\nT1|load.acq(f=0)|4\nT1|w(x=2)|5\n",
+        "2 3 0 4", NULL);
+}
+
+static void fences_stand_in_for_the_orders_of_their_neighbours(void **state)
+{
+    (void)state;
+    expect("T0|w(x=1)|1\nT0|fence.rel|2\nT0|store.rlx(f=0)|3\n"
+           "T1|load.rlx(f=0)|4\nT1|fence.acq|5\nT1|w(x=2)|6\n",
+           "3 4 0 5", "event 4: needs event 1 (fence) before it");
+    expect("T0|w(x=1)|1\nT0|fence.rel|2\nT0|store.rlx(f=0)|3\n"
+           "T1|load.rlx(f=0)|4\nT1|fence.rel|5\nT1|w(x=2)|6\n",
+           "3 4 0 5", NULL);
+}
+
+/* ---- locks ---- */
+
+static void sections_of_one_lock_do_not_overlap(void **state)
+{
+    static const char text[] = "T0|acq(l)|1\nT0|w(x)|2\nT0|rel(l)|3\nT1|acq(l)|4\nT1|w(x)|5\n";
+
+    (void)state;
+    expect(text, "0 3 1 4", "event 3: lock l is held by T0 since event 0");
+    expect("T0|acqs(l)|1\nT0|w(x)|2\nT0|rels(l)|3\nT1|acqs(l)|4\nT1|w(x)|5\n", "0 3 1 4", NULL);
+    expect("T0|acqs(l)|1\nT0|w(x)|2\nT0|rels(l)|3\nT1|acq(l)|4\nT1|w(x)|5\n", "0 3 1 4",
+           "event 3: lock l is held shared by 1 other threads");
+}
+
+static void a_recursive_lock_is_free_after_its_outermost_release(void **state)
+{
+    static const char text[] = "T0|acq(l)|1\nT0|acq(l)|2\nT0|rel(l)|3\nT0|w(x)|4\nT0|rel(l)|5\n"
+                               "T0|w(x)|6\nT1|acq(l)|7\nT1|w(x)|8\n";
+
+    (void)state;
+    expect(text, "0 1 2 6 3 7", "event 6: lock l is held by T0 since event 0");
+    expect(text, "0 1 2 3 4 6 5 7", NULL);
+}
+
+static void a_thread_that_ended_holds_nothing(void **state)
+{
+    (void)state;
+    expect("T0|fork(T1)|1\nT1|acq(l)|2\nT1|end|3\nT0|acq(l)|4\nT0|w(x)|5\nT2|w(x)|6\n",
+           "0 1 2 3 4 5", NULL);
+    expect("T0|fork(T1)|1\nT1|acq(l)|2\nT1|end|3\nT0|acq(l)|4\nT0|w(x)|5\nT2|w(x)|6\n", "0 1 3 4 5",
+           "event 3: lock l is held by T1 since event 1");
+}
+
+/* ---- reads ---- */
+
+static void without_values_a_read_keeps_its_writer(void **state)
+{
+    static const char text[] = "T0|w(f)|1\nT1|w(f)|2\nT2|r(f)|3\nT2|w(x)|4\nT1|w(x)|5\n";
+
+    (void)state;
+    expect(text, "0 1 2 3 4", NULL);
+    expect(text, "1 2 3 4", NULL);
+    expect(text, "1 0 2 3 4", "event 2: reads f from event 0, not its value in the trace");
+    expect("T0|w(f)|1\nT1|r(f)|2\nT1|w(x)|3\nT0|w(x)|4\n", "1 2 0 3",
+           "event 1: reads f from initial memory, not its value in the trace");
+}
+
+static void with_values_any_writer_of_the_value_will_do(void **state)
+{
+    static const char text[] = "T0|w(f=1)|1\nT1|w(f=1)|2\nT2|r(f=1)|3\nT2|w(x=1)|4\nT1|w(x=2)|5\n";
+
+    (void)state;
+    expect(text, "1 0 2 3 4", NULL);
+    expect("T0|w(f=1)|1\nT1|w(f=2)|2\nT2|r(f=2)|3\nT2|w(x=1)|4\nT1|w(x=2)|5\n", "1 0 2 3 4",
+           "event 2: reads f from event 0, not its value in the trace");
+    expect("T0|w(f=0)|1\nT1|r(f=0)|2\nT1|w(x=1)|3\nT0|w(x=2)|4\n", "1 0 2 3", NULL);
+}
+
+static void values_are_compared_byte_by_byte(void **state)
+{
+    /* the high byte comes from one writer, the low one from the other */
+    static const char text[] = "T0|w(0x1000:2=258)|1\nT1|w(0x1001:1=3)|2\n"
+                               "T2|r(0x1000:2=770)|3\nT2|w(x=1)|4\nT1|w(x=2)|5\n";
+
+    (void)state;
+    expect(text, "0 1 2 3 4", NULL);
+    expect(text, "1 0 2 3 4", "event 2: reads 0x1000:2 from event 0, not its value in the trace");
+}
+
+static void a_recorded_value_wins_over_an_observed_writer_that_contradicts_it(void **state)
+{
+    static const char text[] = "T0|w(f=5)|1\nT1|w(f=6)|2\nT2|r(f=5)|3\nT2|w(x=1)|4\nT1|w(x=2)|5\n";
+
+    (void)state;
+    expect(text, "0 1 2 3 4", "event 2: reads f from event 1, not its value in the trace");
+    expect(text, "1 0 2 3 4", NULL);
+}
+
+static void a_read_that_no_branch_follows_may_see_anything(void **state)
+{
+    static const char text[] = "T0|w(f=1)|1\nT1|r(f=1)|2\nT1|w(x=1)|3\nT1|branch|4\n"
+                               "T1|w(z=1)|5\nT0|w(x=2)|6\nT0|w(z=2)|7\n";
+
+    (void)state;
+    expect(text, "1 0 2 5", NULL);
+    expect(text, "1 2 3 0 5 4 6", "event 3: branch depends on a read of T1 that saw another value");
+}
+
+static void what_a_tainted_thread_writes_satisfies_nobody(void **state)
+{
+    static const char text[] = "T0|w(f=1)|1\nT1|r(f=1)|2\nT1|w(g=1)|3\nT2|r(g=1)|4\nT2|branch|5\n"
+                               "T2|w(x=1)|6\nT0|w(x=2)|7\n";
+
+    (void)state;
+    expect(text, "0 1 2 3 4 5 6", NULL);
+    expect(text, "1 2 3 4 0 5 6", "event 4: branch depends on a read of T2 that saw another value");
+}
+
+/* ---- lifetimes ---- */
+
+static void memory_is_used_after_its_allocation_and_before_the_next(void **state)
+{
+    static const char text[] = "T0|alloc(0x1000:8)|1\nT1|w(0x1000:8)|2\nT0|w(0x1000:8)|3\n"
+                               "T0|free(0x1000:8)|4\nT1|alloc(0x1000:8)|5\nT1|w(0x1000:8)|6\n";
+
+    (void)state;
+    expect(text, "0 1 2", NULL);
+    expect(text, "1 0 2", "event 1: the memory at 0x1000:8 is not allocated yet");
+    expect(text, "0 2 3 1", NULL); /* the free races with T1's write of the same lifetime */
+    expect(text, "0 1 4 2 5",
+           "event 4: the memory at 0x1000:8 is still in use by events before this allocation that "
+           "are missing");
+    expect(text, "0 1 2 3 4 5 5", "event 5: is of the same thread as event 5");
+}
+
+/* ---- the compact edges ---- */
+
+static void edges_to_relation(const struct trace_mem *t, struct relation *r)
+{
+    struct cells cells;
+    struct edges e;
+
+    cells_init(&cells, t);
+    edges_init(&e, t, &cells);
+    relation_init(r, t->count);
+    naive_program_order(t, r);
+    for (size_t b = 0; b < t->count; b++) {
+        for (uint32_t i = e.first_need[b]; i < e.first_need[b + 1]; i++) {
+            if (e.needs[i].hi == NEED_EVENT)
+                relation_add(r, e.needs[i].lo, b);
+            for (uint32_t m = e.needs[i].lo; e.needs[i].hi != NEED_EVENT && m < e.needs[i].hi; m++)
+                relation_add(r, e.source[m], b);
+        }
+    }
+    relation_close(r);
+    edges_release(&e);
+    cells_release(&cells);
+}
+
+static void compare_edges(const struct gen_trace *g, uint64_t seed)
+{
+    struct relation compact, plain;
+
+    edges_to_relation(&g->mem, &compact);
+    relation_init(&plain, g->mem.count);
+    naive_program_order(&g->mem, &plain);
+    naive_hard_edges(&g->mem, &plain);
+    relation_close(&plain);
+    for (size_t a = 0; a < g->mem.count; a++)
+        for (size_t b = a + 1; b < g->mem.count; b++)
+            if (relation_has(&compact, a, b) != relation_has(&plain, a, b))
+                fail_msg("seed %llu: edge %zu -> %zu is %s", (unsigned long long)seed, a, b,
+                         relation_has(&plain, a, b) ? "missing" : "too much");
+    relation_release(&compact);
+    relation_release(&plain);
+}
+
+static void the_compact_edges_mean_what_the_definitions_say(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        struct gen_small_options o;
+        struct gen_trace g;
+
+        gen_small_random(&o, seed, 120);
+        o.events = 20 + (uint32_t)(seed % 100);
+        o.threads = 2 + (uint32_t)(seed % 5);
+        gen_small(&o, &g);
+        compare_edges(&g, seed);
+        gen_trace_release(&g);
+    }
+}
+
+/* ---- size ---- */
+
+/* The observed order, cut before two events, is a witness of any race between them. */
+static void a_witness_of_a_million_events_is_checked_in_linear_time(void **state)
+{
+    struct gen_large_options o;
+    struct tables tables = { 0 };
+    struct trace_info info = { 0 };
+    struct trace_mem mem = { 0 };
+    struct error err = { "" };
+    struct witness_trace *w;
+    struct batch b;
+    uint64_t *order;
+    size_t cap = 0;
+    clock_t start = clock();
+    struct gen *g;
+
+    (void)state;
+    gen_large_defaults(&o);
+    o.events = 1000000;
+    o.shared_percent = 20;
+    o.atomic_percent = 5;
+    o.heap_percent = 20;
+    g = gen_open(&o, &tables);
+    while (gen_next(g, &b)) {
+        GROW(mem.events, cap, mem.count + b.count + 2);
+        memcpy(&mem.events[mem.count], b.events, b.count * sizeof(*b.events));
+        mem.count += b.count;
+    }
+    gen_close(g);
+    for (uint32_t i = 0; i < 2; i++) /* two new threads race at the very end */
+        mem.events[mem.count++] =
+            (struct event){ .op = OP_WRITE, .size = 8, .target = 64, .thread = 100 + i };
+    order = xcalloc(mem.count, sizeof(*order));
+    for (size_t i = 0; i < mem.count; i++)
+        order[i] = i;
+    w = witness_trace_new(&mem, &info);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(witness_check(w, order, mem.count, &err), 1);
+    order[500000] = order[500001];
+    assert_int_equal(witness_check(w, order, mem.count, &err), 0);
+    witness_trace_free(w);
+    assert_true(clock() - start < 30 * CLOCKS_PER_SEC); /* quadratic would take hours */
+    free(order);
+    free(mem.events);
+    tables_release(&tables);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_enabled_conflicting_accesses_are_a_race),
+        cmocka_unit_test(a_list_that_is_no_witness_at_all_is_refused),
+        cmocka_unit_test(each_thread_gives_a_prefix_of_its_events_in_order),
+        cmocka_unit_test(the_last_two_must_conflict),
+        cmocka_unit_test(overlap_is_by_byte),
+        cmocka_unit_test(a_thread_starts_after_its_fork_and_ends_before_its_join),
+        cmocka_unit_test(a_wait_comes_after_the_wakes_since_its_release),
+        cmocka_unit_test(barrier_edges_are_per_round),
+        cmocka_unit_test(semaphores_once_and_annotations_order),
+        cmocka_unit_test(an_acquire_load_comes_after_the_release_it_read),
+        cmocka_unit_test(fences_stand_in_for_the_orders_of_their_neighbours),
+        cmocka_unit_test(sections_of_one_lock_do_not_overlap),
+        cmocka_unit_test(a_recursive_lock_is_free_after_its_outermost_release),
+        cmocka_unit_test(a_thread_that_ended_holds_nothing),
+        cmocka_unit_test(without_values_a_read_keeps_its_writer),
+        cmocka_unit_test(with_values_any_writer_of_the_value_will_do),
+        cmocka_unit_test(values_are_compared_byte_by_byte),
+        cmocka_unit_test(a_recorded_value_wins_over_an_observed_writer_that_contradicts_it),
+        cmocka_unit_test(a_read_that_no_branch_follows_may_see_anything),
+        cmocka_unit_test(what_a_tainted_thread_writes_satisfies_nobody),
+        cmocka_unit_test(memory_is_used_after_its_allocation_and_before_the_next),
+        cmocka_unit_test(the_compact_edges_mean_what_the_definitions_say),
+        cmocka_unit_test(a_witness_of_a_million_events_is_checked_in_linear_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
