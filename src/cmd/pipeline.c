@@ -112,6 +112,19 @@ static int run_engines(struct result *r, const struct options *o, const struct c
     return got;
 }
 
+/* An engine whose schedule is refused has a bug: that is said even with --quiet. */
+static void warn_about_refused(const struct findings *f)
+{
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t k = 0; k < f->engines[i].ncounters; k++)
+            if (strcmp(f->engines[i].counters[k].name, "witness_refused") == 0 &&
+                f->engines[i].counters[k].value)
+                warn("warning",
+                     "the checker refused %" PRIu64 " schedules of engine '%s': this is a bug in "
+                     "heddle, please report it",
+                     f->engines[i].counters[k].value, f->engines[i].name);
+}
+
 /* What engines found becomes findings, with everything a report shows. */
 static int make_findings(struct result *r, const struct options *o, struct analysis *a,
                          struct error *err)
@@ -126,6 +139,7 @@ static int make_findings(struct result *r, const struct options *o, struct analy
     if (got < 0)
         return -1;
     add_runs(f, a, trace_tables(r->trace));
+    warn_about_refused(f);
     progress_start(&progress, !option_is(o, OPT_QUIET), "collecting details");
     f->progress = progress_show;
     f->progress_arg = &progress;

@@ -1,7 +1,8 @@
 /* verify.c - heddle verify: the independent witness checker, alone
  *
- * Nothing of the engines takes part. A schedule can only use events up to the
- * last one it names, so only that much of the trace is kept in memory.
+ * Nothing of the engines takes part. One pass compares the accesses with the
+ * trace; where there are schedules, a second one loads what they need: a
+ * schedule can only use events up to the last one it names.
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -14,59 +15,98 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many events the races of a result speak of: one more than the highest position. */
+/* The event of one side of a race, as the trace has it. */
+struct sighting {
+    const struct side *side;
+    struct event event;
+    bool found;
+};
+
+struct verifier {
+    const struct operand *in, *result;
+    const struct findings *f;
+    struct trace *trace;
+    struct sighting *sightings;    /* race i has 2i and 2i + 1 */
+    struct sighting **by_event;    /* the same, sorted by position */
+    struct trace_mem mem;          /* what the schedules need */
+    struct witness_trace *checker; /* NULL where there is no schedule */
+};
+
+static int compare_sightings(const void *a, const void *b)
+{
+    uint64_t x = (*(struct sighting *const *)a)->side->event;
+    uint64_t y = (*(struct sighting *const *)b)->side->event;
+
+    return x < y ? -1 : x > y;
+}
+
+static void verifier_init(struct verifier *v)
+{
+    size_t n = 2 * v->f->count;
+
+    v->sightings = xcalloc(n + 1, sizeof(*v->sightings));
+    v->by_event = xcalloc(n + 1, sizeof(*v->by_event));
+    for (size_t i = 0; i < n; i++) {
+        v->sightings[i].side = &v->f->races[i / 2].sides[i % 2];
+        v->by_event[i] = &v->sightings[i];
+    }
+    qsort(v->by_event, n, sizeof(*v->by_event), compare_sightings);
+}
+
+static void verifier_release(struct verifier *v)
+{
+    if (v->checker)
+        witness_trace_free(v->checker);
+    trace_mem_release(&v->mem);
+    free(v->sightings);
+    free(v->by_event);
+    trace_close(v->trace);
+}
+
+/* The first pass: all events, for their number, and those of the accesses. */
+static int sight_accesses(struct verifier *v, struct error *err)
+{
+    struct progress progress;
+    struct batch b;
+    size_t next = 0;
+    int r;
+
+    progress_start(&progress, true, NULL);
+    while ((r = progress_next(&progress, v->trace, &b, err)) > 0) {
+        for (; next < 2 * v->f->count; next++) {
+            struct sighting *s = v->by_event[next];
+
+            if (s->side->event >= b.first + b.count)
+                break;
+            s->event = b.events[s->side->event - b.first];
+            s->found = true;
+        }
+    }
+    return r;
+}
+
+/* How many events the schedules need: one more than the highest position. */
 static uint64_t needed_events(const struct findings *f)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < f->count; i++) {
-        const struct finding *r = &f->races[i];
-
-        for (int k = 0; k < 2; k++)
-            n = r->sides[k].event >= n ? r->sides[k].event + 1 : n;
-        for (size_t k = 0; k < r->nwitness; k++)
-            n = r->witness[k] >= n ? r->witness[k] + 1 : n;
-    }
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; k < f->races[i].nwitness; k++)
+            n = f->races[i].witness[k] >= n ? f->races[i].witness[k] + 1 : n;
     return n;
 }
 
-struct prefix {
-    struct trace_mem mem;
-    size_t cap, extra_cap;
-};
-
-/* Keep a batch, or what is wanted of it. A call's D moves to an array of our own. */
-static void keep_batch(struct prefix *p, const struct batch *b, uint64_t wanted)
+/* The second pass. */
+static int load_schedules(struct verifier *v, struct error *err)
 {
-    struct trace_mem *m = &p->mem;
-    size_t n = b->first >= wanted ? 0 : wanted - b->first < b->count ? wanted - b->first : b->count;
+    uint64_t needed = needed_events(v->f);
 
-    GROW(m->events, p->cap, m->count + n);
-    for (size_t i = 0; i < n; i++) {
-        struct event ev = b->events[i];
-
-        if (ev.op == OP_CALL) {
-            GROW(m->extra, p->extra_cap, m->nextra + ev.old);
-            if (ev.old)
-                memcpy(m->extra + m->nextra, b->extra + ev.value, ev.old * sizeof(*m->extra));
-            ev.value = m->nextra;
-            m->nextra += ev.old;
-        }
-        m->events[m->count++] = ev;
-    }
-}
-
-static int load_prefix(const struct operand *in, struct trace *t, uint64_t wanted, struct prefix *p)
-{
-    struct progress progress;
-    struct error err;
-    struct batch b;
-    int r;
-
-    progress_start(&progress, true, NULL);
-    while ((r = progress_next(&progress, t, &b, &err)) > 0)
-        keep_batch(p, &b, wanted);
-    return r < 0 ? operand_error(in, &err) : 0;
+    if (!needed)
+        return 0;
+    if (trace_rewind(v->trace, err) < 0 || trace_load_first(v->trace, needed, &v->mem, err) < 0)
+        return -1;
+    v->checker = witness_trace_new(&v->mem, trace_info(v->trace));
+    return 0;
 }
 
 static bool is_text(const char *from_trace, const char *from_result)
@@ -82,14 +122,13 @@ static bool is_text(const char *from_trace, const char *from_result)
 }
 
 /* The event of a side is what the result says it is. */
-static int check_side(const struct side *s, const struct prefix *p, const struct tables *t,
-                      struct error *err)
+static int check_sighting(const struct sighting *seen, const struct tables *t, struct error *err)
 {
-    const struct event *ev;
+    const struct side *s = seen->side;
+    const struct event *ev = &seen->event;
 
-    if (s->event >= p->mem.count)
+    if (!seen->found)
         return error_set(err, "there is no event %" PRIu64, s->event);
-    ev = &p->mem.events[s->event];
     if (!is_text(intern_get(&t->threads, ev->thread), s->thread))
         return error_set(err, "event %" PRIu64 " is by %s, not %s", s->event,
                          intern_get(&t->threads, ev->thread), s->thread);
@@ -118,48 +157,38 @@ static int check_ends(const struct finding *r, struct error *err)
 
 enum verdict { ACCEPTED, REFUSED, NO_WITNESS, VERDICTS };
 
-static enum verdict judge(const struct finding *r, const struct prefix *p, const struct tables *t,
-                          const struct witness_trace *w, struct error *err)
+static enum verdict judge(const struct verifier *v, size_t race, struct error *err)
 {
-    for (int k = 0; k < 2; k++)
-        if (check_side(&r->sides[k], p, t, err) < 0)
+    const struct finding *r = &v->f->races[race];
+
+    for (size_t k = 0; k < 2; k++)
+        if (check_sighting(&v->sightings[2 * race + k], trace_tables(v->trace), err) < 0)
             return REFUSED;
     if (!r->witness)
         return NO_WITNESS;
     if (check_ends(r, err) < 0)
         return REFUSED;
-    return witness_check(w, r->witness, r->nwitness, err) == 1 ? ACCEPTED : REFUSED;
+    return witness_check(v->checker, r->witness, r->nwitness, err) == 1 ? ACCEPTED : REFUSED;
 }
 
-/* Preparing a large trace for the checker takes seconds: not for nothing. */
-static bool any_witness(const struct findings *f)
+static int judge_all(const struct verifier *v)
 {
-    for (size_t i = 0; i < f->count; i++)
-        if (f->races[i].witness)
-            return true;
-    return false;
-}
-
-static int judge_all(const struct findings *f, struct trace *t, const struct prefix *p)
-{
-    struct witness_trace *w = any_witness(f) ? witness_trace_new(&p->mem, trace_info(t)) : NULL;
     size_t verdicts[VERDICTS] = { 0 };
 
-    for (size_t i = 0; i < f->count; i++) {
+    for (size_t i = 0; i < v->f->count; i++) {
         struct error err;
-        enum verdict v = judge(&f->races[i], p, trace_tables(t), w, &err);
+        enum verdict verdict = judge(v, i, &err);
 
-        printf("race %zu %s: ", i + 1, f->races[i].id);
-        if (v == REFUSED)
+        printf("race %zu %s: ", i + 1, v->f->races[i].id);
+        if (verdict == REFUSED)
             printf("refused: %s\n", err.text);
         else
-            puts(v == ACCEPTED ? "accepted" : "no witness");
-        verdicts[v]++;
+            puts(verdict == ACCEPTED ? "accepted" : "no witness");
+        verdicts[verdict]++;
     }
-    if (w)
-        witness_trace_free(w);
-    printf("%zu race%s: %zu accepted, %zu refused, %zu without a witness\n", f->count,
-           f->count == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED], verdicts[NO_WITNESS]);
+    printf("%zu race%s: %zu accepted, %zu refused, %zu without a witness\n", v->f->count,
+           v->f->count == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED],
+           verdicts[NO_WITNESS]);
     return verdicts[REFUSED] ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 
@@ -177,25 +206,24 @@ static bool belongs(const struct findings *f, uint64_t events)
     return f->trace.events == events || (f->trace.events < events && !is_complete(f));
 }
 
-static int verify(const struct operand *in, const struct operand *result, const struct findings *f)
+static int verify(struct verifier *v)
 {
-    struct trace *t = operand_trace(in);
-    struct prefix p = { .cap = 0 };
-    int code;
+    struct error err;
+    uint64_t events;
 
-    if (!t)
+    v->trace = operand_trace(v->in);
+    if (!v->trace)
         return EXIT_BAD_INPUT;
-    code = load_prefix(in, t, needed_events(f), &p);
-    if (code == 0 && !belongs(f, trace_info(t)->events))
-        code = bad_input("'%s' does not belong to '%s': it is about %" PRIu64
+    if (sight_accesses(v, &err) < 0)
+        return operand_error(v->in, &err);
+    events = trace_info(v->trace)->events;
+    if (!belongs(v->f, events))
+        return bad_input("'%s' does not belong to '%s': it is about %" PRIu64
                          " events, the trace has %" PRIu64,
-                         result->shown, in->shown, f->trace.events, trace_info(t)->events);
-    else if (code == 0)
-        code = judge_all(f, t, &p);
-    free(p.mem.events);
-    free(p.mem.extra);
-    trace_close(t);
-    return code;
+                         v->result->shown, v->in->shown, v->f->trace.events, events);
+    if (load_schedules(v, &err) < 0)
+        return operand_error(v->in, &err);
+    return judge_all(v);
 }
 
 int cmd_verify(const struct options *o)
@@ -209,8 +237,13 @@ int cmd_verify(const struct options *o)
     code = operand_open(&result, o->arguments[1]);
     if (code == 0) {
         code = operand_read_result(&result, &f);
-        if (code == 0)
-            code = verify(&in, &result, &f);
+        if (code == 0) {
+            struct verifier v = { .in = &in, .result = &result, .f = &f };
+
+            verifier_init(&v);
+            code = verify(&v);
+            verifier_release(&v);
+        }
         findings_release(&f);
         operand_close(&result);
     }

@@ -212,6 +212,12 @@ static void split(struct fasttrack *f, uint32_t from, uint32_t to)
     access_set_copy(&m->atomic_reads, &find_more(f, from)->atomic_reads);
 }
 
+static inline void prefetch(const struct fasttrack *f, const struct step *s)
+{
+    if (op_is_access(s->op))
+        __builtin_prefetch(&f->vars[s->id]);
+}
+
 static void fasttrack_steps(void *state, const struct span *span)
 {
     struct fasttrack *f = state;
@@ -223,6 +229,8 @@ static void fasttrack_steps(void *state, const struct span *span)
     for (size_t i = 0; i < span->count; i++) {
         const struct step *s = &span->steps[i];
 
+        if (i + STEPS_AHEAD < span->count)
+            prefetch(f, &s[STEPS_AHEAD]);
         hb_before(&f->hb, s);
         if (s->flags & STEP_FRESH)
             forget(f, s->id);

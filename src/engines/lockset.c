@@ -41,15 +41,18 @@ struct group {
     uint8_t kind;
     struct record *records;
     size_t count, cap;
-    struct map *index; /* site -> record, for groups above INDEXED_ABOVE */
+    struct map *index; /* site -> record, above INDEXED_ABOVE */
 };
 
 struct variable {
     struct group *groups;
     size_t count, cap;
+    struct map *index; /* set and kind -> group, above INDEXED_ABOVE */
+    uint32_t last_set, last_site, last_thread; /* the last access, for quick repeats */
+    uint8_t last_kind;
 };
 
-/* Few sites are found faster by looking at each. */
+/* A few are found faster by looking at each. */
 enum { INDEXED_ABOVE = 16 };
 
 /* Site pairs already reported, a bit each, while there are few enough sites for a square. */
@@ -90,16 +93,20 @@ static void *lockset_open(struct engine_result *result)
     return l;
 }
 
+static void drop_index(struct map *index)
+{
+    if (index)
+        map_release(index);
+    free(index);
+}
+
 static void forget(struct variable *v)
 {
     for (size_t i = 0; i < v->count; i++) {
-        struct group *g = &v->groups[i];
-
-        free(g->records);
-        if (g->index)
-            map_release(g->index);
-        free(g->index);
+        free(v->groups[i].records);
+        drop_index(v->groups[i].index);
     }
+    drop_index(v->index);
     free(v->groups);
     *v = (struct variable){ 0 };
 }
@@ -295,42 +302,77 @@ static void compare(struct lockset *l, const struct variable *v, const struct st
             compare_group(l, &v->groups[i], s);
 }
 
+/* Number `count` under `key`; the index is made once there are many. */
+static void index_add(struct map **index, size_t count, uint64_t key)
+{
+    if (!*index && count == INDEXED_ABOVE)
+        *index = xcalloc(1, sizeof(**index));
+    if (*index)
+        map_put(*index, key, (uint32_t)count);
+}
+
+static uint64_t group_key(uint32_t set, uint8_t kind)
+{
+    return (uint64_t)set << 2 | kind;
+}
+
+/* The number of the group, or of the place where it would be. */
+static size_t group_number(const struct variable *v, uint32_t set, uint8_t kind)
+{
+    uint32_t *number;
+
+    for (size_t i = 0; i < v->count && i < INDEXED_ABOVE; i++)
+        if (v->groups[i].set == set && v->groups[i].kind == kind)
+            return i;
+    number = v->index ? map_get(v->index, group_key(set, kind)) : NULL;
+    return number ? *number : v->count;
+}
+
 static struct group *find_group(struct variable *v, uint32_t set, uint8_t kind)
 {
-    for (size_t i = 0; i < v->count; i++)
-        if (v->groups[i].set == set && v->groups[i].kind == kind)
-            return &v->groups[i];
-    GROW(v->groups, v->cap, v->count + 1);
-    v->groups[v->count] = (struct group){ .set = set, .kind = kind };
-    return &v->groups[v->count++];
+    size_t i = group_number(v, set, kind);
+
+    if (i == v->count) {
+        GROW(v->groups, v->cap, v->count + 1);
+        v->groups[i] = (struct group){ .set = set, .kind = kind };
+        index_add(&v->index, i, group_key(set, kind));
+        v->count++;
+    }
+    return &v->groups[i];
 }
 
 /* The record of a site in a group, or NULL. */
-static struct record *find_record(struct group *g, uint32_t site)
+static struct record *find_record(const struct group *g, uint32_t site)
 {
-    if (g->index) {
-        uint32_t *number = map_get(g->index, site);
+    uint32_t *number;
 
-        return number ? &g->records[*number] : NULL;
-    }
-    for (size_t i = 0; i < g->count; i++)
+    for (size_t i = 0; i < g->count && i < INDEXED_ABOVE; i++)
         if (g->records[i].access.site == site)
             return &g->records[i];
-    return NULL;
+    number = g->index ? map_get(g->index, site) : NULL;
+    return number ? &g->records[*number] : NULL;
 }
 
 static void add_record(struct lockset *l, struct group *g, struct record r)
 {
     GROW(g->records, g->cap, g->count + 1);
-    g->records[g->count++] = r;
+    g->records[g->count] = r;
+    index_add(&g->index, g->count, r.access.site);
+    g->count++;
     l->records++;
-    if (g->index) {
-        map_put(g->index, r.access.site, (uint32_t)g->count - 1);
-    } else if (g->count > INDEXED_ABOVE) {
-        g->index = xcalloc(1, sizeof(*g->index));
-        for (size_t i = 0; i < g->count; i++)
-            map_put(g->index, g->records[i].access.site, (uint32_t)i);
-    }
+}
+
+/* The same thread comes by again in the same way: nothing new. */
+static bool repeats(struct variable *v, const struct step *s, uint32_t set, uint8_t kind)
+{
+    if (v->count && v->last_set == set && v->last_site == s->site &&
+        v->last_thread == s->thread && v->last_kind == kind)
+        return true;
+    v->last_set = set;
+    v->last_site = s->site;
+    v->last_thread = s->thread;
+    v->last_kind = kind;
+    return false;
 }
 
 static void access_step(struct lockset *l, const struct step *s)
@@ -338,10 +380,14 @@ static void access_step(struct lockset *l, const struct step *s)
     struct variable *v = &l->vars[s->id];
     uint32_t set = l->threads[s->thread].set;
     uint8_t kind = kind_of(s->op);
-    struct group *g = find_group(v, set, kind);
-    struct record *r = find_record(g, s->site);
     struct access access = { s->position, s->site };
+    struct group *g;
+    struct record *r;
 
+    if (repeats(v, s, set, kind))
+        return;
+    g = find_group(v, set, kind);
+    r = find_record(g, s->site);
     if (!r) {
         compare(l, v, s, set, kind);
         add_record(l, g, (struct record){ .access = access, .thread = s->thread });

@@ -20,6 +20,7 @@ struct variable {
     struct access_set writes, reads;
     uint32_t atomic;          /* index into atomics, 0 none */
     struct clock last_write;  /* shb only */
+    struct clock birth;       /* shb only: when its memory was allocated */
 };
 
 struct atomic_sets {
@@ -34,6 +35,8 @@ struct pairs {
     size_t vars_cap;
     struct atomic_sets *atomics;
     size_t natomics, atomics_cap;
+    struct clock *births; /* shb only: by allocation */
+    size_t births_cap;
     uint64_t accesses, comparisons;
     pairs_probe *probe;
     void *probe_arg;
@@ -61,6 +64,7 @@ void pairs_free(struct pairs *p)
         access_set_clear(&p->atomics[i].reads);
     }
     free(p->vars);
+    free(p->births);
     free(p->atomics);
     hb_release(&p->hb);
     free(p);
@@ -89,7 +93,7 @@ static inline void check(struct pairs *p, const struct access_set *set, const st
                            (struct access){ s->position, s->site }, STRENGTH_MAYBE);
 }
 
-/* ---- shb: reads learn from the last write ---- */
+/* ---- shb: reads learn from the last write, every access from the allocation ---- */
 
 static void read_from(struct pairs *p, struct variable *v, struct hb_thread *t)
 {
@@ -101,6 +105,24 @@ static void written_by(struct pairs *p, struct variable *v, struct hb_thread *t)
 {
     if (p->schedulable)
         hb_publish(&p->hb, t, &v->last_write);
+}
+
+static void allocated_by(struct pairs *p, const struct step *s)
+{
+    size_t old = p->births_cap;
+
+    if (!p->schedulable)
+        return;
+    GROW(p->births, p->births_cap, (size_t)s->id + 1);
+    for (size_t i = old; i < p->births_cap; i++)
+        p->births[i] = CLOCK_EMPTY;
+    hb_publish(&p->hb, hb_thread(&p->hb, s->thread), &p->births[s->id]);
+}
+
+static void born_in(struct pairs *p, struct variable *v, uint32_t allocation)
+{
+    if (p->schedulable && allocation)
+        clock_copy(&p->hb.pool, &v->birth, &p->births[allocation - 1]);
 }
 
 /* ---- accesses ---- */
@@ -131,12 +153,12 @@ static inline void plain_read(struct pairs *p, struct variable *v, struct hb_thr
                               const struct step *s)
 {
     check(p, &v->writes, t, s);
-    if (__builtin_expect(v->atomic, 0)) {
+    if (__builtin_expect(v->atomic, 0))
         check(p, &p->atomics[v->atomic].writes, t, s);
-        prune_atomics(&p->atomics[v->atomic].reads, t);
-    }
-    access_set_put(&v->reads, t, s->position, s->site);
     read_from(p, v, t);
+    if (__builtin_expect(v->atomic, 0))
+        prune_atomics(&p->atomics[v->atomic].reads, t);
+    access_set_put(&v->reads, t, s->position, s->site);
 }
 
 static inline void plain_write(struct pairs *p, struct variable *v, struct hb_thread *t,
@@ -160,8 +182,8 @@ static void atomic_access(struct pairs *p, struct variable *v, struct hb_thread 
 
     check(p, &v->writes, t, s);
     if (s->op == OP_LOAD) {
-        access_set_put(&sets->reads, t, s->position, s->site);
         read_from(p, v, t);
+        access_set_put(&sets->reads, t, s->position, s->site);
         return;
     }
     check(p, &v->reads, t, s);
@@ -181,8 +203,10 @@ static void forget(struct pairs *p, struct variable *v)
         access_set_clear(&p->atomics[v->atomic].writes);
         access_set_clear(&p->atomics[v->atomic].reads);
     }
-    if (p->schedulable)
+    if (p->schedulable) {
         clock_clear(&p->hb.pool, &v->last_write);
+        clock_clear(&p->hb.pool, &v->birth);
+    }
 }
 
 static void split(struct pairs *p, uint32_t from, uint32_t to)
@@ -198,8 +222,10 @@ static void split(struct pairs *p, uint32_t from, uint32_t to)
         access_set_copy(&sets->writes, &p->atomics[old->atomic].writes);
         access_set_copy(&sets->reads, &p->atomics[old->atomic].reads);
     }
-    if (p->schedulable)
+    if (p->schedulable) {
         clock_copy(&p->hb.pool, &new->last_write, &old->last_write);
+        clock_copy(&p->hb.pool, &new->birth, &old->birth);
+    }
 }
 
 static void grow_variables(struct pairs *p, uint32_t count)
@@ -208,7 +234,13 @@ static void grow_variables(struct pairs *p, uint32_t count)
 
     GROW(p->vars, p->vars_cap, count);
     for (size_t i = old; i < p->vars_cap; i++)
-        p->vars[i].last_write = CLOCK_EMPTY;
+        p->vars[i].last_write = p->vars[i].birth = CLOCK_EMPTY;
+}
+
+static inline void prefetch(const struct pairs *p, const struct step *s)
+{
+    if (op_is_access(s->op))
+        __builtin_prefetch(&p->vars[s->id]);
 }
 
 void pairs_steps(struct pairs *p, const struct span *span)
@@ -219,15 +251,23 @@ void pairs_steps(struct pairs *p, const struct span *span)
         const struct step *s = &span->steps[i];
         struct variable *v;
 
+        if (i + STEPS_AHEAD < span->count)
+            prefetch(p, &s[STEPS_AHEAD]);
         hb_before(&p->hb, s);
         if (s->op == OP_SPLIT)
             split(p, s->from, s->id);
+        if (s->op == OP_ALLOC)
+            allocated_by(p, s);
         if (!op_is_access(s->op))
             continue;
         v = &p->vars[s->id];
         p->accesses++;
-        if (s->flags & STEP_FRESH)
+        if (s->flags & STEP_FRESH) {
             forget(p, v);
+            born_in(p, v, s->from);
+        }
+        if (v->birth.slot != SLOT_NONE)
+            hb_learn(&p->hb, hb_thread(&p->hb, s->thread), &v->birth);
         if (__builtin_expect(p->probe != NULL, 0))
             p->probe(p->probe_arg, &p->hb, s, hb_thread(&p->hb, s->thread));
         if (s->op == OP_READ)

@@ -7,6 +7,7 @@
 #include "order/memory.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "order/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct page {
 
 struct split {
     uint32_t byte[WORD_BYTES]; /* variable of each byte, 0 none */
+    uint8_t mask[WORD_BYTES];  /* all bytes of that variable (of none, where it is 0) */
 };
 
 struct memory {
@@ -45,6 +47,7 @@ struct memory {
     uint32_t *free_vars;
     size_t nfree, free_cap;
 
+    struct heap heap;
     struct map objects; /* target and kind -> object */
     uint32_t threads;   /* largest number seen + 1 */
 
@@ -73,6 +76,7 @@ void memory_free(struct memory *m)
     free(m->steps);
     map_release(&m->page_index);
     map_release(&m->objects);
+    heap_release(&m->heap);
     free(m);
 }
 
@@ -123,6 +127,12 @@ static inline struct step *emit(struct memory *m, const struct step *like, uint3
     return s;
 }
 
+/* The first step of a variable names the allocation it lies in. */
+static void emit_fresh(struct memory *m, const struct step *like, uint32_t id, uint64_t address)
+{
+    emit(m, like, id, STEP_FRESH)->from = heap_find(&m->heap, address) + 1;
+}
+
 /* ---- variables ---- */
 
 static uint32_t var_new(struct memory *m)
@@ -136,6 +146,26 @@ static void var_retire(struct memory *m, uint32_t var)
     m->free_vars[m->nfree++] = var;
 }
 
+/* Bring the masks up to date after variables changed hands. */
+static void split_update(struct split *s)
+{
+    for (int i = 0; i < WORD_BYTES; i++) {
+        unsigned mask = 0;
+
+        for (int k = 0; k < WORD_BYTES; k++)
+            mask |= (unsigned)(s->byte[k] == s->byte[i]) << k;
+        s->mask[i] = (uint8_t)mask;
+    }
+}
+
+static void split_assign(struct split *s, unsigned mask, uint32_t var)
+{
+    for (int i = 0; i < WORD_BYTES; i++)
+        if (mask >> i & 1)
+            s->byte[i] = var;
+    split_update(s);
+}
+
 /* Make a split record of a cell; its variable keeps its bytes. */
 static struct split *cell_split(struct memory *m, struct cell *c)
 {
@@ -145,27 +175,10 @@ static struct split *cell_split(struct memory *m, struct cell *c)
         return &m->splits[c->var];
     GROW(m->splits, m->splits_cap, m->nsplits + 1);
     s = &m->splits[m->nsplits];
-    for (int i = 0; i < WORD_BYTES; i++)
-        s->byte[i] = c->mask >> i & 1 ? c->var : 0;
+    *s = (struct split){ 0 };
+    split_assign(s, c->mask, c->var);
     *c = (struct cell){ (uint32_t)m->nsplits++, 0 };
     return s;
-}
-
-/* Bytes of the word that belong to a variable. */
-static unsigned split_mask(const struct split *s, uint32_t var)
-{
-    unsigned mask = 0;
-
-    for (int i = 0; i < WORD_BYTES; i++)
-        mask |= (unsigned)(s->byte[i] == var) << i;
-    return mask;
-}
-
-static void split_assign(struct split *s, unsigned mask, uint32_t var)
-{
-    for (int i = 0; i < WORD_BYTES; i++)
-        if (mask >> i & 1)
-            s->byte[i] = var;
 }
 
 /* The access covers only a part of variable `old`: give that part a number of its own. */
@@ -183,18 +196,20 @@ static uint32_t split_off(struct memory *m, struct split *s, unsigned part, uint
 }
 
 /* An access that does not match the cell's one variable: the slow way. */
-static void access_parts(struct memory *m, struct cell *c, unsigned mask, struct step *like)
+static void access_parts(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                         struct step *like)
 {
     struct split *s = cell_split(m, c);
 
     while (mask) {
-        uint32_t var = s->byte[__builtin_ctz(mask)];
-        unsigned all = split_mask(s, var), part = all & mask;
+        unsigned byte = (unsigned)__builtin_ctz(mask);
+        uint32_t var = s->byte[byte];
+        unsigned all = s->mask[byte], part = all & mask;
 
         if (!var) {
             var = var_new(m);
             split_assign(s, part, var);
-            emit(m, like, var, STEP_FRESH);
+            emit_fresh(m, like, var, address - address % WORD_BYTES + byte);
         } else {
             if (part != all)
                 var = split_off(m, s, part, var, like);
@@ -205,19 +220,34 @@ static void access_parts(struct memory *m, struct cell *c, unsigned mask, struct
     }
 }
 
+/* The variable that consists of exactly these bytes of the word, or 0. */
+static inline uint32_t exact_variable(const struct memory *m, const struct cell *c, unsigned mask)
+{
+    const struct split *s;
+    unsigned byte;
+
+    if (__builtin_expect(c->mask == mask, 1))
+        return c->var;
+    if (c->mask || !c->var)
+        return 0;
+    s = &m->splits[c->var];
+    byte = (unsigned)__builtin_ctz(mask);
+    return s->mask[byte] == mask ? s->byte[byte] : 0;
+}
+
 /* One word of an access. */
-static inline void access_word(struct memory *m, uint64_t address, unsigned mask,
-                               struct step *like)
+static void access_word(struct memory *m, uint64_t address, unsigned mask, struct step *like)
 {
     struct cell *c = cell_at(m, address);
+    uint32_t var = exact_variable(m, c, mask);
 
-    if (__builtin_expect(c->mask == mask, 1)) {
-        emit(m, like, c->var, 0);
+    if (var) {
+        emit(m, like, var, 0);
     } else if (!c->var) {
         *c = (struct cell){ var_new(m), (uint8_t)mask };
-        emit(m, like, c->var, STEP_FRESH);
+        emit_fresh(m, like, c->var, address);
     } else {
-        access_parts(m, c, mask, like);
+        access_parts(m, c, address, mask, like);
     }
     like->flags |= STEP_MORE;
 }
@@ -250,8 +280,9 @@ static void drop_word(struct memory *m, struct cell *c, unsigned mask, struct st
         return;
     s = cell_split(m, c);
     while (mask) {
-        uint32_t var = s->byte[__builtin_ctz(mask)];
-        unsigned all = split_mask(s, var), part = all & mask;
+        unsigned byte = (unsigned)__builtin_ctz(mask);
+        uint32_t var = s->byte[byte];
+        unsigned all = s->mask[byte], part = all & mask;
 
         mask &= ~part;
         if (!var)
@@ -366,10 +397,17 @@ static void other_event(struct memory *m, const struct event *ev, struct step *l
         }
         break;
     case CLASS_MEMORY:
-        like->flags |= STEP_FREE;
-        if (ev->op == OP_FREE)
+        if (ev->op == OP_ALLOC) {
+            uint32_t id = heap_add(&m->heap, ev->target, ev->value);
+
+            drop_range(m, ev->target, ev->value, NULL);
+            if (id != HEAP_NONE)
+                emit(m, like, id, 0);
+        } else {
+            like->flags |= STEP_FREE;
             like->op = OP_WRITE;
-        drop_range(m, ev->target, ev->value, ev->op == OP_FREE ? like : NULL);
+            drop_range(m, ev->target, ev->value, like);
+        }
         break;
     case CLASS_FENCE:
     case CLASS_CALL:
@@ -387,30 +425,56 @@ static uint16_t step_flags(uint16_t flags)
                       (flags & EV_FOREIGN ? STEP_FOREIGN : 0));
 }
 
+/* Anything but an access to exactly the bytes of one known variable. */
+static void slow_event(struct memory *m, const struct event *ev, uint64_t position)
+{
+    struct step like = { .position = position,
+                         .thread = ev->thread,
+                         .site = ev->site,
+                         .op = ev->op,
+                         .order = ev->order,
+                         .flags = step_flags(ev->flags) };
+
+    if (ev->flags & EV_IGNORED)
+        return;
+    if (op_is_access(ev->op))
+        access_range(m, ev->target, ev->size, &like);
+    else
+        other_event(m, ev, &like);
+}
+
+/* Most events: an access inside a word, to a variable that is just that. 0: take the slow way. */
+static inline uint32_t known_variable(struct memory *m, const struct event *ev)
+{
+    unsigned from = ev->target % WORD_BYTES;
+
+    if (!op_is_access(ev->op) || from + ev->size > WORD_BYTES || ev->flags & EV_IGNORED)
+        return 0;
+    return exact_variable(m, cell_at(m, ev->target), word_mask(from, ev->size));
+}
+
 void memory_steps(struct memory *m, const struct batch *b, struct span *out)
 {
+    uint32_t threads = m->threads;
+
     m->nsteps = 0;
+    GROW(m->steps, m->steps_cap, b->count);
     for (size_t i = 0; i < b->count; i++) {
         const struct event *ev = &b->events[i];
-        struct step like = { .position = b->first + i,
-                             .thread = ev->thread,
-                             .site = ev->site,
-                             .op = ev->op,
-                             .order = ev->order,
-                             .flags = step_flags(ev->flags) };
-        unsigned from = ev->target % WORD_BYTES;
+        uint32_t var = known_variable(m, ev);
 
-        if (ev->thread >= m->threads)
-            m->threads = ev->thread + 1;
-        if (ev->flags & EV_IGNORED)
-            continue;
-        if (!op_is_access(ev->op))
-            other_event(m, ev, &like);
-        else if (__builtin_expect(from + ev->size <= WORD_BYTES, 1))
-            access_word(m, ev->target, word_mask(from, ev->size), &like);
+        threads = threads > ev->thread ? threads : ev->thread + 1;
+        if (__builtin_expect(var != 0 && m->nsteps < m->steps_cap, 1))
+            m->steps[m->nsteps++] = (struct step){ .position = b->first + i,
+                                                   .thread = ev->thread,
+                                                   .site = ev->site,
+                                                   .id = var,
+                                                   .op = ev->op,
+                                                   .order = ev->order };
         else
-            access_range(m, ev->target, ev->size, &like);
+            slow_event(m, ev, b->first + i);
     }
+    m->threads = threads > m->threads ? threads : m->threads;
     *out = (struct span){ m->steps, m->nsteps, m->threads, m->nvars,
                           (uint32_t)m->objects.count };
 }

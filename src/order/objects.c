@@ -1,7 +1,10 @@
 /* objects.c - the clocks of locks, condition variables, barriers, semaphores and once
  *
  * Locks: a shared release orders later exclusive acquires, an exclusive
- * release orders later acquires of both kinds; so a lock has two clocks.
+ * release orders later acquires of both kinds; so a lock has two clocks. Who
+ * acquires a lock that another thread never released (it ended, it died, or
+ * the trace has the release too late) learns all that thread did so far: the
+ * release that must have been.
  * Condition variables: a wait is ordered after the wakes that happened since
  * the waiting thread let go of its mutex, that is since its last release.
  * Barriers: edges are per round. A round takes enters until its first leave.
@@ -41,7 +44,15 @@ struct barrier {
     struct map round_of; /* thread -> round it entered last */
 };
 
+/* Threads that hold a lock. */
+struct holders {
+    uint32_t owner; /* exclusively: thread + 1, 0 nobody */
+    uint32_t *shared;
+    size_t nshared, shared_cap;
+};
+
 struct hb_object {
+    struct holders holders;
     struct clock clock;  /* lock: exclusive release; semaphore, annotation: sum; once: first */
     struct clock shared; /* lock: sum of shared releases */
     struct cond *cond;
@@ -70,6 +81,7 @@ void hb_objects_release(struct hb *h)
         }
         free(o->cond);
         free(o->barrier);
+        free(o->holders.shared);
     }
     free(h->objects);
 }
@@ -83,6 +95,88 @@ static void publish_into(struct hb *h, struct hb_thread *t, struct clock *sum)
 
 /* ---- locks ---- */
 
+/* The release that another thread owes. */
+static void learn_holder(struct hb *h, struct hb_thread *t, uint32_t holder)
+{
+    struct hb_thread *other = &h->threads[holder];
+    struct clock snapshot = CLOCK_EMPTY;
+
+    if (other == t)
+        return;
+    hb_publish(h, other, &snapshot);
+    hb_learn(h, t, &snapshot);
+    clock_clear(&h->pool, &snapshot);
+}
+
+static void take_over(struct hb *h, struct holders *who, struct hb_thread *t, bool exclusive)
+{
+    if (__builtin_expect(who->owner, 0)) {
+        learn_holder(h, t, who->owner - 1);
+        who->owner = 0;
+    }
+    for (; exclusive && who->nshared; who->nshared--)
+        learn_holder(h, t, who->shared[who->nshared - 1]);
+}
+
+static void hold_shared(struct holders *who, uint32_t thread)
+{
+    GROW(who->shared, who->shared_cap, who->nshared + 1);
+    who->shared[who->nshared++] = thread;
+}
+
+static void let_go(struct holders *who, uint32_t thread)
+{
+    if (who->owner == thread + 1)
+        who->owner = 0;
+    for (size_t i = 0; i < who->nshared; i++) {
+        if (who->shared[i] == thread) {
+            who->shared[i] = who->shared[--who->nshared];
+            return;
+        }
+    }
+}
+
+/* Add a release that may not be the holder's: it must not hide the holder's past. */
+static void publish_besides(struct hb *h, struct hb_thread *t, struct clock *to)
+{
+    struct clock sum = CLOCK_EMPTY;
+
+    clock_join(&h->pool, &sum, to);
+    publish_into(h, t, &sum);
+    clock_clear(&h->pool, to);
+    *to = sum;
+}
+
+static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
+                       const struct step *s)
+{
+    switch (s->op) {
+    case OP_ACQUIRE:
+        take_over(h, &o->holders, t, true);
+        o->holders.owner = s->thread + 1;
+        hb_learn(h, t, &o->clock);
+        hb_learn(h, t, &o->shared);
+        break;
+    case OP_ACQUIRE_SHARED:
+        take_over(h, &o->holders, t, false);
+        hold_shared(&o->holders, s->thread);
+        hb_learn(h, t, &o->clock);
+        break;
+    default:
+        let_go(&o->holders, s->thread);
+        if (s->flags & STEP_FOREIGN) {
+            publish_besides(h, t, &o->clock);
+            publish_into(h, t, &o->shared);
+        } else if (s->op == OP_RELEASE_SHARED) {
+            publish_into(h, t, &o->shared);
+        } else {
+            hb_publish(h, t, &o->clock); /* it has learned all that was there */
+            clock_clear(&h->pool, &o->shared);
+        }
+        break;
+    }
+}
+
 static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
                       const struct step *s)
 {
@@ -90,33 +184,8 @@ static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
         return;
     if (s->op == OP_RELEASE || s->op == OP_RELEASE_SHARED)
         t->last_release = s->position + 1;
-    if (h->no_lock_edges)
-        return;
-    switch (s->op) {
-    case OP_ACQUIRE:
-        hb_learn(h, t, &o->clock);
-        hb_learn(h, t, &o->shared);
-        break;
-    case OP_ACQUIRE_SHARED:
-        hb_learn(h, t, &o->clock);
-        break;
-    case OP_RELEASE_SHARED:
-        publish_into(h, t, &o->shared);
-        break;
-    default: /* release; one that is not the holder's must not hide the holder's past */
-        if (s->flags & STEP_FOREIGN) {
-            struct clock sum = CLOCK_EMPTY;
-
-            clock_join(&h->pool, &sum, &o->clock);
-            publish_into(h, t, &sum);
-            clock_clear(&h->pool, &o->clock);
-            o->clock = sum;
-        } else {
-            hb_publish(h, t, &o->clock); /* it has learned all that was there */
-            clock_clear(&h->pool, &o->shared);
-        }
-        break;
-    }
+    if (!h->no_lock_edges)
+        lock_edges(h, o, t, s);
 }
 
 /* ---- condition variables ---- */

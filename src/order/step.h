@@ -33,12 +33,16 @@ struct step {
     uint64_t position;
     uint32_t thread;
     uint32_t site;
-    uint32_t id;   /* access: variable; sync: object; fork, join: thread */
-    uint32_t from; /* split: the old variable */
+    uint32_t id;   /* access: variable; sync: object; fork, join: thread; alloc: allocation */
+    uint32_t from; /* split: the old variable; fresh: allocation + 1, 0 none */
     uint8_t op;
     uint8_t order; /* enum memory_order */
     uint16_t flags;
 };
+
+/* Engines prefetch the state of the variable this many steps ahead: about the time a load from
+ * the last cache level takes. (fasttrack on 50,000 variables: 30 % faster.) */
+enum { STEPS_AHEAD = 12 };
 
 /* A piece of the trace, and how many numbers are in use at its end. */
 struct span {

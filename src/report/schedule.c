@@ -44,6 +44,14 @@ static void mark_switches(const struct step_text *const *tail, size_t n, bool *c
     }
 }
 
+/* A line that says "1 more step" is no shorter than the step. */
+static void fill_gaps(bool *chosen, size_t n, bool all)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all || (i > 0 && i + 1 < n && chosen[i - 1] && chosen[i + 1]))
+            chosen[i] = true;
+}
+
 void schedule_choose(struct findings *f, struct finding *r, const struct steps *s)
 {
     const struct step_text *tail[SCHEDULE_TAIL];
@@ -59,6 +67,7 @@ void schedule_choose(struct findings *f, struct finding *r, const struct steps *
     mark_last_of(tail, n, tail[n - 1]->thread, chosen);
     mark_last_of(tail, n, tail[n - 2]->thread, chosen);
     mark_switches(tail, n, chosen);
+    fill_gaps(chosen, n, r->nwitness <= SCHEDULE_SHOWN);
     out = arena_alloc(&f->memory, n * sizeof(*out));
     for (size_t i = 0; i < n; i++)
         if (chosen[i])

@@ -23,15 +23,18 @@
 
 struct site_context {
     uint64_t shape;
+    uint64_t tail; /* decoder: the shape as it stands at the end of struct event */
     uint64_t target, stride;
     uint64_t value;
     uint32_t next;
+    bool simple; /* decoder: an access of fixed size without value or sequence number */
 };
 
 /* What both directions know after the same events. */
 struct codec_context {
     struct site_context *sites;
     uint32_t bits; /* log2 of their number */
+    uint32_t mask;
     uint32_t last_site[THREAD_CONTEXTS];
     uint64_t sequence;
     uint32_t thread; /* of the previous event */
@@ -76,7 +79,8 @@ struct decoder {
     uint32_t nshapes;
     uint32_t count, done; /* events of the chunk */
     bool threads;
-    uint32_t thread;
+    uint32_t thread;      /* of the next event, unless it switches */
+    uint32_t *last_site;  /* of that thread, in the context */
     uint64_t stamp;
     uint64_t *extra; /* D of the calls decoded by the last decoder_next() */
     size_t nextra, extra_cap;

@@ -11,6 +11,7 @@
 static inline void context_init(struct codec_context *x, uint32_t bits)
 {
     x->bits = bits;
+    x->mask = ((uint32_t)1 << bits) - 1;
     x->sites = xcalloc((size_t)1 << bits, sizeof(*x->sites));
 }
 
@@ -31,7 +32,7 @@ static inline void context_reset(struct codec_context *x)
 
 static inline struct site_context *context_of(const struct codec_context *x, uint32_t site)
 {
-    return &x->sites[site & (((uint32_t)1 << x->bits) - 1)];
+    return &x->sites[site & x->mask];
 }
 
 /* Named variables are 8 apart, named objects 1. */

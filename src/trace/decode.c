@@ -23,6 +23,12 @@ void decoder_release(struct decoder *d)
     memset(d, 0, sizeof(*d));
 }
 
+static void set_thread(struct decoder *d, uint32_t thread)
+{
+    d->thread = thread;
+    d->last_site = &d->context.last_site[thread % THREAD_CONTEXTS];
+}
+
 /* ---- the payload ---- */
 
 /* Lengths of all columns; false where they do not add up to the payload. */
@@ -133,7 +139,7 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
         context_init(&d->context, h->context_bits);
     context_reset(&d->context);
     d->threads = h->kind == HDL_THREAD;
-    d->thread = h->subject;
+    set_thread(d, h->kind == HDL_THREAD ? h->subject : THREAD_NONE);
     d->stamp = h->stamp_first;
     d->count = h->count;
     d->done = 0;
@@ -147,9 +153,10 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
 
 /* ---- reading columns ---- */
 
-/* A number of 1, 2, 4 or 8 bytes. Reading past the end gives zeros; at > end tells later. */
-static inline uint64_t take(const uint8_t **at, const uint8_t *end, unsigned bytes)
+/* A number of 1 << log bytes. Reading past the end gives zeros; at > end tells later. */
+static inline uint64_t take(const uint8_t **at, const uint8_t *end, unsigned log)
 {
+    static const uint64_t mask[4] = { 0xff, 0xffff, 0xffffffff, UINT64_MAX };
     uint64_t v;
 
     if (__builtin_expect(*at >= end, 0)) {
@@ -157,8 +164,8 @@ static inline uint64_t take(const uint8_t **at, const uint8_t *end, unsigned byt
         return 0;
     }
     memcpy(&v, *at, 8);
-    *at += bytes;
-    return bytes == 8 ? v : v & (((uint64_t)1 << 8 * bytes) - 1);
+    *at += (size_t)1 << log;
+    return v & mask[log];
 }
 
 static inline uint64_t take_varint(const uint8_t **at, const uint8_t *end)
@@ -198,7 +205,7 @@ static inline uint64_t take_target(struct decoder *d, struct site_context *c, un
         return c->target += c->stride;
     if (code == TARGET_LAST)
         return c->target;
-    number = take(&d->at[COL_TARGETS], d->end[COL_TARGETS], 1u << ((code - TARGET_1) & 3));
+    number = take(&d->at[COL_TARGETS], d->end[COL_TARGETS], (code - TARGET_1) & 3);
     target = named ? NAMED_BASE + (number << target_shift(op)) : c->target + unzigzag(number);
     c->stride = target - c->target;
     return c->target = target;
@@ -245,9 +252,10 @@ static bool take_call(struct decoder *d, const struct tables *t, struct event *e
     return true;
 }
 
-static bool memory_is_valid(const struct tables *t, const struct event *ev, uint64_t bytes)
+static inline bool memory_is_valid(const struct tables *t, const struct event *ev,
+                                   uint64_t bytes)
 {
-    if (is_named(ev->target))
+    if (__builtin_expect(is_named(ev->target), 0))
         return ev->target - NAMED_BASE < 8 * (uint64_t)t->variables.count &&
                ev->target % 8 == 0 && bytes == 8;
     return ev->target < ADDRESS_LIMIT && bytes <= ADDRESS_LIMIT - ev->target;
@@ -273,10 +281,9 @@ static bool other_is_valid(const struct tables *t, const struct event *ev)
     }
 }
 
+/* Threads and sites are checked where they are read. */
 static inline bool event_is_valid(const struct tables *t, const struct event *ev)
 {
-    if (ev->thread >= t->threads.count || (ev->site >= t->sites.count && ev->site != SITE_NONE))
-        return false;
     if (__builtin_expect(op_is_access(ev->op), 1))
         return ev->size && memory_is_valid(t, ev, ev->size);
     return other_is_valid(t, ev);
@@ -284,94 +291,133 @@ static inline bool event_is_valid(const struct tables *t, const struct event *ev
 
 /* ---- events ---- */
 
-static inline void take_thread(struct decoder *d, unsigned flags)
+/* A merged chunk goes on with another thread; in a thread's chunk the stamp moves on. */
+static bool take_switch(struct decoder *d, const struct tables *t)
 {
-    if (flags & FLAG_SWITCH) {
-        uint64_t v = take_varint(&d->at[COL_THREADS], d->end[COL_THREADS]);
+    uint64_t v = take_varint(&d->at[COL_THREADS], d->end[COL_THREADS]);
 
-        if (d->threads)
-            d->stamp += v;
-        else
-            d->context.thread = v < THREAD_NONE ? (uint32_t)v : THREAD_NONE;
+    if (d->threads) {
+        d->stamp += v;
+        return true;
     }
+    if (v >= t->threads.count)
+        return false;
+    set_thread(d, (uint32_t)v);
+    return true;
 }
 
-static inline uint32_t take_site(struct decoder *d, struct site_context *before, unsigned code)
+static inline bool take_site(struct decoder *d, const struct tables *t, unsigned code)
 {
-    if (code)
-        before->next = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], 1u << (code - 1));
-    return before->next;
-}
+    struct site_context *before = context_of(&d->context, *d->last_site);
 
-static inline void apply_shape(struct event *ev, uint64_t shape)
-{
-    ev->size = (uint32_t)shape;
-    ev->op = (uint8_t)(shape >> 32);
-    ev->order = (uint8_t)(shape >> 40);
-    ev->flags = (uint16_t)(shape >> 48) & (uint16_t)~(FILE_NAMED | FILE_SEQUENCE);
-}
-
-/* False: damage that the column ends do not show. */
-static inline bool take_event(struct decoder *d, const struct tables *t, struct event *ev,
-                              uint64_t *sequence)
-{
-    struct codec_context *x = &d->context;
-    unsigned flags = *d->at[COL_FLAGS]++;
-    struct site_context *c;
-    uint32_t *last;
-
-    take_thread(d, flags);
-    ev->thread = d->threads ? d->thread : x->thread;
-    last = &x->last_site[ev->thread % THREAD_CONTEXTS];
-    ev->site = *last =
-        take_site(d, context_of(x, *last), flags >> FLAG_SITE_SHIFT & 3);
-    c = context_of(x, ev->site);
-    if (flags & FLAG_SHAPE) {
-        unsigned number = (unsigned)take(&d->at[COL_SHAPES], d->end[COL_SHAPES], 1);
-
-        if (number >= d->nshapes)
+    if (code) {
+        before->next = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+        if (before->next >= t->sites.count && before->next != SITE_NONE)
             return false;
-        c->shape = d->shapes[number];
-    } else if (!c->shape) {
-        return false; /* the first event of a site must bring its shape */
     }
-    apply_shape(ev, c->shape);
-    ev->target = take_target(d, c, flags >> FLAG_TARGET_SHIFT & 7, ev->op,
-                             c->shape >> 48 & FILE_NAMED);
-    ev->value = ev->old = 0;
+    *d->last_site = before->next;
+    return true;
+}
+
+/* The end of struct event and a shape hold the same fields in the same order. */
+_Static_assert(offsetof(struct event, op) == offsetof(struct event, size) + 4 &&
+                   offsetof(struct event, order) == offsetof(struct event, size) + 5 &&
+                   offsetof(struct event, flags) == offsetof(struct event, size) + 6,
+               "shapes are copied into events");
+
+static inline void apply_shape(struct event *ev, uint64_t tail)
+{
+    memcpy(&ev->size, &tail, sizeof(tail));
+}
+
+/* What few events have: value, odd size, sequence number, D. */
+static bool take_rest(struct decoder *d, const struct tables *t, struct site_context *c,
+                      unsigned flags, struct event *ev, uint64_t *sequence)
+{
     if (has_value(ev->op, ev->flags))
         take_value(d, c, flags, ev);
-    if (__builtin_expect(ev->size == SIZE_EXPLICIT, 0)) {
+    if (ev->size == SIZE_EXPLICIT) {
         uint64_t size = take_varint(&d->at[COL_SIZES], d->end[COL_SIZES]);
 
         ev->size = size < SIZE_EXPLICIT ? (uint32_t)size : 0;
     }
     if (c->shape >> 48 & FILE_SEQUENCE) {
-        x->sequence += unzigzag(take_varint(&d->at[COL_SEQUENCE], d->end[COL_SEQUENCE]));
-        *sequence = x->sequence;
+        d->context.sequence +=
+            unzigzag(take_varint(&d->at[COL_SEQUENCE], d->end[COL_SEQUENCE]));
+        *sequence = d->context.sequence;
     }
-    if (ev->op == OP_CALL && !take_call(d, t, ev))
+    return ev->op != OP_CALL || take_call(d, t, ev);
+}
+
+/* Nothing to read but the flag byte and a shape that says it all? */
+static bool shape_is_simple(uint64_t shape)
+{
+    return op_is_access(shape >> 32 & 0xff) && (uint32_t)shape != SIZE_EXPLICIT &&
+           !(shape >> 48 & (EV_VALUE | EV_OLD | FILE_SEQUENCE));
+}
+
+/* False: damage that the column ends do not show. */
+static inline __attribute__((always_inline)) bool
+take_event(struct decoder *d, const struct tables *t, struct event *ev, uint64_t *sequence)
+{
+    unsigned flags = *d->at[COL_FLAGS]++;
+    struct site_context *c;
+
+    if (flags & FLAG_SWITCH && !take_switch(d, t))
+        return false;
+    if (!take_site(d, t, flags >> FLAG_SITE_SHIFT & 3))
+        return false;
+    c = context_of(&d->context, *d->last_site);
+    if (flags & FLAG_SHAPE) {
+        unsigned number = (unsigned)take(&d->at[COL_SHAPES], d->end[COL_SHAPES], 0);
+
+        if (number >= d->nshapes)
+            return false;
+        c->shape = d->shapes[number];
+        c->tail = c->shape & ~((uint64_t)(FILE_NAMED | FILE_SEQUENCE) << 48);
+        c->simple = shape_is_simple(c->shape);
+    } else if (!c->shape) {
+        return false; /* the first event of a site must bring its shape */
+    }
+    ev->thread = d->thread;
+    ev->site = *d->last_site;
+    ev->value = ev->old = 0;
+    apply_shape(ev, c->tail);
+    ev->target = take_target(d, c, flags >> FLAG_TARGET_SHIFT & 7, ev->op,
+                             c->shape >> 48 & FILE_NAMED);
+    if (!c->simple && !take_rest(d, t, c, flags, ev, sequence))
         return false;
     return event_is_valid(t, ev);
+}
+
+static long damaged(const struct decoder *d, size_t i, struct error *err)
+{
+    return error_set(err, "event %zu: damaged", d->done + i);
 }
 
 long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                   uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
-    size_t i;
+    uint64_t none;
 
     if (n > d->count - d->done)
         n = d->count - d->done;
+    if (!n)
+        return 0;
     d->nextra = 0;
-    for (i = 0; i < n; i++) {
-        uint64_t none = 0;
-
-        if (sequence)
+    if (!d->threads) {
+        for (size_t i = 0; i < n; i++)
+            if (!take_event(d, t, &events[i], &none))
+                return damaged(d, i, err);
+    } else {
+        if (d->thread >= t->threads.count)
+            return damaged(d, 0, err);
+        for (size_t i = 0; i < n; i++) {
             sequence[i] = 0;
-        if (!take_event(d, t, &events[i], sequence ? &sequence[i] : &none))
-            return error_set(err, "event %zu: damaged", d->done + i);
-        if (stamp)
+            if (!take_event(d, t, &events[i], &sequence[i]))
+                return damaged(d, i, err);
             stamp[i] = d->stamp;
+        }
     }
     if (columns_overrun(d))
         return error_set(err, "events %u to %zu: a column ends too early", d->done,

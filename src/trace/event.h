@@ -13,9 +13,7 @@
  *       variables, barriers ... are different objects even under one name.
  *   fork, join                          the thread's number
  *   call, return, enter, exit           the function's number
- *   branch, fence                       0
- *   begin, end                          0, or the object that a text trace names
- *       there (begin(X), which RAPID allows); it means nothing
+ *   branch, begin, end, fence           0
  */
 #ifndef HEDDLE_TRACE_EVENT_H
 #define HEDDLE_TRACE_EVENT_H
@@ -74,7 +72,7 @@ enum event_flag {
     EV_VALUE = 1 << 0,   /* `value` is known: loaded, stored, or a branch's outcome */
     EV_SIGNED = 1 << 1,  /* `value` (and `old`) read as signed numbers in text */
     EV_OLD = 1 << 2,     /* rmw: `old` holds the value before */
-    EV_BARE = 1 << 3,    /* fork, join: the text named thread "T7" as "7"; printed so again */
+    EV_BARE = 1 << 3,    /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin */
     EV_NESTED = 1 << 8,  /* inner acquire or release of a recursive lock; set by check.c */
     EV_IGNORED = 1 << 9, /* impossible here and left out of the analysis; set by check.c */
     EV_FOREIGN = 1 << 10 /* release of a lock this thread does not hold; set by check.c */

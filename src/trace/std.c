@@ -336,7 +336,9 @@ static int parse_operation(struct std *s, struct event *ev, const struct fields 
     case CLASS_THREAD:
         if (ev->op == OP_FORK || ev->op == OP_JOIN)
             return parse_thread(s, ev, a, f);
-        return a.text ? parse_object(s, ev, a) : 0; /* begin(X): RAPID allows it, it says nothing */
+        if (a.len == f->nthread && !memcmp(a.text, f->thread, a.len))
+            ev->flags = EV_BARE;
+        return 0; /* other arguments say nothing either; RAPID allows them */
     case CLASS_CALL:
         if (ev->op == OP_CALL)
             return parse_call(s, ev, a, err);

@@ -208,7 +208,7 @@ static void add_argument(struct buf *b, const struct event *ev, const uint64_t *
         if (ev->op == OP_FORK || ev->op == OP_JOIN)
             add_child(b, ev, t);
         else
-            add_object(b, t, ev->target);
+            add_thread(b, t, ev->thread);
         break;
     case CLASS_CALL:
     case CLASS_STACK:
@@ -230,7 +230,7 @@ static bool has_argument(const struct event *ev)
     if (ev->op == OP_BRANCH)
         return ev->flags & EV_VALUE;
     if (ev->op == OP_BEGIN || ev->op == OP_END)
-        return ev->target != 0;
+        return ev->flags & EV_BARE;
     return ev->op != OP_FENCE;
 }
 

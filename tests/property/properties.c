@@ -266,6 +266,53 @@ static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, stru
     return v;
 }
 
+/* Every race of shb gets a witness, and the witness is one: judged here by a checker of our
+ * own, by the oracle's rules, and by what it ends with. */
+static enum verdict judge_witness(struct subject *s, const struct race *r,
+                                  const struct witness_trace *w, struct buf *why)
+{
+    uint64_t a = r->first.position, b = r->second.position;
+    struct error err = { "" };
+    size_t n = r->nwitness;
+
+    if (r->strength != STRENGTH_WITNESSED || n < 2)
+        buf_addf(why, "(%llu, %llu) of shb has no witness", (unsigned long long)a,
+                 (unsigned long long)b);
+    else if (!(r->witness[n - 2] == a && r->witness[n - 1] == b) &&
+             !(r->witness[n - 2] == b && r->witness[n - 1] == a))
+        buf_addf(why, "the witness of (%llu, %llu) does not end with it", (unsigned long long)a,
+                 (unsigned long long)b);
+    else if (!witness_check(w, r->witness, n, &err))
+        buf_addf(why, "the witness of (%llu, %llu) is refused: %s", (unsigned long long)a,
+                 (unsigned long long)b, err.text);
+    else if (!oracle_accepts(&s->mem, s->info, r->witness, n))
+        buf_addf(why, "the witness of (%llu, %llu) is refused by the oracle", (unsigned long long)a,
+                 (unsigned long long)b);
+    else
+        return HOLDS;
+    return VIOLATED;
+}
+
+static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
+{
+    const struct race_table *races = &s->analysis.runs[ENGINE_SHB].result.races;
+    struct witness_trace *w;
+    struct error err = { "" };
+    enum verdict v = HOLDS;
+
+    if (!s->exact || !contains_must(s, &s->shb))
+        return DOES_NOT_APPLY;
+    if (analysis_witness(&s->analysis, s->trace, 1 << 16, &err)) {
+        buf_addf(why, "analysis_witness: %s", err.text);
+        return VIOLATED;
+    }
+    w = witness_trace_new(&s->mem, s->info);
+    for (size_t i = 0; i < races->count && v == HOLDS; i++)
+        v = judge_witness(s, &races->races[i], w, why);
+    witness_trace_free(w);
+    return v;
+}
+
 /* ---- the binary format ---- */
 
 static int write_hdl(struct subject *s, const char *path, struct error *err)
@@ -353,6 +400,7 @@ const struct property properties[] = {
     { "predictable-races-have-no-common-lock", predictable_races_have_no_common_lock, 1 },
     { "knowledge-adds-races", knowledge_adds_races, 2 },
     { "witnesses-of-the-oracle-are-accepted", witnesses_of_the_oracle_are_accepted, 1 },
+    { "shb-races-have-witnesses", shb_races_have_witnesses, 1 },
     { "hdl-keeps-every-event", hdl_keeps_every_event, 4 },
     { NULL, NULL, 0 },
 };

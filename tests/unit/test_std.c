@@ -40,7 +40,7 @@ static const char *const canonical[] = {
     "T0|begin|1",
     "T0|end|1",
     "T0|begin(T0)|1",
-    "T0|end(0x10)|1",
+    "T0|end(T0)|1",
     "T0|wait(C)|1",
     "T0|signal(C)|1",
     "T0|broadcast(C)|1",
@@ -256,6 +256,7 @@ static void line_ends_comments_and_blank_lines_do_not_matter(void **state)
                 plain);
     expect_text(std_open, "\xef\xbb\xbfT0|w(x)|1\nT1|r(x)|2\n", plain);
     expect_text(std_open, "T0|fence.sc()|1\n", "T0|fence.sc|1\n");
+    expect_text(std_open, "T0|begin(0)|1\nT0|end(x)|1\n", "T0|begin|1\nT0|end|1\n");
     expect_text(std_open, "", "");
     expect_text(std_open, "\n# nothing\n", "");
 }

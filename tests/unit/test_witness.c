@@ -166,6 +166,16 @@ static void fences_stand_in_for_the_orders_of_their_neighbours(void **state)
            "3 4 0 5", NULL);
 }
 
+static void a_plain_write_or_a_free_ends_a_release_sequence(void **state)
+{
+    (void)state;
+    expect("T0|w(x=1)|1\nT0|store.rel(f=0)|2\nT2|w(f=0)|3\nT1|load.acq(f=0)|4\nT1|w(x=2)|5\n",
+           "2 3 0 4", NULL);
+    expect("T0|w(x)|1\nT0|store.rel(0x1000:8)|2\nT2|free(0x1000:8)|3\nT1|load.acq(0x1000:8)|4\n"
+           "T1|w(x)|5\n",
+           "2 3 0 4", NULL);
+}
+
 /* ---- locks ---- */
 
 static void sections_of_one_lock_do_not_overlap(void **state)
@@ -196,6 +206,10 @@ static void a_thread_that_ended_holds_nothing(void **state)
            "0 1 2 3 4 5", NULL);
     expect("T0|fork(T1)|1\nT1|acq(l)|2\nT1|end|3\nT0|acq(l)|4\nT0|w(x)|5\nT2|w(x)|6\n", "0 1 3 4 5",
            "event 3: lock l is held by T1 since event 1");
+    /* joined, though its end is no event */
+    expect("T1|acq(l)|1\nT0|join(T1)|2\nT2|acq(l)|3\nT2|w(x)|4\nT3|w(x)|5\n", "0 1 2 3 4", NULL);
+    expect("T1|acq(l)|1\nT0|join(T1)|2\nT2|acq(l)|3\nT2|w(x)|4\nT3|w(x)|5\n", "0 2 3 4",
+           "event 2: lock l is held by T1 since event 0");
 }
 
 /* ---- reads ---- */
@@ -251,6 +265,9 @@ static void a_read_that_no_branch_follows_may_see_anything(void **state)
     (void)state;
     expect(text, "1 0 2 5", NULL);
     expect(text, "1 2 3 0 5 4 6", "event 3: branch depends on a read of T1 that saw another value");
+    /* untraced code may decide anything by what was read */
+    expect("T0|w(f=1)|1\nT1|r(f=1)|2\nT1|call(g)|3\nT1|w(x=1)|4\nT1|branch|5\nT0|w(x=2)|6\n",
+           "1 2 0 3 5", "event 2: call depends on a read of T1 that saw another value");
 }
 
 static void what_a_tainted_thread_writes_satisfies_nobody(void **state)
@@ -400,6 +417,7 @@ int main(void)
         cmocka_unit_test(semaphores_once_and_annotations_order),
         cmocka_unit_test(an_acquire_load_comes_after_the_release_it_read),
         cmocka_unit_test(fences_stand_in_for_the_orders_of_their_neighbours),
+        cmocka_unit_test(a_plain_write_or_a_free_ends_a_release_sequence),
         cmocka_unit_test(sections_of_one_lock_do_not_overlap),
         cmocka_unit_test(a_recursive_lock_is_free_after_its_outermost_release),
         cmocka_unit_test(a_thread_that_ended_holds_nothing),
