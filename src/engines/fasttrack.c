@@ -6,7 +6,8 @@
  * has one under HB; which pairs it names depends on what it still remembers.
  * Differences: accesses of other kinds than plain ones are kept apart, since
  * two atomics never race; the earlier access is remembered with its site, so
- * both sides of a race are named.
+ * both sides of a race are named. A variable that only one thread has touched
+ * so far needs no comparison at all; that is the test made first.
  */
 #include "engines/engine.h"
 #include "base/alloc.h"
@@ -22,11 +23,15 @@ struct more {
 
 #define READ_SHARED (SLOT_NONE - 1)
 
-/* 40 bytes, so that a cache line holds most of a variable; time 0: never. */
+/* The last access of a kind; time 0: never. */
+struct last {
+    uint64_t position;
+    uint32_t slot, time, site;
+    uint32_t more; /* of the variable, kept in the read's: index into more, 0 none */
+};
+
 struct variable {
-    uint64_t write_position, read_position;
-    uint32_t write_slot, write_time, write_site;
-    uint32_t read_slot, read_time, read_site;
+    struct last read, write;
 };
 
 struct fasttrack {
@@ -34,11 +39,9 @@ struct fasttrack {
     struct engine_result *result;
     struct variable *vars;
     size_t vars_cap;
-    uint32_t *more_of; /* variable -> index into more, 0 none */
-    size_t more_of_cap;
-    struct more *more;
+    struct more *more; /* [0] unused */
     size_t nmore, more_cap;
-    uint64_t accesses, same_epoch, inflated;
+    uint64_t accesses, private, inflated;
 };
 
 static void *fasttrack_open(struct engine_result *result)
@@ -51,14 +54,30 @@ static void *fasttrack_open(struct engine_result *result)
     return f;
 }
 
+static struct more *find_more(struct fasttrack *f, const struct variable *v)
+{
+    return v->read.more ? &f->more[v->read.more] : NULL;
+}
+
+static struct more *get_more(struct fasttrack *f, struct variable *v)
+{
+    if (!v->read.more) {
+        GROW(f->more, f->more_cap, f->nmore + 1);
+        v->read.more = (uint32_t)f->nmore++;
+    }
+    return &f->more[v->read.more];
+}
+
+/* ---- comparing ---- */
+
 static void report(struct fasttrack *f, uint64_t position, uint32_t site, const struct step *s)
 {
     race_table_add(&f->result->races, (struct access){ position, site },
                    (struct access){ s->position, s->site }, STRENGTH_MAYBE);
 }
 
-static void check_set(struct fasttrack *f, const struct access_set *set,
-                      const struct hb_thread *t, const struct step *s)
+static void compare_set(struct fasttrack *f, const struct access_set *set,
+                        const struct hb_thread *t, const struct step *s)
 {
     const struct set_access *a = access_set_entries(set);
 
@@ -67,117 +86,89 @@ static void check_set(struct fasttrack *f, const struct access_set *set,
             report(f, a[i].position, a[i].site, s);
 }
 
-static void check_write(struct fasttrack *f, const struct variable *v, const struct hb_thread *t,
+static inline void compare_last(struct fasttrack *f, const struct last *l,
+                                const struct hb_thread *t, const struct step *s)
+{
+    if (l->time && !hb_knows(t, l->slot, l->time))
+        report(f, l->position, l->site, s);
+}
+
+static void compare(struct fasttrack *f, const struct variable *v, const struct hb_thread *t,
+                    const struct step *s)
+{
+    const struct more *m = find_more(f, v);
+    bool writes = s->op != OP_READ && s->op != OP_LOAD;
+
+    compare_last(f, &v->write, t, s);
+    if (writes && v->read.slot == READ_SHARED)
+        compare_set(f, &m->reads, t, s);
+    else if (writes)
+        compare_last(f, &v->read, t, s);
+    if (!m || op_is_atomic(s->op))
+        return;
+    compare_set(f, &m->atomic_writes, t, s);
+    if (writes)
+        compare_set(f, &m->atomic_reads, t, s);
+}
+
+/* ---- recording ---- */
+
+static inline void set_last(struct last *l, const struct hb_thread *t, const struct step *s)
+{
+    l->position = s->position;
+    l->slot = t->clock.slot;
+    l->time = t->clock.time;
+    l->site = s->site;
+}
+
+static void record_read(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
                         const struct step *s)
 {
-    if (v->write_time && !hb_knows(t, v->write_slot, v->write_time))
-        report(f, v->write_position, v->write_site, s);
-}
+    struct more *m;
 
-static struct more *find_more(struct fasttrack *f, uint32_t var)
-{
-    return f->nmore > 1 && f->more_of[var] ? &f->more[f->more_of[var]] : NULL;
-}
-
-static struct more *get_more(struct fasttrack *f, uint32_t var)
-{
-    GROW(f->more_of, f->more_of_cap, f->vars_cap);
-    if (!f->more_of[var]) {
-        GROW(f->more, f->more_cap, f->nmore + 1);
-        f->more_of[var] = (uint32_t)f->nmore++;
+    if (!v->read.time ||
+        (v->read.slot != READ_SHARED && hb_knows(t, v->read.slot, v->read.time))) {
+        set_last(&v->read, t, s);
+        return;
     }
-    return &f->more[f->more_of[var]];
-}
-
-static void check_reads(struct fasttrack *f, const struct variable *v, uint32_t var,
-                        const struct hb_thread *t, const struct step *s)
-{
-    if (v->read_slot == READ_SHARED)
-        check_set(f, &find_more(f, var)->reads, t, s);
-    else if (v->read_time && !hb_knows(t, v->read_slot, v->read_time))
-        report(f, v->read_position, v->read_site, s);
-}
-
-/* ---- plain accesses ---- */
-
-static void read_shared(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
-                        const struct step *s)
-{
-    struct more *m = get_more(f, s->id);
-
-    if (v->read_slot != READ_SHARED) {
+    m = get_more(f, v);
+    if (v->read.slot != READ_SHARED) {
         access_set_clear(&m->reads);
-        m->reads.count = 1;
-        m->reads.one = (struct set_access){ v->read_position, v->read_slot, v->read_time,
-                                            v->read_site, 0 };
-        v->read_slot = READ_SHARED;
+        access_set_append(&m->reads, (struct set_access){ v->read.position, v->read.slot,
+                                                          v->read.time, v->read.site, 0 });
+        v->read.slot = READ_SHARED;
         f->inflated++;
     }
     access_set_put(&m->reads, t, s->position, s->site);
 }
 
-static inline void plain_read(struct fasttrack *f, struct variable *v, const struct step *s)
+/* All that came before is ordered before this write, or was reported. */
+static void record_write(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
+                         const struct step *s)
 {
-    struct hb_thread *t = hb_thread(&f->hb, s->thread);
-    struct more *m;
+    struct more *m = find_more(f, v);
 
-    if (v->read_slot == t->clock.slot && v->read_time == t->clock.time) {
-        f->same_epoch++;
-        return;
-    }
-    check_write(f, v, t, s);
-    if (__builtin_expect(f->nmore > 1, 0) && (m = find_more(f, s->id)))
-        check_set(f, &m->atomic_writes, t, s);
-    if (v->read_time && (v->read_slot == READ_SHARED || !hb_knows(t, v->read_slot, v->read_time))) {
-        read_shared(f, v, t, s);
-        return;
-    }
-    v->read_position = s->position;
-    v->read_slot = t->clock.slot;
-    v->read_time = t->clock.time;
-    v->read_site = s->site;
-}
-
-static inline void plain_write(struct fasttrack *f, struct variable *v, const struct step *s)
-{
-    struct hb_thread *t = hb_thread(&f->hb, s->thread);
-    struct more *m;
-
-    if (v->write_slot == t->clock.slot && v->write_time == t->clock.time) {
-        f->same_epoch++;
-        return;
-    }
-    check_write(f, v, t, s);
-    check_reads(f, v, s->id, t, s);
-    if (__builtin_expect(f->nmore > 1, 0) && (m = find_more(f, s->id))) {
-        check_set(f, &m->atomic_writes, t, s);
-        check_set(f, &m->atomic_reads, t, s);
+    if (m) {
         access_set_clear(&m->atomic_writes);
         access_set_clear(&m->atomic_reads);
         access_set_clear(&m->reads);
     }
-    if (v->read_slot == READ_SHARED)
-        v->read_slot = v->read_time = 0;
-    v->write_position = s->position;
-    v->write_slot = t->clock.slot;
-    v->write_time = t->clock.time;
-    v->write_site = s->site;
+    if (v->read.slot == READ_SHARED)
+        v->read.slot = v->read.time = 0;
+    set_last(&v->write, t, s);
 }
 
-/* ---- atomics: they race with plain accesses only ---- */
-
-static void atomic_access(struct fasttrack *f, struct variable *v, const struct step *s)
+static void record(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
+                   const struct step *s)
 {
-    struct hb_thread *t = hb_thread(&f->hb, s->thread);
-    struct more *m = get_more(f, s->id);
-
-    check_write(f, v, t, s);
-    if (s->op == OP_LOAD) {
-        access_set_put(&m->atomic_reads, t, s->position, s->site);
-    } else {
-        check_reads(f, v, s->id, t, s);
-        access_set_put(&m->atomic_writes, t, s->position, s->site);
-    }
+    if (s->op == OP_READ)
+        record_read(f, v, t, s);
+    else if (s->op == OP_WRITE)
+        record_write(f, v, t, s);
+    else if (s->op == OP_LOAD)
+        access_set_put(&get_more(f, v)->atomic_reads, t, s->position, s->site);
+    else
+        access_set_put(&get_more(f, v)->atomic_writes, t, s->position, s->site);
 }
 
 /* ---- variables that come and part ---- */
@@ -189,63 +180,132 @@ static void more_clear(struct more *m)
     access_set_clear(&m->atomic_reads);
 }
 
-static void forget(struct fasttrack *f, uint32_t var)
+/* The record with the sets stays with the number, empty. */
+static void forget(struct fasttrack *f, struct variable *v)
 {
-    struct more *m = find_more(f, var);
+    uint32_t more = v->read.more;
 
-    if (m)
-        more_clear(m);
-    f->vars[var] = (struct variable){ 0 };
+    if (more)
+        more_clear(&f->more[more]);
+    *v = (struct variable){ .read.more = more };
 }
 
-static void split(struct fasttrack *f, uint32_t from, uint32_t to)
+/* The first access to a variable; its memory may have been freed before. */
+static void begin(struct fasttrack *f, struct variable *v, const struct step *s)
+{
+    const struct hb_block *b = hb_block_of(&f->hb, s);
+
+    forget(f, v);
+    if (b && b->freed)
+        v->write = (struct last){ b->free_position, b->free_slot, b->free_time, b->free_site, 0 };
+}
+
+static void split(struct fasttrack *f, const struct variable *from, struct variable *to)
 {
     struct more *m;
+    uint32_t more;
 
     forget(f, to);
-    f->vars[to] = f->vars[from];
-    if (!find_more(f, from))
+    more = to->read.more;
+    *to = *from;
+    to->read.more = more;
+    if (!from->read.more)
         return;
     m = get_more(f, to);
-    access_set_copy(&m->reads, &find_more(f, from)->reads);
-    access_set_copy(&m->atomic_writes, &find_more(f, from)->atomic_writes);
-    access_set_copy(&m->atomic_reads, &find_more(f, from)->atomic_reads);
+    access_set_copy(&m->reads, &f->more[from->read.more].reads);
+    access_set_copy(&m->atomic_writes, &f->more[from->read.more].atomic_writes);
+    access_set_copy(&m->atomic_reads, &f->more[from->read.more].atomic_reads);
+}
+
+/* ---- events ---- */
+
+/* Everything of a step that comes before any comparison. */
+static void prepare(struct fasttrack *f, const struct step *s)
+{
+    hb_before(&f->hb, s);
+    if (s->op == OP_SPLIT)
+        split(f, &f->vars[s->from], &f->vars[s->id]);
+    else if (s->flags & STEP_FRESH && op_is_access(s->op))
+        begin(f, &f->vars[s->id], s);
+}
+
+static void group(struct fasttrack *f, const struct step *s, size_t n)
+{
+    struct hb_thread *t = hb_thread(&f->hb, s->thread);
+    bool tick = false;
+
+    for (size_t i = 0; i < n; i++)
+        prepare(f, &s[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            compare(f, &f->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].op == OP_FREE)
+            hb_free_block(&f->hb, t, &s[i]);
+        if (!op_is_access(s[i].op))
+            continue;
+        record(f, &f->vars[s[i].id], t, &s[i]);
+        tick |= hb_after(&f->hb, &s[i]);
+        f->accesses++;
+    }
+    t->clock.time += tick;
+}
+
+static void other(struct fasttrack *f, const struct step *s)
+{
+    prepare(f, s);
+    if (op_is_access(s->op)) {
+        struct hb_thread *t = hb_thread(&f->hb, s->thread);
+
+        compare(f, &f->vars[s->id], t, s);
+        record(f, &f->vars[s->id], t, s);
+        t->clock.time += hb_after(&f->hb, s);
+        f->accesses++;
+    }
+}
+
+/* A plain access to a variable that no other thread has touched: nothing to compare with. */
+static inline bool private_access(struct fasttrack *f, const struct step *s)
+{
+    struct hb_thread *t = &f->hb.threads[s->thread];
+    struct variable *v = &f->vars[s->id];
+    uint32_t slot = t->clock.slot;
+
+    if (!((v->read.slot == slot) | !v->read.time) | !((v->write.slot == slot) | !v->write.time) |
+        (v->read.more != 0) | (slot == SLOT_NONE))
+        return false;
+    set_last(s->op == OP_READ ? &v->read : &v->write, t, s);
+    f->private++;
+    return true;
 }
 
 static inline void prefetch(const struct fasttrack *f, const struct step *s)
 {
-    if (op_is_access(s->op))
-        __builtin_prefetch(&f->vars[s->id]);
+    if (op_is_access(s->op)) { /* the two cache lines it may lie in */
+        __builtin_prefetch(&f->vars[s->id].read);
+        __builtin_prefetch(&f->vars[s->id].write.site);
+    }
 }
 
 static void fasttrack_steps(void *state, const struct span *span)
 {
     struct fasttrack *f = state;
+    size_t n;
 
     hb_begin_span(&f->hb, span);
     GROW(f->vars, f->vars_cap, span->variables);
-    if (f->nmore > 1)
-        GROW(f->more_of, f->more_of_cap, f->vars_cap);
-    for (size_t i = 0; i < span->count; i++) {
+    for (size_t i = 0; i < span->count; i += n) {
         const struct step *s = &span->steps[i];
 
         if (i + STEPS_AHEAD < span->count)
             prefetch(f, &s[STEPS_AHEAD]);
-        hb_before(&f->hb, s);
-        if (s->flags & STEP_FRESH)
-            forget(f, s->id);
-        if (s->op == OP_READ) {
-            plain_read(f, &f->vars[s->id], s);
-            f->accesses++;
-        } else if (s->op == OP_WRITE) {
-            plain_write(f, &f->vars[s->id], s);
-            f->accesses++;
-        } else if (op_is_atomic(s->op)) {
-            atomic_access(f, &f->vars[s->id], s);
-        } else if (s->op == OP_SPLIT) {
-            split(f, s->from, s->id);
-        }
-        hb_after(&f->hb, s);
+        n = 1;
+        if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && private_access(f, s))
+            continue;
+        if (s->flags & STEP_GROUP || s->op == OP_FREE)
+            group(f, s, n = step_group(span, i));
+        else
+            other(f, s);
     }
 }
 
@@ -253,8 +313,8 @@ static void fasttrack_finish(void *state)
 {
     struct fasttrack *f = state;
 
-    engine_count(f->result, "accesses", f->accesses);
-    engine_count(f->result, "same_epoch", f->same_epoch);
+    engine_count(f->result, "accesses", f->accesses + f->private);
+    engine_count(f->result, "private", f->private);
     engine_count(f->result, "read_shared", f->inflated);
     engine_count(f->result, "slots", f->hb.nslots);
 }
@@ -266,7 +326,6 @@ static void fasttrack_close(void *state)
     for (size_t i = 1; i < f->nmore; i++)
         more_clear(&f->more[i]);
     free(f->more);
-    free(f->more_of);
     free(f->vars);
     hb_release(&f->hb);
     free(f);

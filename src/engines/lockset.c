@@ -55,6 +55,13 @@ struct variable {
 /* A few are found faster by looking at each. */
 enum { INDEXED_ABOVE = 16 };
 
+/* A block of memory that was freed: the write its untouched variables start with. */
+struct freed {
+    bool is;
+    struct access access;
+    uint32_t thread, set;
+};
+
 /* Site pairs already reported, a bit each, while there are few enough sites for a square. */
 enum { SEEN_SITES = 8192 };
 
@@ -79,6 +86,8 @@ struct lockset {
 
     struct variable *vars;
     size_t vars_cap;
+    struct freed *blocks;
+    size_t blocks_cap;
     uint64_t records; /* ever made */
     uint64_t *seen[SEEN_SITES]; /* rows of the square, made when needed */
 };
@@ -126,6 +135,7 @@ static void lockset_close(void *state)
     free(l->sets);
     free(l->threads);
     free(l->vars);
+    free(l->blocks);
     map_release(&l->set_index);
     map_release(&l->disjoint);
     free(l);
@@ -410,6 +420,29 @@ static void split(struct lockset *l, struct variable *from, struct variable *to)
     }
 }
 
+/* ---- lifetimes ---- */
+
+static void block_step(struct lockset *l, const struct step *s)
+{
+    GROW(l->blocks, l->blocks_cap, (size_t)s->id + 1);
+    l->blocks[s->id] = (struct freed){ .is = s->op == OP_FREE,
+                                       .access = { s->position, s->site },
+                                       .thread = s->thread,
+                                       .set = l->threads[s->thread].set };
+}
+
+/* The first access to a variable; its memory may have been freed before. */
+static void begin(struct lockset *l, const struct step *s)
+{
+    struct variable *v = &l->vars[s->id];
+    const struct freed *f = s->from && s->from <= l->blocks_cap ? &l->blocks[s->from - 1] : NULL;
+
+    forget(v);
+    if (f && f->is)
+        add_record(l, find_group(v, f->set, KIND_WRITE),
+                   (struct record){ .access = f->access, .thread = f->thread });
+}
+
 static void lockset_steps(void *state, const struct span *span)
 {
     struct lockset *l = state;
@@ -421,12 +454,14 @@ static void lockset_steps(void *state, const struct span *span)
 
         if (op_is_access(s->op)) {
             if (s->flags & STEP_FRESH)
-                forget(&l->vars[s->id]);
+                begin(l, s);
             access_step(l, s);
         } else if (s->op == OP_SPLIT) {
             split(l, &l->vars[s->from], &l->vars[s->id]);
         } else if (s->op >= OP_ACQUIRE && s->op <= OP_RELEASE_SHARED) {
             lock_step(l, s);
+        } else if (s->op == OP_ALLOC || s->op == OP_FREE) {
+            block_step(l, s);
         }
     }
 }

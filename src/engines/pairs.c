@@ -7,6 +7,8 @@
  * atomic one only atomics (a later atomic may race with an earlier plain
  * access but not with this one). An rmw is a write. As in the paper a write
  * leaves the reads alone.
+ * An event may touch several variables; its steps are then done phase by
+ * phase, each phase for all of them: compare, learn, record, publish.
  * The paper ticks at every event; ticking where a clock is published gives
  * the same answers, since only published times are ever compared.
  */
@@ -35,8 +37,6 @@ struct pairs {
     size_t vars_cap;
     struct atomic_sets *atomics;
     size_t natomics, atomics_cap;
-    struct clock *births; /* shb only: by allocation */
-    size_t births_cap;
     uint64_t accesses, comparisons;
     pairs_probe *probe;
     void *probe_arg;
@@ -49,6 +49,7 @@ struct pairs *pairs_new(struct engine_result *result, bool schedulable)
     hb_init(&p->hb);
     p->result = result;
     p->schedulable = schedulable;
+    p->hb.births = schedulable;
     p->natomics = 1;
     return p;
 }
@@ -64,7 +65,6 @@ void pairs_free(struct pairs *p)
         access_set_clear(&p->atomics[i].reads);
     }
     free(p->vars);
-    free(p->births);
     free(p->atomics);
     hb_release(&p->hb);
     free(p);
@@ -93,39 +93,7 @@ static inline void check(struct pairs *p, const struct access_set *set, const st
                            (struct access){ s->position, s->site }, STRENGTH_MAYBE);
 }
 
-/* ---- shb: reads learn from the last write, every access from the allocation ---- */
-
-static void read_from(struct pairs *p, struct variable *v, struct hb_thread *t)
-{
-    if (p->schedulable)
-        hb_learn(&p->hb, t, &v->last_write);
-}
-
-static void written_by(struct pairs *p, struct variable *v, struct hb_thread *t)
-{
-    if (p->schedulable)
-        hb_publish(&p->hb, t, &v->last_write);
-}
-
-static void allocated_by(struct pairs *p, const struct step *s)
-{
-    size_t old = p->births_cap;
-
-    if (!p->schedulable)
-        return;
-    GROW(p->births, p->births_cap, (size_t)s->id + 1);
-    for (size_t i = old; i < p->births_cap; i++)
-        p->births[i] = CLOCK_EMPTY;
-    hb_publish(&p->hb, hb_thread(&p->hb, s->thread), &p->births[s->id]);
-}
-
-static void born_in(struct pairs *p, struct variable *v, uint32_t allocation)
-{
-    if (p->schedulable && allocation)
-        clock_copy(&p->hb.pool, &v->birth, &p->births[allocation - 1]);
-}
-
-/* ---- accesses ---- */
+/* ---- the phases of an access ---- */
 
 static struct atomic_sets *atomic_sets(struct pairs *p, struct variable *v)
 {
@@ -134,6 +102,29 @@ static struct atomic_sets *atomic_sets(struct pairs *p, struct variable *v)
         v->atomic = (uint32_t)p->natomics++;
     }
     return &p->atomics[v->atomic];
+}
+
+static inline void compare(struct pairs *p, const struct variable *v, const struct hb_thread *t,
+                           const struct step *s)
+{
+    bool writes = s->op != OP_READ && s->op != OP_LOAD;
+
+    check(p, &v->writes, t, s);
+    if (writes)
+        check(p, &v->reads, t, s);
+    if (__builtin_expect(v->atomic, 0) && !op_is_atomic(s->op)) {
+        check(p, &p->atomics[v->atomic].writes, t, s);
+        if (writes)
+            check(p, &p->atomics[v->atomic].reads, t, s);
+    }
+}
+
+/* shb: reads learn from the last write. */
+static inline void learn(struct pairs *p, const struct variable *v, struct hb_thread *t,
+                         const struct step *s)
+{
+    if (p->schedulable && op_table[s->op].reads)
+        hb_learn(&p->hb, t, &v->last_write);
 }
 
 /* A plain access also throws older atomic ones out of the set it joins. */
@@ -149,48 +140,34 @@ static void prune_atomics(struct access_set *set, const struct hb_thread *t)
     *set = kept;
 }
 
-static inline void plain_read(struct pairs *p, struct variable *v, struct hb_thread *t,
-                              const struct step *s)
-{
-    check(p, &v->writes, t, s);
-    if (__builtin_expect(v->atomic, 0))
-        check(p, &p->atomics[v->atomic].writes, t, s);
-    read_from(p, v, t);
-    if (__builtin_expect(v->atomic, 0))
-        prune_atomics(&p->atomics[v->atomic].reads, t);
-    access_set_put(&v->reads, t, s->position, s->site);
-}
-
-static inline void plain_write(struct pairs *p, struct variable *v, struct hb_thread *t,
-                               const struct step *s)
-{
-    check(p, &v->writes, t, s);
-    access_set_put(&v->writes, t, s->position, s->site);
-    check(p, &v->reads, t, s);
-    if (__builtin_expect(v->atomic, 0)) {
-        check(p, &p->atomics[v->atomic].writes, t, s);
-        check(p, &p->atomics[v->atomic].reads, t, s);
-        prune_atomics(&p->atomics[v->atomic].writes, t);
-    }
-    written_by(p, v, t);
-}
-
-static void atomic_access(struct pairs *p, struct variable *v, struct hb_thread *t,
+static inline void record(struct pairs *p, struct variable *v, const struct hb_thread *t,
                           const struct step *s)
 {
-    struct atomic_sets *sets = atomic_sets(p, v);
+    if (s->op == OP_READ) {
+        access_set_put(&v->reads, t, s->position, s->site);
+        if (__builtin_expect(v->atomic, 0))
+            prune_atomics(&p->atomics[v->atomic].reads, t);
+    } else if (s->op == OP_WRITE) {
+        access_set_put(&v->writes, t, s->position, s->site);
+        if (__builtin_expect(v->atomic, 0))
+            prune_atomics(&p->atomics[v->atomic].writes, t);
+    } else {
+        struct atomic_sets *sets = atomic_sets(p, v);
 
-    check(p, &v->writes, t, s);
-    if (s->op == OP_LOAD) {
-        read_from(p, v, t);
-        access_set_put(&sets->reads, t, s->position, s->site);
-        return;
+        access_set_put(s->op == OP_LOAD ? &sets->reads : &sets->writes, t, s->position, s->site);
     }
-    check(p, &v->reads, t, s);
-    access_set_put(&sets->writes, t, s->position, s->site);
-    if (s->op == OP_RMW)
-        read_from(p, v, t);
-    written_by(p, v, t);
+}
+
+/* True: the thread has to tick at the end of the event. */
+static inline bool publish(struct pairs *p, struct variable *v, const struct hb_thread *t,
+                           const struct step *s)
+{
+    bool tick = hb_after(&p->hb, s);
+
+    if (!p->schedulable || !op_table[s->op].writes)
+        return tick;
+    clock_copy(&p->hb.pool, &v->last_write, &t->clock);
+    return true;
 }
 
 /* ---- variables that come and part ---- */
@@ -207,6 +184,24 @@ static void forget(struct pairs *p, struct variable *v)
         clock_clear(&p->hb.pool, &v->last_write);
         clock_clear(&p->hb.pool, &v->birth);
     }
+}
+
+/* The first access to a variable: it may lie in memory that was allocated, or freed already. */
+static void begin(struct pairs *p, struct variable *v, const struct step *s)
+{
+    const struct hb_block *b = hb_block_of(&p->hb, s);
+
+    forget(p, v);
+    if (!b)
+        return;
+    if (p->schedulable)
+        clock_copy(&p->hb.pool, &v->birth, &b->birth);
+    if (!b->freed)
+        return;
+    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot,
+                                                       b->free_time, b->free_site, 0 });
+    if (p->schedulable)
+        clock_copy(&p->hb.pool, &v->last_write, &b->death);
 }
 
 static void split(struct pairs *p, uint32_t from, uint32_t to)
@@ -237,6 +232,74 @@ static void grow_variables(struct pairs *p, uint32_t count)
         p->vars[i].last_write = p->vars[i].birth = CLOCK_EMPTY;
 }
 
+/* Everything of a step that comes before any comparison. */
+static inline void prepare(struct pairs *p, const struct step *s)
+{
+    hb_before(&p->hb, s);
+    if (s->op == OP_SPLIT)
+        split(p, s->from, s->id);
+    if (!op_is_access(s->op))
+        return;
+    p->accesses++;
+    if (s->flags & STEP_FRESH)
+        begin(p, &p->vars[s->id], s);
+    if (p->schedulable && p->vars[s->id].birth.slot != SLOT_NONE)
+        hb_learn(&p->hb, hb_thread(&p->hb, s->thread), &p->vars[s->id].birth);
+}
+
+static inline void probe(struct pairs *p, const struct step *s, const struct hb_thread *t)
+{
+    if (__builtin_expect(p->probe != NULL, 0))
+        p->probe(p->probe_arg, &p->hb, s, t);
+}
+
+/* An event of one step; most are. */
+static inline void single(struct pairs *p, const struct step *s)
+{
+    struct hb_thread *t;
+    struct variable *v;
+
+    prepare(p, s);
+    if (!op_is_access(s->op))
+        return;
+    t = hb_thread(&p->hb, s->thread);
+    v = &p->vars[s->id];
+    probe(p, s, t);
+    compare(p, v, t, s);
+    learn(p, v, t, s);
+    record(p, v, t, s);
+    t->clock.time += publish(p, v, t, s);
+}
+
+/* The steps of one event that touches several variables, or frees memory. */
+static void group(struct pairs *p, const struct step *s, size_t n)
+{
+    struct hb_thread *t = hb_thread(&p->hb, s->thread);
+    bool tick = false;
+
+    for (size_t i = 0; i < n; i++)
+        prepare(p, &s[i]);
+    probe(p, s, t);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            compare(p, &p->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            learn(p, &p->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            record(p, &p->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].op == OP_FREE) {
+            hb_free_block(&p->hb, t, &s[i]);
+            tick |= p->schedulable;
+        } else if (op_is_access(s[i].op)) {
+            tick |= publish(p, &p->vars[s[i].id], t, &s[i]);
+        }
+    }
+    t->clock.time += tick;
+}
+
 static inline void prefetch(const struct pairs *p, const struct step *s)
 {
     if (op_is_access(s->op))
@@ -245,38 +308,20 @@ static inline void prefetch(const struct pairs *p, const struct step *s)
 
 void pairs_steps(struct pairs *p, const struct span *span)
 {
+    size_t n;
+
     hb_begin_span(&p->hb, span);
     grow_variables(p, span->variables);
-    for (size_t i = 0; i < span->count; i++) {
+    for (size_t i = 0; i < span->count; i += n) {
         const struct step *s = &span->steps[i];
-        struct variable *v;
 
         if (i + STEPS_AHEAD < span->count)
             prefetch(p, &s[STEPS_AHEAD]);
-        hb_before(&p->hb, s);
-        if (s->op == OP_SPLIT)
-            split(p, s->from, s->id);
-        if (s->op == OP_ALLOC)
-            allocated_by(p, s);
-        if (!op_is_access(s->op))
-            continue;
-        v = &p->vars[s->id];
-        p->accesses++;
-        if (s->flags & STEP_FRESH) {
-            forget(p, v);
-            born_in(p, v, s->from);
-        }
-        if (v->birth.slot != SLOT_NONE)
-            hb_learn(&p->hb, hb_thread(&p->hb, s->thread), &v->birth);
-        if (__builtin_expect(p->probe != NULL, 0))
-            p->probe(p->probe_arg, &p->hb, s, hb_thread(&p->hb, s->thread));
-        if (s->op == OP_READ)
-            plain_read(p, v, hb_thread(&p->hb, s->thread), s);
-        else if (s->op == OP_WRITE)
-            plain_write(p, v, hb_thread(&p->hb, s->thread), s);
+        n = 1;
+        if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
+            group(p, s, n = step_group(span, i));
         else
-            atomic_access(p, v, hb_thread(&p->hb, s->thread), s);
-        hb_after(&p->hb, s);
+            single(p, s);
     }
 }
 

@@ -142,22 +142,23 @@ void hb_atomic_before(struct hb *h, const struct step *s)
         clock_join(&h->pool, &t->pending, &a->sum);
 }
 
-void hb_atomic_after(struct hb *h, const struct step *s)
+bool hb_atomic_after(struct hb *h, const struct step *s)
 {
     struct hb_thread *t = hb_thread(h, s->thread);
     struct hb_atomic *a;
 
     if (s->op == OP_LOAD)
-        return;
+        return false;
     a = record_of(h, s->id);
     if (s->op == OP_STORE)
         end_sequences_of_others(h, a, s->thread);
     if (order_releases(s->order)) {
         set_head(h, a, s->thread, &t->clock);
-        t->clock.time++;
-    } else if (t->fence.slot != SLOT_NONE) {
-        set_head(h, a, s->thread, &t->fence);
+        return true;
     }
+    if (t->fence.slot != SLOT_NONE)
+        set_head(h, a, s->thread, &t->fence);
+    return false;
 }
 
 void hb_fence(struct hb *h, const struct step *s)

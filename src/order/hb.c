@@ -23,6 +23,7 @@ void hb_release(struct hb *h)
     hb_objects_release(h);
     hb_atomics_release(h);
     free(h->threads);
+    free(h->blocks);
     free(h->free_slots);
     clock_pool_release(&h->pool);
     *h = (struct hb){ 0 };
@@ -112,6 +113,54 @@ static void join_thread(struct hb *h, const struct step *s)
     clock_clear(&h->pool, &last);
 }
 
+/* ---- blocks of memory ---- */
+
+static struct hb_block *block_at(struct hb *h, uint32_t id)
+{
+    size_t old = h->blocks_cap;
+
+    GROW(h->blocks, h->blocks_cap, (size_t)id + 1);
+    for (size_t i = old; i < h->blocks_cap; i++)
+        h->blocks[i].birth = h->blocks[i].death = CLOCK_EMPTY;
+    return &h->blocks[id];
+}
+
+static void alloc_block(struct hb *h, const struct step *s)
+{
+    struct hb_block *b = block_at(h, s->id);
+
+    b->freed = false;
+    if (h->births)
+        hb_publish(h, hb_thread(h, s->thread), &b->birth);
+}
+
+/* Nothing can be freed before it was allocated; a part was allocated with the whole. */
+static void before_free(struct hb *h, const struct step *s)
+{
+    struct hb_block *b = block_at(h, s->id);
+
+    if (!h->births)
+        return;
+    if (s->flags & STEP_FRESH && s->from)
+        clock_copy(&h->pool, &b->birth, &h->blocks[s->from - 1].birth);
+    else if (s->flags & STEP_FRESH)
+        clock_clear(&h->pool, &b->birth);
+    hb_learn(h, hb_thread(h, s->thread), &b->birth);
+}
+
+void hb_free_block(struct hb *h, const struct hb_thread *t, const struct step *s)
+{
+    struct hb_block *b = block_at(h, s->id);
+
+    b->freed = true;
+    b->free_position = s->position;
+    b->free_slot = t->clock.slot;
+    b->free_time = t->clock.time;
+    b->free_site = s->site;
+    if (h->births)
+        clock_copy(&h->pool, &b->death, &t->clock);
+}
+
 void hb_sync_before(struct hb *h, const struct step *s)
 {
     switch (s->op) {
@@ -129,6 +178,12 @@ void hb_sync_before(struct hb *h, const struct step *s)
     case OP_FENCE:
         hb_fence(h, s);
         break;
+    case OP_ALLOC:
+        alloc_block(h, s);
+        break;
+    case OP_FREE:
+        before_free(h, s);
+        break;
     case OP_SPLIT:
         if (h->natomics)
             hb_split(h, s->from, s->id);
@@ -137,9 +192,4 @@ void hb_sync_before(struct hb *h, const struct step *s)
         hb_object_step(h, s);
         break;
     }
-}
-
-void hb_sync_after(struct hb *h, const struct step *s)
-{
-    hb_atomic_after(h, s);
 }

@@ -6,10 +6,11 @@
  * and, unless switched off, lock edges. Engines add what makes them
  * different: the check of accesses.
  *
- *     hb_begin_span(&hb, span)                     sizes the tables
- *     for each step: hb_before(&hb, s);            what the step learns
- *                    ...check and record the access...
- *                    hb_after(&hb, s);             what the step publishes
+ *     hb_begin_span(&hb, span)                   sizes the tables
+ *     for each event: hb_before(&hb, s)          what its steps learn
+ *                     ...check and record the accesses...
+ *                     hb_after(&hb, s)           what its steps publish;
+ *                     tick once if one of them published something
  *
  * Slots. A clock has an entry per slot, not per thread: a thread whose
  * creator knows the end of a joined thread takes over that thread's slot.
@@ -34,6 +35,15 @@ struct hb_thread {
     struct clock pending;   /* what relaxed loads have read, for an acquire fence */
 };
 
+/* A block of memory: who allocated it, and who freed it. */
+struct hb_block {
+    struct clock birth; /* kept only with hb.births */
+    struct clock death; /* likewise: of the free */
+    bool freed;
+    uint64_t free_position;
+    uint32_t free_slot, free_time, free_site;
+};
+
 /* A slot that nobody runs on any more, and the last time it showed. */
 struct hb_free_slot {
     uint32_t slot, time;
@@ -42,6 +52,7 @@ struct hb_free_slot {
 struct hb {
     struct clock_pool pool;
     bool no_lock_edges; /* predictive orders: hard edges only */
+    bool births;        /* keep the clocks of allocations and frees */
 
     struct hb_thread *threads;
     size_t threads_cap;
@@ -51,6 +62,9 @@ struct hb {
 
     struct hb_object *objects;
     size_t objects_cap;
+
+    struct hb_block *blocks;
+    size_t blocks_cap;
 
     uint32_t *atomic_of; /* variable -> atomic record, 0 none */
     size_t atomic_of_cap;
@@ -89,10 +103,18 @@ void hb_learn(struct hb *h, struct hb_thread *t, const struct clock *from);
 /* A snapshot of the thread for others to learn from, and its tick. */
 void hb_publish(struct hb *h, struct hb_thread *t, struct clock *to);
 
+/* The thread frees a block; publishes, does not tick. */
+void hb_free_block(struct hb *h, const struct hb_thread *t, const struct step *s);
+/* The block a fresh variable lies in, or NULL. */
+static inline const struct hb_block *hb_block_of(const struct hb *h, const struct step *s)
+{
+    return s->from ? &h->blocks[s->from - 1] : NULL;
+}
+
 /* Every step that is not a plain access: the synchronisation it does. An atomic access learns
- * in hb_before() and publishes in hb_after(); everything else is complete after hb_before(). */
+ * before and publishes after; everything else is complete, tick included, after hb_before(). */
 void hb_sync_before(struct hb *h, const struct step *s);
-void hb_sync_after(struct hb *h, const struct step *s);
+bool hb_atomic_after(struct hb *h, const struct step *s);
 
 /* Variables that hold atomics need to hear of plain writes, splits and reuse. */
 void hb_plain_write(struct hb *h, uint32_t var);
@@ -103,16 +125,16 @@ static inline void hb_before(struct hb *h, const struct step *s)
 {
     if (s->op > OP_WRITE)
         hb_sync_before(h, s);
-    if (s->flags & STEP_FRESH && __builtin_expect(h->natomics, 0))
+    if (s->flags & STEP_FRESH && __builtin_expect(h->natomics, 0) && op_is_access(s->op))
         hb_fresh(h, s->id);
 }
 
-static inline void hb_after(struct hb *h, const struct step *s)
+/* True: something was published, the thread has to tick at the end of the event. */
+static inline bool hb_after(struct hb *h, const struct step *s)
 {
     if (s->op == OP_WRITE && __builtin_expect(h->natomics, 0))
         hb_plain_write(h, s->id);
-    else if (op_is_atomic(s->op))
-        hb_sync_after(h, s);
+    return op_is_atomic(s->op) && hb_atomic_after(h, s);
 }
 
 #endif

@@ -11,7 +11,6 @@ void hb_object_step(struct hb *h, const struct step *s);
 
 void hb_atomics_release(struct hb *h);
 void hb_atomic_before(struct hb *h, const struct step *s);
-void hb_atomic_after(struct hb *h, const struct step *s);
 void hb_fence(struct hb *h, const struct step *s);
 
 #endif

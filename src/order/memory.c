@@ -190,14 +190,13 @@ static uint32_t split_off(struct memory *m, struct split *s, unsigned part, uint
 
     step->op = OP_SPLIT;
     step->from = old;
-    step->flags = 0;
     split_assign(s, part, var);
     return var;
 }
 
 /* An access that does not match the cell's one variable: the slow way. */
 static void access_parts(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
-                         struct step *like)
+                         const struct step *like)
 {
     struct split *s = cell_split(m, c);
 
@@ -215,7 +214,6 @@ static void access_parts(struct memory *m, struct cell *c, uint64_t address, uns
                 var = split_off(m, s, part, var, like);
             emit(m, like, var, 0);
         }
-        like->flags |= STEP_MORE;
         mask &= ~part;
     }
 }
@@ -236,7 +234,8 @@ static inline uint32_t exact_variable(const struct memory *m, const struct cell 
 }
 
 /* One word of an access. */
-static void access_word(struct memory *m, uint64_t address, unsigned mask, struct step *like)
+static void access_word(struct memory *m, uint64_t address, unsigned mask,
+                        const struct step *like)
 {
     struct cell *c = cell_at(m, address);
     uint32_t var = exact_variable(m, c, mask);
@@ -249,7 +248,6 @@ static void access_word(struct memory *m, uint64_t address, unsigned mask, struc
     } else {
         access_parts(m, c, address, mask, like);
     }
-    like->flags |= STEP_MORE;
 }
 
 static inline unsigned word_mask(unsigned from, unsigned bytes)
@@ -257,7 +255,8 @@ static inline unsigned word_mask(unsigned from, unsigned bytes)
     return ((1u << bytes) - 1) << from;
 }
 
-static void access_range(struct memory *m, uint64_t address, uint64_t bytes, struct step *like)
+static void access_range(struct memory *m, uint64_t address, uint64_t bytes,
+                         const struct step *like)
 {
     while (bytes) {
         unsigned from = address % WORD_BYTES;
@@ -269,55 +268,64 @@ static void access_range(struct memory *m, uint64_t address, uint64_t bytes, str
     }
 }
 
-/* ---- lifetimes ---- */
+/* ---- lifetimes: what happens to a range of words ---- */
 
-/* Forget the bytes of a word; with a step to emit, each variable is written first. */
-static void drop_word(struct memory *m, struct cell *c, unsigned mask, struct step *write)
+/* Called for each word of a range on a touched page, with the bytes in question. */
+typedef void word_action(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                         const struct step *like);
+
+/* Alloc: the bytes hold nothing any more. */
+static void drop_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                      const struct step *like)
 {
     struct split *s;
 
+    (void)address;
+    (void)like;
     if (!c->var)
         return;
+    if (c->mask && !(c->mask & ~mask)) {
+        var_retire(m, c->var);
+        *c = (struct cell){ 0, 0 };
+        return;
+    }
     s = cell_split(m, c);
     while (mask) {
         unsigned byte = (unsigned)__builtin_ctz(mask);
-        uint32_t var = s->byte[byte];
         unsigned all = s->mask[byte], part = all & mask;
 
         mask &= ~part;
-        if (!var)
-            continue;
-        if (part != all && write)
-            var = split_off(m, s, part, var, write);
-        if (write) {
-            emit(m, write, var, 0);
-            write->flags |= STEP_MORE;
-        }
-        if (part == all || write)
-            var_retire(m, var);
+        if (s->byte[byte] && part == all)
+            var_retire(m, s->byte[byte]);
         split_assign(s, part, 0);
     }
 }
 
-/* Give a word that is all gone its empty cell back. (Its split record is not reused.) */
-static void drop_page_range(struct memory *m, struct page *page, uint64_t from, uint64_t to,
-                            struct step *write)
+/* Free: a write to the variables there are. */
+static void write_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                       const struct step *like)
+{
+    unsigned known = c->mask;
+
+    if (!c->var)
+        return;
+    if (!known)
+        for (int i = 0; i < WORD_BYTES; i++)
+            known |= (unsigned)(m->splits[c->var].byte[i] != 0) << i;
+    if (known & mask)
+        access_word(m, address, known & mask, like);
+}
+
+/* The words of [from, to), all on one page. */
+static void page_words(struct memory *m, struct page *page, uint64_t from, uint64_t to,
+                       word_action *action, const struct step *like)
 {
     while (from < to) {
         struct cell *c = &page->cells[from / WORD_BYTES % PAGE_WORDS];
         unsigned first = from % WORD_BYTES;
         unsigned n = to - from < WORD_BYTES - first ? (unsigned)(to - from) : WORD_BYTES - first;
 
-        if (c->var && c->mask && (c->mask & word_mask(first, n)) == c->mask) {
-            if (write) {
-                emit(m, write, c->var, 0);
-                write->flags |= STEP_MORE;
-            }
-            var_retire(m, c->var);
-            *c = (struct cell){ 0, 0 };
-        } else {
-            drop_word(m, c, word_mask(first, n), write);
-        }
+        action(m, c, from, word_mask(first, n), like);
         from += n;
     }
 }
@@ -329,40 +337,101 @@ static int compare_pages(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The part of [from, to) that lies on one page. */
-static void drop_on_page(struct memory *m, struct page *page, uint64_t from, uint64_t to,
-                         struct step *write)
+/* The part of [from, to) that lies on a page. */
+static void clip_to_page(struct memory *m, struct page *page, uint64_t from, uint64_t to,
+                         word_action *action, const struct step *like)
 {
     uint64_t start = page->number << PAGE_BITS, end = start + (1u << PAGE_BITS);
 
     if (start < to && end > from)
-        drop_page_range(m, page, start > from ? start : from, end < to ? end : to, write);
+        page_words(m, page, start > from ? start : from, end < to ? end : to, action, like);
 }
 
-/* A range much larger than what was touched is walked by touched pages, in address order. */
-static void drop_range(struct memory *m, uint64_t address, uint64_t bytes, struct step *write)
+/* Touched words of a range, in address order. A range with more pages than were touched is
+ * walked by touched pages. */
+static void range_words(struct memory *m, uint64_t address, uint64_t bytes, word_action *action,
+                        const struct step *like)
 {
     uint64_t to = bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
     uint64_t first = address >> PAGE_BITS, last = (to - 1) >> PAGE_BITS;
+    struct page **sorted;
+    size_t n = m->npages;
 
     if (!bytes)
         return;
-    if (last - first <= m->npages) {
-        for (uint64_t n = first; n <= last; n++) {
-            struct page *page = page_lookup(m, n, false);
+    if (last - first <= n) {
+        for (uint64_t number = first; number <= last; number++) {
+            struct page *page = page_lookup(m, number, false);
 
             if (page)
-                drop_on_page(m, page, address, to, write);
+                clip_to_page(m, page, address, to, action, like);
         }
         return;
     }
-    struct page **sorted = xmalloc(m->npages * sizeof(*sorted));
-
-    memcpy(sorted, m->pages, m->npages * sizeof(*sorted));
-    qsort(sorted, m->npages, sizeof(*sorted), compare_pages);
-    for (size_t i = 0; i < m->npages; i++)
-        drop_on_page(m, sorted[i], address, to, write);
+    sorted = xmalloc(n * sizeof(*sorted));
+    if (n)
+        memcpy(sorted, m->pages, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), compare_pages);
+    for (size_t i = 0; i < n; i++)
+        clip_to_page(m, sorted[i], address, to, action, like);
     free(sorted);
+}
+
+static void alloc_event(struct memory *m, const struct event *ev, const struct step *like)
+{
+    if (!ev->value)
+        return;
+    range_words(m, ev->target, ev->value, drop_word, like);
+    emit(m, like, heap_carve(&m->heap, ev->target, ev->target + ev->value), 0);
+}
+
+/* A piece of freed memory with one history: in `block`, or in none. A block that is freed only
+ * in part leaves the rest behind; one that was freed before is written here again, so its
+ * variables have to come to light. */
+static void free_piece(struct memory *m, uint64_t from, uint64_t to, uint32_t block, bool whole,
+                       const struct step *like)
+{
+    struct step write = *like, *step;
+    uint32_t freed = block;
+
+    write.op = OP_WRITE;
+    if (block != BLOCK_NONE && heap_is_freed(&m->heap, block))
+        access_range(m, from, to - from, &write);
+    else
+        range_words(m, from, to - from, write_word, &write);
+    if (!whole)
+        freed = heap_carve(&m->heap, from, to);
+    heap_set_freed(&m->heap, freed);
+    step = emit(m, like, freed, 0);
+    if (freed != block) {
+        step->flags |= STEP_FRESH;
+        step->from = block + 1; /* BLOCK_NONE becomes 0 */
+    }
+}
+
+static void free_event(struct memory *m, const struct event *ev, const struct step *like)
+{
+    uint64_t at = ev->target, end = ev->target + ev->value;
+    const struct heap_list *found = ev->value ? heap_overlapping(&m->heap, at, end) : NULL;
+    size_t n = found ? found->count : 0;
+    struct heap_range *pieces = xmalloc(n * sizeof(*pieces));
+
+    for (size_t i = 0; i < n; i++)
+        pieces[i] = m->heap.ranges[found->ids[i]];
+    for (size_t i = 0; i < n; i++) {
+        const struct heap_range *r = &pieces[i];
+        uint64_t to = r->end < end ? r->end : end;
+
+        if (r->start > at) {
+            free_piece(m, at, r->start, BLOCK_NONE, false, like);
+            at = r->start;
+        }
+        free_piece(m, at, to, r->block, r->start == at && r->end == to, like);
+        at = to;
+    }
+    if (at < end)
+        free_piece(m, at, end, BLOCK_NONE, false, like);
+    free(pieces);
 }
 
 /* ---- events ---- */
@@ -376,7 +445,7 @@ static uint32_t object_number(struct memory *m, const struct event *ev)
     return *map_put(&m->objects, key, (uint32_t)m->objects.count);
 }
 
-static void other_event(struct memory *m, const struct event *ev, struct step *like)
+static void other_event(struct memory *m, const struct event *ev, const struct step *like)
 {
     switch (op_class_of(ev->op)) {
     case CLASS_LOCK:
@@ -397,17 +466,10 @@ static void other_event(struct memory *m, const struct event *ev, struct step *l
         }
         break;
     case CLASS_MEMORY:
-        if (ev->op == OP_ALLOC) {
-            uint32_t id = heap_add(&m->heap, ev->target, ev->value);
-
-            drop_range(m, ev->target, ev->value, NULL);
-            if (id != HEAP_NONE)
-                emit(m, like, id, 0);
-        } else {
-            like->flags |= STEP_FREE;
-            like->op = OP_WRITE;
-            drop_range(m, ev->target, ev->value, like);
-        }
+        if (ev->op == OP_ALLOC)
+            alloc_event(m, ev, like);
+        else
+            free_event(m, ev, like);
         break;
     case CLASS_FENCE:
     case CLASS_CALL:
@@ -428,12 +490,14 @@ static uint16_t step_flags(uint16_t flags)
 /* Anything but an access to exactly the bytes of one known variable. */
 static void slow_event(struct memory *m, const struct event *ev, uint64_t position)
 {
-    struct step like = { .position = position,
+    const struct step like = { .position = position,
                          .thread = ev->thread,
                          .site = ev->site,
                          .op = ev->op,
                          .order = ev->order,
                          .flags = step_flags(ev->flags) };
+
+    size_t first = m->nsteps;
 
     if (ev->flags & EV_IGNORED)
         return;
@@ -441,6 +505,8 @@ static void slow_event(struct memory *m, const struct event *ev, uint64_t positi
         access_range(m, ev->target, ev->size, &like);
     else
         other_event(m, ev, &like);
+    if (m->nsteps - first > 1)
+        m->steps[first].flags |= STEP_GROUP;
 }
 
 /* Most events: an access inside a word, to a variable that is just that. 0: take the slow way. */
@@ -453,6 +519,17 @@ static inline uint32_t known_variable(struct memory *m, const struct event *ev)
     return exact_variable(m, cell_at(m, ev->target), word_mask(from, ev->size));
 }
 
+/* Cells are fetched this many events ahead, as engines do with variables (step.h). */
+enum { EVENTS_AHEAD = 12 };
+
+static inline void prefetch_cell(const struct memory *m, uint64_t address)
+{
+    const struct page *page = m->cache[(address >> PAGE_BITS) % CACHE_PAGES];
+
+    if (page) /* perhaps another page's: then it is of no use, and of no harm */
+        __builtin_prefetch(&page->cells[address / WORD_BYTES % PAGE_WORDS]);
+}
+
 void memory_steps(struct memory *m, const struct batch *b, struct span *out)
 {
     uint32_t threads = m->threads;
@@ -463,6 +540,8 @@ void memory_steps(struct memory *m, const struct batch *b, struct span *out)
         const struct event *ev = &b->events[i];
         uint32_t var = known_variable(m, ev);
 
+        if (i + EVENTS_AHEAD < b->count)
+            prefetch_cell(m, ev[EVENTS_AHEAD].target);
         threads = threads > ev->thread ? threads : ev->thread + 1;
         if (__builtin_expect(var != 0 && m->nsteps < m->steps_cap, 1))
             m->steps[m->nsteps++] = (struct step){ .position = b->first + i,

@@ -7,9 +7,9 @@
  * gives a step for each. So overlap is exact to the byte, and a variable
  * never changes what it is for an engine that handles splits.
  *
- * Lifetimes: alloc forgets what its bytes held, free is a write to each
- * variable in its range and then forgets them; a number is used again later
- * with STEP_FRESH.
+ * Lifetimes: free is a write to each variable in its range (and to those
+ * that come to light later), alloc forgets what its bytes held; a number is
+ * used again later with STEP_FRESH.
  *
  * Synchronisation objects are numbered per kind and target.
  * Cost: a direct-mapped page cache, then one load a word; 8 bytes of table

@@ -4,10 +4,19 @@
  * that touch nothing an engine knows, such as enter and exit). Variables are
  * dense numbers for disjoint sets of bytes; memory.h makes them:
  *   STEP_FRESH  the variable's number was not in use before this step (or
- *               was used for memory that is gone): forget what you know of it
- *   STEP_SPLIT  not an event: variable `id` is new and has the same history
+ *               was used for memory that is gone): forget what you know of it.
+ *               If its memory lies in a block that was freed and not
+ *               allocated again, its last write is that free.
+ *   STEP_GROUP  the first of several steps of one event. The parts of an
+ *               event happen at once: splits first, then compare all of them
+ *               before any of them is recorded or learns anything.
+ *   OP_SPLIT    not an event: variable `id` is new and has the same history
  *               as variable `from` had up to here, because from now on
  *               their bytes are accessed separately. Copy the state.
+ *   OP_FREE     stands behind the writes to the variables of a freed block,
+ *               for those that nobody has touched yet; one for each block
+ *               of the range. STEP_FRESH: the block is new, cut out of block
+ *               `from` - 1, or (`from` 0) of memory nobody saw allocated.
  * Numbers are recycled, so the arrays an engine keeps are bounded by the
  * memory that is live at one time.
  */
@@ -25,16 +34,15 @@ enum step_flag {
     STEP_FRESH = 1 << 0,
     STEP_NESTED = 1 << 1,  /* inner acquire or release of a recursive lock: no effect */
     STEP_FOREIGN = 1 << 2, /* release of a lock the thread does not hold */
-    STEP_FREE = 1 << 3,    /* a write because the memory was freed */
-    STEP_MORE = 1 << 4     /* the same event as the step before, another variable */
+    STEP_GROUP = 1 << 3    /* the first of several steps of one event */
 };
 
 struct step {
     uint64_t position;
     uint32_t thread;
     uint32_t site;
-    uint32_t id;   /* access: variable; sync: object; fork, join: thread; alloc: allocation */
-    uint32_t from; /* split: the old variable; fresh: allocation + 1, 0 none */
+    uint32_t id;   /* access: variable; sync: object; fork, join: thread; alloc, free: block */
+    uint32_t from; /* split: the old variable; fresh: block + 1, 0 none */
     uint8_t op;
     uint8_t order; /* enum memory_order */
     uint16_t flags;
@@ -50,5 +58,15 @@ struct span {
     size_t count;
     uint32_t threads, variables, objects;
 };
+
+/* Number of steps of the event that starts here. */
+static inline size_t step_group(const struct span *span, size_t i)
+{
+    size_t n = 1;
+
+    while (i + n < span->count && span->steps[i + n].position == span->steps[i].position)
+        n++;
+    return n;
+}
 
 #endif

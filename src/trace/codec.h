@@ -63,7 +63,8 @@ void encoder_release(struct encoder *e);
 /* Start the next chunk. In a thread chunk the first event's stamp is `stamp`. */
 void encoder_start(struct encoder *e, uint64_t stamp);
 /* Takes as many of the n events as fit the chunk (at most `limit` events in all); returns how
- * many. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. */
+ * many: fewer than asked for means that the chunk is full. A D has at most CALL_ENTRIES_MAX
+ * entries. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. */
 size_t encoder_add(struct encoder *e, const struct event *events, size_t n,
                    const uint64_t *extra, const uint64_t *sequence, const uint64_t *stamp,
                    uint32_t limit);

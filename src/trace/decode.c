@@ -48,12 +48,20 @@ static bool read_column_headers(const struct hdl_chunk_header *h, const uint8_t 
     return stored == h->stored_bytes;
 }
 
-/* Compressed data that claims to grow more than this is not believed: zstd's own limit is
- * higher, but a column of 4 GiB out of nothing would be an attack. */
-static bool plausible(const struct hdl_column_header *c, uint32_t count)
+/* Compressed data may claim to become anything; more than the events can need is not believed. */
+static bool column_is_plausible(int column, const struct hdl_column_header *c, uint32_t count)
 {
-    return c->raw_bytes <= (uint64_t)count * 24 + 4096 ||
-           c->raw_bytes <= (uint64_t)c->stored_bytes * 1024;
+    static const uint8_t most[COLUMNS] = {
+        [COL_FLAGS] = 1,   [COL_THREADS] = 10, [COL_SITES] = 4, [COL_SHAPES] = 1,
+        [COL_TARGETS] = 8, [COL_VALUES] = 20,  [COL_SIZES] = 5, [COL_SEQUENCE] = 10,
+    };
+    uint64_t limit = (uint64_t)count * most[column];
+
+    if (column == COL_SHAPES)
+        limit += 1 + SHAPES_MAX * SHAPE_BYTES;
+    if (column == COL_CALLS)
+        limit = CALLS_BYTES_MAX;
+    return c->stored_bytes <= c->raw_bytes && c->raw_bytes <= limit;
 }
 
 static bool shape_is_valid(uint64_t shape, bool threads)
@@ -70,7 +78,7 @@ static bool shape_is_valid(uint64_t shape, bool threads)
         return false;
     if (op_is_access(op) ? !size : size != 0)
         return false;
-    if ((flags & EV_OLD) && op != OP_RMW)
+    if ((flags & EV_OLD) && (op != OP_RMW || !(flags & EV_VALUE)))
         return false;
     if ((flags & EV_VALUE) && !op_is_access(op) && op != OP_BRANCH)
         return false;
@@ -83,8 +91,6 @@ static int read_shapes(struct decoder *d, struct error *err)
     const uint8_t *p = d->at[COL_SHAPES];
     size_t bytes = (size_t)(d->end[COL_SHAPES] - p);
 
-    if (!d->count)
-        return 0;
     if (!bytes)
         return error_set(err, "no shapes");
     d->nshapes = p[0] ? p[0] : SHAPES_MAX;
@@ -111,7 +117,7 @@ static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
     if (!read_column_headers(h, payload, columns, &raw_total))
         return error_set(err, "column lengths do not add up");
     for (int i = 0; i < COLUMNS; i++)
-        if (!plausible(&columns[i], h->count))
+        if (!column_is_plausible(i, &columns[i], h->count))
             return error_set(err, "column %d claims %u bytes", i, columns[i].raw_bytes);
     GROW(d->data, d->data_cap, raw_total);
     to = d->data;
@@ -131,7 +137,8 @@ static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
 int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uint8_t *payload,
                   struct error *err)
 {
-    if (h->count > CHUNK_EVENTS_MAX || h->context_bits > CONTEXT_BITS_MAX)
+    d->count = d->done = 0; /* no events, should anything be wrong */
+    if (!h->count || h->count > CHUNK_EVENTS_MAX || h->context_bits > CONTEXT_BITS_MAX)
         return error_set(err, "impossible chunk header");
     if (d->context.sites && d->context.bits != h->context_bits)
         context_release(&d->context);
@@ -141,13 +148,12 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
     d->threads = h->kind == HDL_THREAD;
     set_thread(d, h->kind == HDL_THREAD ? h->subject : THREAD_NONE);
     d->stamp = h->stamp_first;
-    d->count = h->count;
-    d->done = 0;
     if (unpack_columns(d, h, payload, err) < 0 || read_shapes(d, err) < 0)
         return -1;
     if ((size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]) != h->count)
         return error_set(err, "%u events but %zu flag bytes", h->count,
                          (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]));
+    d->count = h->count;
     return 0;
 }
 
@@ -194,6 +200,14 @@ static bool columns_overrun(const struct decoder *d)
     return false;
 }
 
+static bool columns_used_up(const struct decoder *d)
+{
+    for (int i = 0; i < COLUMNS; i++)
+        if (d->at[i] != d->end[i])
+            return false;
+    return true;
+}
+
 /* ---- the parts of an event ---- */
 
 static inline uint64_t take_target(struct decoder *d, struct site_context *c, unsigned code,
@@ -205,6 +219,8 @@ static inline uint64_t take_target(struct decoder *d, struct site_context *c, un
         return c->target += c->stride;
     if (code == TARGET_LAST)
         return c->target;
+    if (__builtin_expect(code > TARGET_8, 0))
+        d->at[COL_TARGETS] = d->end[COL_TARGETS] + 1; /* no such code */
     number = take(&d->at[COL_TARGETS], d->end[COL_TARGETS], (code - TARGET_1) & 3);
     target = named ? NAMED_BASE + (number << target_shift(op)) : c->target + unzigzag(number);
     c->stride = target - c->target;
@@ -236,7 +252,7 @@ static bool take_call(struct decoder *d, const struct tables *t, struct event *e
     const uint8_t **at = &d->at[COL_CALLS], *end = d->end[COL_CALLS];
     uint64_t n = take_varint(at, end);
 
-    if (*at > end || n > (uint64_t)(end - *at) / 2 + 1)
+    if (*at > end || n > (uint64_t)(end - *at) / 2 || n > CALL_ENTRIES_MAX)
         return false;
     GROW(d->extra, d->extra_cap, d->nextra + 2 * n);
     ev->value = d->nextra;
@@ -265,7 +281,7 @@ static bool other_is_valid(const struct tables *t, const struct event *ev)
 {
     switch (op_class_of(ev->op)) {
     case CLASS_MEMORY:
-        return memory_is_valid(t, ev, ev->value);
+        return ev->value && memory_is_valid(t, ev, ev->value);
     case CLASS_THREAD:
         return ev->op == OP_FORK || ev->op == OP_JOIN ? ev->target < t->threads.count
                                                       : !ev->target;
@@ -339,7 +355,7 @@ static bool take_rest(struct decoder *d, const struct tables *t, struct site_con
     if (ev->size == SIZE_EXPLICIT) {
         uint64_t size = take_varint(&d->at[COL_SIZES], d->end[COL_SIZES]);
 
-        ev->size = size < SIZE_EXPLICIT ? (uint32_t)size : 0;
+        ev->size = size <= ACCESS_MAX_BYTES ? (uint32_t)size : 0; /* which is refused */
     }
     if (c->shape >> 48 & FILE_SEQUENCE) {
         d->context.sequence +=
@@ -395,6 +411,14 @@ static long damaged(const struct decoder *d, size_t i, struct error *err)
     return error_set(err, "event %zu: damaged", d->done + i);
 }
 
+/* Does the first of the next events have a thread? */
+static bool thread_is_known(const struct decoder *d, const struct tables *t)
+{
+    if (d->threads)
+        return d->thread < t->threads.count;
+    return d->thread != THREAD_NONE || *d->at[COL_FLAGS] & FLAG_SWITCH;
+}
+
 long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                   uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
@@ -405,13 +429,13 @@ long decoder_next(struct decoder *d, const struct tables *t, struct event *event
     if (!n)
         return 0;
     d->nextra = 0;
+    if (!thread_is_known(d, t))
+        return damaged(d, 0, err);
     if (!d->threads) {
         for (size_t i = 0; i < n; i++)
             if (!take_event(d, t, &events[i], &none))
                 return damaged(d, i, err);
     } else {
-        if (d->thread >= t->threads.count)
-            return damaged(d, 0, err);
         for (size_t i = 0; i < n; i++) {
             sequence[i] = 0;
             if (!take_event(d, t, &events[i], &sequence[i]))
@@ -423,5 +447,7 @@ long decoder_next(struct decoder *d, const struct tables *t, struct event *event
         return error_set(err, "events %u to %zu: a column ends too early", d->done,
                          d->done + n - 1);
     d->done += (uint32_t)n;
+    if (d->done == d->count && !columns_used_up(d))
+        return error_set(err, "bytes are left over behind the last event");
     return (long)n;
 }

@@ -159,7 +159,7 @@ static unsigned put_value(struct encoder *e, struct site_context *c, const struc
 static void put_call(struct encoder *e, const struct event *ev, const uint64_t *extra)
 {
     struct column *c = &e->columns[COL_CALLS];
-    const uint64_t *d = extra + ev->value;
+    const uint64_t *d = ev->old ? extra + ev->value : NULL; /* extra is NULL if no D has any */
 
     GROW(c->data, c->cap, c->len + (ev->old + 1) * MOST_BYTES);
     put_varint(c, ev->old);
@@ -190,7 +190,7 @@ static inline unsigned put_thread(struct encoder *e, uint32_t thread)
     return FLAG_SWITCH;
 }
 
-/* Everything of an event that follows its site. False: the shape dictionary is full. */
+/* Everything of an event but its thread. False: the chunk is full. */
 static inline bool put_event(struct encoder *e, const struct event *ev, const uint64_t *extra,
                              uint64_t sequence)
 {
@@ -200,6 +200,9 @@ static inline bool put_event(struct encoder *e, const struct event *ev, const ui
     uint64_t shape = shape_of(ev, sequence != 0);
     unsigned flags = 0;
 
+    if (__builtin_expect(ev->op == OP_CALL, 0) &&
+        e->columns[COL_CALLS].len >= CALLS_BYTES_FULL)
+        return false;
     if (shape != c->shape) {
         int number = shape_number(e, shape);
 

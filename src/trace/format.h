@@ -101,7 +101,22 @@ enum {
 
 #define SIZE_EXPLICIT UINT32_MAX /* in a shape: the size is in COL_SIZES */
 
-enum { SHAPES_MAX = 256, CHUNK_EVENTS_MAX = 1 << 20, CONTEXT_BITS_MAX = 14, THREAD_CONTEXTS = 1024 };
+/* Limits: what a file claims beyond them is damage, so nothing in it can make a reader
+ * allocate much. */
+enum {
+    SHAPES_MAX = 256,
+    CHUNK_EVENTS_MAX = 1 << 20,
+    CONTEXT_BITS_MAX = 14,
+    THREAD_CONTEXTS = 1024,
+    CALL_ENTRIES_MAX = 1 << 20,   /* of one D */
+    CALLS_BYTES_MAX = 32 << 20,   /* of COL_CALLS: an event that would follow 1 MiB of it starts */
+    CALLS_BYTES_FULL = 1 << 20,   /* a new chunk */
+    NAME_BYTES_MAX = 1 << 20,     /* of one name */
+    NAMES_BYTES_MAX = 4 << 20,    /* of a names chunk; writers start a new one after 1 MiB */
+    NAMES_BYTES_FULL = 1 << 20
+};
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are read and written in place");
 
 _Static_assert(sizeof(struct hdl_file_header) == 64, "file header is 64 bytes");
 _Static_assert(sizeof(struct hdl_chunk_header) == 64, "chunk header is 64 bytes");

@@ -224,8 +224,6 @@ static inline bool scan_hex(const char *p, size_t n, uint64_t *out)
     return true;
 }
 
-#define ACCESS_MAX_BYTES ((uint64_t)1 << 31)
-
 /* Canonical "0x1f:4": an address and a size, below ADDRESS_LIMIT. */
 static inline bool scan_range(const char *p, size_t n, uint64_t *address, uint64_t *size)
 {

@@ -6,7 +6,7 @@
  * of a barrier's round, the heads of a release sequence. A member stands for
  * an event (`source`); an event may be several members.
  * docs/design/proof.md lists which events need which.
- * Lifetimes of memory are not here: witness.c follows them cell by cell.
+ * Allocations are not here: witness.c asks each cell whether it is there yet.
  */
 #ifndef HEDDLE_WITNESS_EDGES_H
 #define HEDDLE_WITNESS_EDGES_H

@@ -4,9 +4,11 @@
  * event's place in its thread, and for each cell an event touches the writer
  * it saw and the lifetime it belongs to. A check then walks the listed events
  * with the state of a machine: progress of each thread, holders of each lock,
- * and for each cell its last writer, its value where known, its lifetime and
- * how many events of that lifetime were seen. Afterwards only what was
- * touched is put back, so a short witness of a long trace is cheap.
+ * and for each lifetime of each cell its last writer and its value where
+ * known. Lifetimes of one cell are different memory: an allocation that was
+ * given the address in the trace is given another one in the reordering where
+ * that is still in use, so they may overlap. Afterwards only what was touched
+ * is put back, so a short witness of a long trace is cheap.
  *
  * Which members of a list are still missing is kept as a forest (union-find):
  * next[m] is m itself or, once m's event was replayed, a later candidate.
@@ -27,8 +29,8 @@
 
 /* One cell of one event. */
 struct touch {
-    uint32_t writer; /* last writer in the trace; of an alloc: touches of the lifetime before */
-    uint32_t life;   /* number of allocs of the cell up to here, this one included */
+    uint32_t writer; /* last one in the trace in this lifetime, NONE in a lifetime's first event */
+    uint32_t life;   /* index of its lifetime; those below the number of cells: never allocated */
 };
 
 struct place {
@@ -38,10 +40,10 @@ struct place {
     size_t touch;         /* its touches, one per cell */
 };
 
-struct cell_state {
+/* What is in a cell, in one of its lifetimes. */
+struct content {
     uint64_t value;
-    uint32_t writer;
-    uint32_t life, touches;
+    uint32_t writer; /* an alloc is one, so without any the memory is initial or not there yet */
     bool known, tainted;
 };
 
@@ -65,7 +67,7 @@ struct thread_state {
 
 /* What a check changes; in its initial state between checks. */
 struct scratch {
-    struct cell_state *cells;
+    struct content *contents; /* by lifetime */
     struct lock_state *locks;
     struct thread_state *threads;
     uint32_t *next; /* forest over members */
@@ -77,6 +79,7 @@ struct witness_trace {
     const struct event *events;
     size_t count;
     size_t nthreads, nlocks;
+    uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
     bool values, branches;
     const struct tables *names;
     struct cells cells;
@@ -94,7 +97,8 @@ static bool is_writer(unsigned op)
     return op_table[op].writes || op == OP_ALLOC;
 }
 
-static void prepare_touches(struct witness_trace *w, struct cell_state *cells, uint32_t i)
+/* `now` says for each cell what its next event will see. */
+static void prepare_touches(struct witness_trace *w, struct touch *now, uint32_t i)
 {
     const struct event *e = &w->events[i];
     struct place *p = &w->places[i];
@@ -105,31 +109,24 @@ static void prepare_touches(struct witness_trace *w, struct cell_state *cells, u
         return;
     p->cell = cells_find(&w->cells, from);
     for (uint32_t c = p->cell; w->cells.start[c] < to; c++) {
-        struct cell_state *s = &cells[c];
-        struct touch t = { s->writer, s->life };
-
-        if (e->op == OP_ALLOC) {
-            t = (struct touch){ s->touches, ++s->life };
-            s->touches = 0;
-        } else {
-            s->touches++;
-        }
-        if (is_writer(e->op))
-            s->writer = i;
+        if (e->op == OP_ALLOC)
+            now[c] = (struct touch){ NONE, w->nlives++ };
         GROW(w->touches, w->touches_cap, w->ntouches + 1);
-        w->touches[w->ntouches++] = t;
+        w->touches[w->ntouches++] = now[c];
         p->count++;
+        if (is_writer(e->op))
+            now[c].writer = i;
     }
 }
 
 static void prepare_events(struct witness_trace *w)
 {
-    struct cell_state *cells = xcalloc(w->cells.count + 1, sizeof(*cells));
+    struct touch *now = xcalloc(w->cells.count + 1, sizeof(*now));
     uint32_t *length = xcalloc(w->nthreads + 1, sizeof(*length));
     struct map locks = { 0 };
 
-    for (size_t c = 0; c < w->cells.count; c++)
-        cells[c].writer = NONE;
+    for (; w->nlives < w->cells.count; w->nlives++)
+        now[w->nlives] = (struct touch){ NONE, w->nlives };
     for (size_t i = 0; i < w->count; i++) {
         const struct event *e = &w->events[i];
 
@@ -140,30 +137,36 @@ static void prepare_events(struct witness_trace *w)
         w->places[i].rank = length[e->thread]++;
         if (op_class_of(e->op) == CLASS_LOCK)
             w->places[i].object = *map_put(&locks, object_key(e), (uint32_t)locks.count);
-        prepare_touches(w, cells, (uint32_t)i);
+        prepare_touches(w, now, (uint32_t)i);
     }
     w->nlocks = locks.count;
     map_release(&locks);
     free(length);
-    free(cells);
+    free(now);
+}
+
+static bool is_allocated(const struct witness_trace *w, uint32_t life)
+{
+    return life >= w->cells.count;
 }
 
 /* Named variables start with 0; what other memory holds at first is not known. */
-static struct cell_state initial_cell(const struct witness_trace *w, uint32_t cell)
+static struct content initial_content(const struct witness_trace *w, uint32_t life)
 {
-    return (struct cell_state){ .writer = NONE, .known = is_named(w->cells.start[cell]) };
+    return (struct content){ .writer = NONE,
+                             .known = !is_allocated(w, life) && is_named(w->cells.start[life]) };
 }
 
 static struct scratch *scratch_new(const struct witness_trace *w)
 {
     struct scratch *s = xcalloc(1, sizeof(*s));
 
-    s->cells = xcalloc(w->cells.count + 1, sizeof(*s->cells));
+    s->contents = xcalloc((size_t)w->nlives + 1, sizeof(*s->contents));
     s->locks = xcalloc(w->nlocks + 1, sizeof(*s->locks));
     s->threads = xcalloc(w->nthreads + 1, sizeof(*s->threads));
     s->next = xmalloc((w->edges.nmembers + 1) * sizeof(*s->next));
-    for (size_t c = 0; c < w->cells.count; c++)
-        s->cells[c] = initial_cell(w, (uint32_t)c);
+    for (uint32_t life = 0; life < w->nlives; life++)
+        s->contents[life] = initial_content(w, life);
     for (size_t l = 0; l < w->nlocks; l++)
         s->locks[l].owner = NONE;
     for (size_t t = 0; t < w->nthreads; t++)
@@ -196,7 +199,7 @@ void witness_trace_free(struct witness_trace *w)
 {
     if (!w)
         return;
-    free(w->scratch->cells);
+    free(w->scratch->contents);
     free(w->scratch->locks);
     free(w->scratch->threads);
     free(w->scratch->next);
@@ -310,26 +313,18 @@ static bool check_needs(const struct witness_trace *w, uint64_t position, struct
     return true;
 }
 
-/* Memory: the event's lifetime must be the one the cell is in. */
-static bool check_lifetimes(const struct witness_trace *w, uint64_t position, struct error *err)
+/* Memory must be there before it is used; nothing but its alloc brings it. */
+static bool check_allocated(const struct witness_trace *w, uint64_t position, struct error *err)
 {
     const struct event *e = &w->events[position];
     const struct place *p = &w->places[position];
 
-    for (uint32_t i = 0; i < p->count; i++) {
-        const struct cell_state *s = &w->scratch->cells[p->cell + i];
-        const struct touch *t = &w->touches[p->touch + i];
+    for (uint32_t i = 0; i < p->count && e->op != OP_ALLOC; i++) {
+        uint32_t life = w->touches[p->touch + i].life;
 
-        if (e->op == OP_ALLOC) {
-            if (s->life + 1 != t->life || s->touches != t->writer)
-                return refuse(err, position,
-                              "the memory at %s is still in use by events before "
-                              "this allocation that are missing",
-                              name_target(w, e).text);
-        } else if (s->life != t->life) {
-            return refuse(err, position, "the memory at %s is %s", name_target(w, e).text,
-                          s->life < t->life ? "not allocated yet" : "allocated anew already");
-        }
+        if (is_allocated(w, life) && w->scratch->contents[life].writer == NONE)
+            return refuse(err, position, "the memory at %s is not allocated yet",
+                          name_target(w, e).text);
     }
     return true;
 }
@@ -337,7 +332,7 @@ static bool check_lifetimes(const struct witness_trace *w, uint64_t position, st
 static bool check_next(const struct witness_trace *w, uint64_t position, struct error *err)
 {
     return check_program_order(w, position, err) && check_needs(w, position, err) &&
-           check_lifetimes(w, position, err);
+           check_allocated(w, position, err);
 }
 
 /* ---- locks ---- */
@@ -437,12 +432,13 @@ static bool cell_satisfies(const struct witness_trace *w, uint32_t event, uint32
 {
     const struct event *e = &w->events[event];
     const struct place *p = &w->places[event];
-    const struct cell_state *s = &w->scratch->cells[p->cell + i];
+    const struct touch *t = &w->touches[p->touch + i];
+    const struct content *now = &w->scratch->contents[t->life];
     uint64_t value;
 
-    if (s->known && read_value(w, e, &value))
-        return s->value == cells_value(&w->cells, p->cell + i, e->target, value);
-    return s->writer == w->touches[p->touch + i].writer && !s->tainted;
+    if (now->known && read_value(w, e, &value))
+        return now->value == cells_value(&w->cells, p->cell + i, e->target, value);
+    return now->writer == t->writer && !now->tainted;
 }
 
 static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
@@ -452,7 +448,7 @@ static bool replay_read(const struct witness_trace *w, uint32_t i, struct error 
     struct thread_state *t = &w->scratch->threads[e->thread];
 
     for (uint32_t c = 0; c < p->count && !t->tainted; c++) {
-        const struct cell_state *s = &w->scratch->cells[p->cell + c];
+        uint32_t writer = w->scratch->contents[w->touches[p->touch + c].life].writer;
 
         if (cell_satisfies(w, i, c))
             continue;
@@ -460,11 +456,11 @@ static bool replay_read(const struct witness_trace *w, uint32_t i, struct error 
             t->tainted = true;
             break;
         }
-        if (s->writer == NONE)
+        if (writer == NONE)
             return refuse(err, i, "reads %s from initial memory, not its value in the trace",
                           name_target(w, e).text);
         return refuse(err, i, "reads %s from event %" PRIu32 ", not its value in the trace",
-                      name_target(w, e).text, s->writer);
+                      name_target(w, e).text, writer);
     }
     return true;
 }
@@ -478,29 +474,10 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
         w->values && !tainted && op_is_access(e->op) && e->flags & EV_VALUE && e->size <= 8;
 
     for (uint32_t c = 0; c < p->count; c++) {
-        struct cell_state *s = &w->scratch->cells[p->cell + c];
+        uint32_t life = w->touches[p->touch + c].life;
+        uint64_t value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
 
-        s->writer = i;
-        s->tainted = tainted;
-        s->known = known;
-        s->value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
-    }
-}
-
-/* Lifetimes: an alloc starts one, everything else that touches a cell is counted. */
-static void replay_touches(const struct witness_trace *w, uint32_t i)
-{
-    const struct place *p = &w->places[i];
-
-    for (uint32_t c = 0; c < p->count; c++) {
-        struct cell_state *s = &w->scratch->cells[p->cell + c];
-
-        if (w->events[i].op == OP_ALLOC) {
-            s->life++;
-            s->touches = 0;
-        } else {
-            s->touches++;
-        }
+        w->scratch->contents[life] = (struct content){ value, i, known, tainted };
     }
 }
 
@@ -508,7 +485,6 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
 {
     const struct event *e = &w->events[i];
 
-    replay_touches(w, i);
     if (reads_memory(e) && !replay_read(w, i, err))
         return false;
     if (is_writer(e->op))
@@ -574,8 +550,11 @@ static void undo_event(const struct witness_trace *w, uint32_t i)
     s->threads[e->thread] = (struct thread_state){ .holds = NONE };
     if (op_class_of(e->op) == CLASS_LOCK)
         s->locks[p->object] = (struct lock_state){ .owner = NONE };
-    for (uint32_t c = 0; c < p->count; c++)
-        s->cells[p->cell + c] = initial_cell(w, p->cell + c);
+    for (uint32_t c = 0; c < p->count; c++) {
+        uint32_t life = w->touches[p->touch + c].life;
+
+        s->contents[life] = initial_content(w, life);
+    }
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
         s->next[w->edges.member_of[m]] = w->edges.member_of[m];
 }
@@ -587,10 +566,24 @@ static bool can_race(const struct event *e)
     return op_is_access(e->op) || e->op == OP_FREE;
 }
 
+/* Do two events meet in a cell, and in one where it is the same memory for both? */
+static bool check_overlap(const struct witness_trace *w, uint64_t a, uint64_t b, struct error *err)
+{
+    const struct place *x = &w->places[a], *y = &w->places[b];
+    uint32_t from = x->cell > y->cell ? x->cell : y->cell, c = from;
+
+    for (; c < x->cell + x->count && c < y->cell + y->count; c++)
+        if (w->touches[x->touch + (c - x->cell)].life == w->touches[y->touch + (c - y->cell)].life)
+            return true;
+    if (c == from)
+        return refuse(err, b, "does not overlap event %" PRIu64, a);
+    return refuse(err, b, "uses the memory at %s in another lifetime than event %" PRIu64,
+                  name_target(w, &w->events[b]).text, a);
+}
+
 static bool check_conflict(const struct witness_trace *w, uint64_t a, uint64_t b, struct error *err)
 {
     const struct event *x = &w->events[a], *y = &w->events[b];
-    uint64_t from_x, to_x, from_y, to_y;
 
     if (!can_race(x) || !can_race(y))
         return refuse(err, can_race(x) ? b : a, "%s is no access that could race",
@@ -601,14 +594,10 @@ static bool check_conflict(const struct witness_trace *w, uint64_t a, uint64_t b
         return refuse(err, b, "neither it nor event %" PRIu64 " writes", a);
     if (op_is_atomic(x->op) && op_is_atomic(y->op))
         return refuse(err, b, "it and event %" PRIu64 " are both atomic", a);
-    if (!event_range(x, &from_x, &to_x) || !event_range(y, &from_y, &to_y) || from_x >= to_y ||
-        from_y >= to_x)
-        return refuse(err, b, "does not overlap event %" PRIu64, a);
-    return true;
+    return check_overlap(w, a, b, err);
 }
 
-/* Both must be possible next, each without the other. That both belong to the lifetime the
- * memory is in makes it the same one. */
+/* Both must be possible next, each without the other. */
 static bool check_race(const struct witness_trace *w, uint64_t a, uint64_t b, struct error *err)
 {
     return check_next(w, a, err) && check_next(w, b, err) && check_conflict(w, a, b, err);

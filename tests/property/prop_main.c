@@ -145,6 +145,8 @@ static bool check_seed(struct run *r, uint64_t seed)
     bool fine = true;
 
     gen_small_random(&options, seed, r->max_events);
+    if (seed % 5 == 0)
+        gen_small_heap(&options);
     gen_small(&options, &g);
     gen_trace_text(&g, &text);
     gen_trace_release(&g);
@@ -187,9 +189,11 @@ static void print_summary(const struct run *r, double seconds)
     printf("%-10s %8llu races; %llu of them in %llu traces are ordered by hb\n", "possible",
            (unsigned long long)r->predictable, (unsigned long long)r->missed_by_hb,
            (unsigned long long)r->traces_missed_by_hb);
-    for (size_t i = 0; properties[i].name; i++)
-        printf("%-45s %8llu checked %8llu violated\n", properties[i].name,
-               (unsigned long long)r->tally[i].applied, (unsigned long long)r->tally[i].violated);
+    for (size_t i = 0; properties[i].name && i < MAX_PROPERTIES; i++)
+        if (r->tally[i].asked)
+            printf("%-45s %8llu checked %8llu violated\n", properties[i].name,
+                   (unsigned long long)r->tally[i].applied,
+                   (unsigned long long)r->tally[i].violated);
 }
 
 static bool number(const char *text, uint64_t *out)

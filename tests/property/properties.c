@@ -119,7 +119,8 @@ static bool meet_at(const struct subject *s, size_t a, size_t b, uint64_t byte)
     for (size_t i = a + 1; i < b; i++) {
         const struct event *e = &s->mem.events[i];
 
-        if (e->op == OP_ALLOC && byte >= e->target && byte - e->target < e->value)
+        if (e->op == OP_ALLOC && !(e->flags & EV_IGNORED) && byte >= e->target &&
+            byte - e->target < e->value)
             return false;
     }
     return true;
@@ -159,65 +160,76 @@ static enum verdict fasttrack_names_every_racy_variable(struct subject *s, struc
 
 /* ---- prediction ---- */
 
-/* Lifetimes order events in every reordering but are no part of HB or SHB. In a program the
- * address of a block reaches another thread through memory; in a random trace it need not,
- * and then an order knows less than every reordering keeps. */
-static bool contains_must(const struct subject *s, const struct relation *order)
-{
-    for (size_t a = 0; a < s->mem.count; a++)
-        for (size_t b = a + 1; b < s->mem.count; b++)
-            if (relation_has(&s->must, a, b) && !relation_has(order, a, b))
-                return false;
-    return true;
-}
-
 static enum verdict shb_races_are_predictable(struct subject *s, struct buf *why)
 {
-    if (!s->exact || !s->oracle.complete || !contains_must(s, &s->shb))
+    if (!s->exact || !s->oracle.complete)
         return DOES_NOT_APPLY;
     return subset(&s->found[ENGINE_SHB], &s->oracle.pairs, "is a race of shb but not predictable",
                   why);
 }
 
-/* A relaxed load may read from a store that HB does not order before it, and no race says
- * so; then a race after it need not be possible. */
-static bool atomics_are_ordered_before(const struct subject *s, size_t end)
+static bool in_past(const struct subject *s, size_t x, size_t a, size_t b)
+{
+    return relation_has(&s->hb, x, a) || relation_has(&s->hb, x, b);
+}
+
+/* Is all that a relation puts before event y in the past of a and b in HB? */
+static bool past_has_all(const struct subject *s, const struct relation *r, size_t y, size_t a,
+                         size_t b)
+{
+    for (size_t x = 0; x < y; x++)
+        if (relation_has(r, x, y) && !in_past(s, x, a, b))
+            return false;
+    return true;
+}
+
+/* What happened before a and b in HB, in the order of the trace, is the witness of a first
+ * race; two things that no race tells of can be missing in it. The alloc of memory that it
+ * uses: the address of a block reaches another thread through memory, but in a random trace
+ * it need not. And what an atomic load read: two atomics do not race. */
+static bool past_is_complete(const struct subject *s, size_t a, size_t b)
 {
     struct relation from;
-    bool ordered = true;
+    bool complete;
 
     relation_init(&from, s->mem.count);
     naive_reads_from(&s->mem, &from);
-    for (size_t a = 0; a < end; a++)
-        for (size_t b = a + 1; b < end; b++)
-            if (relation_has(&from, a, b) && !relation_has(&s->hb, a, b))
-                ordered = false;
+    for (size_t x = 0; x < s->mem.count; x++)
+        for (size_t y = x + 1; y < s->mem.count; y++)
+            if (!op_is_atomic(s->mem.events[x].op) || !op_is_atomic(s->mem.events[y].op))
+                relation_remove(&from, x, y);
+    complete = past_has_all(s, &s->must, a, a, b) && past_has_all(s, &s->must, b, a, b);
+    for (size_t y = 0; y < b && complete; y++)
+        if (in_past(s, y, a, b))
+            complete = past_has_all(s, &s->must, y, a, b) && past_has_all(s, &from, y, a, b);
     relation_release(&from);
-    return ordered;
+    return complete;
 }
 
 static enum verdict the_first_hb_race_is_predictable(struct subject *s, struct buf *why)
 {
-    if (!s->exact || !s->oracle.complete || !contains_must(s, &s->hb))
-        return DOES_NOT_APPLY;
+    const struct pair_set *found = &s->found[ENGINE_HB];
+    enum verdict v = DOES_NOT_APPLY;
+
+    if (!s->exact || !s->oracle.complete)
+        return v;
     for (size_t b = 0; b < s->mem.count; b++) {
         bool first = false;
 
-        for (size_t a = 0; a < b; a++)
-            first |= pair_set_has(&s->found[ENGINE_HB], a, b);
-        if (!first)
-            continue;
-        if (!atomics_are_ordered_before(s, b))
-            return DOES_NOT_APPLY;
-        for (size_t a = 0; a < b; a++) {
-            if (!pair_set_has(&s->found[ENGINE_HB], a, b) || pair_set_has(&s->oracle.pairs, a, b))
+        for (size_t a = 0; a < b && v != VIOLATED; a++) {
+            first |= pair_set_has(found, a, b);
+            if (!pair_set_has(found, a, b) || !past_is_complete(s, a, b))
+                continue;
+            v = HOLDS;
+            if (pair_set_has(&s->oracle.pairs, a, b))
                 continue;
             buf_addf(why, "(%zu, %zu) is the first race of hb but not predictable", a, b);
-            return VIOLATED;
+            v = VIOLATED;
         }
-        return HOLDS;
+        if (first)
+            return v;
     }
-    return DOES_NOT_APPLY;
+    return v;
 }
 
 /* Two threads inside sections of one lock are never both next, so this holds in every mode. */
@@ -300,7 +312,7 @@ static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
     struct error err = { "" };
     enum verdict v = HOLDS;
 
-    if (!s->exact || !contains_must(s, &s->shb))
+    if (!s->exact)
         return DOES_NOT_APPLY;
     if (analysis_witness(&s->analysis, s->trace, 1 << 16, &err)) {
         buf_addf(why, "analysis_witness: %s", err.text);

@@ -59,6 +59,8 @@ void gen_small_defaults(struct gen_small_options *o);
 /* Options drawn from the seed: which operations, how many threads and names, values or not.
  * Event counts are in [4, max_events]. */
 void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_events);
+/* Make memory that is allocated, freed and allocated again the main thing. */
+void gen_small_heap(struct gen_small_options *o);
 
 /* May end early (all threads blocked). EV_NESTED is set the way check.c would. */
 void gen_small(const struct gen_small_options *o, struct gen_trace *out);

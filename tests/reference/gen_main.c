@@ -22,7 +22,7 @@ static const char usage_text[] =
     "  --variables N   variables, about (50000)\n"
     "  --functions N   functions of the static program, about 30 sites each (200)\n"
     "  --racy N        variables accessed without a lock (10)\n"
-    "  --racy-ppm N    calls of a million that touch a racy variable (2000)\n"
+    "  --racy-ppm N    calls of a million that touch a racy variable (10000)\n"
     "  --burst N       mean events between two switches of thread (40)\n"
     "  --lifetime N    mean events of a thread before another replaces it (0: for ever)\n"
     "  --lock-percent N    lock events among all events (11)\n"

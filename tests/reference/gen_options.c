@@ -85,6 +85,13 @@ void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_e
     o->use_after_free = rng_percent(&r, 20) ? 40 : 0;
 }
 
+void gen_small_heap(struct gen_small_options *o)
+{
+    o->weight[OP_ALLOC] = o->weight[OP_FREE] = 40;
+    o->addresses = 100;
+    o->use_after_free = o->seed / 2 % 2 ? 40 : 0;
+}
+
 void gen_large_defaults(struct gen_large_options *o)
 {
     *o = (struct gen_large_options){
@@ -95,7 +102,7 @@ void gen_large_defaults(struct gen_large_options *o)
         .variables = 50000,
         .functions = 200,
         .racy = 10,
-        .racy_ppm = 2000,
+        .racy_ppm = 10000,
         .burst = 40,
         .lock_percent = 11,
         .write_percent = 35,

@@ -304,14 +304,9 @@ void naive_lifetimes(const struct trace_mem *t, struct relation *r)
         for (uint64_t byte = e->target; byte < e->target + e->value; byte++) {
             size_t life = lifetime(t, i, byte);
 
-            for (size_t k = 0; k < t->count; k++) {
-                if (k == i || !touches(&t->events[k], byte))
-                    continue;
-                if (k > i && lifetime(t, k, byte) == life)
+            for (size_t k = i + 1; k < t->count; k++)
+                if (touches(&t->events[k], byte) && lifetime(t, k, byte) == life)
                     relation_add(r, i, k);
-                if (k < i && lifetime(t, k, byte) + 1 == life)
-                    relation_add(r, k, i);
-            }
         }
     }
 }
@@ -413,9 +408,9 @@ void naive_order(const struct trace_mem *t, enum naive_order which, struct relat
     relation_init(r, t->count);
     naive_program_order(t, r);
     naive_hard_edges(t, r);
-    if (which == NAIVE_MUST)
+    if (which != NAIVE_HB)
         naive_lifetimes(t, r);
-    else
+    if (which != NAIVE_MUST)
         naive_lock_edges(t, r);
     if (which == NAIVE_SHB)
         naive_reads_from(t, r);
@@ -604,7 +599,8 @@ void naive_hbp(const struct trace_mem *t, struct pair_set *out)
     relation_release(&hb);
 }
 
-/* SHB without the reads-from edges into the last event of a path. */
+/* SHB without the reads-from edges into the last event of a path. The alloc of the memory
+ * stays: whatever a racing access reads, there has to be something to read. */
 static void shb_before_reading(const struct trace_mem *t, const struct relation *shb,
                                struct relation *r)
 {
@@ -613,6 +609,7 @@ static void shb_before_reading(const struct trace_mem *t, const struct relation 
     relation_init(&direct, t->count);
     naive_program_order(t, &direct);
     naive_hard_edges(t, &direct);
+    naive_lifetimes(t, &direct);
     naive_lock_edges(t, &direct);
     relation_copy(r, &direct);
     for (size_t b = 0; b < t->count; b++)

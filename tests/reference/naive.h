@@ -35,20 +35,25 @@ static inline void relation_add(struct relation *r, size_t a, size_t b)
     r->bits[a * r->words + b / 64] |= (uint64_t)1 << (b % 64);
 }
 
+static inline void relation_remove(struct relation *r, size_t a, size_t b)
+{
+    r->bits[a * r->words + b / 64] &= ~((uint64_t)1 << (b % 64));
+}
+
 /* Transitive closure; all pairs must go forward in the trace. */
 void relation_close(struct relation *r);
 
 /* Each adds its edges to r. */
 void naive_program_order(const struct trace_mem *t, struct relation *r);
 void naive_hard_edges(const struct trace_mem *t, struct relation *r); /* without the next */
-void naive_lifetimes(const struct trace_mem *t, struct relation *r);
+void naive_lifetimes(const struct trace_mem *t, struct relation *r);  /* alloc -> its uses */
 void naive_lock_edges(const struct trace_mem *t, struct relation *r);
 void naive_reads_from(const struct trace_mem *t, struct relation *r); /* last writer -> read */
 
 enum naive_order {
     NAIVE_MUST, /* program order, hard edges, lifetimes: what every reordering keeps */
     NAIVE_HB,   /* program order, hard edges, locks */
-    NAIVE_SHB   /* and reads-from */
+    NAIVE_SHB   /* all of these and reads-from */
 };
 /* A closed order; release it. */
 void naive_order(const struct trace_mem *t, enum naive_order which, struct relation *r);

@@ -1,8 +1,10 @@
 /* oracle.c - exhaustive search over all correct reorderings
  *
- * Executed events, locks held and lifetimes follow from the progress of the
- * threads; only what reads see depends on the path, so a state is progress,
- * last writers and taint. States are kept in a hash table and visited once.
+ * Executed events, locks held and what is allocated follow from the progress
+ * of the threads; only what reads see depends on the path, so a state is
+ * progress, last writers and taint. A byte has as many last writers as
+ * lifetimes, for in a reordering these are different memory. States are kept
+ * in a hash table and visited once.
  */
 #include "oracle.h"
 
@@ -20,11 +22,12 @@ struct state {
     uint64_t tainted; /* threads; 64 bits so that the struct has no padding */
 };
 
-/* Bytes that the same events touch have the same history. */
+/* Bytes, each in one lifetime, that the same events touch: they have the same history. */
 struct cell {
     uint64_t *bytes;
     size_t nbytes, cap;
     uint64_t touched_by; /* events */
+    bool zero;           /* named and never allocated: 0 at the beginning */
 };
 
 struct node {
@@ -67,33 +70,48 @@ static bool gives_content(const struct event *e)
     return op_table[e->op].writes || e->op == OP_ALLOC;
 }
 
-static uint64_t events_touching(const struct trace_mem *t, uint64_t byte)
+static bool touches(const struct event *e, uint64_t byte)
+{
+    return takes_part(e) && byte >= e->target && byte - e->target < width(e);
+}
+
+/* The events that touch the byte in the lifetime it has at event i: from the last alloc up to
+ * i on, until the next. */
+static uint64_t events_touching(const struct trace_mem *t, uint64_t byte, size_t i, bool *allocated)
 {
     uint64_t mask = 0;
 
-    for (size_t i = 0; i < t->count; i++)
-        if (takes_part(&t->events[i]) && byte >= t->events[i].target &&
-            byte - t->events[i].target < width(&t->events[i]))
-            mask |= 1ull << i;
+    *allocated = false;
+    for (size_t k = 0; k < t->count; k++) {
+        if (!touches(&t->events[k], byte))
+            continue;
+        if (t->events[k].op == OP_ALLOC && k > i)
+            break;
+        if (t->events[k].op == OP_ALLOC) {
+            *allocated = true;
+            mask = 0;
+        }
+        mask |= 1ull << k;
+    }
     return mask;
 }
 
-/* Put a byte into the cell of its kind; false when there are too many. A named byte has a
- * known initial value, so it does not mix with others. */
-static bool add_byte(struct search *s, uint64_t byte)
+/* Put a byte as event i sees it into the cell of its kind; false when there are too many. */
+static bool add_byte(struct search *s, uint64_t byte, size_t i)
 {
-    uint64_t mask = events_touching(s->t, byte);
+    bool allocated;
+    uint64_t mask = events_touching(s->t, byte, i, &allocated);
+    bool zero = is_named(byte) && !allocated;
     size_t c = 0;
 
-    while (c < s->ncells &&
-           (s->cells[c].touched_by != mask || is_named(s->cells[c].bytes[0]) != is_named(byte)))
+    while (c < s->ncells && (s->cells[c].touched_by != mask || s->cells[c].zero != zero))
         c++;
     if (c == ORACLE_CELLS)
         return false;
     if (c == s->ncells)
-        s->cells[s->ncells++] = (struct cell){ .touched_by = mask };
-    for (size_t i = 0; i < s->cells[c].nbytes; i++)
-        if (s->cells[c].bytes[i] == byte)
+        s->cells[s->ncells++] = (struct cell){ .touched_by = mask, .zero = zero };
+    for (size_t k = 0; k < s->cells[c].nbytes; k++)
+        if (s->cells[c].bytes[k] == byte)
             return true;
     GROW(s->cells[c].bytes, s->cells[c].cap, s->cells[c].nbytes + 1);
     s->cells[c].bytes[s->cells[c].nbytes++] = byte;
@@ -106,7 +124,7 @@ static bool make_cells(struct search *s)
         const struct event *e = &s->t->events[i];
 
         for (uint64_t b = e->target; takes_part(e) && b < e->target + width(e); b++)
-            if (!add_byte(s, b))
+            if (!add_byte(s, b, i))
                 return false;
     }
     return true;
@@ -240,13 +258,14 @@ static bool lock_is_free(const struct search *s, const struct state *st, const s
 }
 
 /* The value a writer left in a byte, where that is known. */
-static bool byte_value(const struct search *s, uint8_t writer, uint64_t byte, uint8_t *value)
+static bool byte_value(const struct search *s, size_t cell, uint8_t writer, uint64_t byte,
+                       uint8_t *value)
 {
     const struct event *e = &s->t->events[writer];
 
     *value = 0;
     if (writer == INITIAL)
-        return is_named(byte);
+        return s->cells[cell].zero;
     if (!s->info->values || !op_is_access(e->op) || !(e->flags & EV_VALUE) || e->size > 8)
         return false;
     *value = (uint8_t)(e->value >> (8 * (byte - e->target)));
@@ -265,9 +284,9 @@ static bool byte_is_right(const struct search *s, const struct state *st, size_t
     if (!s->info->values || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) || e->size > 8)
         return same;
     want = (uint8_t)(value >> (8 * (byte - e->target)));
-    if (byte_value(s, seen, byte, &then) && then != want)
+    if (byte_value(s, cell, seen, byte, &then) && then != want)
         same = false; /* the trace contradicts itself: the recorded value counts */
-    return same || (!stale && byte_value(s, writer, byte, &now) && now == want);
+    return same || (!stale && byte_value(s, cell, writer, byte, &now) && now == want);
 }
 
 static bool read_is_right(const struct search *s, const struct state *st, int i)

@@ -1,12 +1,12 @@
 /* oracle.h - the exact set of predictable races of a small trace
  *
  * Visits every state that a correct reordering (spec/model.md) can reach:
- * progress of each thread, last writer of each byte, and which threads have
- * read something else than recorded. Two conflicting accesses that are both
- * next in some state are a race. Hard edges come from naive.h; nothing is
- * shared with the witness checker or the engines.
+ * progress of each thread, last writer of each byte in each of its lifetimes,
+ * and which threads have read something else than recorded. Two conflicting
+ * accesses that are both next in some state are a race. Hard edges come from
+ * naive.h; nothing is shared with the witness checker or the engines.
  * Limits: ORACLE_EVENTS events, ORACLE_THREADS threads, and ORACLE_CELLS
- * groups of bytes that are accessed alike.
+ * groups of bytes (each of its lifetimes counts) that are accessed alike.
  */
 #ifndef HEDDLE_TESTS_ORACLE_H
 #define HEDDLE_TESTS_ORACLE_H

@@ -89,7 +89,7 @@ static bool agrees(const struct gen_trace *g)
     return same;
 }
 
-static void compare_with_enumeration(uint64_t seed, size_t count, uint32_t max_events)
+static void compare_with_enumeration(uint64_t seed, size_t count, uint32_t max_events, bool heap)
 {
     for (uint64_t i = 0; i < count; i++) {
         struct gen_small_options options;
@@ -97,6 +97,8 @@ static void compare_with_enumeration(uint64_t seed, size_t count, uint32_t max_e
 
         gen_small_random(&options, seed + i, max_events);
         options.wrong_values = i % 4 ? 0 : 30;
+        if (heap)
+            gen_small_heap(&options);
         gen_small(&options, &g);
         if (!agrees(&g)) {
             print_trace(&g);
@@ -109,13 +111,20 @@ static void compare_with_enumeration(uint64_t seed, size_t count, uint32_t max_e
 static void the_oracle_equals_an_enumeration_of_all_sequences_of_up_to_six_events(void **state)
 {
     (void)state;
-    compare_with_enumeration(1000000, 16000, 6);
+    compare_with_enumeration(1000000, 12000, 6, false);
 }
 
 static void the_oracle_equals_an_enumeration_of_all_sequences_of_seven_events(void **state)
 {
     (void)state;
-    compare_with_enumeration(2000000, 1200, 7);
+    compare_with_enumeration(2000000, 1000, 7, false);
+}
+
+static void the_oracle_equals_an_enumeration_where_memory_is_reused(void **state)
+{
+    (void)state;
+    compare_with_enumeration(3000000, 6000, 6, true);
+    compare_with_enumeration(4000000, 500, 7, true);
 }
 
 /* ---- larger traces ---- */
@@ -209,6 +218,8 @@ static void witnesses_of_the_oracle_pass_and_damaged_ones_are_judged_alike(void 
 
         gen_small_random(&options, seed, 20);
         options.wrong_values = seed % 4 ? 0 : 30;
+        if (seed % 3 == 0)
+            gen_small_heap(&options);
         gen_small(&options, &g);
         check_witnesses(&g, &r, &v);
         gen_trace_release(&g);
@@ -299,6 +310,44 @@ static void a_third_thread_needs_its_own_past(void **state)
                  "");
 }
 
+static void an_access_of_a_reused_address_may_race_with_nothing_of_its_last_lifetime(void **state)
+{
+    (void)state;
+    expect_races("T0|alloc(0x1000:8)|1\nT0|w(0x1000:8)|2\nT0|free(0x1000:8)|3\n"
+                 "T1|alloc(0x1000:8)|4\nT1|w(0x1000:8)|5\nT2|w(0x1000:8)|6\n",
+                 "4-5");
+}
+
+static void a_reused_address_orders_nothing(void **state)
+{
+    (void)state;
+    /* the block that T1 got after T0's free would have had another address before it */
+    expect_races("T0|w(x)|1\nT0|alloc(0x1000:8)|2\nT0|free(0x1000:8)|3\n"
+                 "T1|alloc(0x1000:8)|4\nT1|r(0x1000:8)|5\nT1|w(x)|6\n",
+                 "0-5");
+    /* but T1 cannot use what T0 has not allocated */
+    expect_races("T0|w(x)|1\nT0|alloc(0x1000:8)|2\nT1|w(0x1000:8)|3\nT1|w(x)|4\n", "");
+    expect_races("T0|w(x)|1\nT0|alloc(0x1000:8)|2\nT1|free(0x1000:8)|3\nT1|w(x)|4\n", "");
+}
+
+static void a_use_after_free_and_a_double_free_are_races(void **state)
+{
+    (void)state;
+    expect_races("T0|alloc(0x1000:8)|1\nT0|free(0x1000:8)|2\nT1|r(0x1004:1)|3\n"
+                 "T2|free(0x1000:8)|4\nT2|alloc(0x1000:8)|5\nT2|free(0x1000:8)|6\n",
+                 "1-2 1-3 2-3");
+}
+
+static void two_lifetimes_at_once_make_a_race_possible(void **state)
+{
+    (void)state;
+    /* T0 waits inside its block's lifetime for T1, which has a block at the same address */
+    expect_races("T0|alloc(0x1000:8)|1\nT0|w(0x1000:8)|2\nT0|acq(l)|3\nT0|w(x)|4\nT0|rel(l)|5\n"
+                 "T0|r(0x1000:8)|6\nT0|w(y)|7\nT0|free(0x1000:8)|8\nT1|alloc(0x1000:8)|9\n"
+                 "T1|w(0x1000:8)|10\nT1|r(0x1000:8)|11\nT1|w(y)|12\n",
+                 "6-11");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,8 +358,13 @@ int main(void)
         cmocka_unit_test(readers_race_inside_their_shared_sections_writers_do_not),
         cmocka_unit_test(a_lock_that_a_joined_thread_never_released_is_free),
         cmocka_unit_test(a_third_thread_needs_its_own_past),
+        cmocka_unit_test(an_access_of_a_reused_address_may_race_with_nothing_of_its_last_lifetime),
+        cmocka_unit_test(a_reused_address_orders_nothing),
+        cmocka_unit_test(a_use_after_free_and_a_double_free_are_races),
+        cmocka_unit_test(two_lifetimes_at_once_make_a_race_possible),
         cmocka_unit_test(the_oracle_equals_an_enumeration_of_all_sequences_of_up_to_six_events),
         cmocka_unit_test(the_oracle_equals_an_enumeration_of_all_sequences_of_seven_events),
+        cmocka_unit_test(the_oracle_equals_an_enumeration_where_memory_is_reused),
         cmocka_unit_test(witnesses_of_the_oracle_pass_and_damaged_ones_are_judged_alike),
     };
 

@@ -282,19 +282,107 @@ static void what_a_tainted_thread_writes_satisfies_nobody(void **state)
 
 /* ---- lifetimes ---- */
 
-static void memory_is_used_after_its_allocation_and_before_the_next(void **state)
+static const char two_lifetimes[] = "T0|alloc(0x1000:8)|1\nT1|w(0x1000:8)|2\nT0|w(0x1000:8)|3\n"
+                                    "T0|free(0x1000:8)|4\nT1|alloc(0x1000:8)|5\n"
+                                    "T1|w(0x1000:8)|6\nT2|r(0x1000:8)|7\n";
+
+static void memory_is_used_after_its_allocation(void **state)
 {
-    static const char text[] = "T0|alloc(0x1000:8)|1\nT1|w(0x1000:8)|2\nT0|w(0x1000:8)|3\n"
-                               "T0|free(0x1000:8)|4\nT1|alloc(0x1000:8)|5\nT1|w(0x1000:8)|6\n";
+    (void)state;
+    expect(two_lifetimes, "0 1 2", NULL);
+    expect(two_lifetimes, "1 0 2", "event 1: the memory at 0x1000:8 is not allocated yet");
+    expect(two_lifetimes, "1 2", "event 1: the memory at 0x1000:8 is not allocated yet");
+    /* one byte that is there and one that is not */
+    expect("T0|alloc(0x1000:1)|1\nT1|w(0xfff:2)|2\nT2|w(0xfff:1)|3\n", "1 2",
+           "event 1: the memory at 0xfff:2 is not allocated yet");
+    expect("T0|alloc(0x1000:8)|1\nT1|free(0x1000:8)|2\nT1|w(x)|3\nT0|w(x)|4\n", "1 0 2 3",
+           "event 1: the memory at 0x1000:8 is not allocated yet");
+    /* what is there from the beginning is nobody's allocation */
+    expect("T0|w(0x1000:8)|1\nT1|w(0x1000:8)|2\nT0|alloc(0x1000:8)|3\n", "0 1", NULL);
+}
+
+static void lifetimes_of_one_address_may_overlap(void **state)
+{
+    (void)state;
+    /* the second block is allocated and used while the first is still in use */
+    expect("T0|alloc(0x1000:8)|1\nT0|w(0x1000:8)|2\nT0|r(0x1000:8)|3\nT0|w(x)|4\n"
+           "T0|free(0x1000:8)|5\nT1|alloc(0x1000:8)|6\nT1|w(0x1000:8)|7\nT1|r(0x1000:8)|8\n"
+           "T1|w(x)|9\n",
+           "0 5 1 6 2 7 3 8", NULL);
+    /* or before the first is allocated at all */
+    expect("T0|w(x)|1\nT0|alloc(0x1000:8)|2\nT0|free(0x1000:8)|3\nT1|alloc(0x1000:8)|4\n"
+           "T1|r(0x1000:8)|5\nT1|w(x)|6\n",
+           "3 4 0 5", NULL);
+    expect("T0|alloc(0x1000:8)|1\nT0|w(0x1000:8)|2\nT0|free(0x1000:8)|3\nT2|w(x)|4\n"
+           "T1|alloc(0x1000:8)|5\nT1|r(0x1000:8)|6\nT1|w(x)|7\n",
+           "4 5 3 6", NULL);
+    /* initial memory lives on as well */
+    expect("T0|w(0x1000:8)|1\nT0|r(0x1000:8)|2\nT0|w(x)|3\nT1|alloc(0x1000:8)|4\n"
+           "T1|w(0x1000:8)|5\nT1|w(x)|6\n",
+           "0 3 4 1 2 5", NULL);
+}
+
+static void a_read_sees_its_own_lifetime_only(void **state)
+{
+    static const char text[] = "T0|alloc(0x1000:1)|1\nT0|w(0x1000:1=7)|2\nT0|free(0x1000:1)|3\n"
+                               "T1|alloc(0x1000:1)|4\nT2|w(0x1000:1=7)|5\nT1|r(0x1000:1=7)|6\n"
+                               "T1|w(x=1)|7\nT0|w(x=2)|8\n";
+
+    (void)state;
+    expect(text, "0 1 2 3 4 5 6 7", NULL);
+    expect(text, "0 3 4 1 2 5 6 7", NULL);
+    /* 7 is there, but in the other block */
+    expect(text, "3 0 1 2 5 6 7",
+           "event 5: reads 0x1000:1 from event 3, not its value in the trace");
+    /* fresh memory does not start with 0, and an alloc is the writer that must stay the last */
+    expect("T0|alloc(0x1000:1)|1\nT0|r(0x1000:1=0)|2\nT1|w(0x1000:1=0)|3\nT0|w(x=1)|4\n"
+           "T1|w(x=2)|5\n",
+           "0 1 2 3 4", NULL);
+    expect("T0|alloc(0x1000:1)|1\nT0|r(0x1000:1)|2\nT1|w(0x1000:1)|3\nT0|w(x)|4\nT1|w(x)|5\n",
+           "0 2 1 3 4", "event 1: reads 0x1000:1 from event 2, not its value in the trace");
+}
+
+static void a_race_is_within_one_lifetime(void **state)
+{
+    (void)state;
+    expect(two_lifetimes, "0 1 4 2 5",
+           "event 5: uses the memory at 0x1000:8 in another lifetime than event 2");
+    expect(two_lifetimes, "0 1 4 5 2",
+           "event 2: uses the memory at 0x1000:8 in another lifetime than event 5");
+    expect(two_lifetimes, "0 1 4 5 6", NULL);
+    expect(two_lifetimes, "0 1 4 6 2",
+           "event 2: uses the memory at 0x1000:8 in another lifetime than event 6");
+    /* the second half was allocated anew in between, the first was not */
+    expect("T0|w(0x1000:8)|1\nT2|alloc(0x1004:4)|2\nT1|w(0x1000:8)|3\n", "1 0 2", NULL);
+    expect("T0|w(0x1004:4)|1\nT2|alloc(0x1004:4)|2\nT1|w(0x1000:8)|3\n", "1 0 2",
+           "event 2: uses the memory at 0x1000:8 in another lifetime than event 0");
+}
+
+static void a_free_conflicts_with_uses_and_frees_of_its_lifetime(void **state)
+{
+    static const char text[] = "T0|alloc(0x1000:8)|1\nT1|r(0x1004:1)|2\nT0|free(0x1000:8)|3\n"
+                               "T2|free(0x1000:8)|4\nT3|w(0x1000:4)|5\n";
 
     (void)state;
     expect(text, "0 1 2", NULL);
-    expect(text, "1 0 2", "event 1: the memory at 0x1000:8 is not allocated yet");
-    expect(text, "0 2 3 1", NULL); /* the free races with T1's write of the same lifetime */
-    expect(text, "0 1 4 2 5",
-           "event 4: the memory at 0x1000:8 is still in use by events before this allocation that "
-           "are missing");
-    expect(text, "0 1 2 3 4 5 5", "event 5: is of the same thread as event 5");
+    expect(text, "0 2 3", NULL);
+    expect(text, "0 3 2", NULL);
+    expect(text, "0 2 4", NULL);
+    expect(two_lifetimes, "0 2 3 1", NULL);
+    expect(two_lifetimes, "0 1 2 4 3 5",
+           "event 5: uses the memory at 0x1000:8 in another lifetime than event 3");
+}
+
+static void a_release_sequence_ends_with_the_lifetime(void **state)
+{
+    /* the load reads fresh memory, so T0's release is nothing to it */
+    expect("T0|w(x)|1\nT0|store.rel(0x1000:8)|2\nT1|alloc(0x1000:8)|3\nT1|load.acq(0x1000:8)|4\n"
+           "T1|w(x)|5\n",
+           "2 3 0 4", NULL);
+    expect("T0|w(x)|1\nT0|store.rel(0x1000:8)|2\nT1|alloc(0x1000:8)|3\nT2|rmw.rlx(0x1000:8)|4\n"
+           "T1|load.acq(0x1000:8)|5\nT1|w(x)|6\n",
+           "2 3 4 0 5", NULL);
+    (void)state;
 }
 
 /* ---- the compact edges ---- */
@@ -349,6 +437,8 @@ static void the_compact_edges_mean_what_the_definitions_say(void **state)
         gen_small_random(&o, seed, 120);
         o.events = 20 + (uint32_t)(seed % 100);
         o.threads = 2 + (uint32_t)(seed % 5);
+        if (seed % 6 == 0)
+            gen_small_heap(&o);
         gen_small(&o, &g);
         compare_edges(&g, seed);
         gen_trace_release(&g);
@@ -427,7 +517,12 @@ int main(void)
         cmocka_unit_test(a_recorded_value_wins_over_an_observed_writer_that_contradicts_it),
         cmocka_unit_test(a_read_that_no_branch_follows_may_see_anything),
         cmocka_unit_test(what_a_tainted_thread_writes_satisfies_nobody),
-        cmocka_unit_test(memory_is_used_after_its_allocation_and_before_the_next),
+        cmocka_unit_test(memory_is_used_after_its_allocation),
+        cmocka_unit_test(lifetimes_of_one_address_may_overlap),
+        cmocka_unit_test(a_read_sees_its_own_lifetime_only),
+        cmocka_unit_test(a_race_is_within_one_lifetime),
+        cmocka_unit_test(a_free_conflicts_with_uses_and_frees_of_its_lifetime),
+        cmocka_unit_test(a_release_sequence_ends_with_the_lifetime),
         cmocka_unit_test(the_compact_edges_mean_what_the_definitions_say),
         cmocka_unit_test(a_witness_of_a_million_events_is_checked_in_linear_time),
     };
