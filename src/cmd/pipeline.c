@@ -71,7 +71,7 @@ static int require_access(struct result *r)
 
     while (!found && (got = trace_next(r->trace, &b, &err)) > 0)
         for (size_t i = 0; i < b.count && !found; i++)
-            found = op_is_access(b.events[i].op);
+            found = op_is_access(b.events[i].op) || b.events[i].op == OP_FREE;
     if (got < 0)
         return operand_error(&r->from, &err);
     if (!found && trace_info(r->trace)->events == 0)

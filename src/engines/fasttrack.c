@@ -15,23 +15,27 @@
 
 #include <stdlib.h>
 
-/* What few variables need. */
-struct more {
-    struct access_set reads; /* in use when the variable's read slot is READ_SHARED */
-    struct access_set atomic_writes, atomic_reads;
-};
-
-#define READ_SHARED (SLOT_NONE - 1)
-
-/* The last access of a kind; time 0: never. */
+/* The last access of a kind: position and slot in one word, so that a variable is half a cache
+ * line. Time 0: never. */
 struct last {
-    uint64_t position;
-    uint32_t slot, time, site;
-    uint32_t more; /* of the variable, kept in the read's: index into more, 0 none */
+    uint64_t where; /* position << SLOT_BITS | slot */
+    uint32_t time, site;
 };
+
+enum { SLOT_BITS = 24 }; /* 16 million slots, positions up to 2^40 */
+#define SLOT_MASK (((uint64_t)1 << SLOT_BITS) - 1)
+#define SLOT_BUSY SLOT_MASK /* as the slot of the last read: see struct more */
 
 struct variable {
     struct last read, write;
+};
+
+/* What few variables need at a time: concurrent reads, atomic accesses. While they do, the
+ * variable is busy: its last read is one of the set `reads`, and read.time is the number of
+ * this record. */
+struct more {
+    struct access_set reads, atomic_writes, atomic_reads;
+    uint32_t next_free;
 };
 
 struct fasttrack {
@@ -41,7 +45,8 @@ struct fasttrack {
     size_t vars_cap;
     struct more *more; /* [0] unused */
     size_t nmore, more_cap;
-    uint64_t accesses, private, inflated;
+    uint32_t free_more; /* first record not in use, 0 none */
+    uint64_t accesses, private, busy;
 };
 
 static void *fasttrack_open(struct engine_result *result)
@@ -54,18 +59,67 @@ static void *fasttrack_open(struct engine_result *result)
     return f;
 }
 
-static struct more *find_more(struct fasttrack *f, const struct variable *v)
+static inline uint32_t last_slot(const struct last *l)
 {
-    return v->read.more ? &f->more[v->read.more] : NULL;
+    return (uint32_t)(l->where & SLOT_MASK);
 }
 
+static inline bool is_busy(const struct variable *v)
+{
+    return last_slot(&v->read) == SLOT_BUSY;
+}
+
+static inline void set_last(struct last *l, const struct hb_thread *t, const struct step *s)
+{
+    l->where = s->position << SLOT_BITS | t->clock.slot;
+    l->time = t->clock.time;
+    l->site = s->site;
+}
+
+static struct set_access as_set_access(const struct last *l)
+{
+    return (struct set_access){ l->where >> SLOT_BITS, last_slot(l), l->time, l->site, 0 };
+}
+
+static struct last as_last(const struct set_access *a)
+{
+    return (struct last){ a->position << SLOT_BITS | a->slot, a->time, a->site };
+}
+
+/* The record of a variable, which becomes busy. */
 static struct more *get_more(struct fasttrack *f, struct variable *v)
 {
-    if (!v->read.more) {
+    uint32_t number = f->free_more;
+    struct more *m;
+
+    if (is_busy(v))
+        return &f->more[v->read.time];
+    if (number) {
+        f->free_more = f->more[number].next_free;
+    } else {
         GROW(f->more, f->more_cap, f->nmore + 1);
-        v->read.more = (uint32_t)f->nmore++;
+        number = (uint32_t)f->nmore++;
     }
-    return &f->more[v->read.more];
+    m = &f->more[number];
+    if (v->read.time)
+        access_set_append(&m->reads, as_set_access(&v->read));
+    v->read = (struct last){ SLOT_BUSY, number, 0 };
+    f->busy++;
+    return m;
+}
+
+/* Give the record back; the variable has never been read then. */
+static void drop_more(struct fasttrack *f, struct variable *v)
+{
+    uint32_t number = v->read.time;
+    struct more *m = &f->more[number];
+
+    access_set_clear(&m->reads);
+    access_set_clear(&m->atomic_writes);
+    access_set_clear(&m->atomic_reads);
+    m->next_free = f->free_more;
+    f->free_more = number;
+    v->read = (struct last){ 0 };
 }
 
 /* ---- comparing ---- */
@@ -89,22 +143,26 @@ static void compare_set(struct fasttrack *f, const struct access_set *set,
 static inline void compare_last(struct fasttrack *f, const struct last *l,
                                 const struct hb_thread *t, const struct step *s)
 {
-    if (l->time && !hb_knows(t, l->slot, l->time))
-        report(f, l->position, l->site, s);
+    if (l->time && !hb_knows(t, last_slot(l), l->time))
+        report(f, l->where >> SLOT_BITS, l->site, s);
 }
 
 static void compare(struct fasttrack *f, const struct variable *v, const struct hb_thread *t,
                     const struct step *s)
 {
-    const struct more *m = find_more(f, v);
     bool writes = s->op != OP_READ && s->op != OP_LOAD;
+    const struct more *m;
 
     compare_last(f, &v->write, t, s);
-    if (writes && v->read.slot == READ_SHARED)
+    if (!is_busy(v)) {
+        if (writes)
+            compare_last(f, &v->read, t, s);
+        return;
+    }
+    m = &f->more[v->read.time];
+    if (writes)
         compare_set(f, &m->reads, t, s);
-    else if (writes)
-        compare_last(f, &v->read, t, s);
-    if (!m || op_is_atomic(s->op))
+    if (op_is_atomic(s->op))
         return;
     compare_set(f, &m->atomic_writes, t, s);
     if (writes)
@@ -113,108 +171,70 @@ static void compare(struct fasttrack *f, const struct variable *v, const struct 
 
 /* ---- recording ---- */
 
-static inline void set_last(struct last *l, const struct hb_thread *t, const struct step *s)
-{
-    l->position = s->position;
-    l->slot = t->clock.slot;
-    l->time = t->clock.time;
-    l->site = s->site;
-}
-
 static void record_read(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
                         const struct step *s)
 {
     struct more *m;
 
-    if (!v->read.time ||
-        (v->read.slot != READ_SHARED && hb_knows(t, v->read.slot, v->read.time))) {
+    if (!is_busy(v) && (!v->read.time || hb_knows(t, last_slot(&v->read), v->read.time))) {
         set_last(&v->read, t, s);
         return;
     }
     m = get_more(f, v);
-    if (v->read.slot != READ_SHARED) {
-        access_set_clear(&m->reads);
-        access_set_append(&m->reads, (struct set_access){ v->read.position, v->read.slot,
-                                                          v->read.time, v->read.site, 0 });
-        v->read.slot = READ_SHARED;
-        f->inflated++;
-    }
     access_set_put(&m->reads, t, s->position, s->site);
-}
+    if (m->reads.count == 1 && !m->atomic_writes.count && !m->atomic_reads.count) {
+        struct last only = as_last(access_set_entries(&m->reads));
 
-/* All that came before is ordered before this write, or was reported. */
-static void record_write(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
-                         const struct step *s)
-{
-    struct more *m = find_more(f, v);
-
-    if (m) {
-        access_set_clear(&m->atomic_writes);
-        access_set_clear(&m->atomic_reads);
-        access_set_clear(&m->reads);
+        drop_more(f, v); /* all others happened before this one */
+        v->read = only;
     }
-    if (v->read.slot == READ_SHARED)
-        v->read.slot = v->read.time = 0;
-    set_last(&v->write, t, s);
 }
 
 static void record(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
                    const struct step *s)
 {
-    if (s->op == OP_READ)
+    if (s->op == OP_READ) {
         record_read(f, v, t, s);
-    else if (s->op == OP_WRITE)
-        record_write(f, v, t, s);
-    else if (s->op == OP_LOAD)
+    } else if (s->op == OP_WRITE) { /* what came before is ordered before it, or was reported */
+        if (is_busy(v))
+            drop_more(f, v);
+        set_last(&v->write, t, s);
+    } else if (s->op == OP_LOAD) {
         access_set_put(&get_more(f, v)->atomic_reads, t, s->position, s->site);
-    else
+    } else {
         access_set_put(&get_more(f, v)->atomic_writes, t, s->position, s->site);
+    }
 }
 
 /* ---- variables that come and part ---- */
-
-static void more_clear(struct more *m)
-{
-    access_set_clear(&m->reads);
-    access_set_clear(&m->atomic_writes);
-    access_set_clear(&m->atomic_reads);
-}
-
-/* The record with the sets stays with the number, empty. */
-static void forget(struct fasttrack *f, struct variable *v)
-{
-    uint32_t more = v->read.more;
-
-    if (more)
-        more_clear(&f->more[more]);
-    *v = (struct variable){ .read.more = more };
-}
 
 /* The first access to a variable; its memory may have been freed before. */
 static void begin(struct fasttrack *f, struct variable *v, const struct step *s)
 {
     const struct hb_block *b = hb_block_of(&f->hb, s);
 
-    forget(f, v);
+    if (is_busy(v))
+        drop_more(f, v);
+    *v = (struct variable){ 0 };
     if (b && b->freed)
-        v->write = (struct last){ b->free_position, b->free_slot, b->free_time, b->free_site, 0 };
+        v->write = (struct last){ b->free_position << SLOT_BITS | b->free_slot, b->free_time,
+                                  b->free_site };
 }
 
 static void split(struct fasttrack *f, const struct variable *from, struct variable *to)
 {
     struct more *m;
-    uint32_t more;
 
-    forget(f, to);
-    more = to->read.more;
+    if (is_busy(to))
+        drop_more(f, to);
     *to = *from;
-    to->read.more = more;
-    if (!from->read.more)
+    if (!is_busy(from))
         return;
+    to->read = (struct last){ 0 };
     m = get_more(f, to);
-    access_set_copy(&m->reads, &f->more[from->read.more].reads);
-    access_set_copy(&m->atomic_writes, &f->more[from->read.more].atomic_writes);
-    access_set_copy(&m->atomic_reads, &f->more[from->read.more].atomic_reads);
+    access_set_copy(&m->reads, &f->more[from->read.time].reads);
+    access_set_copy(&m->atomic_writes, &f->more[from->read.time].atomic_writes);
+    access_set_copy(&m->atomic_reads, &f->more[from->read.time].atomic_reads);
 }
 
 /* ---- events ---- */
@@ -271,8 +291,8 @@ static inline bool private_access(struct fasttrack *f, const struct step *s)
     struct variable *v = &f->vars[s->id];
     uint32_t slot = t->clock.slot;
 
-    if (!((v->read.slot == slot) | !v->read.time) | !((v->write.slot == slot) | !v->write.time) |
-        (v->read.more != 0) | (slot == SLOT_NONE))
+    if (!((last_slot(&v->read) == slot) | !v->read.time) |
+        !((last_slot(&v->write) == slot) | !v->write.time))
         return false;
     set_last(s->op == OP_READ ? &v->read : &v->write, t, s);
     f->private++;
@@ -281,10 +301,8 @@ static inline bool private_access(struct fasttrack *f, const struct step *s)
 
 static inline void prefetch(const struct fasttrack *f, const struct step *s)
 {
-    if (op_is_access(s->op)) { /* the two cache lines it may lie in */
-        __builtin_prefetch(&f->vars[s->id].read);
-        __builtin_prefetch(&f->vars[s->id].write.site);
-    }
+    if (op_is_access(s->op))
+        __builtin_prefetch(&f->vars[s->id]);
 }
 
 static void fasttrack_steps(void *state, const struct span *span)
@@ -315,7 +333,7 @@ static void fasttrack_finish(void *state)
 
     engine_count(f->result, "accesses", f->accesses + f->private);
     engine_count(f->result, "private", f->private);
-    engine_count(f->result, "read_shared", f->inflated);
+    engine_count(f->result, "sets_made", f->busy);
     engine_count(f->result, "slots", f->hb.nslots);
 }
 
@@ -323,8 +341,11 @@ static void fasttrack_close(void *state)
 {
     struct fasttrack *f = state;
 
-    for (size_t i = 1; i < f->nmore; i++)
-        more_clear(&f->more[i]);
+    for (size_t i = 1; i < f->nmore; i++) {
+        access_set_clear(&f->more[i].reads);
+        access_set_clear(&f->more[i].atomic_writes);
+        access_set_clear(&f->more[i].atomic_reads);
+    }
     free(f->more);
     free(f->vars);
     hb_release(&f->hb);

@@ -65,9 +65,8 @@ void encoder_start(struct encoder *e, uint64_t stamp);
 /* Takes as many of the n events as fit the chunk (at most `limit` events in all); returns how
  * many: fewer than asked for means that the chunk is full. A D has at most CALL_ENTRIES_MAX
  * entries. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. */
-size_t encoder_add(struct encoder *e, const struct event *events, size_t n,
-                   const uint64_t *extra, const uint64_t *sequence, const uint64_t *stamp,
-                   uint32_t limit);
+size_t encoder_add(struct encoder *e, const struct event *events, size_t n, const uint64_t *extra,
+                   const uint64_t *sequence, const uint64_t *stamp, uint32_t limit);
 
 /* ---- decoding ---- */
 
@@ -80,8 +79,8 @@ struct decoder {
     uint32_t nshapes;
     uint32_t count, done; /* events of the chunk */
     bool threads;
-    uint32_t thread;      /* of the next event, unless it switches */
-    uint32_t *last_site;  /* of that thread, in the context */
+    uint32_t thread;     /* of the next event, unless it switches */
+    uint32_t *last_site; /* of that thread, in the context */
     uint64_t stamp;
     uint64_t *extra; /* D of the calls decoded by the last decoder_next() */
     size_t nextra, extra_cap;

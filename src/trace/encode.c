@@ -66,8 +66,9 @@ static void make_room(struct encoder *e, size_t events)
 static inline uint64_t shape_of(const struct event *ev, bool sequence)
 {
     uint32_t size = ev->size;
-    uint16_t flags = (uint16_t)((ev->flags & EV_STORED_FLAGS) | (is_named(ev->target) ? FILE_NAMED : 0) |
-                                (sequence ? FILE_SEQUENCE : 0));
+    uint16_t flags =
+        (uint16_t)((ev->flags & EV_STORED_FLAGS) | (is_named(ev->target) ? FILE_NAMED : 0) |
+                   (sequence ? FILE_SEQUENCE : 0));
 
     if (size > 16 || (size & (size - 1)))
         size = SIZE_EXPLICIT;
@@ -121,8 +122,7 @@ static unsigned put_target_number(struct encoder *e, uint64_t number)
     return code;
 }
 
-static inline unsigned put_target(struct encoder *e, struct site_context *c,
-                                  const struct event *ev)
+static inline unsigned put_target(struct encoder *e, struct site_context *c, const struct event *ev)
 {
     uint64_t target = ev->target, delta = target - c->target;
     unsigned code;
@@ -169,6 +169,12 @@ static void put_call(struct encoder *e, const struct event *ev, const uint64_t *
     }
 }
 
+/* D lists have no bound of their own, but columns do. */
+static inline bool calls_are_full(const struct encoder *e)
+{
+    return e->columns[COL_CALLS].len >= CALLS_BYTES_FULL;
+}
+
 /* Thread chunks: when it happened, and its place among the operations on its object. */
 static inline unsigned put_stamp(struct encoder *e, uint64_t stamp)
 {
@@ -190,9 +196,11 @@ static inline unsigned put_thread(struct encoder *e, uint32_t thread)
     return FLAG_SWITCH;
 }
 
-/* Everything of an event but its thread. False: the chunk is full. */
-static inline bool put_event(struct encoder *e, const struct event *ev, const uint64_t *extra,
-                             uint64_t sequence)
+enum put { PUT_REFUSED, PUT_DONE, PUT_LAST };
+
+/* Everything of an event but its thread. Refused: the shape dictionary is full. */
+static inline enum put put_event(struct encoder *e, const struct event *ev, const uint64_t *extra,
+                                 uint64_t sequence)
 {
     struct codec_context *x = &e->context;
     uint32_t *last = &x->last_site[ev->thread % THREAD_CONTEXTS];
@@ -200,14 +208,11 @@ static inline bool put_event(struct encoder *e, const struct event *ev, const ui
     uint64_t shape = shape_of(ev, sequence != 0);
     unsigned flags = 0;
 
-    if (__builtin_expect(ev->op == OP_CALL, 0) &&
-        e->columns[COL_CALLS].len >= CALLS_BYTES_FULL)
-        return false;
     if (shape != c->shape) {
         int number = shape_number(e, shape);
 
         if (number < 0)
-            return false;
+            return PUT_REFUSED;
         put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
         c->shape = shape;
         flags |= FLAG_SHAPE;
@@ -224,35 +229,43 @@ static inline bool put_event(struct encoder *e, const struct event *ev, const ui
         put_varint(&e->columns[COL_SEQUENCE], zigzag(sequence - x->sequence));
         x->sequence = sequence;
     }
-    if (ev->op == OP_CALL)
-        put_call(e, ev, extra);
     e->columns[COL_FLAGS].data[e->columns[COL_FLAGS].len++] |= (uint8_t)flags;
-    return true;
+    if (ev->op != OP_CALL)
+        return PUT_DONE;
+    put_call(e, ev, extra);
+    return calls_are_full(e) ? PUT_LAST : PUT_DONE;
 }
 
-size_t encoder_add(struct encoder *e, const struct event *events, size_t n,
-                   const uint64_t *extra, const uint64_t *sequence, const uint64_t *stamp,
-                   uint32_t limit)
+size_t encoder_add(struct encoder *e, const struct event *events, size_t n, const uint64_t *extra,
+                   const uint64_t *sequence, const uint64_t *stamp, uint32_t limit)
 {
     struct column *flags = &e->columns[COL_FLAGS];
     size_t i;
 
     if (n > limit - e->count)
         n = limit - e->count;
+    if (calls_are_full(e))
+        n = 0;
     make_room(e, n);
     for (i = 0; i < n; i++) {
         struct column threads = e->columns[COL_THREADS];
         uint32_t thread = e->context.thread;
         uint64_t before = e->stamp;
+        enum put put;
 
         flags->data[flags->len] =
             (uint8_t)(e->threads ? put_stamp(e, stamp[i]) : put_thread(e, events[i].thread));
-        if (!put_event(e, &events[i], extra, sequence ? sequence[i] : 0)) {
+        put = put_event(e, &events[i], extra, sequence ? sequence[i] : 0);
+        if (__builtin_expect(put == PUT_DONE, 1))
+            continue;
+        if (put == PUT_LAST) {
+            i++;
+        } else {
             e->columns[COL_THREADS].len = threads.len; /* not this one: next chunk */
             e->context.thread = thread;
             e->stamp = before;
-            break;
         }
+        break;
     }
     e->count += (uint32_t)i;
     return i;

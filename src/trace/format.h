@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#define HDL_MAGIC "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
-#define HDL_CHUNK_MAGIC 0x434c4448u /* "HDLC" */
+#define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
+#define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
 enum { HDL_MAJOR = 1, HDL_MINOR = 0 };
 
@@ -42,8 +42,14 @@ enum hdl_kind {
     HDL_END = 4     /* the file is complete */
 };
 
-enum hdl_table { HDL_TABLE_THREADS, HDL_TABLE_VARIABLES, HDL_TABLE_OBJECTS, HDL_TABLE_FUNCTIONS,
-                 HDL_TABLE_SITES, HDL_TABLES };
+enum hdl_table {
+    HDL_TABLE_THREADS,
+    HDL_TABLE_VARIABLES,
+    HDL_TABLE_OBJECTS,
+    HDL_TABLE_FUNCTIONS,
+    HDL_TABLE_SITES,
+    HDL_TABLES
+};
 
 struct hdl_chunk_header { /* 64 bytes */
     uint32_t magic;
@@ -84,11 +90,11 @@ struct hdl_column_header {
 
 /* The flag byte of an event. */
 enum {
-    FLAG_SWITCH = 1 << 0,     /* merged: another thread; thread: the stamp moves on */
-    FLAG_SITE_SHIFT = 1,      /* 2 bits: 0 predicted; 1, 2, 3: 1, 2, 4 bytes */
-    FLAG_SHAPE = 1 << 3,      /* another shape than the last at this site */
-    FLAG_TARGET_SHIFT = 4,    /* 3 bits, enum hdl_target */
-    FLAG_VALUE = 1 << 7       /* another value than the last at this site */
+    FLAG_SWITCH = 1 << 0,  /* merged: another thread; thread: the stamp moves on */
+    FLAG_SITE_SHIFT = 1,   /* 2 bits: 0 predicted; 1, 2, 3: 1, 2, 4 bytes */
+    FLAG_SHAPE = 1 << 3,   /* another shape than the last at this site */
+    FLAG_TARGET_SHIFT = 4, /* 3 bits, enum hdl_target */
+    FLAG_VALUE = 1 << 7    /* another value than the last at this site */
 };
 
 enum hdl_target { TARGET_STRIDE, TARGET_LAST, TARGET_1, TARGET_2, TARGET_4, TARGET_8 };
@@ -108,11 +114,11 @@ enum {
     CHUNK_EVENTS_MAX = 1 << 20,
     CONTEXT_BITS_MAX = 14,
     THREAD_CONTEXTS = 1024,
-    CALL_ENTRIES_MAX = 1 << 20,   /* of one D */
-    CALLS_BYTES_MAX = 32 << 20,   /* of COL_CALLS: an event that would follow 1 MiB of it starts */
-    CALLS_BYTES_FULL = 1 << 20,   /* a new chunk */
-    NAME_BYTES_MAX = 1 << 20,     /* of one name */
-    NAMES_BYTES_MAX = 4 << 20,    /* of a names chunk; writers start a new one after 1 MiB */
+    CALL_ENTRIES_MAX = 1 << 20, /* of one D */
+    CALLS_BYTES_MAX = 32 << 20, /* of COL_CALLS: an event that would follow 1 MiB of it starts */
+    CALLS_BYTES_FULL = 1 << 20, /* a new chunk */
+    NAME_BYTES_MAX = 1 << 20,   /* of one name */
+    NAMES_BYTES_MAX = 4 << 20,  /* of a names chunk; writers start a new one after 1 MiB */
     NAMES_BYTES_FULL = 1 << 20
 };
 

@@ -16,7 +16,7 @@ enum hdl_compression { HDL_RAW = 0, HDL_LZ4 = 1, HDL_ZSTD = 2 };
 
 struct hdl_options {
     enum hdl_compression compression;
-    int level;         /* zstd level; 0 is the default (1) */
+    int level;             /* zstd level; 0 is the default (1) */
     uint32_t chunk_events; /* 0 is the default (65536) */
     enum trace_order order;
     bool threads;      /* the file has per-thread chunks (hdl_write_thread) */
@@ -34,10 +34,11 @@ struct hdl_stream {
 
 struct hdl_writer;
 
-/* `tables` is borrowed and may grow while events are written. */
+/* `tables` is borrowed and may grow while events are written; what is known of a name (its
+ * text, a site's function) must be there when events that use it are written. */
 struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
                               const struct hdl_options *options, struct error *err);
-/* Batches must be consecutive. */
+/* Batches must be consecutive. A D has at most CALL_ENTRIES_MAX entries (format.h). */
 int hdl_write(struct hdl_writer *w, const struct batch *b, struct error *err);
 /* The per-thread layout: `first` counts the thread's events before these. A file has one
  * layout or the other. */

@@ -14,8 +14,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { NAME_BYTES_MAX = 1 << 20 };
-
 /* ---- opening ---- */
 
 static int map_file(struct hdl_file *f, const char *path, struct error *err)
@@ -50,43 +48,89 @@ static int check_file_header(const struct hdl_file *f, struct error *err)
 
     if (memcmp(h->magic, HDL_MAGIC, sizeof(h->magic)))
         return error_set(err, "not a .hdl file");
-    if (h->checksum != XXH32(h, sizeof(*h) - 4, 0))
-        return error_set(err, "file header: bad checksum");
-    if (h->major != HDL_MAJOR)
+    if (h->major != HDL_MAJOR) /* before the checksum: another version may have it elsewhere */
         return error_set(err, "version %u.%u is not understood (this reads %u.x)", h->major,
                          h->minor, HDL_MAJOR);
+    if (h->checksum != XXH32(h, sizeof(*h) - 4, 0))
+        return error_set(err, "file header: bad checksum");
     if (h->required & ~HDL_FEATURES_KNOWN)
         return error_set(err, "needs features 0x%" PRIx64 " that this version does not know",
                          h->required & ~HDL_FEATURES_KNOWN);
-    if (h->order > TRACE_UNKNOWN || h->header_bytes < sizeof(*h) || h->header_bytes > f->size)
+    if (h->order > TRACE_UNKNOWN || h->header_bytes < sizeof(*h))
         return error_set(err, "file header: impossible values");
+    if (h->header_bytes > f->size)
+        return error_set(err, "file header is cut off");
     return 0;
 }
 
-/* Is there a whole, undamaged chunk at this offset? */
-static bool read_chunk_header(const struct hdl_file *f, uint64_t offset,
-                              struct hdl_chunk_header *h)
+/* Nothing from this chunk on is used. */
+static void stop_before(struct hdl_file *f, size_t chunk, const char *why)
 {
-    if (f->size - offset < sizeof(*h))
-        return false;
-    memcpy(h, f->map + offset, sizeof(*h));
+    if (chunk < f->count)
+        f->events = f->chunks[chunk].before;
+    f->count = chunk;
+    f->complete = false;
+    snprintf(f->stop, sizeof(f->stop), "%.150s", why);
+}
+
+static bool header_is_whole(const struct hdl_chunk_header *h, size_t number)
+{
     return h->magic == HDL_CHUNK_MAGIC && h->header_checksum == XXH32(h, sizeof(*h) - 4, 0) &&
-           h->number == f->count && h->compression <= HDL_ZSTD &&
-           h->stored_bytes <= f->size - offset - sizeof(*h);
+           h->number == number;
+}
+
+/* What is wrong with a header that is whole, or NULL. */
+static const char *header_fault(const struct hdl_file *f, const struct hdl_chunk_header *h)
+{
+    bool threads = f->header.required & HDL_FEATURE_THREADS;
+
+    if (h->compression > HDL_ZSTD)
+        return "unknown compression";
+    if (h->kind == (threads ? HDL_MERGED : HDL_THREAD))
+        return "events in the other layout than the file's";
+    if (h->kind == HDL_MERGED && h->first != f->events)
+        return "events are missing before it";
+    if (h->kind == HDL_END && h->first != f->events)
+        return "the end mark counts other events than the file has";
+    return NULL;
+}
+
+/* The header at this offset; NULL, or why there is no chunk that can be used. */
+static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
+                                     struct hdl_chunk_header *h)
+{
+    static const char cut_off[] = "no end mark: the recording was cut off or is still running";
+    uint64_t left = f->size - offset;
+
+    if (left < sizeof(*h))
+        return cut_off;
+    memcpy(h, f->map + offset, sizeof(*h));
+    if (!header_is_whole(h, f->count))
+        return "damaged chunk header";
+    if (h->stored_bytes > left - sizeof(*h))
+        return cut_off;
+    return header_fault(f, h);
 }
 
 static void walk_chunks(struct hdl_file *f)
 {
     uint64_t offset = f->header.header_bytes;
     struct hdl_chunk_header h;
+    const char *why = NULL;
 
-    while (!f->complete && read_chunk_header(f, offset, &h)) {
+    while (!f->complete && !(why = read_chunk_header(f, offset, &h))) {
         offset += sizeof(h);
         GROW(f->chunks, f->cap, f->count + 1);
-        f->chunks[f->count++] = (struct hdl_chunk){ h, offset };
+        f->chunks[f->count++] = (struct hdl_chunk){ h, offset, f->events };
         offset += h.stored_bytes;
+        if (h.kind == HDL_MERGED || h.kind == HDL_THREAD)
+            f->events += h.count;
         f->complete = h.kind == HDL_END;
     }
+    if (why)
+        stop_before(f, f->count, why);
+    else if (offset < f->size)
+        snprintf(f->stop, sizeof(f->stop), "data behind the end mark");
 }
 
 int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
@@ -120,8 +164,7 @@ static uint64_t end_of(const struct hdl_file *f, size_t chunks)
     return f->chunks[chunks - 1].offset + f->chunks[chunks - 1].header.stored_bytes;
 }
 
-void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why,
-                   struct trace_info *info)
+void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why, struct trace_info *info)
 {
     info->lost_bytes = f->size - end_of(f, chunk);
     snprintf(info->loss, sizeof(info->loss),
@@ -157,17 +200,36 @@ static bool take_varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
 static bool name_is_printable(const uint8_t *s, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
-        if (s[i] < 0x20 || s[i] == 0x7f)
+        if ((s[i] < 0x20 && s[i] != '\t') || s[i] == 0x7f)
             return false;
     return n > 0;
 }
 
 static struct intern *name_table(struct tables *t, uint32_t table)
 {
-    struct intern *const all[HDL_TABLES] = { &t->threads, &t->variables, &t->objects,
-                                             &t->functions, &t->sites };
+    struct intern *const all[HDL_TABLES] = { &t->threads, &t->variables, &t->objects, &t->functions,
+                                             &t->sites };
 
     return table < HDL_TABLES ? all[table] : NULL;
+}
+
+/* One name; p moves on. */
+static int read_name(struct tables *t, struct intern *table, const uint8_t **p, const uint8_t *end)
+{
+    uint64_t n, function = 0;
+
+    if (!take_varint(p, end, &n) || n > NAME_BYTES_MAX || n > (uint64_t)(end - *p) ||
+        !name_is_printable(*p, n))
+        return -1;
+    intern_append(table, (const char *)*p, n);
+    *p += n;
+    if (table != &t->sites)
+        return 0;
+    if (!take_varint(p, end, &function) || function > t->functions.count)
+        return -1;
+    if (function)
+        tables_set_site_function(t, table->count - 1, (uint32_t)function - 1);
+    return 0;
 }
 
 static int read_names(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
@@ -175,28 +237,17 @@ static int read_names(struct tables *t, const struct hdl_chunk_header *h, const 
 {
     struct intern *table = name_table(t, h->subject);
 
-    if (!table || h->first != table->count)
-        return error_set(err, "names of an unknown table or out of order");
-    for (uint32_t i = 0; i < h->count; i++) {
-        uint64_t n, function = 0;
-
-        if (!take_varint(&p, end, &n) || n > NAME_BYTES_MAX || n > (uint64_t)(end - p) ||
-            !name_is_printable(p, n))
+    if (!table)
+        return error_set(err, "names of an unknown table");
+    if (h->first != table->count)
+        return error_set(err, "names out of order");
+    for (uint32_t i = 0; i < h->count; i++)
+        if (read_name(t, table, &p, end) < 0)
             return error_set(err, "name %u: damaged", i);
-        intern_append(table, (const char *)p, n);
-        p += n;
-        if (h->subject != HDL_TABLE_SITES)
-            continue;
-        if (!take_varint(&p, end, &function) || function > t->functions.count)
-            return error_set(err, "name %u: no such function", i);
-        if (function)
-            tables_set_site_function(t, table->count - 1, (uint32_t)function - 1);
-    }
-    return 0;
+    return p == end ? 0 : error_set(err, "bytes are left over behind the last name");
 }
 
-static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
-                       struct error *err)
+static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
 {
     const struct hdl_chunk_header *h = &f->chunks[chunk].header;
     const uint8_t *payload = hdl_file_payload(f, chunk, err);
@@ -210,7 +261,7 @@ static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
         return error_set(err, "cut off");
     memcpy(&column, payload, sizeof(column));
     if (column.stored_bytes != h->stored_bytes - sizeof(column) ||
-        column.raw_bytes / 4096 > column.stored_bytes)
+        column.stored_bytes > column.raw_bytes || column.raw_bytes > NAMES_BYTES_MAX)
         return error_set(err, "lengths do not add up");
     raw = xmalloc((size_t)column.raw_bytes + 1);
     if (decompress((enum hdl_compression)h->compression, payload + sizeof(column),
@@ -222,10 +273,11 @@ static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
     return r;
 }
 
-int hdl_file_names(const struct hdl_file *f, struct tables *t, struct error *err)
+void hdl_file_names(struct hdl_file *f, struct tables *t)
 {
+    struct error err;
+
     for (size_t i = 0; i < f->count; i++)
-        if (f->chunks[i].header.kind == HDL_NAMES && names_chunk(f, i, t, err) < 0)
-            return error_prefix(err, "chunk %zu", i);
-    return 0;
+        if (f->chunks[i].header.kind == HDL_NAMES && names_chunk(f, i, t, &err) < 0)
+            stop_before(f, i, err.text);
 }

@@ -1,9 +1,11 @@
 /* hdl_file.h - a .hdl file as a list of chunks
  *
  * Opening maps the file and walks the chunk headers once; everything behind
- * the first damaged header is counted as lost, nothing of it is used, because
- * events whose past is missing would make false alarms. Payloads are checked
- * when they are read.
+ * the first damaged header or names chunk is counted as lost, nothing of it is
+ * used, because events whose past is missing would make false alarms. Payloads
+ * of events are checked when they are read.
+ * The mapping shows the file as it was long when it was opened: one that grows
+ * is fine. One that is made shorter meanwhile ends the process (SIGBUS).
  */
 #ifndef HEDDLE_TRACE_HDL_FILE_H
 #define HEDDLE_TRACE_HDL_FILE_H
@@ -19,6 +21,7 @@
 struct hdl_chunk {
     struct hdl_chunk_header header;
     uint64_t offset; /* of the payload */
+    uint64_t before; /* events in the chunks before it */
 };
 
 struct hdl_file {
@@ -27,7 +30,9 @@ struct hdl_file {
     struct hdl_file_header header;
     struct hdl_chunk *chunks;
     size_t count, cap;
-    bool complete; /* ends with an end chunk */
+    uint64_t events;
+    bool complete;  /* ends with an end chunk */
+    char stop[160]; /* why nothing is used from `count` on; empty where nothing is there */
 };
 
 int hdl_file_open(struct hdl_file *f, const char *path, struct error *err);
@@ -35,8 +40,8 @@ void hdl_file_close(struct hdl_file *f);
 
 /* The payload, after its checksum was found right; NULL and an error else. */
 const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err);
-/* All names chunks into the tables. A damaged one is an error. */
-int hdl_file_names(const struct hdl_file *f, struct tables *t, struct error *err);
+/* All names chunks into the tables. The file stops before a damaged one. */
+void hdl_file_names(struct hdl_file *f, struct tables *t);
 
 /* Note in info that everything from this chunk on (or, at count, behind the last one) is lost. */
 void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why,

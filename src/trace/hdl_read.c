@@ -3,6 +3,8 @@
  * Merged files are decoded chunk by chunk. Files with per-thread chunks go
  * through merge.c. What cannot be read ends the trace early and is told in
  * trace_info.loss: the good part is still worth analysing.
+ * A window of a merged file is found by its chunk; merging must start at the
+ * beginning, because what an object has seen is known only then.
  */
 #include "trace/source.h"
 #include "base/alloc.h"
@@ -21,6 +23,7 @@ struct hdl_source {
     struct decoder decoder;
     struct merge *merge; /* per-thread layout only */
     size_t chunk;        /* next one to decode */
+    size_t usable;       /* chunks before the first whose payload was found damaged */
     uint64_t position;
     bool at_end;
     struct event events[BATCH_EVENTS];
@@ -37,6 +40,7 @@ static void note_progress(struct hdl_source *s)
 static void lose(struct hdl_source *s, size_t chunk, const char *why)
 {
     s->at_end = true;
+    s->usable = chunk;
     hdl_file_lost(&s->file, chunk, why, s->source.info);
 }
 
@@ -51,10 +55,6 @@ static bool next_chunk(struct hdl_source *s)
 
         if (h->kind != HDL_MERGED)
             continue;
-        if (h->first != s->position) {
-            lose(s, s->chunk, "events are missing before it");
-            return false;
-        }
         payload = hdl_file_payload(&s->file, s->chunk, &err);
         if (!payload || decoder_start(&s->decoder, h, payload, &err) < 0) {
             lose(s, s->chunk, err.text);
@@ -98,17 +98,6 @@ static int hdl_next(struct source *source, struct batch *out, struct error *err)
     return merged_next(s, out);
 }
 
-/* Where the file itself stops: found when it is opened. */
-static void note_cut(struct hdl_source *s)
-{
-    const struct hdl_file *f = &s->file;
-
-    if (f->complete)
-        return;
-    hdl_file_lost(f, f->count, "no end mark: the recording was cut off or is still running",
-                  s->source.info);
-}
-
 static int hdl_rewind(struct source *source, struct error *err)
 {
     struct hdl_source *s = (struct hdl_source *)source;
@@ -123,6 +112,38 @@ static int hdl_rewind(struct source *source, struct error *err)
     return 0;
 }
 
+/* The last chunk that starts at or before the position. Where chunks start at the same one,
+ * the events are in the last of them. */
+static size_t chunk_at(const struct hdl_file *f, uint64_t position)
+{
+    size_t low = 0, high = f->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (f->chunks[middle].before <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
+static int hdl_seek(struct source *source, uint64_t position, struct error *err)
+{
+    struct hdl_source *s = (struct hdl_source *)source;
+    size_t chunk = chunk_at(&s->file, position);
+
+    hdl_rewind(source, err);
+    if (chunk > s->usable) {
+        s->at_end = true;
+    } else if (chunk < s->file.count) {
+        s->chunk = chunk;
+        s->position = s->file.chunks[chunk].before;
+    }
+    return 0;
+}
+
 static void hdl_close(struct source *source)
 {
     struct hdl_source *s = (struct hdl_source *)source;
@@ -133,7 +154,11 @@ static void hdl_close(struct source *source)
     free(s);
 }
 
-static const struct source_ops hdl_ops = {
+static const struct source_ops merged_ops = {
+    .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .seek = hdl_seek, .close = hdl_close
+};
+
+static const struct source_ops threads_ops = {
     .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .close = hdl_close
 };
 
@@ -144,9 +169,9 @@ static void fill_info(struct hdl_source *s)
     info->format = "hdl";
     info->order = (enum trace_order)s->file.header.order;
     info->bytes_total = s->file.size;
-    for (size_t i = 0; i < s->file.count; i++)
-        if (s->file.chunks[i].header.kind <= HDL_THREAD)
-            info->expected_events += s->file.chunks[i].header.count;
+    info->expected_events = s->file.events;
+    if (s->file.stop[0])
+        hdl_file_lost(&s->file, s->file.count, s->file.stop, info);
 }
 
 struct source *hdl_open(const char *path, struct tables *t, struct trace_info *info,
@@ -154,14 +179,17 @@ struct source *hdl_open(const char *path, struct tables *t, struct trace_info *i
 {
     struct hdl_source *s = xcalloc(1, sizeof(*s));
 
-    s->source = (struct source){ &hdl_ops, t, info };
-    if (hdl_file_open(&s->file, path, err) < 0 || hdl_file_names(&s->file, t, err) < 0) {
+    s->source = (struct source){ &merged_ops, t, info };
+    if (hdl_file_open(&s->file, path, err) < 0) {
         hdl_close(&s->source);
         return NULL;
     }
+    hdl_file_names(&s->file, t);
     fill_info(s);
-    note_cut(s);
-    if (s->file.header.required & HDL_FEATURE_THREADS)
+    s->usable = s->file.count;
+    if (s->file.header.required & HDL_FEATURE_THREADS) {
+        s->source.ops = &threads_ops;
         s->merge = merge_new(&s->file, t, info);
+    }
     return &s->source;
 }

@@ -1,7 +1,8 @@
 /* hdl_write.c - writing .hdl files
  *
  * New names are written before the first chunk whose events use them, so a
- * file that is cut anywhere after a chunk has all that the chunk needs.
+ * file that is cut anywhere after a chunk has all that the chunk needs. Each
+ * chunk goes to the system when it is complete, so that others can read it.
  */
 #include "trace/hdl.h"
 #include "base/alloc.h"
@@ -76,9 +77,10 @@ static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, struct e
     h.number = w->chunks++;
     h.checksum = XXH3_64bits(w->payload.data, w->payload.len);
     h.header_checksum = XXH32(&h, sizeof(h) - 4, 0);
-    if (write_bytes(w, &h, sizeof(h), err) < 0)
+    if (write_bytes(w, &h, sizeof(h), err) < 0 ||
+        write_bytes(w, w->payload.data, w->payload.len, err) < 0)
         return -1;
-    return write_bytes(w, w->payload.data, w->payload.len, err);
+    return fflush(w->file) ? write_error(w, err) : 0;
 }
 
 /* ---- names ---- */
@@ -100,37 +102,76 @@ static void add_varint(struct buf *b, uint64_t v)
     buf_addch(b, (char)v);
 }
 
+static bool is_control(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+/* What a reader would refuse is written as %XX, an empty name as "?". */
+static void add_text(struct buf *raw, const char *name)
+{
+    struct buf safe = { 0 };
+
+    for (const char *p = name; *p && safe.len < NAME_BYTES_MAX - 3; p++) {
+        if (is_control(*p))
+            buf_addf(&safe, "%%%02X", (unsigned char)*p);
+        else
+            buf_addch(&safe, *p);
+    }
+    if (!safe.len)
+        buf_addch(&safe, '?');
+    add_varint(raw, safe.len);
+    buf_add(raw, safe.data, safe.len);
+    buf_release(&safe);
+}
+
+static bool is_writable(const char *name, size_t n)
+{
+    if (!n || n > NAME_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (is_control(name[i]))
+            return false;
+    return true;
+}
+
 static void add_name(struct hdl_writer *w, struct buf *raw, int table, uint32_t id)
 {
     const char *name = intern_get(name_table(w->tables, table), id);
     size_t n = strlen(name);
 
-    add_varint(raw, n);
-    buf_add(raw, name, n);
+    if (is_writable(name, n)) {
+        add_varint(raw, n);
+        buf_add(raw, name, n);
+    } else {
+        add_text(raw, name);
+    }
     if (table == HDL_TABLE_SITES)
         add_varint(raw, id < w->tables->site_function_cap ? w->tables->site_function[id] : 0);
 }
 
-/* A names chunk is one column; 64 Ki names at most, so that it stays small. */
+/* A names chunk is one column, and stays small. */
 static int write_names(struct hdl_writer *w, int table, struct error *err)
 {
     uint32_t first = w->written[table], total = name_table(w->tables, table)->count;
-    uint32_t count = total - first < 65536 ? total - first : 65536;
+    uint32_t count = 0;
     struct hdl_column_header column = { 0 };
     struct buf raw = { 0 };
     int r;
 
-    for (uint32_t i = 0; i < count; i++)
-        add_name(w, &raw, table, first + i);
+    for (; count < total - first && raw.len < NAMES_BYTES_FULL; count++)
+        add_name(w, &raw, table, first + count);
     w->payload.len = 0;
     buf_add(&w->payload, &column, sizeof(column));
     column.raw_bytes = (uint32_t)raw.len;
     column.stored_bytes = (uint32_t)compress(&w->compressor, raw.data, raw.len, &w->payload);
     memcpy(w->payload.data, &column, sizeof(column));
     w->written[table] += count;
-    r = write_chunk(w, (struct hdl_chunk_header){ .kind = HDL_NAMES, .count = count,
-                                                  .subject = (uint32_t)table, .first = first },
-                    err);
+    r = write_chunk(
+        w,
+        (struct hdl_chunk_header){
+            .kind = HDL_NAMES, .count = count, .subject = (uint32_t)table, .first = first },
+        err);
     buf_release(&raw);
     return r;
 }
@@ -187,9 +228,9 @@ static int flush_events(struct hdl_writer *w, struct encoder *e, struct hdl_chun
 
 static int flush_merged(struct hdl_writer *w, struct error *err)
 {
-    int r = flush_events(w, &w->encoder,
-                         (struct hdl_chunk_header){ .kind = HDL_MERGED, .first = w->chunk_first },
-                         err);
+    int r =
+        flush_events(w, &w->encoder,
+                     (struct hdl_chunk_header){ .kind = HDL_MERGED, .first = w->chunk_first }, err);
 
     w->chunk_first = w->position;
     encoder_start(&w->encoder, 0);
@@ -222,10 +263,12 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
 
     while (done < s->count) {
         encoder_start(e, s->stamps[done]);
-        size_t n = encoder_add(e, s->events + done, s->count - done, s->extra,
-                               s->sequences + done, s->stamps + done, w->options.chunk_events);
-        struct hdl_chunk_header h = { .kind = HDL_THREAD, .subject = thread,
-                                      .first = first + done, .stamp_first = s->stamps[done],
+        size_t n = encoder_add(e, s->events + done, s->count - done, s->extra, s->sequences + done,
+                               s->stamps + done, w->options.chunk_events);
+        struct hdl_chunk_header h = { .kind = HDL_THREAD,
+                                      .subject = thread,
+                                      .first = first + done,
+                                      .stamp_first = s->stamps[done],
                                       .stamp_last = s->stamps[done + n - 1] };
 
         if (flush_events(w, e, h, err) < 0)
@@ -279,7 +322,7 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
     return w;
 }
 
-/* The end chunk, then everything to disk, then the name. */
+/* The end chunk, then everything to the system, then the name. */
 static int complete(struct hdl_writer *w, struct error *err)
 {
     FILE *file = w->file;

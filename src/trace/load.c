@@ -1,5 +1,5 @@
 /* load.c - a whole trace in memory */
-#include "trace/trace.h"
+#include "trace/load.h"
 #include "base/alloc.h"
 
 #include <inttypes.h>
@@ -7,11 +7,6 @@
 #include <string.h>
 
 enum { D_WORDS = 2 }; /* an entry of a call's D: address or D_THREAD, then bytes */
-
-struct loader {
-    struct trace_mem mem;
-    size_t events_cap, extra_cap;
-};
 
 /* Copy the D entries of a call and let the event point to the copy. */
 static void add_entries(struct loader *l, struct event *ev, const uint64_t *extra)
@@ -25,17 +20,17 @@ static void add_entries(struct loader *l, struct event *ev, const uint64_t *extr
     l->mem.nextra += words;
 }
 
-static void add_batch(struct loader *l, const struct batch *b)
+void loader_add(struct loader *l, const struct batch *b, size_t from, size_t count)
 {
     struct event *to;
 
-    GROW(l->mem.events, l->events_cap, l->mem.count + b->count);
+    GROW(l->mem.events, l->events_cap, l->mem.count + count);
     to = l->mem.events + l->mem.count;
-    memcpy(to, b->events, b->count * sizeof(*to));
-    for (size_t i = 0; i < b->count; i++)
+    memcpy(to, b->events + from, count * sizeof(*to));
+    for (size_t i = 0; i < count; i++)
         if (to[i].op == OP_CALL)
             add_entries(l, &to[i], b->extra);
-    l->mem.count += b->count;
+    l->mem.count += count;
 }
 
 int trace_load(struct trace *t, size_t max_events, struct trace_mem *out, struct error *err)
@@ -49,7 +44,7 @@ int trace_load(struct trace *t, size_t max_events, struct trace_mem *out, struct
             r = error_set(err, "more than %zu events", max_events);
             break;
         }
-        add_batch(&l, &b);
+        loader_add(&l, &b, 0, b.count);
     }
     if (r < 0)
         trace_mem_release(&l.mem);
@@ -66,7 +61,7 @@ int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, stru
     while (l.mem.count < events && (r = trace_next(t, &b, err)) > 0) {
         if (b.count > events - l.mem.count)
             b.count = events - l.mem.count;
-        add_batch(&l, &b);
+        loader_add(&l, &b, 0, b.count);
     }
     if (r < 0)
         trace_mem_release(&l.mem);

@@ -5,6 +5,9 @@
  * that has only seen k - 2 is parked at the object, until operation k - 1
  * comes by. A stream that was not looked at yet is in the heap by the stamp
  * in its first chunk's header, and gets its buffers when its time comes.
+ *
+ * Cost: a logarithm of the number of streams per run of events without
+ * sequence numbers; memory for the streams that have begun and not ended.
  */
 #include "trace/merge.h"
 #include "base/alloc.h"
@@ -21,41 +24,44 @@ enum {
     STREAM_EVENTS = 512 /* decoded ahead per thread */
 };
 
-#define NO_STREAM UINT32_MAX
-
-/* What a stream needs only between its first and its last event. */
-struct buffers {
-    struct decoder decoder;
-    struct event events[STREAM_EVENTS];
-    uint64_t sequences[STREAM_EVENTS], stamps[STREAM_EVENTS];
+/* Stream numbers, the one with the smallest key first. */
+struct heap {
+    uint32_t *at;
+    size_t count, cap;
 };
 
+/* What is decoded lives only between a thread's first and last event, the decoder only while a
+ * chunk is not decoded to its end: a program may have had 100,000 threads. */
 struct stream {
     uint32_t thread;
     size_t *chunks; /* of this thread, in order */
     size_t nchunks, chunks_cap;
     size_t next_chunk;
     uint64_t index; /* events delivered */
-    uint64_t key;   /* stamp of its next event */
-    struct buffers *buffers; /* while it is being read: a program may have had 100,000 threads */
-    size_t at, count;
-    uint32_t next_waiting; /* stream parked at the same object */
+    uint64_t key;   /* stamp of its next event; while it waits, that event's sequence number */
+    struct decoder *decoder;
+    struct event *events;
+    uint64_t *sequences, *stamps, *extra;
+    size_t events_cap, extra_cap;
+    size_t at, count; /* in events */
     bool waits;
 };
 
 struct object {
-    uint64_t seen; /* sequence number of the last operation that came by */
-    uint32_t waiting; /* first parked stream */
+    uint64_t seen;       /* sequence number of the last operation that came by */
+    struct heap waiting; /* parked streams, the one to come first in front */
 };
 
 struct merge {
     const struct hdl_file *file;
     const struct tables *tables;
     struct trace_info *info;
+    uint64_t lost_before; /* bytes that were lost without our doing */
     struct stream **streams;
     size_t nstreams, streams_cap;
-    uint32_t *heap; /* stream numbers, smallest stamp first */
-    size_t nheap;
+    struct heap ready;
+    struct decoder **spare;
+    size_t nspare, spare_cap;
     struct map object_index;
     struct object *objects;
     size_t nobjects, objects_cap;
@@ -64,6 +70,19 @@ struct merge {
     uint64_t *extra;
     size_t nextra, extra_cap;
 };
+
+/* ---- decoders ---- */
+
+static struct decoder *decoder_get(struct merge *m)
+{
+    return m->nspare ? m->spare[--m->nspare] : xcalloc(1, sizeof(struct decoder));
+}
+
+static void decoder_put(struct merge *m, struct decoder *d)
+{
+    GROW(m->spare, m->spare_cap, m->nspare + 1);
+    m->spare[m->nspare++] = d;
+}
 
 /* ---- streams ---- */
 
@@ -79,14 +98,19 @@ static struct stream *stream_of(struct merge *m, struct map *index, uint32_t thr
     return m->streams[*n];
 }
 
-static void lose(struct merge *m, const struct stream *s, const char *why)
+/* The thread ends before its chunk number `from`. */
+static void lose(struct merge *m, struct stream *s, size_t from, const char *why)
 {
+    for (; from < s->nchunks; from++)
+        m->info->lost_bytes +=
+            sizeof(struct hdl_chunk_header) + m->file->chunks[s->chunks[from]].header.stored_bytes;
+    s->next_chunk = s->nchunks; /* what follows has a hole before it */
     if (m->info->loss[0])
         return; /* the first reason is the one to look at */
-    snprintf(m->info->loss, sizeof(m->info->loss), "thread %.60s stops after %" PRIu64 " events: %.120s",
-             s->thread < m->tables->threads.count ? intern_get(&m->tables->threads, s->thread)
-                                                  : "?",
-             s->index, why);
+    snprintf(
+        m->info->loss, sizeof(m->info->loss), "thread %.60s stops after %" PRIu64 " events: %.120s",
+        s->thread < m->tables->threads.count ? intern_get(&m->tables->threads, s->thread) : "?",
+        s->index, why);
 }
 
 /* The next chunk of a thread into its decoder. False: there is none that can be used. */
@@ -100,46 +124,79 @@ static bool stream_chunk(struct merge *m, struct stream *s)
         return false;
     h = &m->file->chunks[s->chunks[s->next_chunk]].header;
     if (h->first != s->index) {
-        lose(m, s, "events are missing");
-    } else {
-        payload = hdl_file_payload(m->file, s->chunks[s->next_chunk], &err);
-        if (payload && decoder_start(&s->buffers->decoder, h, payload, &err) == 0) {
-            s->next_chunk++;
-            return true;
-        }
-        lose(m, s, err.text);
+        lose(m, s, s->next_chunk, "events are missing");
+        return false;
     }
-    s->next_chunk = s->nchunks; /* what follows has a hole before it */
+    s->decoder = decoder_get(m);
+    payload = hdl_file_payload(m->file, s->chunks[s->next_chunk], &err);
+    if (payload && decoder_start(s->decoder, h, payload, &err) == 0) {
+        s->next_chunk++;
+        return true;
+    }
+    decoder_put(m, s->decoder);
+    s->decoder = NULL;
+    lose(m, s, s->next_chunk, err.text);
     return false;
 }
 
-static void stream_shut(struct stream *s)
+static void stream_shut(struct merge *m, struct stream *s)
 {
-    if (s->buffers) {
-        decoder_release(&s->buffers->decoder);
-        free(s->buffers);
-        s->buffers = NULL;
-    }
-    s->at = s->count = 0;
+    if (s->decoder)
+        decoder_put(m, s->decoder);
+    free(s->events);
+    free(s->sequences);
+    free(s->stamps);
+    free(s->extra);
+    s->decoder = NULL;
+    s->events = NULL;
+    s->sequences = s->stamps = s->extra = NULL;
+    s->events_cap = s->extra_cap = s->at = s->count = 0;
 }
 
-/* Decode more, once the buffer is used up. False: the stream is at its end. */
+static void stream_room(struct stream *s, size_t events)
+{
+    if (events <= s->events_cap)
+        return;
+    s->events_cap = events;
+    s->events = xrealloc(s->events, events, sizeof(*s->events));
+    s->sequences = xrealloc(s->sequences, events, sizeof(*s->sequences));
+    s->stamps = xrealloc(s->stamps, events, sizeof(*s->stamps));
+}
+
+/* The D that was just decoded belongs to the stream, which may outlive the decoder's use. */
+static void stream_take_extra(struct stream *s, struct decoder *d)
+{
+    uint64_t *extra = s->extra;
+    size_t cap = s->extra_cap;
+
+    s->extra = d->extra;
+    s->extra_cap = d->extra_cap;
+    d->extra = extra;
+    d->extra_cap = cap;
+}
+
+/* Decode more, once the events are used up. False: the stream is at its end. */
 static bool stream_decode(struct merge *m, struct stream *s)
 {
+    struct decoder *d;
     struct error err;
+    size_t left;
     long n;
 
-    if (!s->buffers)
-        s->buffers = xcalloc(1, sizeof(*s->buffers));
-    s->at = 0;
-    do {
-        n = decoder_next(&s->buffers->decoder, m->tables, s->buffers->events, STREAM_EVENTS,
-                         s->buffers->sequences, s->buffers->stamps, &err);
-    } while (!n && stream_chunk(m, s));
-    if (n < 0) {
-        lose(m, s, err.text);
-        s->next_chunk = s->nchunks;
+    s->at = s->count = 0;
+    if (!s->decoder && !stream_chunk(m, s))
+        return false;
+    d = s->decoder;
+    left = d->count - d->done;
+    stream_room(s, left < STREAM_EVENTS ? left : STREAM_EVENTS);
+    n = decoder_next(d, m->tables, s->events, s->events_cap, s->sequences, s->stamps, &err);
+    stream_take_extra(s, d);
+    if (d->done == d->count) {
+        s->decoder = NULL;
+        decoder_put(m, d);
     }
+    if (n < 0)
+        lose(m, s, s->next_chunk - 1, err.text);
     s->count = n > 0 ? (size_t)n : 0;
     return n > 0;
 }
@@ -148,14 +205,13 @@ static bool stream_decode(struct merge *m, struct stream *s)
 static bool stream_fill(struct merge *m, struct stream *s)
 {
     if (s->at == s->count && !stream_decode(m, s)) {
-        stream_shut(s);
+        stream_shut(m, s);
         return false;
     }
-    s->key = s->buffers->stamps[s->at];
     return true;
 }
 
-/* ---- the heap ---- */
+/* ---- heaps ---- */
 
 static bool before(const struct merge *m, uint32_t a, uint32_t b)
 {
@@ -164,31 +220,32 @@ static bool before(const struct merge *m, uint32_t a, uint32_t b)
     return x->key != y->key ? x->key < y->key : x->thread < y->thread;
 }
 
-static void heap_push(struct merge *m, uint32_t n)
+static void heap_push(const struct merge *m, struct heap *h, uint32_t n)
 {
-    size_t i = m->nheap++;
+    size_t i = h->count++;
 
-    for (; i && before(m, n, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = n;
+    GROW(h->at, h->cap, h->count);
+    for (; i && before(m, n, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+        h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = n;
 }
 
-static uint32_t heap_pop(struct merge *m)
+static uint32_t heap_pop(const struct merge *m, struct heap *h)
 {
-    uint32_t top = m->heap[0], last = m->heap[--m->nheap];
+    uint32_t top = h->at[0], last = h->at[--h->count];
     size_t i = 0;
 
     for (;;) {
         size_t child = 2 * i + 1;
 
-        if (child + 1 < m->nheap && before(m, m->heap[child + 1], m->heap[child]))
+        if (child + 1 < h->count && before(m, h->at[child + 1], h->at[child]))
             child++;
-        if (child >= m->nheap || !before(m, m->heap[child], last))
+        if (child >= h->count || !before(m, h->at[child], last))
             break;
-        m->heap[i] = m->heap[child];
+        h->at[i] = h->at[child];
         i = child;
     }
-    m->heap[i] = last;
+    h->at[i] = last;
     return top;
 }
 
@@ -210,7 +267,7 @@ static struct object *object_of(struct merge *m, const struct event *ev)
 
     if (*n == m->nobjects) {
         GROW(m->objects, m->objects_cap, m->nobjects + 1);
-        m->objects[m->nobjects++] = (struct object){ 0, NO_STREAM };
+        m->objects[m->nobjects++] = (struct object){ 0 };
     }
     return &m->objects[*n];
 }
@@ -221,34 +278,33 @@ static void place(struct merge *m, uint32_t n)
     struct stream *s = m->streams[n];
     struct object *o;
 
-    s->waits = false;
     if (!stream_fill(m, s))
         return;
-    if (s->buffers->sequences[s->at]) {
-        o = object_of(m, &s->buffers->events[s->at]);
-        if (s->buffers->sequences[s->at] > o->seen + 1) {
-            s->next_waiting = o->waiting;
-            o->waiting = n;
+    if (s->sequences[s->at]) {
+        o = object_of(m, &s->events[s->at]);
+        if (s->sequences[s->at] - 1 > o->seen) {
+            s->key = s->sequences[s->at];
             s->waits = true;
+            heap_push(m, &o->waiting, n);
             return;
         }
     }
-    heap_push(m, n);
+    s->key = s->stamps[s->at];
+    heap_push(m, &m->ready, n);
 }
 
-/* An operation came by: whoever waited for it is looked at again. */
+/* An operation came by: whoever waited for it is ready now. */
 static void wake(struct merge *m, struct object *o, uint64_t sequence)
 {
-    uint32_t n = o->waiting;
-
     if (sequence > o->seen)
         o->seen = sequence;
-    o->waiting = NO_STREAM;
-    while (n != NO_STREAM) {
-        uint32_t next = m->streams[n]->next_waiting;
+    while (o->waiting.count && m->streams[o->waiting.at[0]]->key - 1 <= o->seen) {
+        uint32_t n = heap_pop(m, &o->waiting);
+        struct stream *s = m->streams[n];
 
-        place(m, n);
-        n = next;
+        s->waits = false;
+        s->key = s->stamps[s->at];
+        heap_push(m, &m->ready, n);
     }
 }
 
@@ -256,11 +312,11 @@ static void wake(struct merge *m, struct object *o, uint64_t sequence)
 
 static void deliver(struct merge *m, struct stream *s, struct event *to)
 {
-    *to = s->buffers->events[s->at];
+    *to = s->events[s->at];
     if (to->op == OP_CALL) {
         GROW(m->extra, m->extra_cap, m->nextra + 2 * to->old);
-        memcpy(m->extra + m->nextra, s->buffers->decoder.extra + to->value,
-               2 * to->old * sizeof(*m->extra));
+        if (to->old)
+            memcpy(m->extra + m->nextra, s->extra + to->value, 2 * to->old * sizeof(*m->extra));
         to->value = m->nextra;
         m->nextra += 2 * to->old;
     }
@@ -271,10 +327,10 @@ static void deliver(struct merge *m, struct stream *s, struct event *to)
 /* May the stream go on without asking anybody? */
 static bool may_go_on(struct merge *m, struct stream *s, uint32_t n)
 {
-    if (s->at == s->count || s->buffers->sequences[s->at])
+    if (s->at == s->count || s->sequences[s->at])
         return false;
-    s->key = s->buffers->stamps[s->at];
-    return !m->nheap || !before(m, m->heap[0], n);
+    s->key = s->stamps[s->at];
+    return !m->ready.count || !before(m, m->ready.at[0], n);
 }
 
 /* Take events of one stream while nobody else could come first. Returns how many. */
@@ -284,7 +340,7 @@ static size_t take_run(struct merge *m, uint32_t n, struct event *to, size_t roo
     size_t done = 0;
 
     do {
-        uint64_t sequence = s->buffers->sequences[s->at];
+        uint64_t sequence = s->sequences[s->at];
         struct event *ev = &to[done++];
 
         deliver(m, s, ev);
@@ -296,6 +352,7 @@ static size_t take_run(struct merge *m, uint32_t n, struct event *to, size_t roo
     return done;
 }
 
+/* At the end: who still waits has lost something. */
 static void note_waiting(struct merge *m)
 {
     for (size_t i = 0; i < m->nstreams; i++) {
@@ -304,9 +361,10 @@ static void note_waiting(struct merge *m)
 
         if (!s->waits)
             continue;
+        s->waits = false;
         snprintf(why, sizeof(why), "operation %" PRIu64 " of the object it uses next was lost",
-                 s->buffers->sequences[s->at] - 1);
-        lose(m, s, why);
+                 s->sequences[s->at] - 1);
+        lose(m, s, s->next_chunk, why);
     }
 }
 
@@ -315,10 +373,10 @@ int merge_next(struct merge *m, struct batch *out)
     size_t n = 0;
 
     m->nextra = 0;
-    while (n < BATCH_EVENTS && m->nheap) {
-        uint32_t top = heap_pop(m);
+    while (n < BATCH_EVENTS && m->ready.count) {
+        uint32_t top = heap_pop(m, &m->ready);
 
-        if (m->streams[top]->buffers)
+        if (m->streams[top]->events) /* else only its first stamp was known so far */
             n += take_run(m, top, m->events + n, BATCH_EVENTS - n);
         place(m, top);
     }
@@ -335,21 +393,29 @@ int merge_next(struct merge *m, struct batch *out)
     return 1;
 }
 
+static void forget_objects(struct merge *m)
+{
+    for (size_t i = 0; i < m->nobjects; i++)
+        free(m->objects[i].waiting.at);
+    m->nobjects = 0;
+    map_clear(&m->object_index);
+}
+
 void merge_rewind(struct merge *m)
 {
     m->position = 0;
-    m->nheap = 0;
-    map_clear(&m->object_index);
-    m->nobjects = 0;
+    m->ready.count = 0;
+    m->info->lost_bytes = m->lost_before;
+    forget_objects(m);
     for (size_t i = 0; i < m->nstreams; i++) {
         struct stream *s = m->streams[i];
 
-        stream_shut(s);
+        stream_shut(m, s);
         s->next_chunk = 0;
         s->index = 0;
         s->waits = false;
         s->key = m->file->chunks[s->chunks[0]].header.stamp_first;
-        heap_push(m, (uint32_t)i);
+        heap_push(m, &m->ready, (uint32_t)i);
     }
 }
 
@@ -361,6 +427,7 @@ struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct
     m->file = f;
     m->tables = t;
     m->info = info;
+    m->lost_before = info->lost_bytes;
     for (size_t i = 0; i < f->count; i++) {
         struct stream *s;
 
@@ -371,7 +438,6 @@ struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct
         s->chunks[s->nchunks++] = i;
     }
     map_release(&index);
-    m->heap = xcalloc(m->nstreams, sizeof(*m->heap));
     merge_rewind(m);
     return m;
 }
@@ -381,14 +447,22 @@ void merge_free(struct merge *m)
     if (!m)
         return;
     for (size_t i = 0; i < m->nstreams; i++) {
-        stream_shut(m->streams[i]);
+        stream_shut(m, m->streams[i]);
         free(m->streams[i]->chunks);
         free(m->streams[i]);
     }
+    while (m->nspare) {
+        struct decoder *d = m->spare[--m->nspare];
+
+        decoder_release(d);
+        free(d);
+    }
+    forget_objects(m);
+    map_release(&m->object_index);
+    free(m->spare);
     free(m->streams);
-    free(m->heap);
+    free(m->ready.at);
     free(m->objects);
     free(m->extra);
-    map_release(&m->object_index);
     free(m);
 }

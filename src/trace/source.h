@@ -32,6 +32,11 @@ struct source_ops {
     /* Called to start again from the first event. Names keep their numbers. */
     int (*rewind)(struct source *s, struct error *err);
 
+    /* Called to go on from another position; NULL where a source can only start again. The
+     * next batch starts at the position or before it (its `first` says where), or there is
+     * none where the position is behind the last event. */
+    int (*seek)(struct source *s, uint64_t position, struct error *err);
+
     void (*close)(struct source *s);
 };
 

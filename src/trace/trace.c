@@ -8,7 +8,9 @@
  */
 #include "trace/trace.h"
 #include "trace/check.h"
+#include "trace/format.h"
 #include "trace/input.h"
+#include "trace/load.h"
 #include "trace/source.h"
 #include "base/alloc.h"
 
@@ -41,7 +43,9 @@ struct trace {
     struct trace_info info;
     struct diags diags;
     struct check *check;
-    uint64_t position; /* of the next event */
+    uint64_t position;        /* of the next event */
+    uint64_t source_position; /* of the first event of the source's next batch */
+    bool windowed;            /* the source is somewhere else than check.c */
 };
 
 /* Recognising text. */
@@ -126,12 +130,22 @@ static enum format name_format(const char *path)
     return ends_with(path, n, ".csv") ? FORMAT_CSV : FORMAT_NONE;
 }
 
+/* Also a file that was cut off within the magic bytes, or before them. */
+static bool is_hdl(const char *path, const char *data, size_t len)
+{
+    size_t n = strlen(HDL_MAGIC);
+
+    if (!len)
+        return ends_with(path, strlen(path), ".hdl");
+    return !memcmp(data, HDL_MAGIC, len < n ? len : n);
+}
+
 static enum format sniff(const char *path, const char *data, size_t len)
 {
     enum format named = name_format(path);
     unsigned text;
 
-    if (len >= 8 && !memcmp(data, "HEDDLE\r\n", 8))
+    if (is_hdl(path, data, len))
         return FORMAT_HDL;
     if (len >= 4 && !memcmp(data, "RVP_", 4))
         return FORMAT_RVP;
@@ -272,8 +286,11 @@ const struct diags *trace_diags(const struct trace *t)
 
 int trace_next(struct trace *t, struct batch *out, struct error *err)
 {
-    int r = t->source->ops->next(t->source, out, err);
+    int r;
 
+    if (t->windowed)
+        return error_set(err, "cannot read '%s': not rewound after a window", t->path);
+    r = t->source->ops->next(t->source, out, err);
     if (r < 0)
         return error_prefix(err, "cannot read '%s'", t->path);
     if (!r) {
@@ -283,6 +300,7 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
     out->first = t->position;
     check_batch(t->check, out);
     t->position += out->count;
+    t->source_position = t->position;
     /* A second pass does not make the trace shorter. */
     if (t->position > t->info.events)
         t->info.events = t->position;
@@ -293,7 +311,69 @@ int trace_rewind(struct trace *t, struct error *err)
 {
     if (t->source->ops->rewind(t->source, err) < 0)
         return error_prefix(err, "cannot read '%s' again", t->path);
-    t->position = 0;
+    t->position = t->source_position = 0;
+    t->windowed = false;
     check_rewind(t->check);
     return 0;
+}
+
+/* Windows. */
+
+/* Let the source's next batch start at the position or before it. */
+static int go_to(struct trace *t, uint64_t position, struct error *err)
+{
+    const struct source_ops *ops = t->source->ops;
+
+    if (ops->seek)
+        return ops->seek(t->source, position, err);
+    if (position >= t->source_position)
+        return 0;
+    t->source_position = 0;
+    return ops->rewind(t->source, err);
+}
+
+/* Add what the batch and the window have in common. */
+static void add_overlap(struct loader *l, const struct batch *b, uint64_t first, uint64_t end)
+{
+    uint64_t from = b->first > first ? b->first : first;
+    uint64_t to = b->first + b->count < end ? b->first + b->count : end;
+
+    if (from < to)
+        loader_add(l, b, (size_t)(from - b->first), (size_t)(to - from));
+}
+
+static int load_window(struct trace *t, uint64_t first, uint64_t end, struct loader *l,
+                       struct error *err)
+{
+    struct batch b;
+    int r;
+
+    if (go_to(t, first, err) < 0)
+        return -1;
+    do {
+        r = t->source->ops->next(t->source, &b, err);
+        if (r <= 0) {
+            t->source_position = UINT64_MAX; /* from here one can only start again */
+            return r;
+        }
+        add_overlap(l, &b, first, end);
+        t->source_position = b.first + b.count;
+    } while (t->source_position < end);
+    return 0;
+}
+
+int trace_window(struct trace *t, uint64_t first, size_t count, struct trace_mem *out,
+                 struct error *err)
+{
+    uint64_t end = first + count < first ? UINT64_MAX : first + count;
+    struct loader l = { 0 };
+    int r = 0;
+
+    t->windowed = true;
+    if (first < end && load_window(t, first, end, &l, err) < 0) {
+        trace_mem_release(&l.mem);
+        r = error_prefix(err, "cannot read '%s'", t->path);
+    }
+    *out = l.mem;
+    return r;
 }

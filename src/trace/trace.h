@@ -29,7 +29,7 @@ extern const char *const trace_order_names[3]; /* "exact", "sync-exact", "unknow
 struct batch {
     struct event *events;
     size_t count;
-    uint64_t first;        /* position of events[0] */
+    uint64_t first; /* position of events[0] */
     /* D entries of calls, two words each: address and size in bytes (8 for a named
      * variable), or D_THREAD(t) and 0. */
     const uint64_t *extra;
@@ -37,7 +37,7 @@ struct batch {
 
 struct trace_info {
     const char *format;
-    uint64_t events; /* delivered so far; the whole number once trace_next() returned 0 */
+    uint64_t events;          /* delivered so far; the whole number once trace_next() returned 0 */
     uint64_t expected_events; /* where the format knows beforehand, else 0 */
     uint64_t bytes_total, bytes_read; /* of the file, for progress */
     enum trace_order order;
@@ -76,5 +76,13 @@ int trace_load(struct trace *t, size_t max_events, struct trace_mem *out, struct
 /* Reads up to that many events and leaves the rest; fewer where the trace ends before. */
 int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, struct error *err);
 void trace_mem_release(struct trace_mem *m);
+
+/* The events [first, first + count), fewer where the trace ends before, as they were recorded:
+ * without the marks of check.c, which depend on all that came before. Merged .hdl files jump to
+ * the chunk (so a window behind damage that no pass has met yet is delivered); all others are
+ * streamed, from the start or, where windows come in ascending order, from the last one on.
+ * Afterwards trace_rewind() must come before trace_next(), which else is an error. */
+int trace_window(struct trace *t, uint64_t first, size_t count, struct trace_mem *out,
+                 struct error *err);
 
 #endif

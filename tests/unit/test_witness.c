@@ -352,7 +352,8 @@ static void a_race_is_within_one_lifetime(void **state)
     expect(two_lifetimes, "0 1 4 5 6", NULL);
     expect(two_lifetimes, "0 1 4 6 2",
            "event 2: uses the memory at 0x1000:8 in another lifetime than event 6");
-    /* the second half was allocated anew in between, the first was not */
+    /* one half was allocated anew in between, the other was not */
+    expect("T0|w(0x1000:8)|1\nT2|alloc(0x1000:4)|2\nT1|w(0x1000:8)|3\n", "1 0 2", NULL);
     expect("T0|w(0x1000:8)|1\nT2|alloc(0x1004:4)|2\nT1|w(0x1000:8)|3\n", "1 0 2", NULL);
     expect("T0|w(0x1004:4)|1\nT2|alloc(0x1004:4)|2\nT1|w(0x1000:8)|3\n", "1 0 2",
            "event 2: uses the memory at 0x1000:8 in another lifetime than event 0");
