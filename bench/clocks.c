@@ -15,6 +15,8 @@
  *   local   threads work in teams of four that share four locks; every 50th
  *           section takes one of all locks
  *   global  every section takes one of all locks
+ *   star    the first thread shares a lock with each other thread, and every second section
+ *           is its: where tree clocks are at their best according to their authors
  *   shb     local, and each section has six accesses, a third of them writes,
  *           to a variable of the thread or of the lock, whose clock is kept
  */
@@ -39,7 +41,7 @@ struct operation {
 struct stream {
     struct rng rng;
     uint32_t threads, objects; /* objects: locks, forks, variables of locks and of threads */
-    bool local, accesses;
+    bool local, star, accesses;
     struct operation *operations;
     size_t count, cap;
 };
@@ -66,9 +68,18 @@ static uint32_t pick_lock(struct stream *s, uint32_t thread)
 {
     uint32_t first = thread / TEAM * TEAM;
 
+    if (s->star && thread)
+        return thread;
     if (!s->local || rng_percent(&s->rng, 2))
         return rng_below(&s->rng, s->threads);
     return first + rng_below(&s->rng, s->threads - first < TEAM ? s->threads - first : TEAM);
+}
+
+static uint32_t pick_thread(struct stream *s, uint32_t last)
+{
+    if (s->star)
+        return rng_percent(&s->rng, 50) ? 0 : rng_below(&s->rng, s->threads);
+    return rng_percent(&s->rng, 50) ? rng_below(&s->rng, s->threads) : last;
 }
 
 static void add_accesses(struct stream *s, uint32_t thread, uint32_t lock)
@@ -91,8 +102,7 @@ static void make_stream(struct stream *s, size_t operations)
     while (s->count < operations) {
         uint32_t lock;
 
-        if (rng_percent(&s->rng, 50))
-            thread = rng_below(&s->rng, s->threads);
+        thread = pick_thread(s, thread);
         lock = pick_lock(s, thread);
         add(s, LEARN, thread, lock);
         if (s->accesses)
@@ -108,10 +118,11 @@ static void make_stream(struct stream *s, size_t operations)
 static bool stream_init(struct stream *s, const char *name, uint32_t threads, uint64_t seed)
 {
     *s = (struct stream){ .threads = threads, .objects = 4 * threads };
-    s->local = strcmp(name, "global");
     s->accesses = !strcmp(name, "shb");
+    s->local = s->accesses || !strcmp(name, "local");
+    s->star = !strcmp(name, "star");
     rng_init(&s->rng, seed);
-    return s->accesses || !strcmp(name, "local") || !s->local;
+    return s->local || s->star || !strcmp(name, "global");
 }
 
 /* ---- one run ---- */
@@ -234,8 +245,9 @@ int main(int argc, char **argv)
 
     if (threads < 1 || threads > 1 << 20 || operations < 1 || repeats < 1 ||
         !stream_init(&s, argv[1], (uint32_t)threads, argc > 5 ? strtoull(argv[5], NULL, 10) : 1)) {
-        fputs("usage: heddle-bench-clocks local|global|shb THREADS OPERATIONS REPEATS [SEED]\n",
-              stderr);
+        fputs(
+            "usage: heddle-bench-clocks local|global|star|shb THREADS OPERATIONS REPEATS [SEED]\n",
+            stderr);
         return 129;
     }
     make_stream(&s, (size_t)operations);

@@ -182,7 +182,8 @@ static void tree_publish(void *state, uint32_t thread, uint32_t object)
     from->nodes[thread].time++;
 }
 
-/* CopyCheckMonotone: whether the copy is monotone shows in O(1); one that is not costs O(threads). */
+/* CopyCheckMonotone: whether the copy is monotone shows in O(1); one that is not costs O(threads).
+ */
 static void tree_replace(void *state, uint32_t thread, uint32_t object)
 {
     struct tree *s = state;

@@ -26,6 +26,6 @@ int error_prefix(struct error *err, const char *fmt, ...)
     n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof(err->text))
-        snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", old);
+        snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %.900s", old);
     return -1;
 }

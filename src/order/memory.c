@@ -127,12 +127,6 @@ static inline struct step *emit(struct memory *m, const struct step *like, uint3
     return s;
 }
 
-/* The first step of a variable names the allocation it lies in. */
-static void emit_fresh(struct memory *m, const struct step *like, uint32_t id, uint64_t address)
-{
-    emit(m, like, id, STEP_FRESH)->from = heap_find(&m->heap, address) + 1;
-}
-
 /* ---- variables ---- */
 
 static uint32_t var_new(struct memory *m)
@@ -194,6 +188,29 @@ static uint32_t split_off(struct memory *m, struct split *s, unsigned part, uint
     return var;
 }
 
+/* Of untouched bytes of a word, those that lie in the same block as the first of them. */
+static unsigned same_block(const struct memory *m, uint64_t word, unsigned mask, uint32_t *block)
+{
+    unsigned same = 0;
+
+    *block = heap_find(&m->heap, word + (unsigned)__builtin_ctz(mask));
+    if (!m->heap.nranges)
+        return mask;
+    for (unsigned i = 0; i < WORD_BYTES; i++)
+        if (mask >> i & 1 && heap_find(&m->heap, word + i) == *block)
+            same |= 1u << i;
+    return same;
+}
+
+/* A new variable; its first step names the block it lies in. */
+static uint32_t begin_variable(struct memory *m, uint32_t block, const struct step *like)
+{
+    uint32_t var = var_new(m);
+
+    emit(m, like, var, STEP_FRESH)->from = block + 1; /* BLOCK_NONE becomes 0 */
+    return var;
+}
+
 /* An access that does not match the cell's one variable: the slow way. */
 static void access_parts(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
                          const struct step *like)
@@ -206,9 +223,10 @@ static void access_parts(struct memory *m, struct cell *c, uint64_t address, uns
         unsigned all = s->mask[byte], part = all & mask;
 
         if (!var) {
-            var = var_new(m);
-            split_assign(s, part, var);
-            emit_fresh(m, like, var, address - address % WORD_BYTES + byte);
+            uint32_t block;
+
+            part = same_block(m, address - address % WORD_BYTES, part, &block);
+            split_assign(s, part, begin_variable(m, block, like));
         } else {
             if (part != all)
                 var = split_off(m, s, part, var, like);
@@ -242,12 +260,17 @@ static void access_word(struct memory *m, uint64_t address, unsigned mask,
 
     if (var) {
         emit(m, like, var, 0);
-    } else if (!c->var) {
-        *c = (struct cell){ var_new(m), (uint8_t)mask };
-        emit_fresh(m, like, c->var, address);
-    } else {
-        access_parts(m, c, address, mask, like);
+        return;
     }
+    if (!c->var) {
+        uint32_t block;
+        unsigned part = same_block(m, address - address % WORD_BYTES, mask, &block);
+
+        *c = (struct cell){ begin_variable(m, block, like), (uint8_t)part };
+        mask &= ~part;
+    }
+    if (mask)
+        access_parts(m, c, address, mask, like);
 }
 
 static inline unsigned word_mask(unsigned from, unsigned bytes)

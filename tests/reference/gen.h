@@ -41,10 +41,11 @@ struct gen_small_options {
 
     uint32_t values;       /* percent of accesses that record their value */
     uint32_t wrong_values; /* percent of recorded read values that are made up: inexact traces */
-    uint32_t addresses; /* percent of accesses at literal addresses: sizes 1 to 16, overlapping */
-    uint32_t recursive; /* percent of acquires that may take a lock again */
-    uint32_t abandon;   /* percent of ends that do not care for locks still held */
-    uint32_t roots;     /* percent of threads that run without having been forked */
+    uint32_t addresses;  /* percent of accesses at literal addresses: sizes 1 to 16, overlapping */
+    uint32_t recursive;  /* percent of acquires that may take a lock again */
+    uint32_t abandon;    /* percent of ends that do not care for locks still held */
+    uint32_t roots;      /* percent of threads that run without having been forked */
+    uint32_t odd_blocks; /* percent of heap blocks that end within a word: accesses cross the end */
     uint32_t use_after_free; /* percent of heap accesses and frees that do not care for lifetimes */
 };
 

@@ -208,17 +208,19 @@ static bool do_access(struct sim *s, uint32_t t, enum op op)
 static bool do_alloc(struct sim *s, uint32_t t)
 {
     uint32_t units = rng_between(&s->rng, 1, 2);
-    uint32_t at = rng_below(&s->rng, HEAP_UNITS - units + 1);
+    uint32_t at = rng_below(&s->rng, HEAP_UNITS - units + 1), bytes = 8 * units;
     struct event *e;
 
     for (uint32_t u = at; u < at + units; u++)
         if (unit_is_live(s, u))
             return false;
-    s->block[at] = (uint8_t)(8 * units);
+    if (s->o->odd_blocks && rng_percent(&s->rng, s->o->odd_blocks))
+        bytes -= rng_between(&s->rng, 1, 7);
+    s->block[at] = (uint8_t)bytes;
     for (uint32_t i = 0; i < 8 * units; i++) /* whatever the memory holds now */
         s->heap[8 * at + i] = (uint8_t)rng_below(&s->rng, 2);
     e = emit(s, t, OP_ALLOC, HEAP_BASE + 8 * at);
-    e->value = 8 * units;
+    e->value = bytes;
     return true;
 }
 
