@@ -15,8 +15,8 @@
  *   local   threads work in teams of four that share four locks; every 50th
  *           section takes one of all locks
  *   global  every section takes one of all locks
- *   star    the first thread shares a lock with each other thread, and every second section
- *           is its: where tree clocks are at their best according to their authors
+ *   star    a server and its clients: the first thread shares a lock with each other
+ *           thread, and every second section is its
  *   shb     local, and each section has six accesses, a third of them writes,
  *           to a variable of the thread or of the lock, whose clock is kept
  */

@@ -55,6 +55,12 @@ static inline bool heap_is_freed(const struct heap *h, uint32_t block)
     return h->block_freed[block];
 }
 
+/* Nothing was cut out of the middle of it. */
+static inline bool heap_in_one_piece(const struct heap *h, uint32_t block)
+{
+    return h->block_ranges[block] == 1;
+}
+
 /* Ranges that overlap [start, end), in address order; valid until the next call. */
 const struct heap_list *heap_overlapping(struct heap *h, uint64_t start, uint64_t end);
 

@@ -449,7 +449,8 @@ static void free_event(struct memory *m, const struct event *ev, const struct st
             free_piece(m, at, r->start, BLOCK_NONE, false, like);
             at = r->start;
         }
-        free_piece(m, at, to, r->block, r->start == at && r->end == to, like);
+        free_piece(m, at, to, r->block,
+                   r->start == at && r->end == to && heap_in_one_piece(&m->heap, r->block), like);
         at = to;
     }
     if (at < end)

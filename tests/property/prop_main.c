@@ -35,7 +35,7 @@ struct run {
 static const char usage_text[] =
     "usage: property-tests [--seed N] [--count N] [--max-events N] [--only PROPERTY] "
     "[--show N]\n"
-    "                      [--odd-blocks PERCENT]\n"
+    "                      [--odd-blocks PERCENT]    heap blocks that end within a word\n"
     "Check the relations of spec/model.md on random traces (default: 20000 from seed 1).\n";
 
 /* ---- shrinking ---- */

@@ -217,7 +217,7 @@ static bool do_alloc(struct sim *s, uint32_t t)
     if (s->o->odd_blocks && rng_percent(&s->rng, s->o->odd_blocks))
         bytes -= rng_between(&s->rng, 1, 7);
     s->block[at] = (uint8_t)bytes;
-    for (uint32_t i = 0; i < 8 * units; i++) /* whatever the memory holds now */
+    for (uint32_t i = 0; i < bytes; i++) /* whatever the memory holds now */
         s->heap[8 * at + i] = (uint8_t)rng_below(&s->rng, 2);
     e = emit(s, t, OP_ALLOC, HEAP_BASE + 8 * at);
     e->value = bytes;
