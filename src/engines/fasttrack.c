@@ -6,8 +6,7 @@
  * has one under HB; which pairs it names depends on what it still remembers.
  * Differences: accesses of other kinds than plain ones are kept apart, since
  * two atomics never race; the earlier access is remembered with its site, so
- * both sides of a race are named. A variable that only one thread has touched
- * so far needs no comparison at all; that is the test made first.
+ * both sides of a race are named.
  */
 #include "engines/engine.h"
 #include "base/alloc.h"
@@ -46,7 +45,7 @@ struct fasttrack {
     struct more *more; /* [0] unused */
     size_t nmore, more_cap;
     uint32_t free_more; /* first record not in use, 0 none */
-    uint64_t accesses, private, busy;
+    uint64_t accesses, quiet, busy;
 };
 
 static void *fasttrack_open(struct engine_result *result)
@@ -284,18 +283,26 @@ static void other(struct fasttrack *f, const struct step *s)
     }
 }
 
-/* A plain access to a variable that no other thread has touched: nothing to compare with. */
-static inline bool private_access(struct fasttrack *f, const struct step *s)
+static inline bool happened_before(const struct hb_thread *t, const struct last *l)
+{
+    return !l->time || hb_knows(t, last_slot(l), l->time);
+}
+
+/* A plain access after everything else that was done to the variable, as nearly all are: no race,
+ * and nothing to remember but the access itself. */
+static inline bool quiet_access(struct fasttrack *f, const struct step *s)
 {
     struct hb_thread *t = &f->hb.threads[s->thread];
     struct variable *v = &f->vars[s->id];
     uint32_t slot = t->clock.slot;
 
-    if (!((last_slot(&v->read) == slot) | !v->read.time) |
-        !((last_slot(&v->write) == slot) | !v->write.time))
-        return false;
+    if (((last_slot(&v->read) != slot) & (v->read.time != 0)) |
+        ((last_slot(&v->write) != slot) & (v->write.time != 0))) { /* not private to the thread */
+        if (is_busy(v) || !happened_before(t, &v->read) || !happened_before(t, &v->write))
+            return false;
+    }
     set_last(s->op == OP_READ ? &v->read : &v->write, t, s);
-    f->private++;
+    f->quiet++;
     return true;
 }
 
@@ -318,7 +325,7 @@ static void fasttrack_steps(void *state, const struct span *span)
         if (i + STEPS_AHEAD < span->count)
             prefetch(f, &s[STEPS_AHEAD]);
         n = 1;
-        if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && private_access(f, s))
+        if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && quiet_access(f, s))
             continue;
         if (s->flags & STEP_GROUP || s->op == OP_FREE)
             group(f, s, n = step_group(span, i));
@@ -331,8 +338,8 @@ static void fasttrack_finish(void *state)
 {
     struct fasttrack *f = state;
 
-    engine_count(f->result, "accesses", f->accesses + f->private);
-    engine_count(f->result, "private", f->private);
+    engine_count(f->result, "accesses", f->accesses + f->quiet);
+    engine_count(f->result, "quiet", f->quiet);
     engine_count(f->result, "sets_made", f->busy);
     engine_count(f->result, "slots", f->hb.nslots);
 }

@@ -1,8 +1,10 @@
 /* memory.c - pages of words, words of variables
  *
- * A word of memory is a cell: empty, one variable with the mask of its bytes
- * (nearly all cells), or the number of a split record that names the variable
- * of each byte. Variable 0 is never used, so that 0 means "none".
+ * A word of memory is a cell. Most words are accessed in equal pieces, of 8,
+ * 4, 2 or 1 bytes: such a cell has a row of variable numbers, one for each
+ * piece, and a mask of the bytes touched so far. Any other word has a split
+ * record that names the variable of each byte. Variable 0 is never used, so
+ * that 0 means "none".
  */
 #include "order/memory.h"
 #include "base/alloc.h"
@@ -16,17 +18,27 @@ enum {
     WORD_BYTES = 8,
     PAGE_WORDS = 512,
     PAGE_BITS = 12,
-    CACHE_PAGES = 1024 /* direct-mapped; 4 MiB of traced memory in reach without a hash */
+    CACHE_PAGES = 256 /* direct-mapped; 1 MiB of traced memory in reach without a hash */
 };
 
+/* Empty where var is 0. */
 struct cell {
-    uint32_t var; /* variable, or index into splits where mask is 0 and var is not */
-    uint8_t mask;
+    uint32_t var;    /* of the first piece; CELL_SPLIT: index into splits */
+    uint8_t unit;    /* log2 of the bytes in a piece, or CELL_SPLIT */
+    uint8_t present; /* bytes that have been touched; whole pieces */
 };
+
+enum { UNITS = 4, CELL_SPLIT = UNITS };
 
 struct page {
     uint64_t number;
     struct cell cells[PAGE_WORDS];
+};
+
+/* Pages used last, by the low bits of their number. */
+struct cached_page {
+    uint64_t number;
+    struct page *page; /* NULL: none */
 };
 
 struct split {
@@ -38,14 +50,16 @@ struct memory {
     struct map page_index; /* page number -> index + 1 into pages */
     struct page **pages;
     size_t npages, pages_cap;
-    struct page *cache[CACHE_PAGES];
+    struct cached_page cache[CACHE_PAGES];
 
     struct split *splits; /* [0] unused */
     size_t nsplits, splits_cap;
 
     uint32_t nvars; /* numbers handed out, including recycled ones */
-    uint32_t *free_vars;
-    size_t nfree, free_cap;
+    struct free_rows {
+        uint32_t *first;
+        size_t count, cap;
+    } free_rows[UNITS]; /* rows of 8 >> unit numbers */
 
     struct heap heap;
     struct map objects; /* target and kind -> object */
@@ -72,7 +86,8 @@ void memory_free(struct memory *m)
         free(m->pages[i]);
     free(m->pages);
     free(m->splits);
-    free(m->free_vars);
+    for (int i = 0; i < UNITS; i++)
+        free(m->free_rows[i].first);
     free(m->steps);
     map_release(&m->page_index);
     map_release(&m->objects);
@@ -94,15 +109,17 @@ static struct page *page_lookup(struct memory *m, uint64_t number, bool create)
         m->pages[m->npages]->number = number;
         *index = (uint32_t)++m->npages;
     }
-    return m->cache[number % CACHE_PAGES] = m->pages[*index - 1];
+    m->cache[number % CACHE_PAGES] = (struct cached_page){ number, m->pages[*index - 1] };
+    return m->pages[*index - 1];
 }
 
 static inline struct cell *cell_at(struct memory *m, uint64_t address)
 {
     uint64_t number = address >> PAGE_BITS;
-    struct page *page = m->cache[number % CACHE_PAGES];
+    const struct cached_page *cached = &m->cache[number % CACHE_PAGES];
+    struct page *page = cached->page;
 
-    if (__builtin_expect(!page || page->number != number, 0))
+    if (__builtin_expect(!page || cached->number != number, 0))
         page = page_lookup(m, number, true);
     return &page->cells[address / WORD_BYTES % PAGE_WORDS];
 }
@@ -129,15 +146,35 @@ static inline struct step *emit(struct memory *m, const struct step *like, uint3
 
 /* ---- variables ---- */
 
+/* Numbers in a row for the pieces of a word. */
+static uint32_t row_new(struct memory *m, unsigned unit)
+{
+    struct free_rows *f = &m->free_rows[unit];
+    uint32_t first = m->nvars;
+
+    if (f->count)
+        return f->first[--f->count];
+    m->nvars += WORD_BYTES >> unit;
+    return first;
+}
+
+static void row_retire(struct memory *m, unsigned unit, uint32_t first)
+{
+    struct free_rows *f = &m->free_rows[unit];
+
+    GROW(f->first, f->cap, f->count + 1);
+    f->first[f->count++] = first;
+}
+
+/* Variables of split words are rows of one. */
 static uint32_t var_new(struct memory *m)
 {
-    return m->nfree ? m->free_vars[--m->nfree] : m->nvars++;
+    return row_new(m, UNITS - 1);
 }
 
 static void var_retire(struct memory *m, uint32_t var)
 {
-    GROW(m->free_vars, m->free_cap, m->nfree + 1);
-    m->free_vars[m->nfree++] = var;
+    row_retire(m, UNITS - 1, var);
 }
 
 /* Bring the masks up to date after variables changed hands. */
@@ -160,18 +197,27 @@ static void split_assign(struct split *s, unsigned mask, uint32_t var)
     split_update(s);
 }
 
-/* Make a split record of a cell; its variable keeps its bytes. */
+/* Make a split record of a cell; its variables keep their bytes. */
 static struct split *cell_split(struct memory *m, struct cell *c)
 {
+    struct cell old = *c;
     struct split *s;
 
-    if (c->var && !c->mask)
-        return &m->splits[c->var];
+    if (old.var && old.unit == CELL_SPLIT)
+        return &m->splits[old.var];
     GROW(m->splits, m->splits_cap, m->nsplits + 1);
     s = &m->splits[m->nsplits];
     *s = (struct split){ 0 };
-    split_assign(s, c->mask, c->var);
-    *c = (struct cell){ (uint32_t)m->nsplits++, 0 };
+    for (unsigned i = 0; old.var && i < WORD_BYTES; i++) {
+        uint32_t var = old.var + (i >> old.unit);
+
+        if (old.present >> i & 1)
+            s->byte[i] = var;
+        else if (!(i & ((1u << old.unit) - 1)))
+            var_retire(m, var); /* a piece that was never touched */
+    }
+    split_update(s);
+    *c = (struct cell){ (uint32_t)m->nsplits++, CELL_SPLIT, 0 };
     return s;
 }
 
@@ -202,31 +248,28 @@ static unsigned same_block(const struct memory *m, uint64_t word, unsigned mask,
     return same;
 }
 
-/* A new variable; its first step names the block it lies in. */
-static uint32_t begin_variable(struct memory *m, uint32_t block, const struct step *like)
+/* The first step of a variable names the block it lies in. */
+static void emit_fresh(struct memory *m, const struct step *like, uint32_t var, uint32_t block)
 {
-    uint32_t var = var_new(m);
-
     emit(m, like, var, STEP_FRESH)->from = block + 1; /* BLOCK_NONE becomes 0 */
-    return var;
 }
 
-/* An access that does not match the cell's one variable: the slow way. */
-static void access_parts(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+/* An access that does not keep to the pieces of the cell: the slow way. */
+static void access_parts(struct memory *m, struct cell *c, uint64_t word, unsigned mask,
                          const struct step *like)
 {
     struct split *s = cell_split(m, c);
 
     while (mask) {
         unsigned byte = (unsigned)__builtin_ctz(mask);
-        uint32_t var = s->byte[byte];
+        uint32_t var = s->byte[byte], block;
         unsigned all = s->mask[byte], part = all & mask;
 
         if (!var) {
-            uint32_t block;
-
-            part = same_block(m, address - address % WORD_BYTES, part, &block);
-            split_assign(s, part, begin_variable(m, block, like));
+            part = same_block(m, word, part, &block);
+            var = var_new(m);
+            split_assign(s, part, var);
+            emit_fresh(m, like, var, block);
         } else {
             if (part != all)
                 var = split_off(m, s, part, var, like);
@@ -236,41 +279,65 @@ static void access_parts(struct memory *m, struct cell *c, uint64_t address, uns
     }
 }
 
-/* The variable that consists of exactly these bytes of the word, or 0. */
-static inline uint32_t exact_variable(const struct memory *m, const struct cell *c, unsigned mask)
+/* The bytes of the pieces that a mask touches. */
+static unsigned whole_pieces(unsigned unit, unsigned mask)
 {
-    const struct split *s;
-    unsigned byte;
+    unsigned piece = (1u << (1u << unit)) - 1, whole = 0;
 
-    if (__builtin_expect(c->mask == mask, 1))
-        return c->var;
-    if (c->mask || !c->var)
-        return 0;
-    s = &m->splits[c->var];
-    byte = (unsigned)__builtin_ctz(mask);
-    return s->mask[byte] == mask ? s->byte[byte] : 0;
+    for (unsigned at = 0; at < WORD_BYTES; at += 1u << unit)
+        if (mask >> at & piece)
+            whole |= piece << at;
+    return whole;
 }
 
-/* One word of an access. */
+/* The unit of a mask that is one aligned piece, or UNITS. */
+static unsigned piece_unit(unsigned mask)
+{
+    unsigned unit = 0;
+
+    while (unit < UNITS && whole_pieces(unit, mask & -mask) != mask)
+        unit++;
+    return unit;
+}
+
+/* One piece of a cell, touched before or not. False: it lies in two blocks. */
+static bool access_piece(struct memory *m, struct cell *c, uint64_t word, unsigned piece,
+                         const struct step *like)
+{
+    uint32_t var = c->var + ((unsigned)__builtin_ctz(piece) >> c->unit), block;
+
+    if (c->present & piece) {
+        emit(m, like, var, 0);
+        return true;
+    }
+    if (same_block(m, word, piece, &block) != piece)
+        return false;
+    c->present |= (uint8_t)piece;
+    emit_fresh(m, like, var, block);
+    return true;
+}
+
+/* One word of an access, or of a free. */
 static void access_word(struct memory *m, uint64_t address, unsigned mask,
                         const struct step *like)
 {
-    struct cell *c = cell_at(m, address);
-    uint32_t var = exact_variable(m, c, mask);
+    uint64_t word = address - address % WORD_BYTES;
+    struct cell *c = cell_at(m, word);
+    unsigned unit;
 
-    if (var) {
-        emit(m, like, var, 0);
-        return;
-    }
-    if (!c->var) {
-        uint32_t block;
-        unsigned part = same_block(m, address - address % WORD_BYTES, mask, &block);
+    if (!c->var && (unit = piece_unit(mask)) < UNITS)
+        *c = (struct cell){ row_new(m, unit), (uint8_t)unit, 0 };
+    if (c->var && c->unit < UNITS && whole_pieces(c->unit, mask) == mask) {
+        while (mask) {
+            unsigned piece = whole_pieces(c->unit, mask & -mask);
 
-        *c = (struct cell){ begin_variable(m, block, like), (uint8_t)part };
-        mask &= ~part;
+            if (!access_piece(m, c, word, piece, like))
+                break;
+            mask &= ~piece;
+        }
     }
     if (mask)
-        access_parts(m, c, address, mask, like);
+        access_parts(m, c, word, mask, like);
 }
 
 static inline unsigned word_mask(unsigned from, unsigned bytes)
@@ -307,9 +374,12 @@ static void drop_word(struct memory *m, struct cell *c, uint64_t address, unsign
     (void)like;
     if (!c->var)
         return;
-    if (c->mask && !(c->mask & ~mask)) {
-        var_retire(m, c->var);
-        *c = (struct cell){ 0, 0 };
+    if (c->unit < UNITS && whole_pieces(c->unit, c->present & mask) == (c->present & mask)) {
+        c->present &= (uint8_t)~mask;
+        if (!c->present) {
+            row_retire(m, c->unit, c->var);
+            *c = (struct cell){ 0 };
+        }
         return;
     }
     s = cell_split(m, c);
@@ -328,11 +398,11 @@ static void drop_word(struct memory *m, struct cell *c, uint64_t address, unsign
 static void write_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
                        const struct step *like)
 {
-    unsigned known = c->mask;
+    unsigned known = c->present;
 
     if (!c->var)
         return;
-    if (!known)
+    if (c->unit == CELL_SPLIT)
         for (int i = 0; i < WORD_BYTES; i++)
             known |= (unsigned)(m->splits[c->var].byte[i] != 0) << i;
     if (known & mask)
@@ -533,14 +603,27 @@ static void slow_event(struct memory *m, const struct event *ev, uint64_t positi
         m->steps[first].flags |= STEP_GROUP;
 }
 
-/* Most events: an access inside a word, to a variable that is just that. 0: take the slow way. */
+/* The variable of a split word that consists of exactly these bytes, or 0. */
+static uint32_t split_variable(const struct memory *m, const struct cell *c, unsigned from,
+                               unsigned mask)
+{
+    const struct split *s = &m->splits[c->var];
+
+    return c->var && c->unit == CELL_SPLIT && s->mask[from] == mask ? s->byte[from] : 0;
+}
+
+/* Most events: an access to a variable that is just that. 0: take the slow way. */
 static inline uint32_t known_variable(struct memory *m, const struct event *ev)
 {
-    unsigned from = ev->target % WORD_BYTES;
+    unsigned from = ev->target % WORD_BYTES, size = ev->size;
+    const struct cell *c;
 
-    if (!op_is_access(ev->op) || from + ev->size > WORD_BYTES || ev->flags & EV_IGNORED)
+    if (!op_is_access(ev->op) || from + size > WORD_BYTES || ev->flags & EV_IGNORED)
         return 0;
-    return exact_variable(m, cell_at(m, ev->target), word_mask(from, ev->size));
+    c = cell_at(m, ev->target);
+    if (__builtin_expect(size == 1u << c->unit && !(from & (size - 1)) && c->present >> from & 1, 1))
+        return c->var + (from >> c->unit);
+    return split_variable(m, c, from, word_mask(from, size));
 }
 
 /* Cells are fetched this many events ahead, as engines do with variables (step.h). */
@@ -548,7 +631,7 @@ enum { EVENTS_AHEAD = 12 };
 
 static inline void prefetch_cell(const struct memory *m, uint64_t address)
 {
-    const struct page *page = m->cache[(address >> PAGE_BITS) % CACHE_PAGES];
+    const struct page *page = m->cache[(address >> PAGE_BITS) % CACHE_PAGES].page;
 
     if (page) /* perhaps another page's: then it is of no use, and of no harm */
         __builtin_prefetch(&page->cells[address / WORD_BYTES % PAGE_WORDS]);

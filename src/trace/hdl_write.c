@@ -50,6 +50,12 @@ static int write_bytes(struct hdl_writer *w, const void *data, size_t n, struct 
     return fwrite(data, 1, n, w->file) == n ? 0 : write_error(w, err);
 }
 
+/* What was written so far can be read by others. */
+static int show(struct hdl_writer *w, struct error *err)
+{
+    return fflush(w->file) ? write_error(w, err) : 0;
+}
+
 static int write_file_header(struct hdl_writer *w, struct error *err)
 {
     struct hdl_file_header h = {
@@ -65,7 +71,7 @@ static int write_file_header(struct hdl_writer *w, struct error *err)
 
     memcpy(h.magic, HDL_MAGIC, sizeof(h.magic));
     h.checksum = XXH32(&h, sizeof(h) - 4, 0);
-    return write_bytes(w, &h, sizeof(h), err);
+    return write_bytes(w, &h, sizeof(h), err) < 0 ? -1 : show(w, err);
 }
 
 /* The header's own fields are the caller's, all about the payload is filled in here. */
@@ -80,7 +86,7 @@ static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, struct e
     if (write_bytes(w, &h, sizeof(h), err) < 0 ||
         write_bytes(w, w->payload.data, w->payload.len, err) < 0)
         return -1;
-    return fflush(w->file) ? write_error(w, err) : 0;
+    return show(w, err);
 }
 
 /* ---- names ---- */

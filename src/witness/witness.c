@@ -34,10 +34,14 @@ struct touch {
 };
 
 struct place {
-    uint32_t rank;        /* among the events of its thread; NONE for ignored events */
-    uint32_t cell, count; /* cells it touches */
-    uint32_t object;      /* lock */
-    size_t touch;         /* its touches, one per cell */
+    uint32_t rank; /* among the events of its thread; NONE for ignored events */
+    union {
+        uint32_t cell; /* the first it touches */
+        uint32_t lock;
+    };
+    uint32_t count; /* cells it touches */
+    bool over;      /* the last of its thread before somebody joins that */
+    size_t touch;   /* its touches, one per cell */
 };
 
 /* What is in a cell, in one of its lifetimes. */
@@ -123,6 +127,7 @@ static void prepare_events(struct witness_trace *w)
 {
     struct touch *now = xcalloc(w->cells.count + 1, sizeof(*now));
     uint32_t *length = xcalloc(w->nthreads + 1, sizeof(*length));
+    size_t *last = xcalloc(w->nthreads + 1, sizeof(*last));
     struct map locks = { 0 };
 
     for (; w->nlives < w->cells.count; w->nlives++)
@@ -135,13 +140,17 @@ static void prepare_events(struct witness_trace *w)
             continue;
         }
         w->places[i].rank = length[e->thread]++;
+        last[e->thread] = i;
+        if (e->op == OP_JOIN && e->target < w->nthreads && length[e->target])
+            w->places[last[e->target]].over = true;
         if (op_class_of(e->op) == CLASS_LOCK)
-            w->places[i].object = *map_put(&locks, object_key(e), (uint32_t)locks.count);
+            w->places[i].lock = *map_put(&locks, object_key(e), (uint32_t)locks.count);
         prepare_touches(w, now, (uint32_t)i);
     }
     w->nlocks = locks.count;
     map_release(&locks);
     free(length);
+    free(last);
     free(now);
 }
 
@@ -371,21 +380,21 @@ static bool replay_acquire(const struct witness_trace *w, uint32_t i, struct err
 {
     const struct event *e = &w->events[i];
     struct scratch *s = w->scratch;
-    struct lock_state *l = &s->locks[w->places[i].object];
+    struct lock_state *l = &s->locks[w->places[i].lock];
     bool shared = e->op == OP_ACQUIRE_SHARED;
     uint32_t others;
 
     if (l->owner != NONE && l->owner != e->thread)
         return refuse(err, i, "lock %s is held by %s since event %" PRIu32, name_target(w, e).text,
                       name_thread(w, l->owner).text, l->since);
-    others = l->sharers - (find_hold(s, e->thread, w->places[i].object, true) != NULL);
+    others = l->sharers - (find_hold(s, e->thread, w->places[i].lock, true) != NULL);
     if (!shared && others)
         return refuse(err, i, "lock %s is held shared by %" PRIu32 " other threads",
                       name_target(w, e).text, others);
-    if (find_hold(s, e->thread, w->places[i].object, shared))
+    if (find_hold(s, e->thread, w->places[i].lock, shared))
         return true;
     GROW(s->holds, s->holds_cap, s->nholds + 1);
-    s->holds[s->nholds] = (struct hold){ w->places[i].object, s->threads[e->thread].holds, shared };
+    s->holds[s->nholds] = (struct hold){ w->places[i].lock, s->threads[e->thread].holds, shared };
     s->threads[e->thread].holds = (uint32_t)s->nholds++;
     if (shared)
         l->sharers++;
@@ -401,7 +410,7 @@ static void replay_release(const struct witness_trace *w, uint32_t i)
 {
     const struct event *e = &w->events[i];
     bool shared = e->op == OP_RELEASE_SHARED;
-    uint32_t lock = w->places[i].object;
+    uint32_t lock = w->places[i].lock;
     uint32_t *at = find_hold(w->scratch, e->thread, lock, shared);
 
     if (!at)
@@ -510,10 +519,6 @@ static bool replay_effect(const struct witness_trace *w, uint32_t i, struct erro
     case OP_END:
         drop_all_holds(w->scratch, e->thread);
         return true;
-    case OP_JOIN: /* the joined thread is over, whether it said so or not */
-        if (e->target < w->nthreads)
-            drop_all_holds(w->scratch, (uint32_t)e->target);
-        return true;
     case OP_BRANCH:
     case OP_CALL:
         if (w->scratch->threads[e->thread].tainted)
@@ -535,6 +540,8 @@ static bool replay_event(const struct witness_trace *w, uint64_t position, struc
     if (!replay_effect(w, i, err))
         return false;
     s->threads[w->events[i].thread].progress++;
+    if (w->places[i].over) /* no event says so, but the join does */
+        drop_all_holds(s, w->events[i].thread);
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
         s->next[w->edges.member_of[m]] = w->edges.member_of[m] + 1;
     return true;
@@ -549,7 +556,7 @@ static void undo_event(const struct witness_trace *w, uint32_t i)
 
     s->threads[e->thread] = (struct thread_state){ .holds = NONE };
     if (op_class_of(e->op) == CLASS_LOCK)
-        s->locks[p->object] = (struct lock_state){ .owner = NONE };
+        s->locks[p->lock] = (struct lock_state){ .owner = NONE };
     for (uint32_t c = 0; c < p->count; c++) {
         uint32_t life = w->touches[p->touch + c].life;
 

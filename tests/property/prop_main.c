@@ -24,7 +24,7 @@ struct tally {
 
 struct run {
     uint64_t seed, count;
-    uint32_t max_events, odd_blocks;
+    uint32_t max_events;
     const char *only;
     uint64_t show; /* violations of a property that are printed; 0: stop at the first */
     struct tally tally[MAX_PROPERTIES];
@@ -35,7 +35,6 @@ struct run {
 static const char usage_text[] =
     "usage: property-tests [--seed N] [--count N] [--max-events N] [--only PROPERTY] "
     "[--show N]\n"
-    "                      [--odd-blocks PERCENT]    heap blocks that end within a word\n"
     "Check the relations of spec/model.md on random traces (default: 20000 from seed 1).\n";
 
 /* ---- shrinking ---- */
@@ -148,7 +147,6 @@ static bool check_seed(struct run *r, uint64_t seed)
     gen_small_random(&options, seed, r->max_events);
     if (seed % 5 == 0)
         gen_small_heap(&options);
-    options.odd_blocks = r->odd_blocks;
     gen_small(&options, &g);
     gen_trace_text(&g, &text);
     gen_trace_release(&g);
@@ -211,14 +209,13 @@ static bool parse_arguments(struct run *r, int argc, char **argv)
 {
     static const struct option options[] = {
         { "seed", 1, NULL, 's' }, { "count", 1, NULL, 'c' }, { "max-events", 1, NULL, 'm' },
-        { "show", 1, NULL, 'w' }, { "only", 1, NULL, 'o' },  { "odd-blocks", 1, NULL, 'b' },
-        { NULL, 0, NULL, 0 },
+        { "show", 1, NULL, 'w' }, { "only", 1, NULL, 'o' },  { NULL, 0, NULL, 0 },
     };
     uint64_t n = 0;
     int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (c == '?' || (strchr("scmwb", c) && !number(optarg, &n)))
+        if (c == '?' || (strchr("scmw", c) && !number(optarg, &n)))
             return false;
         if (c == 's')
             r->seed = n;
@@ -228,8 +225,6 @@ static bool parse_arguments(struct run *r, int argc, char **argv)
             r->max_events = (uint32_t)n;
         else if (c == 'w')
             r->show = n;
-        else if (c == 'b' && n <= 100)
-            r->odd_blocks = (uint32_t)n;
         else if (c == 'o')
             r->only = optarg;
         else

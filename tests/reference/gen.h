@@ -45,7 +45,7 @@ struct gen_small_options {
     uint32_t recursive;  /* percent of acquires that may take a lock again */
     uint32_t abandon;    /* percent of ends that do not care for locks still held */
     uint32_t roots;      /* percent of threads that run without having been forked */
-    uint32_t odd_blocks; /* percent of heap blocks that end within a word: accesses cross the end */
+    uint32_t odd_blocks; /* percent of allocs and frees that are not of whole words */
     uint32_t use_after_free; /* percent of heap accesses and frees that do not care for lifetimes */
 };
 

@@ -87,9 +87,13 @@ void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_e
 
 void gen_small_heap(struct gen_small_options *o)
 {
+    struct rng r;
+
+    rng_init(&r, o->seed ^ 0x68656170u);
     o->weight[OP_ALLOC] = o->weight[OP_FREE] = 40;
     o->addresses = 100;
-    o->use_after_free = o->seed / 2 % 2 ? 40 : 0;
+    o->use_after_free = rng_percent(&r, 50) ? 40 : 0;
+    o->odd_blocks = rng_percent(&r, 50) ? 40 : 0;
 }
 
 void gen_large_defaults(struct gen_large_options *o)

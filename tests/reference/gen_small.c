@@ -205,22 +205,34 @@ static bool do_access(struct sim *s, uint32_t t, enum op op)
     return true;
 }
 
+/* Take a few bytes off a block's ends, so that accesses cross them and frees miss some. */
+static void cut_block(struct sim *s, struct event *e)
+{
+    uint32_t front, back;
+
+    if (!s->o->odd_blocks || !rng_percent(&s->rng, s->o->odd_blocks))
+        return;
+    front = rng_below(&s->rng, 4);
+    back = rng_below(&s->rng, 4);
+    e->target += front;
+    e->value -= front + back;
+}
+
 static bool do_alloc(struct sim *s, uint32_t t)
 {
     uint32_t units = rng_between(&s->rng, 1, 2);
-    uint32_t at = rng_below(&s->rng, HEAP_UNITS - units + 1), bytes = 8 * units;
+    uint32_t at = rng_below(&s->rng, HEAP_UNITS - units + 1);
     struct event *e;
 
     for (uint32_t u = at; u < at + units; u++)
         if (unit_is_live(s, u))
             return false;
-    if (s->o->odd_blocks && rng_percent(&s->rng, s->o->odd_blocks))
-        bytes -= rng_between(&s->rng, 1, 7);
-    s->block[at] = (uint8_t)bytes;
-    for (uint32_t i = 0; i < bytes; i++) /* whatever the memory holds now */
-        s->heap[8 * at + i] = (uint8_t)rng_below(&s->rng, 2);
+    s->block[at] = (uint8_t)(8 * units);
     e = emit(s, t, OP_ALLOC, HEAP_BASE + 8 * at);
-    e->value = bytes;
+    e->value = 8 * units;
+    cut_block(s, e);
+    for (uint32_t i = 0; i < e->value; i++) /* whatever the memory holds now */
+        s->heap[e->target - HEAP_BASE + i] = (uint8_t)rng_below(&s->rng, 2);
     return true;
 }
 
@@ -233,6 +245,7 @@ static bool do_free(struct sim *s, uint32_t t)
         return false;
     e = emit(s, t, OP_FREE, HEAP_BASE + 8 * at);
     e->value = bytes ? bytes : 8;
+    cut_block(s, e);
     s->block[at] = 0;
     return true;
 }

@@ -211,6 +211,34 @@ static int next_of(const struct search *s, const struct state *st, size_t thread
                                                     : -1;
 }
 
+static void use_lock(unsigned op, bool *exclusive, bool *shared)
+{
+    if (op == OP_ACQUIRE)
+        *exclusive = true;
+    else if (op == OP_ACQUIRE_SHARED)
+        *shared = true;
+    else if (op == OP_RELEASE)
+        *(*exclusive ? exclusive : shared) = false;
+    else
+        *(*shared ? shared : exclusive) = false;
+}
+
+/* Is the thread joined in the trace before it has another event? Then it ends here. */
+static bool is_joined_after(const struct search *s, size_t thread, size_t i)
+{
+    for (size_t k = i + 1; k < s->t->count; k++) {
+        const struct event *e = &s->t->events[k];
+
+        if (!takes_part(e))
+            continue;
+        if (e->thread == thread)
+            return false;
+        if (e->op == OP_JOIN && e->target == thread)
+            return true;
+    }
+    return false;
+}
+
 /* Does thread h hold the lock, after so many of its events? */
 static void holds(const struct search *s, const struct state *st, size_t h,
                   const struct event *lock, bool *exclusive, bool *shared)
@@ -219,28 +247,12 @@ static void holds(const struct search *s, const struct state *st, size_t h,
     for (size_t i = 0; i < st->progress[h]; i++) {
         const struct event *e = &s->t->events[s->events_of[h][i]];
 
-        if (e->op == OP_END)
+        if (op_class_of(e->op) == CLASS_LOCK && e->target == lock->target &&
+            !(e->flags & EV_NESTED))
+            use_lock(e->op, exclusive, shared);
+        if (e->op == OP_END || is_joined_after(s, h, s->events_of[h][i]))
             *exclusive = *shared = false;
-        if (op_class_of(e->op) != CLASS_LOCK || e->target != lock->target || e->flags & EV_NESTED)
-            continue;
-        if (e->op == OP_ACQUIRE)
-            *exclusive = true;
-        else if (e->op == OP_ACQUIRE_SHARED)
-            *shared = true;
-        else if (e->op == OP_RELEASE)
-            *(*exclusive ? exclusive : shared) = false;
-        else
-            *(*shared ? shared : exclusive) = false;
     }
-}
-
-/* A thread that was joined holds nothing any more. */
-static bool is_joined(const struct search *s, uint64_t done, size_t thread)
-{
-    for (size_t i = 0; i < s->t->count; i++)
-        if (done >> i & 1 && s->t->events[i].op == OP_JOIN && s->t->events[i].target == thread)
-            return true;
-    return false;
 }
 
 static bool lock_is_free(const struct search *s, const struct state *st, const struct event *e)
@@ -248,7 +260,7 @@ static bool lock_is_free(const struct search *s, const struct state *st, const s
     for (size_t h = 0; h < s->nthreads; h++) {
         bool exclusive, shared;
 
-        if (h == e->thread || is_joined(s, executed(s, st), h))
+        if (h == e->thread)
             continue;
         holds(s, st, h, e, &exclusive, &shared);
         if (exclusive || (shared && e->op == OP_ACQUIRE))

@@ -77,7 +77,7 @@ static inline void events_add_entry(struct events *e, uint64_t entry, uint64_t b
 
 static inline struct batch events_batch(const struct events *e, size_t first, size_t count)
 {
-    return (struct batch){ e->list + first, count, first, e->extra };
+    return (struct batch){ count ? e->list + first : NULL, count, first, e->extra };
 }
 
 static inline void fill_names(struct intern *t, char prefix, unsigned count)
@@ -191,8 +191,8 @@ static inline void random_event_of(uint64_t *seed, const struct tables *t, unsig
     case CLASS_FENCE:
         break;
     default:
-        ev.target = below(seed, 2) ? NAMED_OBJECT(below(seed, t->objects.count))
-                                   : any_address(seed, 1);
+        ev.target =
+            below(seed, 2) ? NAMED_OBJECT(below(seed, t->objects.count)) : any_address(seed, 1);
     }
     events_add(e, ev);
 }
@@ -207,8 +207,8 @@ static inline void random_event(uint64_t *seed, const struct tables *t, struct e
     random_event_of(seed, t, op, e);
 }
 
-static inline bool same_event(const struct event *a, const uint64_t *a_extra,
-                              const struct event *b, const uint64_t *b_extra)
+static inline bool same_event(const struct event *a, const uint64_t *a_extra, const struct event *b,
+                              const uint64_t *b_extra)
 {
     if (a->op != OP_CALL)
         return !memcmp(a, b, sizeof(*a));
@@ -219,8 +219,8 @@ static inline bool same_event(const struct event *a, const uint64_t *a_extra,
 }
 
 /* `got` is equal to the events of `all` from `first` on. */
-static inline void assert_events(const struct events *all, size_t first,
-                                 const struct event *got, const uint64_t *extra, size_t count)
+static inline void assert_events(const struct events *all, size_t first, const struct event *got,
+                                 const uint64_t *extra, size_t count)
 {
     assert_true(first + count <= all->count);
     for (size_t i = 0; i < count; i++)

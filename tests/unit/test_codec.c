@@ -172,7 +172,8 @@ static void an_array_walked_twice_costs_one_byte_an_event(void **state)
     (void)state;
     fill_tables(&t, 1, 1);
     for (uint64_t i = 0; i < 2000; i++)
-        events_add(&e, (struct event){ .op = OP_WRITE, .size = 4, .target = 0x5000 + 4 * (i % 1000) });
+        events_add(&e,
+                   (struct event){ .op = OP_WRITE, .size = 4, .target = 0x5000 + 4 * (i % 1000) });
     expect_round_trip(&t, &e, 9, 65536);
     encoder_init(&enc, 9, false);
     encoder_start(&enc, 0);
@@ -262,8 +263,10 @@ static void add_many_shapes(struct events *e)
         for (unsigned order = 1; order < ORDER_COUNT; order++)
             for (unsigned size = 1; size <= 32; size *= 2)
                 for (unsigned flags = 0; flags < 4; flags++)
-                    events_add(e, (struct event){ .op = (uint8_t)op, .order = (uint8_t)order,
-                                                  .size = size, .target = 0x40,
+                    events_add(e, (struct event){ .op = (uint8_t)op,
+                                                  .order = (uint8_t)order,
+                                                  .size = size,
+                                                  .target = 0x40,
                                                   .flags = (uint16_t)flags });
 }
 

@@ -208,8 +208,14 @@ static void a_thread_that_ended_holds_nothing(void **state)
            "event 3: lock l is held by T1 since event 1");
     /* joined, though its end is no event */
     expect("T1|acq(l)|1\nT0|join(T1)|2\nT2|acq(l)|3\nT2|w(x)|4\nT3|w(x)|5\n", "0 1 2 3 4", NULL);
-    expect("T1|acq(l)|1\nT0|join(T1)|2\nT2|acq(l)|3\nT2|w(x)|4\nT3|w(x)|5\n", "0 2 3 4",
-           "event 2: lock l is held by T1 since event 0");
+    expect("T1|acq(l)|1\nT0|join(T1)|2\nT2|acq(l)|3\nT2|w(x)|4\nT3|w(x)|5\n", "0 2 3 4", NULL);
+    expect("T1|acq(l)|1\nT1|w(y)|2\nT0|join(T1)|3\nT2|acq(l)|4\nT2|w(x)|5\nT3|w(x)|6\n",
+           "0 1 3 4 5", NULL);
+    expect("T1|acq(l)|1\nT1|w(y)|2\nT0|join(T1)|3\nT2|acq(l)|4\nT2|w(x)|5\nT3|w(x)|6\n", "0 3 4 5",
+           "event 3: lock l is held by T1 since event 0");
+    /* a thread that is never joined may go on */
+    expect("T1|acq(l)|1\nT2|w(x)|2\nT2|acq(l)|3\nT2|w(y)|4\nT3|w(y)|5\n", "0 1 2 3 4",
+           "event 2: was marked as impossible and is no part of the analysis");
 }
 
 /* ---- reads ---- */
