@@ -95,27 +95,28 @@ static void publish_into(struct hb *h, struct hb_thread *t, struct clock *sum)
 
 /* ---- locks ---- */
 
-/* The release that another thread owes. */
-static void learn_holder(struct hb *h, struct hb_thread *t, uint32_t holder)
+/* Add a release that may not be the last holder's: it must not hide that one's past. */
+static void publish_besides(struct hb *h, struct hb_thread *t, struct clock *to)
 {
-    struct hb_thread *other = &h->threads[holder];
-    struct clock snapshot = CLOCK_EMPTY;
+    struct clock sum = CLOCK_EMPTY;
 
-    if (other == t)
-        return;
-    hb_publish(h, other, &snapshot);
-    hb_learn(h, t, &snapshot);
-    clock_clear(&h->pool, &snapshot);
+    clock_join(&h->pool, &sum, to);
+    publish_into(h, t, &sum);
+    clock_clear(&h->pool, to);
+    *to = sum;
 }
 
-static void take_over(struct hb *h, struct holders *who, struct hb_thread *t, bool exclusive)
+/* The releases that other threads owe, before a thread acquires. */
+static void settle(struct hb *h, struct hb_object *o, uint32_t thread, bool exclusive)
 {
-    if (__builtin_expect(who->owner, 0)) {
-        learn_holder(h, t, who->owner - 1);
-        who->owner = 0;
-    }
+    struct holders *who = &o->holders;
+
+    if (who->owner && who->owner != thread + 1)
+        publish_besides(h, &h->threads[who->owner - 1], &o->clock);
+    who->owner = 0;
     for (; exclusive && who->nshared; who->nshared--)
-        learn_holder(h, t, who->shared[who->nshared - 1]);
+        if (who->shared[who->nshared - 1] != thread)
+            publish_into(h, &h->threads[who->shared[who->nshared - 1]], &o->shared);
 }
 
 static void hold_shared(struct holders *who, uint32_t thread)
@@ -136,29 +137,18 @@ static void let_go(struct holders *who, uint32_t thread)
     }
 }
 
-/* Add a release that may not be the holder's: it must not hide the holder's past. */
-static void publish_besides(struct hb *h, struct hb_thread *t, struct clock *to)
-{
-    struct clock sum = CLOCK_EMPTY;
-
-    clock_join(&h->pool, &sum, to);
-    publish_into(h, t, &sum);
-    clock_clear(&h->pool, to);
-    *to = sum;
-}
-
 static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
                        const struct step *s)
 {
     switch (s->op) {
     case OP_ACQUIRE:
-        take_over(h, &o->holders, t, true);
+        settle(h, o, s->thread, true);
         o->holders.owner = s->thread + 1;
         hb_learn(h, t, &o->clock);
         hb_learn(h, t, &o->shared);
         break;
     case OP_ACQUIRE_SHARED:
-        take_over(h, &o->holders, t, false);
+        settle(h, o, s->thread, false);
         hold_shared(&o->holders, s->thread);
         hb_learn(h, t, &o->clock);
         break;

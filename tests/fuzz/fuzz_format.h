@@ -18,17 +18,52 @@
 typedef struct source *fuzz_open(struct input *, struct tables *, struct trace_info *,
                                  struct error *);
 
+/* A range of memory: below the limit, or the 8 bytes of a variable that has a name. */
+static bool fuzz_range_is_valid(uint64_t address, uint64_t bytes, const struct tables *t)
+{
+    if (is_named(address))
+        return address == NAMED_ADDRESS(named_variable(address)) &&
+               named_variable(address) < t->variables.count && bytes == 8;
+    return address < ADDRESS_LIMIT && bytes && bytes <= ADDRESS_LIMIT - address;
+}
+
+static bool fuzz_target_is_valid(const struct event *ev, const struct tables *t)
+{
+    switch (op_class_of(ev->op)) {
+    case CLASS_ACCESS:
+    case CLASS_ATOMIC:
+        return fuzz_range_is_valid(ev->target, ev->size, t) && ev->size <= ACCESS_MAX_BYTES;
+    case CLASS_MEMORY:
+        return fuzz_range_is_valid(ev->target, ev->value, t);
+    case CLASS_THREAD:
+        return ev->op == OP_FORK || ev->op == OP_JOIN ? ev->target < t->threads.count : !ev->target;
+    case CLASS_CALL:
+    case CLASS_STACK:
+        return ev->target < t->functions.count;
+    case CLASS_FENCE:
+    case CLASS_BRANCH:
+        return !ev->target;
+    default:
+        return is_named(ev->target) ? ev->target - NAMED_BASE < t->objects.count
+                                    : ev->target < ADDRESS_LIMIT;
+    }
+}
+
 /* The well-formedness that source.h promises. */
-static void fuzz_check_event(const struct event *ev, const struct tables *t)
+static void fuzz_check_event(const struct event *ev, const uint64_t *extra, const struct tables *t)
 {
     if (!op_is_known(ev->op) || ev->thread >= t->threads.count || ev->order >= ORDER_COUNT ||
-        ev->site >= t->sites.count || (ev->flags & ~EV_STORED_FLAGS))
+        (ev->site >= t->sites.count && ev->site != SITE_NONE) || (ev->flags & ~EV_STORED_FLAGS))
         abort();
-    if (op_is_access(ev->op) && !is_named(ev->target) &&
-        (!ev->size || ev->target + ev->size > ADDRESS_LIMIT))
+    if (!fuzz_target_is_valid(ev, t) || (!op_is_access(ev->op) && ev->size))
         abort();
-    if ((ev->op == OP_FORK || ev->op == OP_JOIN) && ev->target >= t->threads.count)
-        abort();
+    for (uint64_t i = 0; ev->op == OP_CALL && i < ev->old; i++) {
+        const uint64_t *e = extra + ev->value + 2 * i;
+
+        if (D_IS_THREAD(e[0]) ? D_THREAD_OF(e[0]) >= t->threads.count || e[1]
+                              : !fuzz_range_is_valid(e[0], e[1], t))
+            abort();
+    }
 }
 
 static int fuzz_pass(struct source *s, struct tables *t, struct buf *text)
@@ -39,7 +74,7 @@ static int fuzz_pass(struct source *s, struct tables *t, struct buf *text)
 
     while ((r = s->ops->next(s, &b, &err)) > 0) {
         for (size_t i = 0; i < b.count; i++) {
-            fuzz_check_event(&b.events[i], t);
+            fuzz_check_event(&b.events[i], b.extra, t);
             text_event(text, &b.events[i], b.extra, t);
         }
     }
