@@ -107,15 +107,15 @@ static struct more *get_more(struct fasttrack *f, struct variable *v)
     return m;
 }
 
-/* Give the record back; the variable has never been read then. */
+/* Give the record back, with the memory of its sets; the variable has never been read then. */
 static void drop_more(struct fasttrack *f, struct variable *v)
 {
     uint32_t number = v->read.time;
     struct more *m = &f->more[number];
 
-    access_set_clear(&m->reads);
-    access_set_clear(&m->atomic_writes);
-    access_set_clear(&m->atomic_reads);
+    access_set_empty(&m->reads);
+    access_set_empty(&m->atomic_writes);
+    access_set_empty(&m->atomic_reads);
     m->next_free = f->free_more;
     f->free_more = number;
     v->read = (struct last){ 0 };
@@ -231,6 +231,9 @@ static void split(struct fasttrack *f, const struct variable *from, struct varia
         return;
     to->read = (struct last){ 0 };
     m = get_more(f, to);
+    access_set_clear(&m->reads);
+    access_set_clear(&m->atomic_writes);
+    access_set_clear(&m->atomic_reads);
     access_set_copy(&m->reads, &f->more[from->read.time].reads);
     access_set_copy(&m->atomic_writes, &f->more[from->read.time].atomic_writes);
     access_set_copy(&m->atomic_reads, &f->more[from->read.time].atomic_reads);

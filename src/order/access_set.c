@@ -26,6 +26,13 @@ void access_set_clear(struct access_set *s)
     memset(s, 0, sizeof(*s));
 }
 
+void access_set_empty(struct access_set *s)
+{
+    if (s->cap)
+        drop_index(s);
+    s->count = 0;
+}
+
 void access_set_copy(struct access_set *to, const struct access_set *from)
 {
     *to = *from;

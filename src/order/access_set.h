@@ -32,6 +32,8 @@ struct access_set {
 };
 
 void access_set_clear(struct access_set *s);
+/* Forget all accesses, keep the memory. */
+void access_set_empty(struct access_set *s);
 void access_set_copy(struct access_set *to, const struct access_set *from); /* to is empty */
 
 static inline const struct set_access *access_set_entries(const struct access_set *s)

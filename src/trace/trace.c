@@ -60,11 +60,15 @@ static bool is_blank_or_comment(const char *line, const char *end)
 /* "@ Op(": a line of RoadRunner's print tool. */
 static bool is_rr_line(const char *p, const char *end)
 {
-    if (end - p < 4 || p[0] != '@' || p[1] != ' ' || !isalpha((unsigned char)p[2]))
+    const char *word;
+
+    if (end - p < 4 || p[0] != '@' || (p[1] != ' ' && p[1] != '\t'))
         return false;
-    for (p += 2; p < end && isalpha((unsigned char)*p); p++)
+    for (p++; p < end && (*p == ' ' || *p == '\t'); p++)
+        ; /* indented by the depth of calls */
+    for (word = p; p < end && isalpha((unsigned char)*p); p++)
         ;
-    return p < end && *p == '(';
+    return p > word && p < end && *p == '(';
 }
 
 /* "digits,OP,": a line of the SSHB prototype. */

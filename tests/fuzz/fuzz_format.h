@@ -50,7 +50,8 @@ static bool fuzz_target_is_valid(const struct event *ev, const struct tables *t)
 }
 
 /* The well-formedness that source.h promises. */
-static void fuzz_check_event(const struct event *ev, const uint64_t *extra, const struct tables *t)
+static inline void fuzz_check_event(const struct event *ev, const uint64_t *extra,
+                                    const struct tables *t)
 {
     if (!op_is_known(ev->op) || ev->thread >= t->threads.count || ev->order >= ORDER_COUNT ||
         (ev->site >= t->sites.count && ev->site != SITE_NONE) || (ev->flags & ~EV_STORED_FLAGS))
@@ -66,7 +67,7 @@ static void fuzz_check_event(const struct event *ev, const uint64_t *extra, cons
     }
 }
 
-static int fuzz_pass(struct source *s, struct tables *t, struct buf *text)
+static inline int fuzz_pass(struct source *s, struct tables *t, struct buf *text)
 {
     struct batch b;
     struct error err;
@@ -85,7 +86,7 @@ static int fuzz_pass(struct source *s, struct tables *t, struct buf *text)
 }
 
 /* Read all; the text (to be released) and 0, or -1 where the input is refused. */
-static int fuzz_read(fuzz_open *open, const void *data, size_t len, struct buf *text)
+static inline int fuzz_read(fuzz_open *open, const void *data, size_t len, struct buf *text)
 {
     struct tables t = { 0 };
     struct trace_info info = { 0 };

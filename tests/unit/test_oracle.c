@@ -298,6 +298,12 @@ static void a_lock_that_a_joined_thread_never_released_is_free(void **state)
     (void)state;
     expect_races("T1|acq(l)|1\nT0|join(T1)|2\nT0|fork(T2)|3\nT2|acq(l)|4\nT2|w(x)|5\nT3|w(x)|6\n",
                  "4-5");
+    /* it is free when the thread is over, wherever the join comes */
+    expect_races("T1|acq(l)|1\nT1|w(f)|2\nT0|w(x)|3\nT0|join(T1)|4\nT2|acq(l)|5\nT2|r(f)|6\n"
+                 "T2|w(x)|7\n",
+                 "2-6");
+    /* and not before */
+    expect_races("T1|acq(l)|1\nT1|w(x)|2\nT0|join(T1)|3\nT2|acq(l)|4\nT2|w(x)|5\n", "");
 }
 
 static void a_third_thread_needs_its_own_past(void **state)
