@@ -111,9 +111,10 @@ static void settle(struct hb *h, struct hb_object *o, uint32_t thread, bool excl
 {
     struct holders *who = &o->holders;
 
-    if (who->owner && who->owner != thread + 1)
+    if (who->owner && who->owner != thread + 1) {
         publish_besides(h, &h->threads[who->owner - 1], &o->clock);
-    who->owner = 0;
+        who->owner = 0;
+    }
     for (; exclusive && who->nshared; who->nshared--)
         if (who->shared[who->nshared - 1] != thread)
             publish_into(h, &h->threads[who->shared[who->nshared - 1]], &o->shared);
@@ -125,16 +126,26 @@ static void hold_shared(struct holders *who, uint32_t thread)
     who->shared[who->nshared++] = thread;
 }
 
-static void let_go(struct holders *who, uint32_t thread)
+static bool let_go_shared(struct holders *who, uint32_t thread)
 {
-    if (who->owner == thread + 1)
-        who->owner = 0;
     for (size_t i = 0; i < who->nshared; i++) {
         if (who->shared[i] == thread) {
             who->shared[i] = who->shared[--who->nshared];
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+/* A thread may hold a lock both ways; the named way goes first. */
+static void let_go(struct holders *who, uint32_t thread, bool shared)
+{
+    if (shared && let_go_shared(who, thread))
+        return;
+    if (who->owner == thread + 1)
+        who->owner = 0;
+    else
+        let_go_shared(who, thread);
 }
 
 static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
@@ -153,7 +164,7 @@ static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
         hb_learn(h, t, &o->clock);
         break;
     default:
-        let_go(&o->holders, s->thread);
+        let_go(&o->holders, s->thread, s->op == OP_RELEASE_SHARED);
         if (s->flags & STEP_FOREIGN) {
             publish_besides(h, t, &o->clock);
             publish_into(h, t, &o->shared);

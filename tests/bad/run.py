@@ -13,7 +13,7 @@ cases.txt is a list of cases:
     [2]                        and this its exit code
 
 A case may have several commands. They run in a directory that holds copies of
-inputs/. With --update the outputs are written into cases.txt instead of
+inputs/. `spoil` is spoil.py, which breaks .hdl files. With --update the outputs are written into cases.txt instead of
 compared: read the difference before you keep it.
 """
 import os
@@ -87,6 +87,7 @@ def main():
         bin_dir = os.path.join(tmp, "bin")
         os.mkdir(bin_dir)
         os.symlink(heddle, os.path.join(bin_dir, "heddle"))
+        os.symlink(os.path.join(HERE, "spoil.py"), os.path.join(bin_dir, "spoil"))
         env = dict(os.environ, PATH=bin_dir + ":" + os.environ["PATH"], LC_ALL="C.UTF-8")
         env.pop("HEDDLE_OPTIONS", None)
         failed = 0
