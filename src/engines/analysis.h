@@ -37,7 +37,6 @@ void analysis_release(struct analysis *a);
  * raises the strength of those accepted. Only for traces whose order is exact or that have
  * values; elsewhere the observed order proves nothing. Races whose prefix is longer than
  * max_events, or that lie too far into the trace, are left as they are. Counters tell. */
-int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events,
-                     struct error *err);
+int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events, struct error *err);
 
 #endif

@@ -291,6 +291,12 @@ static inline bool happened_before(const struct hb_thread *t, const struct last 
     return !l->time || hb_knows(t, last_slot(l), l->time);
 }
 
+/* Was the last access, if any, another thread's? Without a branch: it is asked for every access. */
+static inline unsigned is_foreign(const struct last *l, uint32_t slot)
+{
+    return (unsigned)(last_slot(l) != slot) & (unsigned)(l->time != 0);
+}
+
 /* A plain access after everything else that was done to the variable, as nearly all are: no race,
  * and nothing to remember but the access itself. */
 static inline bool quiet_access(struct fasttrack *f, const struct step *s)
@@ -299,11 +305,9 @@ static inline bool quiet_access(struct fasttrack *f, const struct step *s)
     struct variable *v = &f->vars[s->id];
     uint32_t slot = t->clock.slot;
 
-    if (((last_slot(&v->read) != slot) & (v->read.time != 0)) |
-        ((last_slot(&v->write) != slot) & (v->write.time != 0))) { /* not private to the thread */
+    if (is_foreign(&v->read, slot) | is_foreign(&v->write, slot))
         if (is_busy(v) || !happened_before(t, &v->read) || !happened_before(t, &v->write))
             return false;
-    }
     set_last(s->op == OP_READ ? &v->read : &v->write, t, s);
     f->quiet++;
     return true;

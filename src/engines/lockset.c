@@ -11,10 +11,10 @@
  * each pair of numbers. A variable has a group for each different (lock set,
  * kind of access), a group a record for each site; the first thread of a
  * record is remembered and whether there were others.
- * Cost: a look-up among the groups and sites of the variable; a record that is new, or sees its second
- * thread, is compared with the records of the groups it conflicts with, a few
- * nanoseconds each. That is quadratic in the sites per variable, as is the
- * number of pairs; it stops at RACES_MAX pairs.
+ * Cost: a look-up among the groups and sites of the variable; a record that is new, or sees its
+ * second thread, is compared with the records of the groups it conflicts with, a few nanoseconds
+ * each. That is quadratic in the sites per variable, as is the number of pairs; it stops at
+ * RACES_MAX pairs.
  */
 #include "engines/engine.h"
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ struct group {
 struct variable {
     struct group *groups;
     size_t count, cap;
-    struct map *index; /* set and kind -> group, above INDEXED_ABOVE */
+    struct map *index;                         /* set and kind -> group, above INDEXED_ABOVE */
     uint32_t last_set, last_site, last_thread; /* the last access, for quick repeats */
     uint8_t last_kind;
 };
@@ -78,8 +78,8 @@ struct lockset {
 
     struct set *sets; /* [0] is the empty set */
     size_t nsets, sets_cap;
-    struct map set_index;  /* hash of a set -> its number; chained by probing the hash */
-    struct map disjoint;   /* pair of set numbers -> 0 or 1 */
+    struct map set_index; /* hash of a set -> its number; chained by probing the hash */
+    struct map disjoint;  /* pair of set numbers -> 0 or 1 */
 
     struct thread_locks *threads;
     size_t threads_cap;
@@ -88,7 +88,7 @@ struct lockset {
     size_t vars_cap;
     struct freed *blocks;
     size_t blocks_cap;
-    uint64_t records; /* ever made */
+    uint64_t records;           /* ever made */
     uint64_t *seen[SEEN_SITES]; /* rows of the square, made when needed */
 };
 
@@ -296,14 +296,14 @@ static void compare_group(struct lockset *l, const struct group *g, const struct
         if (r->thread == s->thread && !r->several)
             continue;
         if (!pair_seen(l, s->site, r->access.site))
-            race_table_add(&l->result->races, r->thread != s->thread ? r->access : r->other,
-                           later, STRENGTH_POTENTIAL);
+            race_table_add(&l->result->races, r->thread != s->thread ? r->access : r->other, later,
+                           STRENGTH_POTENTIAL);
     }
 }
 
 /* Compare an access by a thread that is new to its record with all it may conflict with. */
-static void compare(struct lockset *l, const struct variable *v, const struct step *s,
-                    uint32_t set, uint8_t kind)
+static void compare(struct lockset *l, const struct variable *v, const struct step *s, uint32_t set,
+                    uint8_t kind)
 {
     if (l->result->races.dropped)
         return;
@@ -375,8 +375,8 @@ static void add_record(struct lockset *l, struct group *g, struct record r)
 /* The same thread comes by again in the same way: nothing new. */
 static bool repeats(struct variable *v, const struct step *s, uint32_t set, uint8_t kind)
 {
-    if (v->count && v->last_set == set && v->last_site == s->site &&
-        v->last_thread == s->thread && v->last_kind == kind)
+    if (v->count && v->last_set == set && v->last_site == s->site && v->last_thread == s->thread &&
+        v->last_kind == kind)
         return true;
     v->last_set = set;
     v->last_site = s->site;

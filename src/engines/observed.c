@@ -34,7 +34,7 @@ struct observed {
     struct race_table *races;
     struct probe *probes; /* sorted by position, each once */
     size_t nprobes;
-    uint64_t events; /* number of events needed: up to the last probe */
+    uint64_t events;       /* number of events needed: up to the last probe */
     uint32_t *slot, *time; /* of each event */
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */

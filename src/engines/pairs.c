@@ -20,9 +20,9 @@
 
 struct variable {
     struct access_set writes, reads;
-    uint32_t atomic;          /* index into atomics, 0 none */
-    struct clock last_write;  /* shb only */
-    struct clock birth;       /* shb only: when its memory was allocated */
+    uint32_t atomic;         /* index into atomics, 0 none */
+    struct clock last_write; /* shb only */
+    struct clock birth;      /* shb only: when its memory was allocated */
 };
 
 struct atomic_sets {
@@ -198,8 +198,8 @@ static void begin(struct pairs *p, struct variable *v, const struct step *s)
         clock_copy(&p->hb.pool, &v->birth, &b->birth);
     if (!b->freed)
         return;
-    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot,
-                                                       b->free_time, b->free_site, 0 });
+    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot, b->free_time,
+                                                       b->free_site, 0 });
     if (p->schedulable)
         clock_copy(&p->hb.pool, &v->last_write, &b->death);
 }

@@ -128,8 +128,8 @@ static struct clock_node *tree_set(struct clock_pool *p, struct clock_node *n, u
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx2", "default")))
 #endif
-static uint32_t join_times(uint32_t *restrict max, const uint32_t *restrict a,
-                           const uint32_t *restrict b)
+static uint32_t
+join_times(uint32_t *restrict max, const uint32_t *restrict a, const uint32_t *restrict b)
 {
     uint32_t from_a = 0, from_b = 0;
 
@@ -217,8 +217,8 @@ static void learn(struct clock_pool *p, struct clock *dst, const struct clock *s
     height = height_for(src->slot);
     if (dst->tree && dst->tree->height < height)
         dst->tree = tree_raise(p, dst->tree, height);
-    dst->tree = tree_set(p, dst->tree, src->slot, src->time,
-                         dst->tree ? dst->tree->height : height);
+    dst->tree =
+        tree_set(p, dst->tree, src->slot, src->time, dst->tree ? dst->tree->height : height);
 }
 
 void clock_clear(struct clock_pool *p, struct clock *c)

@@ -28,11 +28,11 @@
 #include "order/step.h"
 
 struct hb_thread {
-    struct clock clock;     /* slot == SLOT_NONE: has no slot yet */
-    uint32_t version;       /* grows whenever the clock learns something */
-    uint64_t last_release;  /* position + 1 of its last lock release, or of its fork */
-    struct clock fence;     /* as of the last release fence */
-    struct clock pending;   /* what relaxed loads have read, for an acquire fence */
+    struct clock clock;    /* slot == SLOT_NONE: has no slot yet */
+    uint32_t version;      /* grows whenever the clock learns something */
+    uint64_t last_release; /* position + 1 of its last lock release, or of its fork */
+    struct clock fence;    /* as of the last release fence */
+    struct clock pending;  /* what relaxed loads have read, for an acquire fence */
 };
 
 /* A block of memory: who allocated it, and who freed it. */

@@ -318,8 +318,7 @@ static bool access_piece(struct memory *m, struct cell *c, uint64_t word, unsign
 }
 
 /* One word of an access, or of a free. */
-static void access_word(struct memory *m, uint64_t address, unsigned mask,
-                        const struct step *like)
+static void access_word(struct memory *m, uint64_t address, unsigned mask, const struct step *like)
 {
     uint64_t word = address - address % WORD_BYTES;
     struct cell *c = cell_at(m, word);
@@ -585,11 +584,11 @@ static uint16_t step_flags(uint16_t flags)
 static void slow_event(struct memory *m, const struct event *ev, uint64_t position)
 {
     const struct step like = { .position = position,
-                         .thread = ev->thread,
-                         .site = ev->site,
-                         .op = ev->op,
-                         .order = ev->order,
-                         .flags = step_flags(ev->flags) };
+                               .thread = ev->thread,
+                               .site = ev->site,
+                               .op = ev->op,
+                               .order = ev->order,
+                               .flags = step_flags(ev->flags) };
 
     size_t first = m->nsteps;
 
@@ -621,7 +620,8 @@ static inline uint32_t known_variable(struct memory *m, const struct event *ev)
     if (!op_is_access(ev->op) || from + size > WORD_BYTES || ev->flags & EV_IGNORED)
         return 0;
     c = cell_at(m, ev->target);
-    if (__builtin_expect(size == 1u << c->unit && !(from & (size - 1)) && c->present >> from & 1, 1))
+    if (__builtin_expect(size == 1u << c->unit && !(from & (size - 1)) && c->present >> from & 1,
+                         1))
         return c->var + (from >> c->unit);
     return split_variable(m, c, from, word_mask(from, size));
 }
@@ -661,6 +661,5 @@ void memory_steps(struct memory *m, const struct batch *b, struct span *out)
             slow_event(m, ev, b->first + i);
     }
     m->threads = threads > m->threads ? threads : m->threads;
-    *out = (struct span){ m->steps, m->nsteps, m->threads, m->nvars,
-                          (uint32_t)m->objects.count };
+    *out = (struct span){ m->steps, m->nsteps, m->threads, m->nvars, (uint32_t)m->objects.count };
 }

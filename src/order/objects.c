@@ -148,8 +148,7 @@ static void let_go(struct holders *who, uint32_t thread, bool shared)
         let_go_shared(who, thread);
 }
 
-static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
-                       const struct step *s)
+static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t, const struct step *s)
 {
     switch (s->op) {
     case OP_ACQUIRE:
@@ -178,8 +177,7 @@ static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t,
     }
 }
 
-static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
-                      const struct step *s)
+static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t, const struct step *s)
 {
     if (s->flags & STEP_NESTED)
         return;
@@ -205,8 +203,7 @@ static void drop_old_wakes(struct hb *h, struct cond *c)
     c->count -= half;
 }
 
-static void cond_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
-                      const struct step *s)
+static void cond_step(struct hb *h, struct hb_object *o, struct hb_thread *t, const struct step *s)
 {
     struct cond *c = o->cond;
 

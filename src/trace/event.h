@@ -119,9 +119,9 @@ static inline uint32_t named_object(uint64_t target)
 }
 
 /* An entry of a call's D that stands for a thread's end, not for memory. */
-#define D_THREAD(t)         (((uint64_t)1 << 61) + (t))
-#define D_IS_THREAD(entry)  ((entry) >> 61 == 1)
-#define D_THREAD_OF(entry)  ((uint32_t)((entry) & UINT32_MAX))
+#define D_THREAD(t)        (((uint64_t)1 << 61) + (t))
+#define D_IS_THREAD(entry) ((entry) >> 61 == 1)
+#define D_THREAD_OF(entry) ((uint32_t)((entry) & UINT32_MAX))
 
 /* What an operation is, for code that treats whole classes alike. */
 enum op_class {
@@ -143,13 +143,13 @@ enum op_class {
 };
 
 struct op_info {
-    const char *name;  /* as JSON and reports say it: "write", "acquire-shared" */
-    const char *text;  /* as the text format says it: "w", "acqs" */
-    uint8_t op_class;  /* enum op_class */
+    const char *name;   /* as JSON and reports say it: "write", "acquire-shared" */
+    const char *text;   /* as the text format says it: "w", "acqs" */
+    uint8_t op_class;   /* enum op_class */
     bool reads, writes; /* touches memory */
 };
 
-extern const struct op_info op_table[OP_COUNT]; /* name is NULL for numbers not in use */
+extern const struct op_info op_table[OP_COUNT];    /* name is NULL for numbers not in use */
 extern const char *const order_names[ORDER_COUNT]; /* "rlx", "acq" ...; [0] is "" */
 
 static inline bool op_is_known(unsigned op)

@@ -46,6 +46,8 @@ static int check_file_header(const struct hdl_file *f, struct error *err)
 {
     const struct hdl_file_header *h = &f->header;
 
+    if (!memcmp(h->magic, "\x1f\x8b", 2) || !memcmp(h->magic, "\x28\xb5\x2f\xfd", 4))
+        return error_set(err, "compressed as a whole (gzip or zstd), decompress it first");
     if (memcmp(h->magic, HDL_MAGIC, sizeof(h->magic)))
         return error_set(err, "not a .hdl file");
     if (h->major != HDL_MAJOR) /* before the checksum: another version may have it elsewhere */

@@ -45,8 +45,7 @@ struct input; /* input.h: a byte stream that decompresses */
 /* Each takes over the input, also when it fails. */
 struct source *std_open(struct input *in, struct tables *t, struct trace_info *i,
                         struct error *err);
-struct source *rr_open(struct input *in, struct tables *t, struct trace_info *i,
-                       struct error *err);
+struct source *rr_open(struct input *in, struct tables *t, struct trace_info *i, struct error *err);
 struct source *csv_open(struct input *in, struct tables *t, struct trace_info *i,
                         struct error *err);
 struct source *rvp_open(struct input *in, struct tables *t, struct trace_info *i,

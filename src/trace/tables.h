@@ -19,8 +19,8 @@ struct tables {
     struct intern variables; /* NAMED_ADDRESS */
     struct intern objects;   /* NAMED_OBJECT */
     struct intern functions;
-    struct intern sites;         /* location text of each site */
-    uint32_t *site_function;     /* site -> function number + 1, 0 unknown; may be shorter */
+    struct intern sites;     /* location text of each site */
+    uint32_t *site_function; /* site -> function number + 1, 0 unknown; may be shorter */
     size_t site_function_cap;
 };
 

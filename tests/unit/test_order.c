@@ -259,8 +259,9 @@ static void compare(const struct world *w, const struct event *ev, uint64_t byte
 
 static struct event random_event(void)
 {
-    static const uint8_t ops[] = { OP_READ, OP_WRITE, OP_READ, OP_WRITE, OP_WRITE, OP_ALLOC,
-                                   OP_FREE };
+    static const uint8_t ops[] = {
+        OP_READ, OP_WRITE, OP_READ, OP_WRITE, OP_WRITE, OP_ALLOC, OP_FREE
+    };
     static const uint8_t sizes[] = { 1, 1, 2, 4, 8, 8, 3, 16, 40 };
     uint32_t size = sizes[below(9)];
     struct event ev = { .op = ops[below(7)], .target = FIRST + below(BYTES - size + 1) };
