@@ -44,7 +44,7 @@ void hb_begin_span(struct hb *h, const struct span *span)
         GROW(h->atomic_of, h->atomic_of_cap, span->variables);
 }
 
-void hb_learn(struct hb *h, struct hb_thread *t, const struct clock *from)
+void hb_learn_new(struct hb *h, struct hb_thread *t, const struct clock *from)
 {
     if (clock_join(&h->pool, &t->clock, from))
         t->version++;

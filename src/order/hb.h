@@ -98,8 +98,17 @@ static inline bool hb_knows(const struct hb_thread *t, uint32_t slot, uint32_t t
     return clock_knows(&t->clock, slot, time);
 }
 
+/* The general case of hb_learn(). */
+void hb_learn_new(struct hb *h, struct hb_thread *t, const struct clock *from);
+
 /* A thread learns what a clock knows. */
-void hb_learn(struct hb *h, struct hb_thread *t, const struct clock *from);
+static inline void hb_learn(struct hb *h, struct hb_thread *t, const struct clock *from)
+{
+    if (from->slot == SLOT_NONE ? from->tree != NULL
+                                : !clock_knows(&t->clock, from->slot, from->time))
+        hb_learn_new(h, t, from);
+}
+
 /* A snapshot of the thread for others to learn from, and its tick. */
 void hb_publish(struct hb *h, struct hb_thread *t, struct clock *to);
 

@@ -535,7 +535,9 @@ static uint32_t object_number(struct memory *m, const struct event *ev)
     uint64_t key = ev->target ^ (uint64_t)op_class_of(ev->op) << 61 ^
                    (uint64_t)(op_class_of(ev->op) >> 3) << 59;
 
-    return *map_put(&m->objects, key, (uint32_t)m->objects.count);
+    const uint32_t *known = map_get(&m->objects, key);
+
+    return known ? *known : *map_put(&m->objects, key, (uint32_t)m->objects.count);
 }
 
 static void other_event(struct memory *m, const struct event *ev, const struct step *like)
@@ -637,29 +639,46 @@ static inline void prefetch_cell(const struct memory *m, uint64_t address)
         __builtin_prefetch(&page->cells[address / WORD_BYTES % PAGE_WORDS]);
 }
 
+/* A step for an event that touches one variable and nothing else. */
+static inline void plain_step(struct step *s, const struct event *ev, uint64_t position,
+                              uint32_t var)
+{
+    s->position = position;
+    s->thread = ev->thread;
+    s->site = ev->site;
+    s->id = var;
+    s->from = 0;
+    s->op = ev->op;
+    s->order = ev->order;
+    s->flags = 0;
+}
+
 void memory_steps(struct memory *m, const struct batch *b, struct span *out)
 {
+    const struct event *events = b->events;
+    uint64_t first = b->first;
+    size_t n = b->count, made = 0; /* m->nsteps, in a register */
     uint32_t threads = m->threads;
+    struct step *steps;
 
-    m->nsteps = 0;
-    GROW(m->steps, m->steps_cap, b->count);
-    for (size_t i = 0; i < b->count; i++) {
-        const struct event *ev = &b->events[i];
+    GROW(m->steps, m->steps_cap, n);
+    steps = m->steps;
+    for (size_t i = 0; i < n; i++) {
+        const struct event *ev = &events[i];
         uint32_t var = known_variable(m, ev);
 
-        if (i + EVENTS_AHEAD < b->count)
+        if (i + EVENTS_AHEAD < n)
             prefetch_cell(m, ev[EVENTS_AHEAD].target);
         threads = threads > ev->thread ? threads : ev->thread + 1;
-        if (__builtin_expect(var != 0 && m->nsteps < m->steps_cap, 1))
-            m->steps[m->nsteps++] = (struct step){ .position = b->first + i,
-                                                   .thread = ev->thread,
-                                                   .site = ev->site,
-                                                   .id = var,
-                                                   .op = ev->op,
-                                                   .order = ev->order };
-        else
-            slow_event(m, ev, b->first + i);
+        if (__builtin_expect(var != 0 && made < m->steps_cap, 1)) {
+            plain_step(&steps[made++], ev, first + i, var);
+            continue;
+        }
+        m->nsteps = made;
+        slow_event(m, ev, first + i);
+        made = m->nsteps;
+        steps = m->steps;
     }
     m->threads = threads > m->threads ? threads : m->threads;
-    *out = (struct span){ m->steps, m->nsteps, m->threads, m->nvars, (uint32_t)m->objects.count };
+    *out = (struct span){ m->steps, made, m->threads, m->nvars, (uint32_t)m->objects.count };
 }
