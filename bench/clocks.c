@@ -17,8 +17,9 @@
  *   global  every section takes one of all locks
  *   star    a server and its clients: the first thread shares a lock with each other
  *           thread, and every second section is its
- *   shb     local, and each section has six accesses, a third of them writes,
- *           to a variable of the thread or of the lock, whose clock is kept
+ *   shb     local, and each section has six accesses, a third of them writes, to variables
+ *           of the thread and of the lock, whose clocks are kept: 50,000 variables, fewer
+ *           above 256 threads so that the other representations fit into memory
  */
 #include "clock_kinds.h"
 #include "measure.h"
@@ -30,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEAM = 4, QUERIES = 2000000, SECTION_ACCESSES = 6 };
+enum { TEAM = 4, QUERIES = 2000000, SECTION_ACCESSES = 6, VARIABLES = 50000 };
 
 enum verb { LEARN, PUBLISH, REPLACE };
 
@@ -40,7 +41,8 @@ struct operation {
 
 struct stream {
     struct rng rng;
-    uint32_t threads, objects; /* objects: locks, forks, variables of locks and of threads */
+    uint32_t threads, objects; /* objects: locks, forks, then the variables of each of them */
+    uint32_t variables;        /* of one lock or thread */
     bool local, star, accesses;
     struct operation *operations;
     size_t count, cap;
@@ -85,9 +87,10 @@ static uint32_t pick_thread(struct stream *s, uint32_t last)
 static void add_accesses(struct stream *s, uint32_t thread, uint32_t lock)
 {
     for (int i = 0; i < SECTION_ACCESSES; i++) {
-        uint32_t variable = i % 2 ? 2 * s->threads + lock : 3 * s->threads + thread;
+        uint32_t owner = i % 2 ? lock : s->threads + thread;
+        uint32_t variable = owner * s->variables + rng_below(&s->rng, s->variables);
 
-        add(s, rng_percent(&s->rng, 35) ? REPLACE : LEARN, thread, variable);
+        add(s, rng_percent(&s->rng, 35) ? REPLACE : LEARN, thread, 2 * s->threads + variable);
     }
 }
 
@@ -117,8 +120,14 @@ static void make_stream(struct stream *s, size_t operations)
 
 static bool stream_init(struct stream *s, const char *name, uint32_t threads, uint64_t seed)
 {
-    *s = (struct stream){ .threads = threads, .objects = 4 * threads };
+    uint32_t variables = threads > 256 ? VARIABLES / (threads / 256) : VARIABLES;
+
+    *s = (struct stream){ .threads = threads, .objects = 2 * threads };
     s->accesses = !strcmp(name, "shb");
+    if (s->accesses) {
+        s->variables = variables / (2 * threads) + 1;
+        s->objects += 2 * threads * s->variables;
+    }
     s->local = s->accesses || !strcmp(name, "local");
     s->star = !strcmp(name, "star");
     rng_init(&s->rng, seed);

@@ -63,16 +63,18 @@ static void make_room(struct encoder *e, size_t events)
 
 /* ---- shapes ---- */
 
+/* The end of struct event as it is, without what files do not have, plus what only they have. */
 static inline uint64_t shape_of(const struct event *ev, bool sequence)
 {
-    uint32_t size = ev->size;
-    uint16_t flags =
-        (uint16_t)((ev->flags & EV_STORED_FLAGS) | (is_named(ev->target) ? FILE_NAMED : 0) |
-                   (sequence ? FILE_SEQUENCE : 0));
+    uint64_t shape;
 
-    if (size > 16 || (size & (size - 1)))
-        size = SIZE_EXPLICIT;
-    return size | (uint64_t)ev->op << 32 | (uint64_t)ev->order << 40 | (uint64_t)flags << 48;
+    memcpy(&shape, &ev->size, sizeof(shape)); /* decode.c asserts the layout */
+    shape &= UINT32_MAX | (uint64_t)0xffff << 32 | (uint64_t)EV_STORED_FLAGS << 48;
+    shape |= (ev->target >> NAMED_BIT & 1) * ((uint64_t)FILE_NAMED << 48);
+    shape |= sequence * ((uint64_t)FILE_SEQUENCE << 48);
+    if (__builtin_expect(ev->size > 16 || (ev->size & (ev->size - 1)), 0))
+        shape |= SIZE_EXPLICIT;
+    return shape;
 }
 
 /* The shape's number in the chunk's dictionary, or -1 where that is full. */

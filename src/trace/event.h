@@ -95,7 +95,8 @@ struct event {
 };
 
 /* Named things live where no user address can be. */
-#define NAMED_BASE       ((uint64_t)1 << 60)
+#define NAMED_BIT        60
+#define NAMED_BASE       ((uint64_t)1 << NAMED_BIT)
 #define NAMED_ADDRESS(n) (NAMED_BASE + 8 * (uint64_t)(n))
 #define NAMED_OBJECT(n)  (NAMED_BASE + (uint64_t)(n))
 /* Addresses are below this; readers reject what is not (2^57: five-level paging). */

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -207,6 +208,17 @@ static inline void random_event(uint64_t *seed, const struct tables *t, struct e
     random_event_of(seed, t, op, e);
 }
 
+/* Names, and so many random events that use them. */
+static inline void make_events(uint64_t seed, unsigned threads, size_t count, struct tables *t,
+                               struct events *e)
+{
+    *t = (struct tables){ 0 };
+    *e = (struct events){ 0 };
+    fill_tables(t, threads, 20);
+    for (size_t i = 0; i < count; i++)
+        random_event(&seed, t, e);
+}
+
 static inline bool same_event(const struct event *a, const uint64_t *a_extra, const struct event *b,
                               const uint64_t *b_extra)
 {
@@ -266,6 +278,22 @@ static inline void write_file(const char *path, const void *data, size_t n)
     assert_non_null(f);
     assert_int_equal(fwrite(data, 1, n, f), n);
     assert_int_equal(fclose(f), 0);
+}
+
+/* A file that is only in memory, and its path; the next call overwrites it. Opening ten thousand
+ * broken files on a disk takes half a minute. */
+static inline const char *memory_file(const void *data, size_t n)
+{
+    static int fd = -1;
+    static char path[64];
+
+    if (fd < 0)
+        fd = memfd_create("heddle-test", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(pwrite(fd, data, n, 0), n);
+    return path;
 }
 
 static inline void slurp(const char *path, struct buf *b)
@@ -370,6 +398,26 @@ static inline void put_chunk_header(struct buf *file, size_t offset, struct hdl_
 {
     h.header_checksum = XXH32(&h, sizeof(h) - 4, 0);
     memcpy(file->data + offset, &h, sizeof(h));
+}
+
+/* Two names chunks (threads, sites), three chunks of ten events, the end. */
+static inline void small_file(struct buf *file)
+{
+    struct tables t = { 0 };
+    struct events e = { 0 };
+
+    fill_names(&t.threads, 'T', 2);
+    fill_names(&t.sites, 's', 2);
+    for (uint32_t i = 0; i < 30; i++)
+        events_add(
+            &e, (struct event){
+                    .op = OP_WRITE, .size = 4, .target = 4 * i, .thread = i % 2, .site = i % 2 });
+    write_merged(path_to("small.hdl"), &t, &e,
+                 &(struct hdl_options){ .compression = HDL_RAW, .chunk_events = 10 });
+    slurp(path_to("small.hdl"), file);
+    assert_int_equal(chunk_offset(file, 6), file->len);
+    events_release(&e);
+    tables_release(&t);
 }
 
 #endif
