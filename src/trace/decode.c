@@ -331,16 +331,18 @@ static bool take_switch(struct decoder *d, const struct tables *t)
     return true;
 }
 
-static inline bool take_site(struct decoder *d, const struct tables *t, unsigned code)
+static inline bool take_site(struct decoder *d, const struct tables *t, unsigned code,
+                             uint32_t *site)
 {
     struct site_context *before = context_of(&d->context, *d->last_site);
 
+    *site = before->next;
     if (code) {
-        before->next = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
-        if (before->next >= t->sites.count && before->next != SITE_NONE)
+        *site = before->next = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+        if (*site >= t->sites.count && *site != SITE_NONE)
             return false;
     }
-    *d->last_site = before->next;
+    *d->last_site = *site;
     return true;
 }
 
@@ -381,17 +383,18 @@ static bool shape_is_simple(uint64_t shape)
 }
 
 /* False: damage that the column ends do not show. */
-static inline __attribute__((always_inline)) bool
-take_event(struct decoder *d, const struct tables *t, struct event *ev, uint64_t *sequence)
+static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
+                                                             const struct tables *t, unsigned flags,
+                                                             struct event *ev, uint64_t *sequence)
 {
-    unsigned flags = *d->at[COL_FLAGS]++;
     struct site_context *c;
+    uint32_t site;
 
     if (flags & FLAG_SWITCH && !take_switch(d, t))
         return false;
-    if (!take_site(d, t, flags >> FLAG_SITE_SHIFT & 3))
+    if (!take_site(d, t, flags >> FLAG_SITE_SHIFT & 3, &site))
         return false;
-    c = context_of(&d->context, *d->last_site);
+    c = context_of(&d->context, site);
     if (flags & FLAG_SHAPE) {
         unsigned number = (unsigned)take(&d->at[COL_SHAPES], d->end[COL_SHAPES], 0);
 
@@ -404,7 +407,7 @@ take_event(struct decoder *d, const struct tables *t, struct event *ev, uint64_t
         return false; /* the first event of a site must bring its shape */
     }
     ev->thread = d->thread;
-    ev->site = *d->last_site;
+    ev->site = site;
     ev->value = ev->old = 0;
     apply_shape(ev, c->tail);
     ev->target =
@@ -430,6 +433,7 @@ static bool thread_is_known(const struct decoder *d, const struct tables *t)
 long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                   uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
+    const uint8_t *flags;
     uint64_t none;
 
     if (n > d->count - d->done)
@@ -439,18 +443,20 @@ long decoder_next(struct decoder *d, const struct tables *t, struct event *event
     d->nextra = 0;
     if (!thread_is_known(d, t))
         return damaged(d, 0, err);
+    flags = d->at[COL_FLAGS];
     if (!d->threads) {
         for (size_t i = 0; i < n; i++)
-            if (!take_event(d, t, &events[i], &none))
+            if (!take_event(d, t, flags[i], &events[i], &none))
                 return damaged(d, i, err);
     } else {
         for (size_t i = 0; i < n; i++) {
             sequence[i] = 0;
-            if (!take_event(d, t, &events[i], &sequence[i]))
+            if (!take_event(d, t, flags[i], &events[i], &sequence[i]))
                 return damaged(d, i, err);
             stamp[i] = d->stamp;
         }
     }
+    d->at[COL_FLAGS] += n;
     if (columns_overrun(d))
         return error_set(err, "events %u to %zu: a column ends too early", d->done,
                          d->done + n - 1);
