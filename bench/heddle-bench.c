@@ -98,13 +98,17 @@ static void stages_close(struct stages *s)
 
 enum phase { DECODE, CHECK, NUMBER, ENGINE, PHASES };
 
+struct laps {
+    double last, cost;
+};
+
 /* CPU time since the last call goes to a phase. */
-static void lap(double *last, double *phase)
+static void lap(struct laps *l, double *phase)
 {
     double now = cpu_seconds();
 
-    *phase += now - *last;
-    *last = now;
+    *phase += now - l->last - l->cost;
+    l->last = now;
 }
 
 static uint64_t run_phases(struct stages *s, const struct engine *engine, void *state,
@@ -116,21 +120,22 @@ static uint64_t run_phases(struct stages *s, const struct engine *engine, void *
     struct batch batch;
     struct span span;
     uint64_t events = 0;
-    double last = cpu_seconds();
+    struct laps laps = { .cost = cpu_seconds_cost() };
 
+    laps.last = cpu_seconds();
     while (s->source->ops->next(s->source, &batch, &err) > 0) {
         batch.first = events;
         events += batch.count;
-        lap(&last, &seconds[DECODE]);
+        lap(&laps, &seconds[DECODE]);
         check_batch(check, &batch);
-        lap(&last, &seconds[CHECK]);
+        lap(&laps, &seconds[CHECK]);
         memory_steps(memory, &batch, &span);
-        lap(&last, &seconds[NUMBER]);
+        lap(&laps, &seconds[NUMBER]);
         engine->steps(state, &span);
-        lap(&last, &seconds[ENGINE]);
+        lap(&laps, &seconds[ENGINE]);
     }
     engine->finish(state);
-    lap(&last, &seconds[ENGINE]);
+    lap(&laps, &seconds[ENGINE]);
     memory_free(memory);
     check_free(check);
     return events;
@@ -211,6 +216,7 @@ static void encode_batch(struct encoding *e, const struct batch *b)
 static int encode_all(struct encoding *e, struct trace *t, double *cpu, struct error *err)
 {
     struct batch b;
+    double cost = cpu_seconds_cost();
     int r, written = 0;
 
     while ((r = trace_next(t, &b, err)) > 0 && written == 0) {
@@ -220,7 +226,7 @@ static int encode_all(struct encoding *e, struct trace *t, double *cpu, struct e
             written = hdl_write(e->writer, &b, err);
         else
             encode_batch(e, &b);
-        *cpu += cpu_seconds() - start;
+        *cpu += cpu_seconds() - start - cost;
         e->events += b.count;
     }
     count_columns(e);

@@ -608,9 +608,12 @@ static void slow_event(struct memory *m, const struct event *ev, uint64_t positi
 static uint32_t split_variable(const struct memory *m, const struct cell *c, unsigned from,
                                unsigned mask)
 {
-    const struct split *s = &m->splits[c->var];
+    const struct split *s;
 
-    return c->var && c->unit == CELL_SPLIT && s->mask[from] == mask ? s->byte[from] : 0;
+    if (!c->var || c->unit != CELL_SPLIT)
+        return 0;
+    s = &m->splits[c->var];
+    return s->mask[from] == mask ? s->byte[from] : 0;
 }
 
 /* Most events: an access to a variable that is just that. 0: take the slow way. */
