@@ -117,7 +117,8 @@ static void sparse_learn(void *state, uint32_t thread, uint32_t object)
         return;
     n = merge(s, to, from);
     GROW(to->others, to->cap, n);
-    memcpy(to->others, s->merged, n * sizeof(struct entry));
+    if (n)
+        memcpy(to->others, s->merged, n * sizeof(struct entry));
     to->count = n;
     insert(to, from->own);
 }

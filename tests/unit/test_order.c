@@ -40,7 +40,7 @@ static void assert_equal(const struct model *m, uint32_t slots)
     }
 }
 
-/* Threads 0 .. CLOCKS/2-1 own spread-out slots and publish into objects, from which others
+/* Threads 0 .. CLOCKS/2-1 own slots anywhere and publish into objects, from which others
  * learn; both representations do the same. */
 static void run_clocks(uint32_t slots, int operations)
 {
@@ -51,7 +51,7 @@ static void run_clocks(uint32_t slots, int operations)
         m[i].time = xcalloc(slots, sizeof(uint32_t));
         m[i].clock = CLOCK_EMPTY;
         if (i < CLOCKS / 2) {
-            m[i].clock.slot = i * (slots / (CLOCKS / 2));
+            m[i].clock.slot = i * (slots / (CLOCKS / 2)) + below(slots / (CLOCKS / 2));
             m[i].clock.time = m[i].time[m[i].clock.slot] = 1;
         }
     }
@@ -97,10 +97,15 @@ static void run_clocks(uint32_t slots, int operations)
 static void clocks_agree_with_dense_vectors(void **state)
 {
     (void)state;
-    seed = 1;
-    run_clocks(20, 5000);
-    run_clocks(200, 3000);
-    run_clocks(5000, 600);
+    for (seed = 1; seed < 40; seed++) {
+        uint64_t before = seed;
+
+        run_clocks(20, 600);
+        run_clocks(200, 400);
+        run_clocks(5000, 60);
+        run_clocks(100000, 4);
+        seed = before;
+    }
 }
 
 static void a_join_of_what_is_known_says_so(void **state)
@@ -117,6 +122,25 @@ static void a_join_of_what_is_known_says_so(void **state)
     assert_true(clock_knows(&b, 90, 2));
     assert_true(clock_knows(&b, 70000, 0));
     assert_false(clock_knows(&b, 70000, 1));
+    clock_pool_release(&pool);
+}
+
+/* A tall tree that knows no small slot learns from a small tree. */
+static void a_small_clock_fits_into_a_tall_one(void **state)
+{
+    struct clock_pool pool = { 0 };
+    struct clock tall = { 70000, 1, NULL }, other = { 66000, 5, NULL }, small = { 5, 2, NULL };
+    struct clock three = { 3, 9, NULL };
+
+    (void)state;
+    clock_join(&pool, &tall, &other);
+    clock_join(&pool, &small, &three);
+    clock_join(&pool, &tall, &small);
+    assert_true(clock_knows(&tall, 3, 9));
+    assert_true(clock_knows(&tall, 5, 2));
+    assert_false(clock_knows(&tall, 5, 3));
+    assert_true(clock_knows(&tall, 66000, 5));
+    assert_false(clock_knows(&tall, 4, 1));
     clock_pool_release(&pool);
 }
 
@@ -354,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_agree_with_dense_vectors),
         cmocka_unit_test(a_join_of_what_is_known_says_so),
+        cmocka_unit_test(a_small_clock_fits_into_a_tall_one),
         cmocka_unit_test(threads_that_follow_each_other_share_a_slot),
         cmocka_unit_test(a_slot_is_not_taken_over_by_a_concurrent_thread),
         cmocka_unit_test(a_set_keeps_one_access_a_slot),
