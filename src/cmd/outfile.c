@@ -1,6 +1,6 @@
 /* outfile.c - results appear complete or not at all */
 #include "cmd/common.h"
-#include "base/alloc.h"
+#include "base/tempfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,29 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* mkstemp() makes the file private; a result should have the usual mode. */
-static void use_umask(int fd)
-{
-    mode_t mask = umask(0);
-
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask) < 0)
-        return; /* a file system without modes */
-}
-
 static FILE *open_temporary(struct outfile *out)
 {
-    int fd;
+    int fd = tempfile_create(out->path, &out->temporary);
 
-    out->temporary = xasprintf("%s.XXXXXX", out->path);
-    fd = mkstemp(out->temporary);
-    if (fd < 0) {
-        free(out->temporary);
-        out->temporary = NULL;
-        return NULL;
-    }
-    use_umask(fd);
-    return fdopen(fd, "w");
+    return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
 int outfile_open(struct outfile *out, const char *path)

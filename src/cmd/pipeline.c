@@ -112,17 +112,28 @@ static int run_engines(struct result *r, const struct options *o, const struct c
     return got;
 }
 
+static void warn_about_counter(const struct findings_engine *e, const struct findings_counter *c)
+{
+    if (!c->value)
+        return;
+    if (strcmp(c->name, "witness_refused") == 0)
+        warn("warning",
+             "the checker refused %" PRIu64 " schedule%s of engine '%s': this is a bug in heddle, "
+             "please report it",
+             c->value, c->value == 1 ? "" : "s", e->name);
+    if (strcmp(c->name, "witness_contradicted") == 0)
+        warn("warning",
+             "the values of the trace contradict its order: %" PRIu64 " race%s of engine '%s' "
+             "could not be shown to be possible",
+             c->value, c->value == 1 ? "" : "s", e->name);
+}
+
 /* An engine whose schedule is refused has a bug: that is said even with --quiet. */
 static void warn_about_refused(const struct findings *f)
 {
     for (size_t i = 0; i < f->nengines; i++)
         for (size_t k = 0; k < f->engines[i].ncounters; k++)
-            if (strcmp(f->engines[i].counters[k].name, "witness_refused") == 0 &&
-                f->engines[i].counters[k].value)
-                warn("warning",
-                     "the checker refused %" PRIu64 " schedules of engine '%s': this is a bug in "
-                     "heddle, please report it",
-                     f->engines[i].counters[k].value, f->engines[i].name);
+            warn_about_counter(&f->engines[i], &f->engines[i].counters[k]);
 }
 
 /* What engines found becomes findings, with everything a report shows. */

@@ -180,7 +180,7 @@ static void record_read(struct fasttrack *f, struct variable *v, const struct hb
         return;
     }
     m = get_more(f, v);
-    access_set_put(&m->reads, t, s->position, s->site);
+    access_set_put_lazy(&m->reads, t, s->position, s->site);
     if (m->reads.count == 1 && !m->atomic_writes.count && !m->atomic_reads.count) {
         struct last only = as_last(access_set_entries(&m->reads));
 
@@ -199,9 +199,9 @@ static void record(struct fasttrack *f, struct variable *v, const struct hb_thre
             drop_more(f, v);
         set_last(&v->write, t, s);
     } else if (s->op == OP_LOAD) {
-        access_set_put(&get_more(f, v)->atomic_reads, t, s->position, s->site);
+        access_set_put_lazy(&get_more(f, v)->atomic_reads, t, s->position, s->site);
     } else {
-        access_set_put(&get_more(f, v)->atomic_writes, t, s->position, s->site);
+        access_set_put_lazy(&get_more(f, v)->atomic_writes, t, s->position, s->site);
     }
 }
 

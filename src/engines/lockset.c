@@ -48,8 +48,9 @@ struct variable {
     struct group *groups;
     size_t count, cap;
     struct map *index;                         /* set and kind -> group, above INDEXED_ABOVE */
-    uint32_t last_set, last_site, last_thread; /* the last access, for quick repeats */
+    bool repeatable; /* the last access is known: */
     uint8_t last_kind;
+    uint32_t last_set, last_site, last_thread;
 };
 
 /* A few are found faster by looking at each. */
@@ -375,9 +376,10 @@ static void add_record(struct lockset *l, struct group *g, struct record r)
 /* The same thread comes by again in the same way: nothing new. */
 static bool repeats(struct variable *v, const struct step *s, uint32_t set, uint8_t kind)
 {
-    if (v->count && v->last_set == set && v->last_site == s->site && v->last_thread == s->thread &&
+    if (v->repeatable && v->last_set == set && v->last_site == s->site && v->last_thread == s->thread &&
         v->last_kind == kind)
         return true;
+    v->repeatable = true;
     v->last_set = set;
     v->last_site = s->site;
     v->last_thread = s->thread;

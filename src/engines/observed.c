@@ -23,6 +23,10 @@
  * in memory, 40 bytes an event and as much again for its tables. */
 enum { TRACE_EVENTS_MAX = 4000000 };
 
+/* All witnesses of a result together: 16 MB in memory, about as much in JSON. A log in which every
+ * event has its own location has as many races as events. */
+enum { WITNESS_EVENTS_MAX = 2000000 };
+
 /* A racing access and what shb knows there. */
 struct probe {
     uint64_t position;
@@ -39,6 +43,8 @@ struct observed {
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
     uint64_t accepted, refused, too_long, too_far;
+    bool contradictory; /* the trace is, so refusals are no surprise */
+    uint64_t over_budget, total; /* events of all witnesses */
 };
 
 static int compare_probes(const void *a, const void *b)
@@ -136,6 +142,52 @@ static int compute_times(struct observed *o, struct trace *t, struct error *err)
     return r < 0 ? -1 : 0;
 }
 
+/* ---- does the trace itself make sense? ---- */
+
+/* The value a read saw, where the trace tells. */
+static bool value_read(const struct event *e, uint64_t *value)
+{
+    *value = e->op == OP_RMW ? e->old : e->value;
+    return op_table[e->op].reads && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE);
+}
+
+/* Does a read contradict the last write to its word, a plain match of address and size? */
+static bool contradicts(const struct trace_mem *trace, const struct event *e, const uint32_t *last)
+{
+    const struct event *w = last && *last ? &trace->events[*last - 1] : NULL;
+    uint64_t value;
+
+    if (!value_read(e, &value))
+        return false;
+    if (!w)
+        return is_named(e->target) && value != 0;
+    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE &&
+           w->value != value;
+}
+
+/* Some recorded value is not what the recorded order says: then no schedule in that order need
+ * be right. */
+static bool values_contradict_order(const struct trace_mem *trace)
+{
+    struct map last = { 0 }; /* word -> last write + 1 */
+    bool found = false;
+
+    for (size_t i = 0; i < trace->count && !found; i++) {
+        const struct event *e = &trace->events[i];
+        uint64_t bytes = op_is_access(e->op) ? e->size : e->value;
+
+        if (!op_is_access(e->op) && e->op != OP_ALLOC && e->op != OP_FREE)
+            continue;
+        found = op_is_access(e->op) && contradicts(trace, e, map_get(&last, e->target / 8));
+        if (!op_table[e->op].writes && e->op != OP_ALLOC)
+            continue;
+        for (uint64_t w = e->target / 8; w <= (e->target + bytes - 1) / 8 && bytes; w++)
+            *map_put(&last, w, 0) = (uint32_t)i + 1;
+    }
+    map_release(&last);
+    return found;
+}
+
 /* ---- one race ---- */
 
 static void raise_limits(struct observed *o, const struct probe *p)
@@ -195,8 +247,14 @@ static void witness_race(struct observed *o, struct race *r, const struct trace_
 {
     struct error why;
     size_t n;
-    uint64_t *list = build(o, r, trace, max, &n);
+    uint64_t *list;
 
+    if (o->total >= WITNESS_EVENTS_MAX) {
+        o->over_budget++;
+        return;
+    }
+    list = build(o, r, trace, max, &n);
+    o->total += list ? n : max;
     if (!list) {
         o->too_long++;
     } else if (witness_check(checker, list, n, &why) != 1) {
@@ -224,6 +282,7 @@ static int witness_all(struct observed *o, struct trace *t, uint64_t max, struct
     for (size_t i = 0; i < o->races->count; i++)
         if (in_reach(&o->races->races[i]))
             witness_race(o, &o->races->races[i], &trace, checker, max);
+    o->contradictory = o->refused && values_contradict_order(&trace);
     witness_trace_free(checker);
     trace_mem_release(&trace);
     return 0;
@@ -233,9 +292,12 @@ static void count_up(struct engine_result *result, const struct observed *o)
 {
     engine_count(result, "witnessed", o->accepted);
     if (o->refused)
-        engine_count(result, "witness_refused", o->refused);
+        engine_count(result, o->contradictory ? "witness_contradicted" : "witness_refused",
+                     o->refused);
     if (o->too_long)
         engine_count(result, "witness_too_long", o->too_long);
+    if (o->over_budget)
+        engine_count(result, "witness_over_budget", o->over_budget);
     if (o->too_far)
         engine_count(result, "witness_too_far", o->too_far);
 }

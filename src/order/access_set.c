@@ -125,3 +125,20 @@ void access_set_put_slow(struct access_set *s, const struct hb_thread *t, struct
     }
     access_set_append(s, a);
 }
+
+void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64_t position,
+                         uint32_t site)
+{
+    struct set_access a = { position, t->clock.slot, t->clock.time, site, t->version };
+    struct set_access *own = s->cap ? find(s, a.slot) : NULL;
+
+    if (own) {
+        *own = a;
+    } else if (!s->cap) {
+        access_set_put(s, t, position, site);
+    } else {
+        if (s->count == s->cap) /* before it grows */
+            prune(s, t);
+        access_set_append(s, a);
+    }
+}

@@ -47,7 +47,7 @@ void hb_begin_span(struct hb *h, const struct span *span)
 void hb_learn_new(struct hb *h, struct hb_thread *t, const struct clock *from)
 {
     if (clock_join(&h->pool, &t->clock, from))
-        t->version++;
+        t->version = ++h->versions;
 }
 
 void hb_publish(struct hb *h, struct hb_thread *t, struct clock *to)
@@ -76,6 +76,7 @@ void hb_start_thread(struct hb *h, uint32_t thread, const struct clock *creator)
     struct hb_thread *t = &h->threads[thread];
     struct hb_free_slot slot = find_slot(h, creator);
 
+    t->version = ++h->versions;
     t->clock.slot = slot.slot;
     t->clock.time = slot.time + 1;
 }

@@ -29,7 +29,7 @@
 
 struct hb_thread {
     struct clock clock;    /* slot == SLOT_NONE: has no slot yet */
-    uint32_t version;      /* grows whenever the clock learns something */
+    uint32_t version;      /* another one whenever the clock learns something; never reused */
     uint64_t last_release; /* position + 1 of its last lock release, or of its fork */
     struct clock fence;    /* as of the last release fence */
     struct clock pending;  /* what relaxed loads have read, for an acquire fence */
@@ -57,6 +57,7 @@ struct hb {
     struct hb_thread *threads;
     size_t threads_cap;
     uint32_t nslots;
+    uint32_t versions; /* handed out */
     struct hb_free_slot *free_slots;
     size_t nfree, free_cap;
 

@@ -7,6 +7,7 @@
 #include "trace/hdl.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/tempfile.h"
 #include "trace/codec.h"
 #include "trace/compress.h"
 
@@ -304,9 +305,9 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
                               const struct hdl_options *options, struct error *err)
 {
     struct hdl_writer *w = xcalloc(1, sizeof(*w));
+    int fd;
 
     w->path = xstrndup(path, strlen(path));
-    w->temporary = xasprintf("%s.tmp", path);
     w->tables = tables;
     w->options = *options;
     if (!w->options.chunk_events || w->options.chunk_events > CHUNK_EVENTS_MAX)
@@ -315,7 +316,8 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
     encoder_init(&w->encoder, MERGED_CONTEXT_BITS, false);
     encoder_init(&w->thread_encoder, THREAD_CONTEXT_BITS, true);
     encoder_start(&w->encoder, 0);
-    w->file = fopen(w->temporary, "wb");
+    fd = tempfile_create(path, &w->temporary);
+    w->file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!w->file) {
         write_error(w, err);
         writer_free(w);

@@ -1,9 +1,9 @@
 /* output.c - writing files through an optional compressor */
 #include "trace/output.h"
 #include "base/alloc.h"
+#include "base/tempfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int write_all(struct output *o, const char *data, size_t len, struct erro
             continue;
         if (n < 0) {
             o->failed = true;
-            return error_set(err, "cannot write '%s': %s", o->tmp, strerror(errno));
+            return error_set(err, "cannot write '%s': %s", o->path, strerror(errno));
         }
         data += n;
         len -= (size_t)n;
@@ -92,7 +92,7 @@ static int write_zstd(struct output *o, const char *data, size_t len, bool finis
         o->fill = to.pos;
         if (ZSTD_isError(left)) {
             o->failed = true;
-            return error_set(err, "cannot compress '%s': %s", o->tmp, ZSTD_getErrorName(left));
+            return error_set(err, "cannot compress '%s': %s", o->path, ZSTD_getErrorName(left));
         }
         if (o->fill == CHUNK_BYTES && flush_chunk(o, err))
             return -1;
@@ -127,11 +127,10 @@ struct output *output_open(const char *path, struct error *err)
     struct output *o = xcalloc(1, sizeof(*o));
 
     o->path = xstrndup(path, strlen(path));
-    o->tmp = xasprintf("%s.tmp", path);
     o->chunk = xmalloc(CHUNK_BYTES);
-    o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    o->fd = tempfile_create(path, &o->tmp);
     if (o->fd < 0)
-        error_set(err, "cannot create '%s': %s", o->tmp, strerror(errno));
+        error_set(err, "cannot create '%s': %s", path, strerror(errno));
     if (o->fd < 0 || start_compression(o, err)) {
         output_abort(o);
         return NULL;
@@ -142,7 +141,7 @@ struct output *output_open(const char *path, struct error *err)
 int output_write(struct output *o, const void *data, size_t len, struct error *err)
 {
     if (o->failed)
-        return error_set(err, "cannot write '%s' after an earlier error", o->tmp);
+        return error_set(err, "cannot write '%s' after an earlier error", o->path);
     if (o->gz)
         return write_gzip(o, data, len, false, err);
     if (o->zstd)
@@ -166,7 +165,7 @@ static void output_free(struct output *o)
 static int drain(struct output *o, struct error *err)
 {
     if (o->failed)
-        return error_set(err, "cannot write '%s' after an earlier error", o->tmp);
+        return error_set(err, "cannot write '%s' after an earlier error", o->path);
     if (o->gz && write_gzip(o, NULL, 0, true, err))
         return -1;
     if (o->zstd && write_zstd(o, NULL, 0, true, err))
@@ -179,7 +178,7 @@ int output_finish(struct output *o, struct error *err)
     int r = drain(o, err);
 
     if (close(o->fd) && !r) /* network file systems report a full disk here */
-        r = error_set(err, "cannot write '%s': %s", o->tmp, strerror(errno));
+        r = error_set(err, "cannot write '%s': %s", o->path, strerror(errno));
     if (!r && rename(o->tmp, o->path))
         r = error_set(err, "cannot create '%s': %s", o->path, strerror(errno));
     if (r)
