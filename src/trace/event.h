@@ -101,8 +101,8 @@ struct event {
 #define NAMED_OBJECT(n)  (NAMED_BASE + (uint64_t)(n))
 /* Addresses are below this; readers reject what is not (2^57: five-level paging). */
 #define ADDRESS_LIMIT ((uint64_t)1 << 57)
-/* No access is larger. */
-#define ACCESS_MAX_BYTES ((uint64_t)1 << 31)
+/* No access is larger: every 8 bytes of it are a variable. Recorders cut larger ones up. */
+#define ACCESS_MAX_BYTES ((uint64_t)1 << 20)
 
 static inline bool is_named(uint64_t target)
 {

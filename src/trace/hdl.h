@@ -5,7 +5,7 @@
  * layout. Reading is a source (hdl_open in source.h).
  *
  * The file appears under its own name only when hdl_finish() succeeded; until
- * then it is NAME.tmp, which hdl_abort() removes.
+ * then it has a temporary name (base/tempfile.h), and hdl_abort() removes it.
  */
 #ifndef HEDDLE_TRACE_HDL_H
 #define HEDDLE_TRACE_HDL_H

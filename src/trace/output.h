@@ -1,6 +1,6 @@
 /* output.h - a file that appears only when it is complete
  *
- * Bytes go to NAME.tmp, compressed where NAME ends in ".gz" or ".zst";
+ * Bytes go to a temporary file, compressed where NAME ends in ".gz" or ".zst";
  * output_finish() renames it to NAME. Errors of writing (a full disk) stick:
  * the first one is reported by the call that met it and by all after it.
  */

@@ -9,6 +9,7 @@
 #include "trace/scan.h"
 #include "trace/source.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Events of a batch: 40 bytes each, so a batch and the input window stay in the cache. */
@@ -84,9 +85,12 @@ static int parse_access(struct std *s, struct event *ev, struct arg a, bool has_
 
     if (has_equals && take_value(&a, ev, err))
         return -1;
-    if (scan_range(a.text, a.len, &ev->target, &size) && size <= ACCESS_MAX_BYTES) {
+    if (scan_range(a.text, a.len, &ev->target, &size)) {
         ev->size = (uint32_t)size;
-        return 0;
+        return size <= ACCESS_MAX_BYTES
+                   ? 0
+                   : error_set(err, "access of %" PRIu64 " bytes, at most %" PRIu64, size,
+                               ACCESS_MAX_BYTES);
     }
     ev->target =
         NAMED_ADDRESS(name_number(&s->variables, &s->base.tables->variables, a.text, a.len));

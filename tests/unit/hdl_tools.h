@@ -113,7 +113,7 @@ static inline uint64_t any_address(uint64_t *seed, uint64_t bytes)
 static inline void random_memory(uint64_t *seed, const struct tables *t, struct event *ev,
                                  uint64_t *bytes)
 {
-    static const uint32_t sizes[] = { 1, 2, 3, 4, 7, 8, 16, 24, 4097, 1u << 31 };
+    static const uint32_t sizes[] = { 1, 2, 3, 4, 7, 8, 16, 24, 4097, ACCESS_MAX_BYTES };
 
     if (below(seed, 2)) {
         ev->target = NAMED_ADDRESS(below(seed, t->variables.count));

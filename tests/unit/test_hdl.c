@@ -1,5 +1,6 @@
 /* test_hdl.c - .hdl files: written and read back, while they are written, where there is no room */
 #include "hdl_tools.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -64,7 +65,7 @@ static void random_events_come_back_with_every_compression(void **state)
         make_events(seed, 1 + (unsigned)seed * 100, 3000, &t, &e);
         write_merged(path_to("a.hdl"), &t, &e, &o);
         expect_file(path_to("a.hdl"), &t, &e);
-        assert_int_equal(access(path_to("a.hdl.tmp"), F_OK), -1);
+        assert_false(has_temporary(path_to("a.hdl")));
         events_release(&e);
         tables_release(&t);
     }
@@ -257,7 +258,7 @@ static void an_unfinished_file_is_readable(void **state)
 
         assert_int_equal(hdl_write(w, &b, &err), 0);
         assert_int_equal(access(path_to("grow.hdl"), F_OK), -1); /* not before it is whole */
-        reading_start(&r, path_to("grow.hdl.tmp"));
+        reading_start(&r, temporary_of(path_to("grow.hdl")));
         assert_non_null(r.source);
         assert_int_equal(r.events.count, (i + 50) / 100 * 100);
         assert_events(&e, 0, r.events.list, r.events.extra, r.events.count);
@@ -304,7 +305,7 @@ static void a_file_can_be_read_while_another_process_writes_it(void **state)
     while (waitpid(pid, &status, WNOHANG) == 0) {
         struct reading r;
 
-        reading_start(&r, path_to("live.hdl.tmp"));
+        reading_start(&r, temporary_of(path_to("live.hdl")));
         if (r.source) { /* else it has no header yet, or is complete and has its name */
             assert_true(r.events.count >= seen);
             assert_events(&e, 0, r.events.list, r.events.extra, r.events.count);
@@ -379,11 +380,11 @@ static void a_full_disk_is_an_error_and_leaves_nothing(void **state)
         assert_in_range(outcome_with_limit(&t, &e, limit, 64), REFUSED_AT_CREATE,
                         REFUSED_AT_FINISH);
         assert_int_equal(access(path_to("full.hdl"), F_OK), -1);
-        assert_int_equal(access(path_to("full.hdl.tmp"), F_OK), -1);
+        assert_false(has_temporary(path_to("full.hdl")));
     }
     last = outcome_with_limit(&t, &e, (size_t)st.st_size - 1, 64); /* the end mark does not fit */
     assert_int_equal(last, REFUSED_AT_FINISH);
-    assert_int_equal(access(path_to("full.hdl.tmp"), F_OK), -1);
+    assert_false(has_temporary(path_to("full.hdl")));
     assert_int_equal(outcome_with_limit(&t, &e, (size_t)st.st_size, 64), WROTE);
     expect_file(path_to("full.hdl"), &t, &e);
     events_release(&e);
@@ -407,7 +408,7 @@ static void a_path_that_cannot_be_written_is_an_error(void **state)
     w = hdl_create(path_to("dir.hdl"), &t, &o, &err);
     assert_non_null(w);
     assert_int_equal(hdl_finish(w, &err), -1);
-    assert_int_equal(access(path_to("dir.hdl.tmp"), F_OK), -1);
+    assert_false(has_temporary(path_to("dir.hdl")));
 }
 
 static void giving_up_leaves_an_older_file_alone(void **state)
@@ -424,7 +425,7 @@ static void giving_up_leaves_an_older_file_alone(void **state)
     w = hdl_create(path_to("old.hdl"), &t, &o, &err);
     assert_non_null(w);
     hdl_abort(w);
-    assert_int_equal(access(path_to("old.hdl.tmp"), F_OK), -1);
+    assert_false(has_temporary(path_to("old.hdl")));
     expect_file(path_to("old.hdl"), &t, &e);
     events_release(&e);
     tables_release(&t);
