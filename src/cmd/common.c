@@ -1,5 +1,6 @@
 /* common.c - messages, warnings about a trace */
 #include "cmd/common.h"
+#include "report/clean.h"
 #include "trace/diag.h"
 
 #include <inttypes.h>
@@ -11,10 +12,14 @@ enum { WARN_EACH = 3 };
 
 static void message(const char *level, const char *fmt, va_list ap)
 {
+    struct buf safe = { 0 };
+    char text[4096];
+
     fflush(stdout);
-    fprintf(stderr, "heddle: %s%s", level, level[0] ? ": " : "");
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    clean_add(&safe, text, strlen(text)); /* names of files and what is in them */
+    fprintf(stderr, "heddle: %s%s%s\n", level, level[0] ? ": " : "", safe.data ? safe.data : "");
+    buf_release(&safe);
 }
 
 int bad_input(const char *fmt, ...)

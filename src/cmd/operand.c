@@ -31,14 +31,17 @@ static int fill_spool(const struct operand *in, int from)
 {
     enum { PIECE = 1 << 16 };
     char *data = xmalloc(PIECE);
+    bool first = true;
     int r = 0;
 
-    for (;;) {
+    for (;; first = false) {
         ssize_t n = read(from, data, PIECE);
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (first && n > 0 && !data[0]) /* no format starts so, and /dev/zero never ends */
+            r = bad_input("cannot read '%s': not a trace", in->shown);
+        else if (n < 0)
             r = bad_input("cannot read '%s': %s", in->shown, strerror(errno));
         else if (n > 0 && write_all(in->spool, data, (size_t)n) < 0)
             r = own_failure("cannot write a temporary copy of '%s': %s", in->shown,

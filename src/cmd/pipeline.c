@@ -105,9 +105,8 @@ static int run_engines(struct result *r, const struct options *o, const struct c
     int got;
 
     progress_start(&progress, !option_is(o, OPT_QUIET), NULL);
-    interrupts_on();
+    interrupts_on(); /* make_findings() ends it */
     got = analysis_run(r->trace, c->engines, c->count, &hooks, a, err);
-    interrupts_off();
     progress_stop(&progress);
     return got;
 }
@@ -142,11 +141,14 @@ static int make_findings(struct result *r, const struct options *o, struct analy
 {
     struct findings *f = &r->findings;
     struct progress progress;
+    struct analysis_hooks hooks = { progress_tick, &progress };
     int got = 0;
 
     findings_set_trace(f, r->from.shown, r->trace);
+    progress_start(&progress, !option_is(o, OPT_QUIET), "looking for schedules");
     if (!a->interrupted && !option_is(o, OPT_NO_WITNESS))
-        got = analysis_witness(a, r->trace, o->numbers[OPT_MAX_WITNESS], err);
+        got = analysis_witness(a, r->trace, o->numbers[OPT_MAX_WITNESS], &hooks, err);
+    progress_stop(&progress);
     if (got < 0)
         return -1;
     add_runs(f, a, trace_tables(r->trace));
@@ -157,6 +159,7 @@ static int make_findings(struct result *r, const struct options *o, struct analy
     got = findings_finish(f, r->trace, err);
     f->progress = NULL;
     progress_stop(&progress);
+    interrupts_off();
     return got;
 }
 

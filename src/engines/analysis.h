@@ -22,7 +22,8 @@ struct analysis {
 };
 
 struct analysis_hooks {
-    /* Called after each batch; true stops the analysis, what was found so far is kept. */
+    /* Called after each batch, and each witness; true stops the analysis, what was found so far is
+     * kept. */
     bool (*progress)(void *arg, const struct trace_info *info);
     void *arg;
 };
@@ -37,6 +38,7 @@ void analysis_release(struct analysis *a);
  * raises the strength of those accepted. Only for traces whose order is exact or that have
  * values; elsewhere the observed order proves nothing. Races whose prefix is longer than
  * max_events, or that lie too far into the trace, are left as they are. Counters tell. */
-int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events, struct error *err);
+int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events,
+                     const struct analysis_hooks *hooks, struct error *err);
 
 #endif

@@ -47,8 +47,8 @@ struct group {
 struct variable {
     struct group *groups;
     size_t count, cap;
-    struct map *index;                         /* set and kind -> group, above INDEXED_ABOVE */
-    bool repeatable; /* the last access is known: */
+    struct map *index; /* set and kind -> group, above INDEXED_ABOVE */
+    bool repeatable;   /* the last access is known: */
     uint8_t last_kind;
     uint32_t last_set, last_site, last_thread;
 };
@@ -376,8 +376,8 @@ static void add_record(struct lockset *l, struct group *g, struct record r)
 /* The same thread comes by again in the same way: nothing new. */
 static bool repeats(struct variable *v, const struct step *s, uint32_t set, uint8_t kind)
 {
-    if (v->repeatable && v->last_set == set && v->last_site == s->site && v->last_thread == s->thread &&
-        v->last_kind == kind)
+    if (v->repeatable && v->last_set == set && v->last_site == s->site &&
+        v->last_thread == s->thread && v->last_kind == kind)
         return true;
     v->repeatable = true;
     v->last_set = set;

@@ -42,8 +42,10 @@ struct observed {
     uint32_t *slot, *time; /* of each event */
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
+    const struct analysis_hooks *hooks;
+    bool stopped;
     uint64_t accepted, refused, too_long, too_far;
-    bool contradictory; /* the trace is, so refusals are no surprise */
+    bool contradictory;          /* the trace is, so refusals are no surprise */
     uint64_t over_budget, total; /* events of all witnesses */
 };
 
@@ -124,6 +126,14 @@ static void time_batch(struct observed *o, const struct batch *b, const struct s
     }
 }
 
+/* Was the user's patience used up? */
+static bool stop(struct observed *o, const struct trace *t)
+{
+    if (!o->stopped && o->hooks && o->hooks->progress)
+        o->stopped = o->hooks->progress(o->hooks->arg, trace_info(t));
+    return o->stopped;
+}
+
 static int compute_times(struct observed *o, struct trace *t, struct error *err)
 {
     struct memory *m = memory_new();
@@ -137,6 +147,8 @@ static int compute_times(struct observed *o, struct trace *t, struct error *err)
     for (uint64_t done = 0; done < o->events && (r = trace_next(t, &b, err)) > 0; done += b.count) {
         memory_steps(m, &b, &span);
         time_batch(o, &b, &span);
+        if (stop(o, t))
+            break;
     }
     memory_free(m);
     return r < 0 ? -1 : 0;
@@ -161,8 +173,7 @@ static bool contradicts(const struct trace_mem *trace, const struct event *e, co
         return false;
     if (!w)
         return is_named(e->target) && value != 0;
-    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE &&
-           w->value != value;
+    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE && w->value != value;
 }
 
 /* Some recorded value is not what the recorded order says: then no schedule in that order need
@@ -249,7 +260,7 @@ static void witness_race(struct observed *o, struct race *r, const struct trace_
     size_t n;
     uint64_t *list;
 
-    if (o->total >= WITNESS_EVENTS_MAX) {
+    if (o->stopped || o->total >= WITNESS_EVENTS_MAX) {
         o->over_budget++;
         return;
     }
@@ -279,9 +290,11 @@ static int witness_all(struct observed *o, struct trace *t, uint64_t max, struct
         return -1;
     checker = witness_trace_new(&trace, trace_info(t));
     o->limit = xcalloc(pairs_hb(o->pairs)->nslots, sizeof(*o->limit));
-    for (size_t i = 0; i < o->races->count; i++)
+    for (size_t i = 0; i < o->races->count; i++) {
+        stop(o, t);
         if (in_reach(&o->races->races[i]))
             witness_race(o, &o->races->races[i], &trace, checker, max);
+    }
     o->contradictory = o->refused && values_contradict_order(&trace);
     witness_trace_free(checker);
     trace_mem_release(&trace);
@@ -303,10 +316,10 @@ static void count_up(struct engine_result *result, const struct observed *o)
 }
 
 static int witness_run(struct engine_result *result, struct trace *t, uint64_t max,
-                       struct error *err)
+                       const struct analysis_hooks *hooks, struct error *err)
 {
     struct engine_result unused = { 0 };
-    struct observed o = { .races = &result->races };
+    struct observed o = { .races = &result->races, .hooks = hooks };
     int r = 0;
 
     list_probes(&o);
@@ -326,13 +339,14 @@ static int witness_run(struct engine_result *result, struct trace *t, uint64_t m
     return r;
 }
 
-int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events, struct error *err)
+int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events,
+                     const struct analysis_hooks *hooks, struct error *err)
 {
     if (trace_info(t)->order != TRACE_EXACT && !trace_info(t)->values)
         return 0;
     for (size_t i = 0; i < a->count; i++)
         if (a->runs[i].engine == &engine_shb && a->runs[i].result.races.count)
-            if (witness_run(&a->runs[i].result, t, max_events, err) < 0)
+            if (witness_run(&a->runs[i].result, t, max_events, hooks, err) < 0)
                 return -1;
     return 0;
 }

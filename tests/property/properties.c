@@ -314,7 +314,7 @@ static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
 
     if (!s->exact)
         return DOES_NOT_APPLY;
-    if (analysis_witness(&s->analysis, s->trace, 1 << 16, &err)) {
+    if (analysis_witness(&s->analysis, s->trace, 1 << 16, NULL, &err)) {
         buf_addf(why, "analysis_witness: %s", err.text);
         return VIOLATED;
     }
