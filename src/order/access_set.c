@@ -8,6 +8,10 @@
 /* Below this a scan of the entries (24 bytes each) is cheaper than a hash. */
 enum { INDEXED_ABOVE = 32 };
 
+/* Sets up to this size are pruned even by those who would not need it: a set that shrinks to one
+ * access is no set any more. */
+enum { PRUNED_UP_TO = 16 };
+
 static void drop_index(struct access_set *s)
 {
     if (s->index) {
@@ -130,15 +134,18 @@ void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64
                          uint32_t site)
 {
     struct set_access a = { position, t->clock.slot, t->clock.time, site, t->version };
-    struct set_access *own = s->cap ? find(s, a.slot) : NULL;
+    struct set_access *own;
 
+    if (s->count <= PRUNED_UP_TO) {
+        access_set_put(s, t, position, site);
+        return;
+    }
+    own = find(s, a.slot);
     if (own) {
         *own = a;
-    } else if (!s->cap) {
-        access_set_put(s, t, position, site);
-    } else {
-        if (s->count == s->cap) /* before it grows */
-            prune(s, t);
-        access_set_append(s, a);
+        return;
     }
+    if (s->count == s->cap) /* before it grows */
+        prune(s, t);
+    access_set_append(s, a);
 }
