@@ -17,6 +17,18 @@ void clock_pool_release(struct clock_pool *p)
     *p = (struct clock_pool){ 0 };
 }
 
+uint32_t clock_tall_get(const struct clock_node *n, uint32_t slot)
+{
+    if ((uint64_t)slot >> (LEAF_BITS + n->height * FAN_BITS))
+        return 0;
+    for (uint32_t h = n->height; h > 0; h--) {
+        n = n->child[(slot >> (LEAF_BITS + (h - 1) * FAN_BITS)) % FAN];
+        if (!n)
+            return 0;
+    }
+    return n->time[slot % LEAF_SIZE];
+}
+
 /* A node with one reference; its entries are not initialised. */
 static struct clock_node *node_new(struct clock_pool *p, uint32_t height)
 {

@@ -63,17 +63,17 @@ void clock_pool_release(struct clock_pool *p); /* a zeroed struct is an empty po
 
 #define CLOCK_EMPTY ((struct clock){ SLOT_NONE, 0, NULL })
 
+/* The general case of clock_tree_get(). */
+uint32_t clock_tall_get(const struct clock_node *n, uint32_t slot);
+
 /* Time known of a slot other than the owner's. */
 static inline uint32_t clock_tree_get(const struct clock_node *n, uint32_t slot)
 {
-    if (!n || (uint64_t)slot >> (LEAF_BITS + n->height * FAN_BITS))
+    if (!n)
         return 0;
-    for (uint32_t h = n->height; h > 0; h--) {
-        n = n->child[(slot >> (LEAF_BITS + (h - 1) * FAN_BITS)) % FAN];
-        if (!n)
-            return 0;
-    }
-    return n->time[slot % LEAF_SIZE];
+    if (__builtin_expect(!n->height, 1))
+        return slot < LEAF_SIZE ? n->time[slot] : 0;
+    return clock_tall_get(n, slot);
 }
 
 static inline bool clock_knows(const struct clock *c, uint32_t slot, uint32_t time)
