@@ -299,9 +299,9 @@ static inline unsigned is_foreign(const struct last *l, uint32_t slot)
 
 /* A plain access after everything else that was done to the variable, as nearly all are: no race,
  * and nothing to remember but the access itself. */
-static inline bool quiet_access(struct fasttrack *f, const struct step *s)
+static inline bool quiet_access(struct fasttrack *f, const struct hb_thread *t,
+                                const struct step *s)
 {
-    struct hb_thread *t = &f->hb.threads[s->thread];
     struct variable *v = &f->vars[s->id];
     uint32_t slot = t->clock.slot;
 
@@ -322,6 +322,8 @@ static inline void prefetch(const struct fasttrack *f, const struct step *s)
 static void fasttrack_steps(void *state, const struct span *span)
 {
     struct fasttrack *f = state;
+    const struct hb_thread *t = NULL; /* of the step before: threads run in bursts */
+    uint32_t thread = THREAD_NONE;
     size_t n;
 
     hb_begin_span(&f->hb, span);
@@ -332,7 +334,11 @@ static void fasttrack_steps(void *state, const struct span *span)
         if (i + STEPS_AHEAD < span->count)
             prefetch(f, &s[STEPS_AHEAD]);
         n = 1;
-        if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && quiet_access(f, s))
+        if (s->thread != thread) {
+            thread = s->thread;
+            t = hb_thread(&f->hb, thread); /* from here on it has a slot */
+        }
+        if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && quiet_access(f, t, s))
             continue;
         if (s->flags & STEP_GROUP || s->op == OP_FREE)
             group(f, s, n = step_group(span, i));
