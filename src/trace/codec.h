@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "trace/compress.h"
 #include "trace/event.h"
 #include "trace/format.h"
 #include "trace/tables.h"
@@ -72,6 +73,7 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
 
 struct decoder {
     struct codec_context context;
+    struct decompressor decompressor;
     uint8_t *data; /* all columns, each with slack behind it */
     size_t data_cap;
     const uint8_t *at[COLUMNS], *end[COLUMNS];

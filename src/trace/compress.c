@@ -51,8 +51,28 @@ size_t compress(struct compressor *c, const void *data, size_t bytes, struct buf
     return n;
 }
 
-int decompress(enum hdl_compression kind, const void *data, size_t bytes, void *to,
-               size_t raw_bytes)
+void decompressor_release(struct decompressor *d)
+{
+    ZSTD_freeDCtx(d->zstd);
+    d->zstd = NULL;
+}
+
+/* The length, or 0. */
+static size_t decompress_zstd(struct decompressor *d, const void *data, size_t bytes, void *to,
+                              size_t raw_bytes)
+{
+    size_t n;
+
+    if (!d->zstd)
+        d->zstd = ZSTD_createDCtx();
+    if (!d->zstd)
+        return 0;
+    n = ZSTD_decompressDCtx(d->zstd, to, raw_bytes, data, bytes);
+    return ZSTD_isError(n) ? 0 : n;
+}
+
+int decompress(struct decompressor *d, enum hdl_compression kind, const void *data, size_t bytes,
+               void *to, size_t raw_bytes)
 {
     size_t n = 0;
 
@@ -66,7 +86,7 @@ int decompress(enum hdl_compression kind, const void *data, size_t bytes, void *
 
         n = r < 0 ? 0 : (size_t)r;
     } else if (kind == HDL_ZSTD) {
-        n = ZSTD_decompress(to, raw_bytes, data, bytes);
+        n = decompress_zstd(d, data, bytes, to, raw_bytes);
     }
     return n == raw_bytes ? 0 : -1;
 }

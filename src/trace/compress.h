@@ -21,8 +21,15 @@ void compressor_release(struct compressor *c);
  * As many as came in: it was stored as it is. */
 size_t compress(struct compressor *c, const void *data, size_t bytes, struct buf *to);
 
+/* Kept between calls: zstd's context is 150 KiB, and making one costs more than most columns. */
+struct decompressor {
+    void *zstd; /* ZSTD_DCtx, made when needed */
+};
+
+void decompressor_release(struct decompressor *d); /* a zeroed struct is ready */
+
 /* Exactly raw_bytes into `to`, or -1. Equal lengths mean: stored as it is. */
-int decompress(enum hdl_compression kind, const void *data, size_t bytes, void *to,
-               size_t raw_bytes);
+int decompress(struct decompressor *d, enum hdl_compression kind, const void *data, size_t bytes,
+               void *to, size_t raw_bytes);
 
 #endif

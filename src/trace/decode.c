@@ -18,6 +18,7 @@ enum { SLACK = 16, SHAPE_BYTES = 8 };
 void decoder_release(struct decoder *d)
 {
     context_release(&d->context);
+    decompressor_release(&d->decompressor);
     free(d->data);
     free(d->extra);
     memset(d, 0, sizeof(*d));
@@ -122,8 +123,8 @@ static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
     GROW(d->data, d->data_cap, raw_total);
     to = d->data;
     for (int i = 0; i < COLUMNS; i++) {
-        if (decompress((enum hdl_compression)h->compression, from, columns[i].stored_bytes, to,
-                       columns[i].raw_bytes) < 0)
+        if (decompress(&d->decompressor, (enum hdl_compression)h->compression, from,
+                       columns[i].stored_bytes, to, columns[i].raw_bytes) < 0)
             return error_set(err, "column %d does not decompress", i);
         d->at[i] = to;
         d->end[i] = to + columns[i].raw_bytes;

@@ -254,6 +254,7 @@ static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
     const struct hdl_chunk_header *h = &f->chunks[chunk].header;
     const uint8_t *payload = hdl_file_payload(f, chunk, err);
     struct hdl_column_header column;
+    struct decompressor d = { 0 };
     uint8_t *raw;
     int r;
 
@@ -266,11 +267,12 @@ static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
         column.stored_bytes > column.raw_bytes || column.raw_bytes > NAMES_BYTES_MAX)
         return error_set(err, "lengths do not add up");
     raw = xmalloc((size_t)column.raw_bytes + 1);
-    if (decompress((enum hdl_compression)h->compression, payload + sizeof(column),
+    if (decompress(&d, (enum hdl_compression)h->compression, payload + sizeof(column),
                    column.stored_bytes, raw, column.raw_bytes) < 0)
         r = error_set(err, "does not decompress");
     else
         r = read_names(t, h, raw, raw + column.raw_bytes, err);
+    decompressor_release(&d);
     free(raw);
     return r;
 }
