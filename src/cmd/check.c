@@ -22,7 +22,7 @@ static void print_diagnoses(const struct diags *d)
                    diag_kind_name((enum diag_kind)k));
 }
 
-static int check_trace(const struct operand *in, struct trace *t)
+static int check_trace(const struct operand *in, struct trace *t, void *arg)
 {
     const struct trace_info *info = trace_info(t);
     struct progress progress;
@@ -31,6 +31,7 @@ static int check_trace(const struct operand *in, struct trace *t)
     uint64_t repaired;
     int r;
 
+    (void)arg;
     progress_start(&progress, true, NULL);
     while ((r = progress_next(&progress, t, &b, &err)) > 0)
         ;
@@ -48,15 +49,5 @@ static int check_trace(const struct operand *in, struct trace *t)
 
 int cmd_check(const struct options *o)
 {
-    struct operand in;
-    struct trace *t;
-    int code = operand_open(&in, o->arguments[0]);
-
-    if (code)
-        return code;
-    t = operand_trace(&in);
-    code = t ? check_trace(&in, t) : EXIT_BAD_INPUT;
-    trace_close(t);
-    operand_close(&in);
-    return code;
+    return with_trace(o->arguments[0], check_trace, NULL);
 }

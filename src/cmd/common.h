@@ -51,6 +51,9 @@ void operand_close(struct operand *in);
 bool operand_is_result(const struct operand *in);
 /* NULL after a message. */
 struct trace *operand_trace(const struct operand *in);
+/* Open a trace, do something with it, close it: the exit code of the action, or of opening. */
+typedef int trace_action(const struct operand *in, struct trace *t, void *arg);
+int with_trace(const char *path, trace_action *action, void *arg);
 /* A message about reading the operand; the exit code. */
 int operand_error(const struct operand *in, const struct error *err);
 int operand_read_result(const struct operand *in, struct findings *f);

@@ -39,8 +39,9 @@ static void dump_batch(struct slice *s, const struct batch *b, const struct tabl
         fwrite(text->data, 1, text->len, stdout);
 }
 
-static int dump_trace(const struct operand *in, struct trace *t, struct slice *s)
+static int dump_trace(const struct operand *in, struct trace *t, void *slice)
 {
+    struct slice *s = slice;
     struct buf text = { 0 };
     struct batch b;
     struct error err;
@@ -69,15 +70,6 @@ int cmd_dump(const struct options *o)
         .thread_name = o->texts[OPT_THREAD],
         .thread = THREAD_NONE,
     };
-    struct operand in;
-    struct trace *t;
-    int code = operand_open(&in, o->arguments[0]);
 
-    if (code)
-        return code;
-    t = operand_trace(&in);
-    code = t ? dump_trace(&in, t, &s) : EXIT_BAD_INPUT;
-    trace_close(t);
-    operand_close(&in);
-    return code;
+    return with_trace(o->arguments[0], dump_trace, &s);
 }

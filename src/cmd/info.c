@@ -117,9 +117,10 @@ static void print_json(const struct census *c)
     putchar('\n');
 }
 
-static int take_census(const struct operand *in, struct trace *t, bool json)
+static int take_census(const struct operand *in, struct trace *t, void *arg)
 {
     struct census c = { .trace = t, .path = in->shown };
+    const bool *json = arg;
     struct progress progress;
     struct error err;
     struct batch b;
@@ -128,7 +129,7 @@ static int take_census(const struct operand *in, struct trace *t, bool json)
     progress_start(&progress, true, NULL);
     while ((r = progress_next(&progress, t, &b, &err)) > 0)
         count_batch(&c, &b);
-    if (r == 0 && json)
+    if (r == 0 && *json)
         print_json(&c);
     else if (r == 0)
         print_text(&c);
@@ -139,15 +140,7 @@ static int take_census(const struct operand *in, struct trace *t, bool json)
 
 int cmd_info(const struct options *o)
 {
-    struct operand in;
-    struct trace *t;
-    int code = operand_open(&in, o->arguments[0]);
+    bool json = strcmp(o->texts[OPT_FORMAT], "json") == 0;
 
-    if (code)
-        return code;
-    t = operand_trace(&in);
-    code = t ? take_census(&in, t, strcmp(o->texts[OPT_FORMAT], "json") == 0) : EXIT_BAD_INPUT;
-    trace_close(t);
-    operand_close(&in);
-    return code;
+    return with_trace(o->arguments[0], take_census, &json);
 }

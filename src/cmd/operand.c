@@ -163,3 +163,18 @@ int operand_read_result(const struct operand *in, struct findings *f)
         return bad_input("cannot read '%s': %s", in->shown, err.text);
     return 0;
 }
+
+int with_trace(const char *path, trace_action *action, void *arg)
+{
+    struct operand in;
+    struct trace *t;
+    int code = operand_open(&in, path);
+
+    if (code)
+        return code;
+    t = operand_trace(&in);
+    code = t ? action(&in, t, arg) : EXIT_BAD_INPUT;
+    trace_close(t);
+    operand_close(&in);
+    return code;
+}

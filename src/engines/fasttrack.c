@@ -107,6 +107,13 @@ static struct more *get_more(struct fasttrack *f, struct variable *v)
     return m;
 }
 
+static void more_release(struct more *m)
+{
+    access_set_clear(&m->reads);
+    access_set_clear(&m->atomic_writes);
+    access_set_clear(&m->atomic_reads);
+}
+
 /* Give the record back, with the memory of its sets; the variable has never been read then. */
 static void drop_more(struct fasttrack *f, struct variable *v)
 {
@@ -231,9 +238,7 @@ static void split(struct fasttrack *f, const struct variable *from, struct varia
         return;
     to->read = (struct last){ 0 };
     m = get_more(f, to);
-    access_set_clear(&m->reads);
-    access_set_clear(&m->atomic_writes);
-    access_set_clear(&m->atomic_reads);
+    more_release(m);
     access_set_copy(&m->reads, &f->more[from->read.time].reads);
     access_set_copy(&m->atomic_writes, &f->more[from->read.time].atomic_writes);
     access_set_copy(&m->atomic_reads, &f->more[from->read.time].atomic_reads);
@@ -361,11 +366,8 @@ static void fasttrack_close(void *state)
 {
     struct fasttrack *f = state;
 
-    for (size_t i = 1; i < f->nmore; i++) {
-        access_set_clear(&f->more[i].reads);
-        access_set_clear(&f->more[i].atomic_writes);
-        access_set_clear(&f->more[i].atomic_reads);
-    }
+    for (size_t i = 1; i < f->nmore; i++)
+        more_release(&f->more[i]);
     free(f->more);
     free(f->vars);
     hb_release(&f->hb);

@@ -54,8 +54,10 @@ struct pairs *pairs_new(struct engine_result *result, bool schedulable)
     return p;
 }
 
-void pairs_free(struct pairs *p)
+void pairs_free(void *state)
 {
+    struct pairs *p = state;
+
     for (size_t i = 0; i < p->vars_cap; i++) {
         access_set_clear(&p->vars[i].writes);
         access_set_clear(&p->vars[i].reads);
@@ -306,8 +308,9 @@ static inline void prefetch(const struct pairs *p, const struct step *s)
         __builtin_prefetch(&p->vars[s->id]);
 }
 
-void pairs_steps(struct pairs *p, const struct span *span)
+void pairs_steps(void *state, const struct span *span)
 {
+    struct pairs *p = state;
     size_t n;
 
     hb_begin_span(&p->hb, span);
@@ -325,8 +328,10 @@ void pairs_steps(struct pairs *p, const struct span *span)
     }
 }
 
-void pairs_finish(struct pairs *p)
+void pairs_finish(void *state)
 {
+    struct pairs *p = state;
+
     engine_count(p->result, "accesses", p->accesses);
     engine_count(p->result, "comparisons", p->comparisons);
     engine_count(p->result, "slots", p->hb.nslots);

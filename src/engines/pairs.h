@@ -14,9 +14,11 @@
 struct pairs;
 
 struct pairs *pairs_new(struct engine_result *result, bool schedulable);
-void pairs_free(struct pairs *p);
-void pairs_steps(struct pairs *p, const struct span *span);
-void pairs_finish(struct pairs *p);
+
+/* These three stand in the engines' descriptors as they are; the state is a struct pairs. */
+void pairs_free(void *state);
+void pairs_steps(void *state, const struct span *span);
+void pairs_finish(void *state);
 
 /* Called for every access, when it has learned what it learns from synchronisation and before
  * it is compared or learns from the last write. For those who need the clocks themselves. */

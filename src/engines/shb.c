@@ -11,27 +11,12 @@ static void *shb_engine_open(struct engine_result *result)
     return pairs_new(result, true);
 }
 
-static void shb_engine_steps(void *state, const struct span *span)
-{
-    pairs_steps(state, span);
-}
-
-static void shb_engine_finish(void *state)
-{
-    pairs_finish(state);
-}
-
-static void shb_engine_close(void *state)
-{
-    pairs_free(state);
-}
-
 const struct engine engine_shb = {
     .name = "shb",
     .summary = "schedulable happens-before: reads keep their writers, so every race is possible",
     .proves = STRENGTH_MAYBE,
     .open = shb_engine_open,
-    .steps = shb_engine_steps,
-    .finish = shb_engine_finish,
-    .close = shb_engine_close,
+    .steps = pairs_steps,
+    .finish = pairs_finish,
+    .close = pairs_free,
 };

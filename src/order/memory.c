@@ -531,10 +531,7 @@ static void free_event(struct memory *m, const struct event *ev, const struct st
 
 static uint32_t object_number(struct memory *m, const struct event *ev)
 {
-    /* Named objects use bit 60, so the kind goes above it. */
-    uint64_t key = ev->target ^ (uint64_t)op_class_of(ev->op) << 61 ^
-                   (uint64_t)(op_class_of(ev->op) >> 3) << 59;
-
+    uint64_t key = sync_object_key(ev->op, ev->target);
     const uint32_t *known = map_get(&m->objects, key);
 
     return known ? *known : *map_put(&m->objects, key, (uint32_t)m->objects.count);

@@ -163,6 +163,15 @@ static inline enum op_class op_class_of(unsigned op)
     return (enum op_class)op_table[op].op_class;
 }
 
+/* Tells synchronisation objects apart: locks, condition variables ... may share a target. The
+ * class goes where neither an address (57 bits) nor NAMED_BIT is. */
+static inline uint64_t sync_object_key(unsigned op, uint64_t target)
+{
+    uint64_t kind = op_class_of(op);
+
+    return target ^ kind << 61 ^ kind >> 3 << 59;
+}
+
 /* True for read, write and the atomics: what can be one side of a race. */
 static inline bool op_is_access(unsigned op)
 {

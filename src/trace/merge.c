@@ -252,18 +252,16 @@ static uint32_t heap_pop(const struct merge *m, struct heap *h)
 /* ---- objects ---- */
 
 /* What a sequence number counts: operations on this object, or on this thread. */
-static uint64_t object_key(const struct event *ev)
+static uint64_t sequence_key(const struct event *ev)
 {
-    uint64_t kind = op_class_of(ev->op), target = ev->target;
+    bool own = ev->op == OP_BEGIN || ev->op == OP_END;
 
-    if (ev->op == OP_BEGIN || ev->op == OP_END)
-        target = ev->thread;
-    return target ^ kind << 61 ^ kind >> 3 << 59;
+    return sync_object_key(ev->op, own ? ev->thread : ev->target);
 }
 
 static struct object *object_of(struct merge *m, const struct event *ev)
 {
-    uint32_t *n = map_put(&m->object_index, object_key(ev), (uint32_t)m->nobjects);
+    uint32_t *n = map_put(&m->object_index, sequence_key(ev), (uint32_t)m->nobjects);
 
     if (*n == m->nobjects) {
         GROW(m->objects, m->objects_cap, m->nobjects + 1);
