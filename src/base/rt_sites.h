@@ -1,0 +1,69 @@
+/* rt_sites.h - the site table inside an instrumented object file
+ *
+ * Section ".llvmbc" (not loaded, survives strip) holds one blob per
+ * translation unit, each at a multiple of 8 bytes: this header, sites, frames,
+ * strings, and the bitcode the sites were taken from. A reader walks the
+ * section: at each multiple of 8 either the magic, or padding or something else
+ * of the compiler's, which it skips. Offsets of strings count from the start of
+ * the string area, where offset 0 is the empty string (unknown).
+ * Little-endian. Shared by pass/ (writes) and symbol/, program/ (read).
+ */
+#ifndef HEDDLE_BASE_RT_SITES_H
+#define HEDDLE_BASE_RT_SITES_H
+
+#include <stdint.h>
+
+#define SITES_SECTION ".llvmbc"
+#define SITES_MAGIC   "HDLSITE1"
+
+struct sites_header {
+    char magic[8];
+    uint64_t total_bytes; /* of the blob, this header included, a multiple of 8 */
+    uint64_t id[2];       /* as in struct heddle_module */
+    uint32_t nsites, nframes;
+    uint32_t string_bytes;
+    uint32_t flags;          /* MODULE_FULL of runtime/abi.h */
+    uint64_t bitcode_offset; /* from the start of the blob; 0: none */
+    uint64_t bitcode_bytes;
+    uint32_t source;   /* string: the main source file */
+    uint32_t directory; /* string: of the compilation */
+};
+
+enum site_kind {
+    SITE_READ = 1,
+    SITE_WRITE,
+    SITE_ATOMIC, /* load, store, rmw, cas, fence */
+    SITE_ENTRY,  /* a function's entry; file and line are its declaration's */
+    SITE_BRANCH,
+    SITE_CALL, /* of untraced code; `variable` is the function called, "" for a pointer */
+    SITE_LIBC  /* of a modelled libc function; `variable` as for SITE_CALL */
+};
+
+struct sites_site {
+    uint8_t kind; /* enum site_kind */
+    uint8_t reserved;
+    uint16_t column;
+    uint32_t line;        /* 0 unknown */
+    uint32_t size;        /* bytes, where fixed */
+    uint32_t file;        /* string, as the debug information spells it (with directory) */
+    uint32_t function;    /* string: linkage name of the function the code comes from */
+    uint32_t variable;    /* string: "counter", "struct q::head"; see kind */
+    uint32_t inlined_at;  /* frame number + 1, 0: not inlined */
+    uint32_t function_index; /* of the function that holds the instruction, in the bitcode */
+    uint32_t instruction_index; /* in that function, counted over its blocks */
+    uint32_t reserved2;
+};
+
+/* Where an inlined function was called. */
+struct sites_frame {
+    uint32_t file, line, column;
+    uint32_t function; /* the function that contains the call */
+    uint32_t inlined_at;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct sites_header) == 72, "part of the format");
+_Static_assert(sizeof(struct sites_site) == 40, "part of the format");
+_Static_assert(sizeof(struct sites_frame) == 24, "part of the format");
+
+#endif

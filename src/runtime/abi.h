@@ -1,0 +1,127 @@
+/* abi.h - what instrumented code and the runtime agree on
+ *
+ * The plugin (pass/) emits code against this header, the runtime implements
+ * it. Both must change together: ABI_VERSION is part of a symbol name that
+ * every instrumented object refers to, so a mixture does not link.
+ * Plain C types and constants only; docs/design/recording.md explains them.
+ *
+ * Default build. Before it touches memory, code asks the thread's filter,
+ * inline, whether the access can add anything; only if so it calls the runtime:
+ *
+ *     word  = address >> 3
+ *     entry = tls.filter[word & FILTER_MASK]
+ *     mine  = (word >> FILTER_BITS) << FILTER_TAG_SHIFT | tls.epoch
+ *     want  = bits of the bytes touched, (1 << size) - 1 << (address & 7),
+ *             for a write 8 positions higher
+ *     ((entry ^ mine ^ want) & (FILTER_TAG | want)) == 0   ->  skip
+ *
+ * An entry says: since the thread's last synchronisation these bytes of the
+ * word were read (low byte) and written (next byte; a write sets both). Only
+ * for accesses of 1, 2, 4 or 8 bytes that are aligned; all others call.
+ *
+ * Full build (`--full`). No filter: each access, branch, call is appended to
+ * the thread's chunk (rt_ring.h), inline where it is small.
+ *
+ * Stacks. Each traced function that accesses memory or calls pushes a frame:
+ *
+ *     entry:   d = tls.depth; tls.shadow[d & SHADOW_MASK] = { return address, site };
+ *              tls.depth = d + 1
+ *     return:  tls.depth = d; if (d < tls.low) tls.low = d
+ *     landing pad, second return of setjmp:
+ *              tls.depth = d + 1; if (d + 1 < tls.low) tls.low = d + 1
+ *
+ * `low` is the lowest depth since frames were last written to the trace: the
+ * runtime writes what changed when, and only when, an event is recorded. In a
+ * full build it is the same.
+ */
+#ifndef HEDDLE_RUNTIME_ABI_H
+#define HEDDLE_RUNTIME_ABI_H
+
+#include <stdint.h>
+
+#define ABI_VERSION        1
+#define ABI_VERSION_SYMBOL "__heddle_abi_1" /* defined by the runtime, used by every module */
+
+enum {
+    FILTER_BITS = 15, /* 32,768 words = 256 KiB of memory remembered, a table of 256 KiB */
+    FILTER_TAG_SHIFT = 35,
+    FILTER_EPOCH_SHIFT = 16,
+    FILTER_EPOCH_BITS = 19,
+    SHADOW_BITS = 13 /* frames kept; deeper recursion forgets the outermost */
+};
+#define FILTER_MASK ((UINT64_C(1) << FILTER_BITS) - 1)
+#define FILTER_TAG  (~UINT64_C(0xffff)) /* address tag and epoch of an entry */
+#define SHADOW_MASK ((1u << SHADOW_BITS) - 1)
+
+struct heddle_frame {
+    uint64_t return_address;
+    uint64_t site; /* of the function's entry */
+};
+
+/* The thread-local `__heddle_tls`, initial-exec. Offsets are part of the ABI. */
+struct heddle_tls {
+    uint64_t *filter;            /*  0: FILTER_MASK + 1 entries; never NULL */
+    uint64_t epoch;              /*  8: already shifted to its place; never 0 */
+    struct heddle_frame *shadow; /* 16: SHADOW_MASK + 1 frames; never NULL */
+    uint32_t depth;              /* 24 */
+    uint32_t low;                /* 28 */
+    struct ring_chunk *chunk;    /* 32: where a full build appends; never NULL */
+    /* The rest is the runtime's own. */
+    struct rt_thread *self; /* 40: NULL before the thread's first event */
+    uint32_t busy;          /* 48: > 0: inside the runtime; signals wait, nothing is recorded */
+    uint32_t ignore;        /* 52: > 0: user asked to ignore accesses (annotations) */
+};
+
+/* One per translation unit, in section "heddle_modules" (flags: retained), not const.
+ * A site of the module is `base + its index`; the table is in the object file (rt_sites.h). */
+struct heddle_module {
+    uint64_t id[2];
+    uint32_t sites;
+    uint32_t flags; /* MODULE_FULL */
+    uint32_t base;  /* set by the runtime on registration */
+    uint32_t reserved;
+};
+#define MODULES_SECTION "heddle_modules"
+enum { MODULE_FULL = 1 };
+
+/* Entry points. Those marked * use clang's preserve_most calling convention. `site` is base + index.
+ *
+ * void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
+ *      once per image, from a constructor of priority 0 (one COMDAT, hidden, per image)
+ *
+ * Accesses, called BEFORE the access in default builds:
+ * *void __heddle_read{1,2,4,8,16}(void *address, uint32_t site)       any alignment
+ * *void __heddle_write{1,2,4,8,16}(void *address, uint32_t site)
+ * *void __heddle_update{1,2,4,8,16}(void *address, uint32_t site)     a read (site) and then a
+ *      write (site + 1) of the same address, nothing between; inline check as for a write
+ * void __heddle_read_range(void *address, uint64_t bytes, uint32_t site)
+ * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
+ *      other sizes, memory intrinsics; bytes may be 0
+ * Full builds append reads and writes of 1, 2, 4, 8 bytes inline AFTER the access, with the value;
+ * *void __heddle_full(void) makes room when the chunk is full; ranges and 16 bytes are called as above.
+ *
+ * Atomics: the runtime performs them. N is 1, 2, 4, 8, 16 (bytes); T the unsigned type of that
+ * size; order is enum memory_order of trace/event.h (1 relaxed .. 6 seq_cst).
+ * T __heddle_atomic_load_N(T *p, uint32_t order, uint32_t site)
+ * void __heddle_atomic_store_N(T *p, T value, uint32_t order, uint32_t site)
+ * T __heddle_atomic_exchange_N(T *p, T value, uint32_t order, uint32_t site)
+ * T __heddle_atomic_{add,sub,and,or,xor,nand,max,min,umax,umin}_N(T *p, T v, uint32_t order, uint32_t site)
+ *      all return the old value
+ * T __heddle_atomic_cas_N(T *p, T expected, T desired, uint32_t order, uint32_t failure_order, uint32_t site)
+ *      returns the old value; the caller compares
+ * void __heddle_fence(uint32_t order, uint32_t site)
+ * Atomic operations the list lacks (floating point, inline assembly with a lock prefix or xchg on
+ * one memory operand) stand between
+ * void __heddle_atomic_begin(void *p)                      holds p's sequence lock
+ * void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)   an rmw
+ *
+ * Full builds only:
+ * void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)   before a call of
+ *      untraced code (the site names the function called)
+ * void __heddle_return(uint32_t site, uint64_t value)      and after it
+ *
+ * Modelled libc functions: a direct call f(args) becomes __heddle_f(args, site); the list is
+ * LIBC_FUNCTIONS in runtime/libc_list.h.
+ */
+
+#endif

@@ -1,0 +1,172 @@
+/* rt.h - the runtime's inner interface: what interposers and modes build on
+ *
+ * Rules of this folder (docs/design/recording.md):
+ * - Never hurt the host: no abort, no output, errno kept, no malloc on an event path, no call of
+ *   a function that we interpose (use REAL(f) or a system call).
+ * - Every symbol that leaves the library is `__heddle_*`, `__tsan_*`, or the name of a libc
+ *   function we interpose (weak, so that a program's own definition wins).
+ * - Release before the operation, acquire after it. Failed tries record nothing.
+ *
+ * Signals: while tls.busy is not 0 handlers are put off (signal.c). Everything that holds a lock
+ * of ours or is in the middle of a record is busy. Blocking calls of the host are made while not
+ * busy.
+ *
+ * Concurrency: all functions may be called by any thread at any time, also before the runtime's
+ * constructor ran and after exit() began, and in signal handlers.
+ */
+#ifndef HEDDLE_RUNTIME_RT_H
+#define HEDDLE_RUNTIME_RT_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rt_ring.h"
+#include "runtime/abi.h"
+#include "trace/event.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT __attribute__((visibility("default")))
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+extern _Thread_local struct heddle_tls __heddle_tls __attribute__((tls_model("initial-exec")))
+EXPORT;
+
+/* ---- where: a place in the program ---- */
+
+/* Of the call of the function this stands in. */
+#define WHERE_CALLER() (WHERE_PC | (uint64_t)(uintptr_t)__builtin_return_address(0))
+static inline uint64_t where_site(uint32_t site)
+{
+    return site;
+}
+
+/* ---- events (event.c); all do nothing when not recording ---- */
+
+/* True while this thread records: options say so, and it is not inside the runtime. Starts the
+ * runtime, and the thread's state, if need be. */
+HIDDEN bool rt_recording(void);
+
+/* An operation on a synchronisation object (OP_ACQUIRE .. OP_AFTER but fork, join, begin, end):
+ * takes the sequence number and the stamp, and forgets what the filter knows. */
+HIDDEN void rt_sync(enum op op, const void *object, uint64_t where);
+/* The same for an object that is not an address: any number below 2^47. */
+HIDDEN void rt_sync_number(enum op op, uint64_t object, uint64_t where);
+
+/* Plain accesses of the thread; ranges of any size, 0 too. */
+HIDDEN void rt_read(const void *address, uint64_t bytes, uint64_t where);
+HIDDEN void rt_write(const void *address, uint64_t bytes, uint64_t where);
+
+/* Memory: alloc after it was got, free before it is given back. */
+HIDDEN void rt_alloc(const void *address, uint64_t bytes, uint64_t where);
+HIDDEN void rt_free(const void *address, uint64_t bytes_or_0, uint64_t where);
+
+/* Atomics done elsewhere (fibers, fences). */
+HIDDEN void rt_fence(unsigned order, uint64_t where);
+
+/* Stack frames of code that was not compiled by the plugin. */
+HIDDEN void rt_enter(uint64_t return_address, uint64_t where);
+HIDDEN void rt_exit(void);
+
+/* Inside: nothing the thread does is recorded, signals wait. Pairs, may nest. */
+static inline void rt_busy_begin(void)
+{
+    __heddle_tls.busy++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+HIDDEN void rt_signals_run_pending(void);
+extern HIDDEN _Thread_local uint32_t rt_signals_pending
+    __attribute__((tls_model("initial-exec")));
+static inline void rt_busy_end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (--__heddle_tls.busy == 0 && unlikely(rt_signals_pending))
+        rt_signals_run_pending();
+}
+
+/* ---- threads (thread.c) ---- */
+
+/* A number for a thread about to be created, with its fork event; to be given to the child. */
+HIDDEN uint32_t rt_thread_fork(uint64_t where);
+/* The child's first and last act. begin records the stack as fresh memory. */
+HIDDEN void rt_thread_begin(uint32_t thread);
+HIDDEN void rt_thread_end(void);
+HIDDEN void rt_thread_join(uint32_t thread, uint64_t where);
+HIDDEN uint32_t rt_thread_number(void);
+HIDDEN void rt_thread_name(const char *name); /* of the calling thread */
+/* Another thread of control on this system thread (fibers): switch tls to its state. A fiber is
+ * a thread of the trace. `ordered`: the switch orders (happens-before both ways). */
+struct rt_thread;
+HIDDEN struct rt_thread *rt_fiber_new(uint64_t where);
+HIDDEN void rt_fiber_free(struct rt_thread *fiber, uint64_t where);
+HIDDEN void rt_fiber_switch(struct rt_thread *fiber, bool ordered, uint64_t where);
+HIDDEN struct rt_thread *rt_fiber_current(void);
+/* The shadow stack's depth, for longjmp and contexts. */
+
+/* ---- processes (process.c) ---- */
+
+HIDDEN void rt_fork_before(void);
+HIDDEN void rt_fork_after(bool child); /* the child starts a recording of its own when it first records */
+HIDDEN void rt_exec(bool begins);      /* true before exec, false when it failed */
+
+/* ---- images (image.c) ---- */
+
+HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives memory back */
+
+/* ---- interposing ----
+ *
+ *     INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
+ *     {
+ *         int r = REAL(pthread_mutex_lock)(m);
+ *         ...
+ *     }
+ *
+ * In the ordinary library this defines the function under its own name, weak; REAL looks the
+ * next definition up with dlsym(RTLD_NEXT) on first use. With HEDDLE_STATIC (libheddle-rt-static)
+ * it defines __wrap_NAME, and REAL is __real_NAME: the driver links with --wrap=NAME for every
+ * name of runtime/wrap_list.h.
+ * In an interposer, WHERE_CALLER() is where the program called the function.
+ */
+#ifdef HEDDLE_STATIC
+#define INTERPOSE(type, name, ...)           \
+    extern type __real_##name(__VA_ARGS__);  \
+    EXPORT type __wrap_##name(__VA_ARGS__);  \
+    EXPORT type __wrap_##name(__VA_ARGS__)
+#define REAL(name) __real_##name
+#else
+HIDDEN void *rt_next_definition(const char *name);
+#define INTERPOSE(type, name, ...)                                                           \
+    static type (*real_##name)(__VA_ARGS__);                                                 \
+    static inline type (*next_##name(void))(__VA_ARGS__)                                     \
+    {                                                                                        \
+        if (unlikely(!__atomic_load_n(&real_##name, __ATOMIC_RELAXED)))                      \
+            __atomic_store_n(&real_##name, (type(*)(__VA_ARGS__))rt_next_definition(#name),  \
+                             __ATOMIC_RELAXED);                                              \
+        return real_##name;                                                                  \
+    }                                                                                        \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__);                                     \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__)
+#define REAL(name) next_##name()
+#endif
+
+/* ---- options (options.c) ---- */
+
+struct rt_options {
+    bool record;
+    bool filter;       /* drop accesses that cannot add a race */
+    bool lose;         /* when the writer lags: lose accesses rather than wait */
+    bool verbose;      /* say on stderr what goes wrong */
+    bool malloc_events;
+    uint32_t max_memory_mib; /* of chunks waiting for the writer */
+    char writer[512];  /* path of the heddle command */
+    char directory[512];
+    char writer_options[512]; /* handed through to the writer */
+};
+extern HIDDEN struct rt_options rt_options;
+
+/* A line for the user: into the ring's log, and with verbose=1 to stderr. */
+HIDDEN void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
