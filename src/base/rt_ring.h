@@ -21,7 +21,7 @@
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
-    RING_CHUNKS_MAX = 1 << 16, /* 2 GiB of address space; memory only where touched */
+    RING_CHUNKS_MAX = 1 << 16,  /* 2 GiB of address space; memory only where touched */
     RING_THREADS_MAX = 1 << 22, /* numbers given out; 64 bytes each where touched */
     RING_LOG_BYTES = 8 << 20
 };
@@ -38,30 +38,30 @@ struct ring_header {
     uint64_t magic;
     uint32_t version;
     uint32_t pid;
-    uint64_t bytes;       /* of the mapping */
-    uint32_t mode;        /* enum ring_mode */
-    uint32_t chunks;      /* numbers below this were handed out at some time */
-    uint32_t chunks_max;  /* no more than these exist */
-    uint32_t queue_max;   /* full chunks that may wait for the writer; then threads wait or lose */
-    uint32_t lose;        /* 1: lose accesses then (counted), 0: wait */
-    uint32_t filter;      /* 1: the filter is on */
+    uint64_t bytes;      /* of the mapping */
+    uint32_t mode;       /* enum ring_mode */
+    uint32_t chunks;     /* numbers below this were handed out at some time */
+    uint32_t chunks_max; /* no more than these exist */
+    uint32_t queue_max;  /* full chunks that may wait for the writer; then threads wait or lose */
+    uint32_t lose;       /* 1: lose accesses then (counted), 0: wait */
+    uint32_t filter;     /* 1: the filter is on */
     uint64_t tsc_start, ns_start; /* a pair of readings of the TSC and CLOCK_MONOTONIC */
-    uint64_t free_head;   /* stack of chunks to use */
-    uint64_t full_head;   /* stack of chunks for the writer, the newest on top */
-    uint32_t queued;      /* chunks in it */
-    uint32_t wake_writer; /* futex: counts hand-overs; the writer sleeps on it */
-    uint32_t wake_threads; /* futex: counts chunks given back */
-    uint32_t waiting;     /* threads asleep on it */
-    uint32_t threads;     /* thread numbers given out; 0 is the main thread */
-    uint32_t exec;        /* 1: about to exec, the image may be gone soon */
-    uint64_t log_used;    /* bytes; grows only */
+    uint64_t free_head;           /* stack of chunks to use */
+    uint64_t full_head;           /* stack of chunks for the writer, the newest on top */
+    uint32_t queued;              /* chunks in it */
+    uint32_t wake_writer;         /* futex: counts hand-overs; the writer sleeps on it */
+    uint32_t wake_threads;        /* futex: counts chunks given back */
+    uint32_t waiting;             /* threads asleep on it */
+    uint32_t threads;             /* thread numbers given out; 0 is the main thread */
+    uint32_t exec;                /* 1: about to exec, the image may be gone soon */
+    uint64_t log_used;            /* bytes; grows only */
     uint32_t log_lock;
-    uint32_t writer_pid;  /* 0 until it is ready */
+    uint32_t writer_pid;   /* 0 until it is ready */
     uint32_t writer_state; /* enum ring_writer; futex */
-    uint32_t stop;        /* the writer sets it: size limit reached, record no more */
+    uint32_t stop;         /* the writer sets it: size limit reached, record no more */
     /* Counters of the process, printed by `record` and `info`. */
-    uint64_t lost;        /* accesses lost for want of chunks */
-    uint64_t filtered;    /* accesses the filter's slow half dropped (inline hits are not counted) */
+    uint64_t lost;     /* accesses lost for want of chunks */
+    uint64_t filtered; /* accesses the filter's slow half dropped (inline hits are not counted) */
     uint64_t dropped_log; /* modules that did not fit the log */
     uint64_t late;        /* events of threads after their end */
     uint64_t ignored;     /* accesses ignored on request */
@@ -72,7 +72,7 @@ enum ring_writer { WRITER_STARTING, WRITER_READY, WRITER_FAILED, WRITER_DONE };
 
 /* A thread; written by the thread that creates it, then by itself. */
 struct ring_thread {
-    uint32_t tid; /* of the system; 0: not begun */
+    uint32_t tid;   /* of the system; 0: not begun */
     uint32_t state; /* enum ring_thread_state */
     uint64_t stack_low, stack_high;
     char name[24]; /* pthread_setname_np; may be empty */
@@ -85,12 +85,12 @@ struct ring_chunk {
     uint64_t cursor; /* offset of the next record from the start of the chunk */
     uint64_t limit;  /* beyond it the chunk is full; there is room for RING_SLACK bytes behind */
     uint32_t thread;
-    uint32_t serial; /* 0, 1, ... within the thread */
-    uint32_t state;  /* enum ring_chunk_state */
-    uint32_t next;   /* in a list: number + 1 */
+    uint32_t serial;    /* 0, 1, ... within the thread */
+    uint32_t state;     /* enum ring_chunk_state */
+    uint32_t next;      /* in a list: number + 1 */
     uint64_t tsc_start; /* stamp (TSC >> RING_STAMP_SHIFT) before the first record */
-    uint64_t ns_start; /* CLOCK_MONOTONIC at the same moment */
-    uint32_t number; /* of the chunk */
+    uint64_t ns_start;  /* CLOCK_MONOTONIC at the same moment */
+    uint32_t number;    /* of the chunk */
     /* A signal handler that interrupts an inline append gets a chunk of its own, which belongs
      * between the records of chunk `insert_serial` at offset `insert_at`. */
     uint32_t insert_serial;
@@ -111,22 +111,22 @@ enum ring_kind {
     R_ACCESS,    /* 48: address, arg: ACCESS_*; word 1: site | value << 32 (value only with
                     ACCESS_VALUE32), or WHERE with ACCESS_PC; word 2: value with ACCESS_VALUE64 */
     R_RANGE,     /* 48: address, arg: ACCESS_WRITE or 0; word 1: WHERE; word 2: bytes (> 0) */
-    R_ENTER,     /* 48: return address; word 1: WHERE: the entry's site, or a PC within the function */
-    R_EXIT,      /* 48: number of frames left */
-    R_SYNC,      /* 48: object (thread number for fork, join; 0 for begin, end), arg: enum op;
-                    word 1: WHERE; word 2: sequence number */
-    R_ATOMIC,    /* 48: address, arg: op - OP_LOAD | log2 size << 2 | values << 6;
-                    word 1: WHERE; word 2: sequence << 8 | order;
-                    values 1: word 3 is the value; values 2: word 4 is also the old one */
-    R_FENCE,     /* arg: order; word 1: WHERE */
-    R_MEMORY,    /* 48: address, arg: OP_ALLOC or OP_FREE; word 1: WHERE; word 2: bytes (free: 0 if
-                    unknown, then the writer looks it up; never if no alloc was seen);
-                    word 3: sequence */
-    R_BRANCH,    /* 48: site | outcome << 32 */
-    R_CALL,      /* 48: number of pointers; word 1: site; then the pointers */
-    R_RETURN,    /* word 1: site; word 2: value */
-    R_LOST,      /* 48: accesses lost here */
-    R_END        /* the process ends (exit): nothing of this thread follows */
+    R_ENTER,  /* 48: return address; word 1: WHERE: the entry's site, or a PC within the function */
+    R_EXIT,   /* 48: number of frames left */
+    R_SYNC,   /* 48: object (thread number for fork, join; 0 for begin, end), arg: enum op;
+                 word 1: WHERE; word 2: sequence number */
+    R_ATOMIC, /* 48: address, arg: op - OP_LOAD | log2 size << 2 | values << 6;
+                 word 1: WHERE; word 2: sequence << 8 | order;
+                 values 1: word 3 is the value; values 2: word 4 is also the old one */
+    R_FENCE,  /* arg: order; word 1: WHERE */
+    R_MEMORY, /* 48: address, arg: OP_ALLOC or OP_FREE; word 1: WHERE; word 2: bytes (free: 0 if
+                 unknown, then the writer looks it up; never if no alloc was seen);
+                 word 3: sequence */
+    R_BRANCH, /* 48: site | outcome << 32 */
+    R_CALL,   /* 48: number of pointers; word 1: site; then the pointers */
+    R_RETURN, /* word 1: site; word 2: value */
+    R_LOST,   /* 48: accesses lost here */
+    R_END     /* the process ends (exit): nothing of this thread follows */
 };
 
 enum {
@@ -137,10 +137,10 @@ enum {
     ACCESS_VALUE64 = 1 << 6
 };
 
-#define RING_WORD(kind, arg, low) \
+#define RING_WORD(kind, arg, low)                                                                  \
     ((uint64_t)(kind) << 56 | (uint64_t)(arg) << 48 | ((uint64_t)(low) & RING_LOW))
-#define RING_LOW    ((UINT64_C(1) << 48) - 1)
-#define WHERE_PC    (UINT64_C(1) << 63)
+#define RING_LOW ((UINT64_C(1) << 48) - 1)
+#define WHERE_PC (UINT64_C(1) << 63)
 
 /* Sequence numbers count per stripe, a hash of class and target (the thread's own number for
  * begin and end): docs/format/hdl.md, "Stripes". 1, 2, 3 ... */
@@ -165,7 +165,7 @@ struct log_entry {
 };
 
 struct log_image {
-    uint64_t base; /* load address: what to subtract from an address for the ELF file's own */
+    uint64_t base;      /* load address: what to subtract from an address for the ELF file's own */
     uint64_t low, high; /* addresses it occupies */
     uint32_t traced;    /* it registered modules (those follow) */
     uint32_t build_id_bytes;

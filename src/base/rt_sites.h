@@ -25,7 +25,7 @@ struct sites_header {
     uint32_t flags;          /* MODULE_FULL of runtime/abi.h */
     uint64_t bitcode_offset; /* from the start of the blob; 0: none */
     uint64_t bitcode_bytes;
-    uint32_t source;   /* string: the main source file */
+    uint32_t source;    /* string: the main source file */
     uint32_t directory; /* string: of the compilation */
 };
 
@@ -43,13 +43,13 @@ struct sites_site {
     uint8_t kind; /* enum site_kind */
     uint8_t reserved;
     uint16_t column;
-    uint32_t line;        /* 0 unknown */
-    uint32_t size;        /* bytes, where fixed */
-    uint32_t file;        /* string, as the debug information spells it (with directory) */
-    uint32_t function;    /* string: linkage name of the function the code comes from */
-    uint32_t variable;    /* string: "counter", "struct q::head"; see kind */
-    uint32_t inlined_at;  /* frame number + 1, 0: not inlined */
-    uint32_t function_index; /* of the function that holds the instruction, in the bitcode */
+    uint32_t line;              /* 0 unknown */
+    uint32_t size;              /* bytes, where fixed */
+    uint32_t file;              /* string, as the debug information spells it (with directory) */
+    uint32_t function;          /* string: linkage name of the function the code comes from */
+    uint32_t variable;          /* string: "counter", "struct q::head"; see kind */
+    uint32_t inlined_at;        /* frame number + 1, 0: not inlined */
+    uint32_t function_index;    /* of the function that holds the instruction, in the bitcode */
     uint32_t instruction_index; /* in that function, counted over its blocks */
     uint32_t reserved2;
 };

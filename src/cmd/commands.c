@@ -24,7 +24,52 @@
     { OPT_MAX_WITNESS, "max-witness", 0, KIND_NUMBER, "N", "longest schedule to make, in events",  \
       "100000" }
 #define NO_WITNESS { OPT_NO_WITNESS, "no-witness", 0, KIND_FLAG, NULL, "make no schedules", NULL }
+/* Waiting for the writer keeps every access; a program that must not be held up loses some. */
+#define RECORDING                                                                                  \
+    { OPT_NO_FILTER, "no-filter", 0, KIND_FLAG, NULL,                                              \
+      "also record accesses that cannot add a race", NULL },                                       \
+    { OPT_LOSE, "lose", 0, KIND_FLAG, NULL,                                                        \
+      "lose accesses (counted) rather than wait for the writer", NULL },                           \
+    { OPT_MAX_SIZE, "max-size", 0, KIND_NUMBER, "BYTES",                                           \
+      "stop recording when a trace is so big; k, m, g work", NULL },                               \
+    { OPT_MAX_MEMORY, "max-memory", 0, KIND_NUMBER, "BYTES",                                       \
+      "memory for events on their way to the writer", NULL },                                      \
+    { OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                          \
+      "do not record the processes it starts", NULL }
+#define VERBOSE                                                                                    \
+    { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at the end what was recorded", NULL }
 #define END        { 0 }
+
+static const struct option_def record_options[] = {
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
+      "heddle.data" },
+    RECORDING,
+    VERBOSE,
+    HELP,
+    END
+};
+static const struct option_def run_options[] = {
+    { OPT_TRACE, "trace", 0, KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
+      "heddle.data" },
+    RECORDING,
+    ENGINE,
+    MAX_WITNESS,
+    NO_WITNESS,
+    FORMAT,
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
+      "the report, complete or not at all (default: standard error)", NULL },
+    { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code where races are found",
+      "66" },
+    QUIET,
+    HELP,
+    END
+};
+static const struct option_def no_options[] = { END };
+static const struct option_def doctor_options[] = {
+    { OPT_KEEP, "keep", 0, KIND_FLAG, NULL, "keep the directory of the trial program", NULL },
+    HELP,
+    END
+};
 
 static const struct option_def analyze_options[] = { ENGINE, MAX_WITNESS, NO_WITNESS, FORMAT,
                                                      OUTPUT, QUIET,       HELP,       END };
@@ -55,47 +100,67 @@ static const struct option_def convert_options[] = {
 static const struct option_def plain_options[] = { HELP, END };
 /* clang-format on */
 
+enum { MANY = 1 << 30 };
+
 const struct command commands[] = {
+    { "run", "[--] PROG ARGS...", "record a program, analyse, report",
+      "Runs the program, which was built with heddle-cc, records it and all processes it\n"
+      "starts, and reports the races on standard error. Its streams are its own, and where no\n"
+      "race was found its exit code is ours. Code that was not built with heddle-cc is named.\n",
+      run_options, 1, MANY, OPTIONS_FIRST, cmd_run },
+    { "record", "[--] PROG ARGS...", "run a program and record it",
+      "Runs the program and leaves a trace for each of its processes, DIR/PID.hdl, for\n"
+      "'heddle analyze DIR'. Traces of an earlier run in DIR are removed, nothing else. The\n"
+      "program's streams and its exit code are passed through; 128 and more: a signal ended it.\n",
+      record_options, 1, MANY, OPTIONS_FIRST, cmd_record },
+    { "cc", "ARGS...", "compile C for recording", "Runs heddle-cc with these arguments.\n",
+      no_options, 0, MANY, OPTIONS_NONE, cmd_cc },
+    { "c++", "ARGS...", "compile C++ for recording", "Runs heddle-c++ with these arguments.\n",
+      no_options, 0, MANY, OPTIONS_NONE, cmd_cc },
     { "analyze", "TRACE", "find races in a trace",
       "Runs engines over the trace and reports the races they find: one per pair of\n"
       "locations, each with its strength and, where there is one, a schedule that makes\n"
       "it happen. TRACE is a recorded trace (.hdl file or its directory) or a text trace;\n"
       "'-' is standard input. Ctrl-C stops the analysis and reports what was found so far.\n",
-      analyze_options, 1, 1, cmd_analyze },
+      analyze_options, 1, 1, OPTIONS_ANYWHERE, cmd_analyze },
     { "report", "TRACE|RESULT.json", "render a result again",
       "Renders a result that 'heddle analyze --format json' wrote, without the trace. A\n"
       "trace is analysed first.\n",
-      analyze_options, 1, 1, cmd_report },
+      analyze_options, 1, 1, OPTIONS_ANYWHERE, cmd_report },
     { "explain", "TRACE|RESULT.json RACE", "show one race in full",
       "Shows the two accesses, why nothing orders them, how sure that is, and the schedule\n"
       "step by step. RACE is the race's id, the start of it, or its number in the report.\n",
-      explain_options, 2, 2, cmd_explain },
+      explain_options, 2, 2, OPTIONS_ANYWHERE, cmd_explain },
     { "verify", "TRACE RESULT.json", "check the schedules of a result independently",
       "Gives every schedule of the result to the witness checker, which shares no code with\n"
       "the engines. Exit code 0: none refused; 2: some schedule is refused, or the result\n"
       "does not belong to the trace.\n",
-      plain_options, 2, 2, cmd_verify },
+      plain_options, 2, 2, OPTIONS_ANYWHERE, cmd_verify },
     { "info", "TRACE", "say what a trace holds",
       "Counts events by operation, threads, variables, locks and sites, and says what was\n"
       "lost or repaired.\n",
-      info_options, 1, 1, cmd_info },
+      info_options, 1, 1, OPTIONS_ANYWHERE, cmd_info },
     { "dump", "TRACE", "print the events of a trace",
       "Prints one event a line: its position, then the event as the text format has it.\n",
-      dump_options, 1, 1, cmd_dump },
+      dump_options, 1, 1, OPTIONS_ANYWHERE, cmd_dump },
     { "check", "TRACE", "validate a trace",
       "Reads everything and prints what is odd, with its position. Exit code 0: nothing\n"
       "impossible and nothing lost; 2: otherwise.\n",
-      plain_options, 1, 1, cmd_check },
+      plain_options, 1, 1, OPTIONS_ANYWHERE, cmd_check },
     { "convert", "IN OUT", "write a trace in another format",
       "The name of OUT says the format: .hdl, .std, .std.gz, .std.zst, .rr (RoadRunner),\n"
       ".csv (SSHB prototype), .rvp (RV-Predict); '-' is text on standard output. OUT appears\n"
       "only when it is complete. What the format cannot express is counted.\n",
-      convert_options, 2, 2, cmd_convert },
+      convert_options, 2, 2, OPTIONS_ANYWHERE, cmd_convert },
+    { "doctor", "", "check that recording works here",
+      "Checks the compiler, the plugin, the runtime and the limits of this system by building,\n"
+      "recording and analysing a small racy program. Exit code 0: all well; 2: otherwise.\n",
+      doctor_options, 0, 0, OPTIONS_ANYWHERE, cmd_doctor },
     { "help", "[COMMAND]", "print help", "Prints the commands, or the options of one of them.\n",
-      plain_options, 0, 1, cmd_help },
+      plain_options, 0, 1, OPTIONS_ANYWHERE, cmd_help },
     { "version", "", "print the version", "Prints the version.\n", plain_options, 0, 0,
-      cmd_version },
-    { NULL, NULL, NULL, NULL, NULL, 0, 0, NULL },
+      OPTIONS_ANYWHERE, cmd_version },
+    { NULL, NULL, NULL, NULL, NULL, 0, 0, OPTIONS_ANYWHERE, NULL },
 };
 
 const struct command *command_find(const char *name)

@@ -4,6 +4,10 @@
 
 #include "cmd/options.h"
 
+int cmd_run(const struct options *o);
+int cmd_record(const struct options *o);
+int cmd_cc(const struct options *o);
+int cmd_doctor(const struct options *o);
 int cmd_analyze(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_explain(const struct options *o);

@@ -23,15 +23,16 @@ int usage_error(const struct command *c, const char *fmt, ...)
 int unknown_command(const char *name);
 void warn(const char *level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Where a result goes: stdout, or a file that appears only when it is complete. Devices and
+/* Where a result goes: a standard stream, or a file that appears only when it is complete. Devices and
  * pipes are written directly. */
 struct outfile {
     FILE *file;
-    const char *path; /* borrowed; NULL: standard output */
+    const char *path; /* borrowed; NULL: a standard stream */
     char *temporary;  /* owned; NULL where the file is written directly */
 };
 
-int outfile_open(struct outfile *out, const char *path); /* 0, or the exit code */
+/* 0, or the exit code. `otherwise` (stdout, stderr) where there is no path; "-" is stdout. */
+int outfile_open(struct outfile *out, const char *path, FILE *otherwise);
 /* Finish (keep) or give up; 0, or the exit code. A result of stdout is checked in main(). */
 int outfile_close(struct outfile *out, bool keep);
 /* Bold text: only on a terminal, and not where NO_COLOR is set. */

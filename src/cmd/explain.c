@@ -12,16 +12,17 @@
 
 /* Read the wanted events, from the trace at hand or the one the result names. NULL, or why
  * there are none. */
-static const char *collect(struct result *r, struct steps *s)
+static const char *collect(struct result *r, const struct finding *race, struct steps *s)
 {
+    const char *path = race->trace ? race->trace : r->findings.trace.path;
     struct trace *t = r->trace;
     struct error err;
     const char *why = NULL;
 
-    if (!t && access(r->findings.trace.path, R_OK) < 0)
+    if (!t && access(path, R_OK) < 0)
         return "the trace is not there any more";
     if (!t)
-        t = trace_open(r->findings.trace.path, &err);
+        t = trace_open(path, &err);
     if (!t)
         return "the trace cannot be read any more";
     if (steps_collect(s, t, &err) < 0)
@@ -50,13 +51,13 @@ static int explain(struct result *r, const struct finding *race, const struct op
     struct outfile out;
     struct steps s;
 
-    outfile_open(&out, NULL);
+    outfile_open(&out, NULL, stdout);
     eo.colour = outfile_colour(&out);
     steps_init(&s, &r->findings);
     text_explain_want(race, eo.full, &s);
     if (race->nwitness) {
         steps_seal(&s);
-        eo.no_steps = collect(r, &s);
+        eo.no_steps = collect(r, race, &s);
         if (!eo.no_steps && !agrees(race, &s))
             eo.no_steps = "the trace is not the one that was analysed";
     }

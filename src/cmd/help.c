@@ -10,7 +10,7 @@ enum { HELP_COLUMN = 34 };
 void help_overview(FILE *out)
 {
     fputs("usage: heddle COMMAND [options] ARGUMENTS\n\n"
-          "Finds data races in recorded executions.\n\ncommands:\n",
+          "Records programs and finds their data races.\n\ncommands:\n",
           out);
     for (const struct command *c = commands; c->name; c++)
         fprintf(out, "  %-9s %s\n", c->name, c->summary);
@@ -46,9 +46,10 @@ static bool takes(const struct command *c, enum option_id id)
 
 void help_command(const struct command *c, FILE *out)
 {
-    fprintf(out, "usage: heddle %s [options]%s%s\n\n%s\n", c->name, c->arguments[0] ? " " : "",
-            c->arguments, c->detail);
-    fputs("options:\n", out);
+    fprintf(out, "usage: heddle %s%s%s%s\n\n%s\n", c->name, c->options->name ? " [options]" : "",
+            c->arguments[0] ? " " : "", c->arguments, c->detail);
+    if (c->options->name)
+        fputs("options:\n", out);
     for (const struct option_def *d = c->options; d->name; d++)
         print_option(d, out);
     if (!takes(c, OPT_ENGINE))

@@ -1,20 +1,9 @@
 /* main.c - find the command, run it, and make sure that what it printed arrived */
 #include "cmd/common.h"
+#include "cmd/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
-
-/* A closed standard stream must not become the descriptor of a file we open: it is replaced by
- * one on which every write fails, so that lost output is still an error. */
-static void guard_standard_streams(void)
-{
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-}
 
 /* A reader that went away (head) needs no message, but is no success either. */
 static int finish_stdout(int code)
@@ -69,7 +58,6 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    guard_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a write error says it, with an exit code of ours */
+    launch_keep_inherited();
     return finish_stdout(dispatch(argc, argv));
 }

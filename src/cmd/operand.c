@@ -1,6 +1,7 @@
 /* operand.c - the files named on the command line */
 #include "cmd/common.h"
 #include "base/alloc.h"
+#include "cmd/tracedir.h"
 #include "report/json.h"
 
 #include <ctype.h>
@@ -85,6 +86,22 @@ static int spool_stream(struct operand *in, bool is_stdin)
     return r;
 }
 
+/* A directory stands for the trace in it, the first that began where there are several. One
+ * without a trace stays as it is: the reader says it. */
+static void enter_directory(struct operand *in)
+{
+    struct tracedir d;
+
+    if (tracedir_read(&d, in->path) == 0 && d.count) {
+        if (d.count > 1)
+            warn("note", "'%s' holds %zu traces; this is the first one, '%s'", in->shown, d.count,
+                 d.files[0].path);
+        free(in->path);
+        in->path = xstrndup(d.files[0].path, strlen(d.files[0].path));
+    }
+    tracedir_release(&d);
+}
+
 int operand_open(struct operand *in, const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
@@ -98,6 +115,8 @@ int operand_open(struct operand *in, const char *path)
         r = bad_input("cannot read '%s': %s", path, strerror(errno));
     else if (is_stdin || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
         r = spool_stream(in, is_stdin);
+    else if (S_ISDIR(st.st_mode))
+        enter_directory(in);
     if (r)
         operand_close(in);
     return r;

@@ -197,21 +197,23 @@ static int check_arguments(const struct options *o, struct error *err)
 int options_parse(struct options *o, const struct command *c, int argc, char **argv,
                   struct error *err)
 {
-    bool ended = false;
+    bool ended = c->grammar == OPTIONS_NONE;
     int r = 0;
 
     *o = (struct options){ .command = c };
     o->arguments = xcalloc((size_t)argc + 1, sizeof(*o->arguments));
     set_defaults(o);
     for (int i = 0; i < argc && r == 0; i++) {
-        if (ended || argv[i][0] != '-' || argv[i][1] == 0)
+        if (ended || argv[i][0] != '-' || argv[i][1] == 0) {
             o->arguments[o->narguments++] = argv[i];
-        else if (strcmp(argv[i], "--") == 0)
+            ended |= c->grammar == OPTIONS_FIRST;
+        } else if (strcmp(argv[i], "--") == 0) {
             ended = true;
-        else if (argv[i][1] == '-')
+        } else if (argv[i][1] == '-') {
             r = parse_long(o, argc, argv, &i, err);
-        else
+        } else {
             r = parse_letters(o, argc, argv, &i, err);
+        }
     }
     if (r == 0 && !option_is(o, OPT_HELP))
         r = check_arguments(o, err);

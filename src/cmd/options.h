@@ -5,8 +5,8 @@
  * made from it, so an option exists exactly when the table has it.
  *
  * Grammar: --name=VALUE or --name VALUE, -n VALUE or -nVALUE, flags alone;
- * options and arguments in any order; "--" ends options; "-" is an argument.
- * Given twice, the last one counts.
+ * options and arguments in any order, except where a command runs a program;
+ * "--" ends options; "-" is an argument. Given twice, the last one counts.
  */
 #ifndef HEDDLE_CMD_OPTIONS_H
 #define HEDDLE_CMD_OPTIONS_H
@@ -41,6 +41,15 @@ enum option_id {
     OPT_THREAD,
     OPT_COMPRESSION,
     OPT_LEVEL,
+    OPT_TRACE,
+    OPT_NO_FILTER,
+    OPT_LOSE,
+    OPT_MAX_SIZE,
+    OPT_MAX_MEMORY,
+    OPT_NO_CHILDREN,
+    OPT_VERBOSE,
+    OPT_ERROR_EXITCODE,
+    OPT_KEEP,
     OPTIONS
 };
 
@@ -61,6 +70,13 @@ struct option_def {
     const char *initial; /* default, or NULL */
 };
 
+/* Where options may stand. */
+enum grammar {
+    OPTIONS_ANYWHERE,
+    OPTIONS_FIRST, /* before the first argument: a program, whose options are its own */
+    OPTIONS_NONE   /* every word is an argument, "--help" too */
+};
+
 struct options;
 
 struct command {
@@ -70,6 +86,7 @@ struct command {
     const char *detail;               /* paragraphs for --help, each line with its newline */
     const struct option_def *options; /* ends with a NULL name */
     int min_arguments, max_arguments;
+    enum grammar grammar;
     int (*run)(const struct options *o); /* the exit code */
 };
 

@@ -15,11 +15,11 @@ static FILE *open_temporary(struct outfile *out)
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-int outfile_open(struct outfile *out, const char *path)
+int outfile_open(struct outfile *out, const char *path, FILE *otherwise)
 {
     struct stat st;
 
-    *out = (struct outfile){ .file = stdout };
+    *out = (struct outfile){ .file = path ? stdout : otherwise };
     if (!path || strcmp(path, "-") == 0)
         return 0;
     out->path = path;
@@ -37,7 +37,7 @@ int outfile_close(struct outfile *out, bool keep)
     bool failed;
     int r = 0;
 
-    if (out->file == stdout)
+    if (out->file == stdout || out->file == stderr)
         return 0;
     errno = 0;
     failed = ferror(out->file) != 0;

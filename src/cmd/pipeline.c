@@ -1,6 +1,7 @@
 /* pipeline.c - from a trace to findings */
 #include "cmd/pipeline.h"
 #include "cmd/progress.h"
+#include "base/alloc.h"
 #include "engines/analysis.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -42,27 +43,34 @@ static bool names_engine(const char *list, const struct engine *e)
     }
 }
 
-static int choose_engines(const struct options *o, struct choice *c)
+int result_check_engines(const struct options *o)
 {
-    const char *list = o->texts[OPT_ENGINE];
-
-    for (const char *p = list;; p++) {
+    for (const char *p = o->texts[OPT_ENGINE];; p++) {
         size_t n = strcspn(p, ",");
 
         if (!(n == 3 && memcmp(p, "all", 3) == 0) && !engine_find(p, n))
             return unknown_engine(o, p, n);
         p += n;
         if (!*p)
-            break;
+            return 0;
     }
+}
+
+static int choose_engines(const struct options *o, struct choice *c)
+{
+    const char *list = o->texts[OPT_ENGINE];
+    int code = result_check_engines(o);
+
+    if (code)
+        return code;
     for (size_t i = 0; engine_registry[i]; i++)
         if (names_engine(list, engine_registry[i]))
             c->engines[c->count++] = engine_registry[i];
     return 0;
 }
 
-/* A trace without a single access is no clean bill: find the first one, then start again. */
-static int require_access(struct result *r)
+/* A trace without a single access is no clean bill: look for the first one, then start again. */
+static int find_access(struct result *r)
 {
     struct batch b;
     struct error err;
@@ -74,11 +82,8 @@ static int require_access(struct result *r)
             found = op_is_access(b.events[i].op) || b.events[i].op == OP_FREE;
     if (got < 0)
         return operand_error(&r->from, &err);
-    if (!found && trace_info(r->trace)->events == 0)
-        return bad_input("nothing to analyse: '%s' has no events", r->from.shown);
-    if (!found)
-        return bad_input("nothing to analyse: '%s' has no memory access", r->from.shown);
-    if (trace_rewind(r->trace, &err) < 0)
+    r->empty = !found;
+    if (found && trace_rewind(r->trace, &err) < 0)
         return operand_error(&r->from, &err);
     return 0;
 }
@@ -187,9 +192,10 @@ static int analyse_operand(struct result *r, const struct options *o)
     r->trace = operand_trace(&r->from);
     if (!r->trace)
         return EXIT_BAD_INPUT;
-    code = require_access(r);
-    if (code == 0)
-        code = analyse_trace(r, o, &c);
+    code = find_access(r);
+    if (code || r->empty)
+        return code;
+    code = analyse_trace(r, o, &c);
     if (code == 0 && !option_is(o, OPT_QUIET))
         warn_about_trace(&r->findings.trace);
     if (code == 0 && r->interrupted)
@@ -198,7 +204,36 @@ static int analyse_operand(struct result *r, const struct options *o)
     return code;
 }
 
-static int load(struct result *r, const struct options *o, const char *path, bool or_result)
+static int nothing_to_analyse(const struct result *r)
+{
+    return bad_input("nothing to analyse: '%s' has no %s", r->from.shown,
+                     trace_info(r->trace)->events ? "memory access" : "events");
+}
+
+/* The operand is open. */
+static int analyse_one(struct result *r, const struct options *o, bool may_be_empty)
+{
+    int code = analyse_operand(r, o);
+
+    if (code == 0 && r->empty && !may_be_empty)
+        code = nothing_to_analyse(r);
+    if (code)
+        result_release(r);
+    return code;
+}
+
+int result_analyse_one(struct result *r, const struct options *o, const char *path)
+{
+    int code;
+
+    *r = (struct result){ 0 };
+    code = operand_open(&r->from, path);
+    return code ? code : analyse_one(r, o, true);
+}
+
+/* The one trace of the directory; it is shown as the directory. */
+static int analyse_only(struct result *r, const struct options *o, const char *shown,
+                        const char *path)
 {
     int code;
 
@@ -206,30 +241,97 @@ static int load(struct result *r, const struct options *o, const char *path, boo
     code = operand_open(&r->from, path);
     if (code)
         return code;
-    if (or_result && operand_is_result(&r->from))
-        code = operand_read_result(&r->from, &r->findings);
+    if (shown != path)
+        r->from.shown = shown;
+    return analyse_one(r, o, false);
+}
+
+/* Each trace that has accesses becomes a part. A trace that cannot be read is no reason to say
+ * nothing about the others: 0, or the last exit code. */
+static int analyse_parts(struct result *r, const struct options *o, const struct tracedir *d)
+{
+    int worst = 0;
+
+    r->parts = xcalloc(d->count, sizeof(*r->parts));
+    for (size_t i = 0; i < d->count && !r->interrupted; i++) {
+        struct result *part = &r->parts[r->nparts];
+        int code = result_analyse_one(part, o, d->files[i].path);
+
+        if (code)
+            worst = code;
+        else if (part->empty)
+            result_release(part);
+        else
+            r->nparts++;
+        r->interrupted |= part->interrupted;
+    }
+    return worst;
+}
+
+int result_analyse_all(struct result *r, const struct options *o, const char *shown,
+                       const struct tracedir *d)
+{
+    int code;
+
+    if (d->count == 1)
+        return analyse_only(r, o, shown, d->files[0].path);
+    *r = (struct result){ .from = { .shown = shown, .spool = -1 } };
+    code = analyse_parts(r, o, d);
+    if (r->nparts) {
+        result_combine(r, shown);
+        return 0;
+    }
+    result_release(r);
+    return code ? code : bad_input("nothing to analyse: no trace in '%s' has a memory access", shown);
+}
+
+static int analyse_directory(struct result *r, const struct options *o, const char *path)
+{
+    struct tracedir d;
+    int code;
+
+    if (tracedir_read(&d, path) < 0 || d.count == 0) /* let the reader say it */
+        code = analyse_only(r, o, path, path);
     else
-        code = analyse_operand(r, o);
-    if (code)
-        result_release(r);
+        code = result_analyse_all(r, o, path, &d);
+    tracedir_release(&d);
     return code;
 }
 
 int result_analyse(struct result *r, const struct options *o, const char *path)
 {
-    return load(r, o, path, false);
+    if (tracedir_is(path))
+        return analyse_directory(r, o, path);
+    return analyse_only(r, o, path, path);
 }
 
 int result_load(struct result *r, const struct options *o, const char *path)
 {
-    return load(r, o, path, true);
+    int code;
+
+    *r = (struct result){ 0 };
+    if (tracedir_is(path))
+        return analyse_directory(r, o, path);
+    code = operand_open(&r->from, path);
+    if (code)
+        return code;
+    if (!operand_is_result(&r->from))
+        return analyse_one(r, o, false);
+    code = operand_read_result(&r->from, &r->findings);
+    if (code)
+        result_release(r);
+    return code;
 }
 
 void result_release(struct result *r)
 {
     trace_close(r->trace);
     findings_release(&r->findings);
+    for (size_t i = 0; i < r->nparts; i++)
+        result_release(&r->parts[i]);
+    free(r->parts);
     operand_close(&r->from);
+    *r = (struct result){ .from = { .spool = -1 } };
 }
 
 int result_code(const struct result *r)
@@ -239,10 +341,10 @@ int result_code(const struct result *r)
     return r->interrupted ? EXIT_OWN_FAILURE : EXIT_NOTHING;
 }
 
-int result_show(const struct result *r, const struct options *o)
+int result_show(const struct result *r, const struct options *o, FILE *otherwise)
 {
     struct outfile out;
-    int code = outfile_open(&out, o->texts[OPT_OUTPUT]);
+    int code = outfile_open(&out, o->texts[OPT_OUTPUT], otherwise);
 
     if (code)
         return code;

@@ -9,7 +9,7 @@ int cmd_report(const struct options *o)
 
     if (code)
         return code;
-    code = result_show(&r, o);
+    code = result_show(&r, o, stdout);
     result_release(&r);
     return code;
 }

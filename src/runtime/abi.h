@@ -84,7 +84,8 @@ struct heddle_module {
 #define MODULES_SECTION "heddle_modules"
 enum { MODULE_FULL = 1 };
 
-/* Entry points. Those marked * use clang's preserve_most calling convention. `site` is base + index.
+/* Entry points. Those marked * use clang's preserve_most calling convention. `site` is base +
+ * index.
  *
  * void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
  *      once per image, from a constructor of priority 0 (one COMDAT, hidden, per image)
@@ -98,17 +99,17 @@ enum { MODULE_FULL = 1 };
  * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
  *      other sizes, memory intrinsics; bytes may be 0
  * Full builds append reads and writes of 1, 2, 4, 8 bytes inline AFTER the access, with the value;
- * *void __heddle_full(void) makes room when the chunk is full; ranges and 16 bytes are called as above.
+ * *void __heddle_full(void) makes room when the chunk is full; ranges and 16 bytes are called as
+ * above.
  *
  * Atomics: the runtime performs them. N is 1, 2, 4, 8, 16 (bytes); T the unsigned type of that
  * size; order is enum memory_order of trace/event.h (1 relaxed .. 6 seq_cst).
  * T __heddle_atomic_load_N(T *p, uint32_t order, uint32_t site)
  * void __heddle_atomic_store_N(T *p, T value, uint32_t order, uint32_t site)
  * T __heddle_atomic_exchange_N(T *p, T value, uint32_t order, uint32_t site)
- * T __heddle_atomic_{add,sub,and,or,xor,nand,max,min,umax,umin}_N(T *p, T v, uint32_t order, uint32_t site)
- *      all return the old value
- * T __heddle_atomic_cas_N(T *p, T expected, T desired, uint32_t order, uint32_t failure_order, uint32_t site)
- *      returns the old value; the caller compares
+ * T __heddle_atomic_{add,sub,and,or,xor,nand,max,min,umax,umin}_N(T *p, T v, uint32_t order,
+ * uint32_t site) all return the old value T __heddle_atomic_cas_N(T *p, T expected, T desired,
+ * uint32_t order, uint32_t failure_order, uint32_t site) returns the old value; the caller compares
  * void __heddle_fence(uint32_t order, uint32_t site)
  * Atomic operations the list lacks (floating point, inline assembly with a lock prefix or xchg on
  * one memory operand) stand between

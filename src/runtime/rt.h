@@ -26,13 +26,13 @@
 #include "runtime/abi.h"
 #include "trace/event.h"
 
-#define HIDDEN __attribute__((visibility("hidden")))
-#define EXPORT __attribute__((visibility("default")))
+#define HIDDEN      __attribute__((visibility("hidden")))
+#define EXPORT      __attribute__((visibility("default")))
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-extern _Thread_local struct heddle_tls __heddle_tls __attribute__((tls_model("initial-exec")))
-EXPORT;
+extern _Thread_local struct heddle_tls __heddle_tls
+    __attribute__((tls_model("initial-exec"))) EXPORT;
 
 /* ---- where: a place in the program ---- */
 
@@ -77,8 +77,7 @@ static inline void rt_busy_begin(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 HIDDEN void rt_signals_run_pending(void);
-extern HIDDEN _Thread_local uint32_t rt_signals_pending
-    __attribute__((tls_model("initial-exec")));
+extern HIDDEN _Thread_local uint32_t rt_signals_pending __attribute__((tls_model("initial-exec")));
 static inline void rt_busy_end(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -108,8 +107,9 @@ HIDDEN struct rt_thread *rt_fiber_current(void);
 /* ---- processes (process.c) ---- */
 
 HIDDEN void rt_fork_before(void);
-HIDDEN void rt_fork_after(bool child); /* the child starts a recording of its own when it first records */
-HIDDEN void rt_exec(bool begins);      /* true before exec, false when it failed */
+HIDDEN void
+rt_fork_after(bool child); /* the child starts a recording of its own when it first records */
+HIDDEN void rt_exec(bool begins); /* true before exec, false when it failed */
 
 /* ---- images (image.c) ---- */
 
@@ -130,23 +130,23 @@ HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives mem
  * In an interposer, WHERE_CALLER() is where the program called the function.
  */
 #ifdef HEDDLE_STATIC
-#define INTERPOSE(type, name, ...)           \
-    extern type __real_##name(__VA_ARGS__);  \
-    EXPORT type __wrap_##name(__VA_ARGS__);  \
+#define INTERPOSE(type, name, ...)                                                                 \
+    extern type __real_##name(__VA_ARGS__);                                                        \
+    EXPORT type __wrap_##name(__VA_ARGS__);                                                        \
     EXPORT type __wrap_##name(__VA_ARGS__)
 #define REAL(name) __real_##name
 #else
 HIDDEN void *rt_next_definition(const char *name);
-#define INTERPOSE(type, name, ...)                                                           \
-    static type (*real_##name)(__VA_ARGS__);                                                 \
-    static inline type (*next_##name(void))(__VA_ARGS__)                                     \
-    {                                                                                        \
-        if (unlikely(!__atomic_load_n(&real_##name, __ATOMIC_RELAXED)))                      \
-            __atomic_store_n(&real_##name, (type(*)(__VA_ARGS__))rt_next_definition(#name),  \
-                             __ATOMIC_RELAXED);                                              \
-        return real_##name;                                                                  \
-    }                                                                                        \
-    EXPORT __attribute__((weak)) type name(__VA_ARGS__);                                     \
+#define INTERPOSE(type, name, ...)                                                                 \
+    static type (*real_##name)(__VA_ARGS__);                                                       \
+    static inline type (*next_##name(void))(__VA_ARGS__)                                           \
+    {                                                                                              \
+        if (unlikely(!__atomic_load_n(&real_##name, __ATOMIC_RELAXED)))                            \
+            __atomic_store_n(&real_##name, (type(*)(__VA_ARGS__))rt_next_definition(#name),        \
+                             __ATOMIC_RELAXED);                                                    \
+        return real_##name;                                                                        \
+    }                                                                                              \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__);                                           \
     EXPORT __attribute__((weak)) type name(__VA_ARGS__)
 #define REAL(name) next_##name()
 #endif
@@ -155,12 +155,12 @@ HIDDEN void *rt_next_definition(const char *name);
 
 struct rt_options {
     bool record;
-    bool filter;       /* drop accesses that cannot add a race */
-    bool lose;         /* when the writer lags: lose accesses rather than wait */
-    bool verbose;      /* say on stderr what goes wrong */
+    bool filter;  /* drop accesses that cannot add a race */
+    bool lose;    /* when the writer lags: lose accesses rather than wait */
+    bool verbose; /* say on stderr what goes wrong */
     bool malloc_events;
     uint32_t max_memory_mib; /* of chunks waiting for the writer */
-    char writer[512];  /* path of the heddle command */
+    char writer[512];        /* path of the heddle command */
     char directory[512];
     char writer_options[512]; /* handed through to the writer */
 };

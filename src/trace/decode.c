@@ -292,6 +292,8 @@ static bool other_is_valid(const struct tables *t, const struct event *ev)
 {
     switch (op_class_of(ev->op)) {
     case CLASS_MEMORY:
+        if (!ev->value && ev->op == OP_FREE) /* size unknown: never of a name */
+            return ev->target < ADDRESS_LIMIT;
         return ev->value && memory_is_valid(t, ev, ev->value);
     case CLASS_THREAD:
         return ev->op == OP_FORK || ev->op == OP_JOIN ? ev->target < t->threads.count : !ev->target;

@@ -84,7 +84,8 @@ enum event_flag {
 
 struct event {
     uint64_t target;
-    uint64_t value; /* see EV_VALUE; alloc and free: bytes; call: first word in batch.extra */
+    uint64_t value; /* see EV_VALUE; alloc and free: bytes (free: 0 unknown, without effect);
+                       call: first word in batch.extra */
     uint64_t old;   /* see EV_OLD; call: number of entries of D, two words each (trace.h) */
     uint32_t thread;
     uint32_t site;

@@ -13,11 +13,12 @@
 #define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
-enum { HDL_MAJOR = 1, HDL_MINOR = 0 };
+enum { HDL_MAJOR = 1, HDL_MINOR = 1 };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
-#define HDL_FEATURES_KNOWN  HDL_FEATURE_THREADS
+#define HDL_FEATURE_STRIPES ((uint64_t)1 << 1) /* sequence numbers count per stripe (rt_stripe.h) */
+#define HDL_FEATURES_KNOWN  (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -39,7 +40,12 @@ enum hdl_kind {
     HDL_MERGED = 1, /* events of all threads, in the order of the trace */
     HDL_THREAD = 2, /* events of one thread */
     HDL_NAMES = 3,  /* new entries of a name table */
-    HDL_END = 4     /* the file is complete */
+    HDL_END = 4,    /* the file is complete */
+    /* since 1.1 */
+    HDL_PROCESS = 5,  /* the recorded process; the last one holds */
+    HDL_IMAGES = 6,   /* new executables and libraries of it */
+    HDL_INLINED = 7,  /* sites -> sites of the calls they were inlined at */
+    HDL_VARIABLES = 8 /* sites -> names of the variables they access */
 };
 
 enum hdl_table {
@@ -58,7 +64,7 @@ struct hdl_chunk_header { /* 64 bytes */
     uint8_t context_bits; /* events: log2 of the number of site contexts */
     uint8_t reserved;
     uint32_t stored_bytes; /* of the payload that follows */
-    uint32_t count;        /* events or names */
+    uint32_t count;        /* events, names, or entries */
     uint32_t subject;      /* thread chunk: thread; names: table */
     uint32_t number;       /* of this chunk in the file, from 0 */
     uint64_t first;        /* merged: position, thread: index in the thread, names: number of

@@ -6,6 +6,12 @@
  *
  * The file appears under its own name only when hdl_finish() succeeded; until
  * then it has a temporary name (base/tempfile.h), and hdl_abort() removes it.
+ * Recording is different (in_place): the file has its name from the start, so
+ * that what is there can be read whatever happens to the writer.
+ *
+ * Concurrency: one thread at a time per writer; but hdl_pack(), the work that
+ * costs, needs only a packer and an encoder, so that several threads can each
+ * fill and pack chunks and take turns at hdl_append().
  */
 #ifndef HEDDLE_TRACE_HDL_H
 #define HEDDLE_TRACE_HDL_H
@@ -21,6 +27,9 @@ struct hdl_options {
     enum trace_order order;
     bool threads;      /* the file has per-thread chunks (hdl_write_thread) */
     uint64_t stamp_ns; /* how fine the stamps of per-thread chunks are, 0 not a time */
+    bool stripes;      /* sequence numbers count per stripe (base/rt_stripe.h) */
+    bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
+    int fd;
 };
 
 /* A stretch of one thread's events. */
@@ -33,6 +42,8 @@ struct hdl_stream {
 };
 
 struct hdl_writer;
+struct hdl_packer;
+struct encoder;
 
 /* `tables` is borrowed and may grow while events are written; what is known of a name (its
  * text, a site's function) must be there when events that use it are written. */
@@ -44,9 +55,24 @@ int hdl_write(struct hdl_writer *w, const struct batch *b, struct error *err);
  * layout or the other. */
 int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
                      const struct hdl_stream *s, struct error *err);
+/* The process and new images of the tables, now; hdl_finish() writes them once more. */
+int hdl_write_process(struct hdl_writer *w, struct error *err);
+uint64_t hdl_bytes(const struct hdl_writer *w); /* written so far */
+
+/* ---- recording: chunks of one thread, packed elsewhere ---- */
+
+struct hdl_packer *hdl_packer_new(enum hdl_compression compression, int level);
+void hdl_packer_free(struct hdl_packer *p);
+/* Compress what the encoder holds, at least one event. */
+void hdl_pack(struct hdl_packer *p, const struct encoder *e);
+/* Append what was packed last, with all names that are new. After an error the file ends with
+ * its last whole chunk, and may be tried again. */
+int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+               uint64_t stamp_first, uint64_t stamp_last, struct error *err);
+
 /* Complete the file and free the writer, also when it fails. */
 int hdl_finish(struct hdl_writer *w, struct error *err);
-/* Give up: remove what was written and free the writer. */
+/* Give up: remove what was written (not in_place) and free the writer. */
 void hdl_abort(struct hdl_writer *w);
 
 #endif

@@ -2,6 +2,7 @@
 #include "trace/hdl_file.h"
 #include "base/alloc.h"
 #include "trace/compress.h"
+#include "trace/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,17 +189,6 @@ const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct e
     return payload;
 }
 
-static bool take_varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
-{
-    *v = 0;
-    for (unsigned shift = 0; shift < 64 && *p < end; shift += 7) {
-        *v |= (uint64_t)(**p & 0x7f) << shift;
-        if (*(*p)++ < 0x80)
-            return true;
-    }
-    return false;
-}
-
 static bool name_is_printable(const uint8_t *s, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
@@ -249,7 +239,74 @@ static int read_names(struct tables *t, const struct hdl_chunk_header *h, const 
     return p == end ? 0 : error_set(err, "bytes are left over behind the last name");
 }
 
-static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
+static int read_parents(struct tables *t, uint32_t count, const uint8_t *p, const uint8_t *end)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t site, parent;
+
+        if (!take_varint(&p, end, &site) || !take_varint(&p, end, &parent) ||
+            site >= t->sites.count || parent >= site)
+            return -1;
+        tables_set_site_parent(t, (uint32_t)site, (uint32_t)parent);
+    }
+    return p == end ? 0 : -1;
+}
+
+static int read_variables(struct tables *t, uint32_t count, const uint8_t *p, const uint8_t *end)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *name;
+        uint64_t site, n;
+
+        if (!take_varint(&p, end, &site) || !take_bytes(&p, end, &name, &n) ||
+            site >= t->sites.count || !name_is_printable(name, n))
+            return -1;
+        tables_set_site_variable(t, (uint32_t)site, (const char *)name, n);
+    }
+    return p == end ? 0 : -1;
+}
+
+static int read_images(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
+                       const uint8_t *end)
+{
+    if (h->first != t->nimages)
+        return -1;
+    for (uint32_t i = 0; i < h->count; i++) {
+        struct image m = { 0 };
+
+        if (image_decode(&m, &p, end) < 0)
+            return -1;
+        *tables_add_image(t) = m;
+    }
+    return p == end ? 0 : -1;
+}
+
+/* The column of a chunk that is no chunk of events. */
+static int read_small(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
+                      const uint8_t *end, struct error *err)
+{
+    int r = 0;
+
+    switch (h->kind) {
+    case HDL_NAMES:
+        return read_names(t, h, p, end, err);
+    case HDL_PROCESS:
+        r = process_decode(&t->process, h->count, p, end);
+        break;
+    case HDL_IMAGES:
+        r = read_images(t, h, p, end);
+        break;
+    case HDL_INLINED:
+        r = read_parents(t, h->count, p, end);
+        break;
+    case HDL_VARIABLES:
+        r = read_variables(t, h->count, p, end);
+        break;
+    }
+    return r < 0 ? error_set(err, "damaged entry of a chunk of kind %u", h->kind) : 0;
+}
+
+static int small_chunk(const struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
 {
     const struct hdl_chunk_header *h = &f->chunks[chunk].header;
     const uint8_t *payload = hdl_file_payload(f, chunk, err);
@@ -271,10 +328,16 @@ static int names_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
                    column.stored_bytes, raw, column.raw_bytes) < 0)
         r = error_set(err, "does not decompress");
     else
-        r = read_names(t, h, raw, raw + column.raw_bytes, err);
+        r = read_small(t, h, raw, raw + column.raw_bytes, err);
     decompressor_release(&d);
     free(raw);
     return r;
+}
+
+/* Kinds whose payload is one column and goes into the tables. */
+static bool is_small(unsigned kind)
+{
+    return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES);
 }
 
 void hdl_file_names(struct hdl_file *f, struct tables *t)
@@ -282,6 +345,6 @@ void hdl_file_names(struct hdl_file *f, struct tables *t)
     struct error err;
 
     for (size_t i = 0; i < f->count; i++)
-        if (f->chunks[i].header.kind == HDL_NAMES && names_chunk(f, i, t, &err) < 0)
+        if (is_small(f->chunks[i].header.kind) && small_chunk(f, i, t, &err) < 0)
             stop_before(f, i, err.text);
 }

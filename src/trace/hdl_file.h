@@ -40,7 +40,8 @@ void hdl_file_close(struct hdl_file *f);
 
 /* The payload, after its checksum was found right; NULL and an error else. */
 const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err);
-/* All names chunks into the tables. The file stops before a damaged one. */
+/* All chunks of names, sites' parents and variables, images and the process into the tables. The
+ * file stops before a damaged one. */
 void hdl_file_names(struct hdl_file *f, struct tables *t);
 
 /* Note in info that everything from this chunk on (or, at count, behind the last one) is lost. */

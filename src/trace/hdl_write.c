@@ -10,11 +10,13 @@
 #include "base/tempfile.h"
 #include "trace/codec.h"
 #include "trace/compress.h"
+#include "trace/varint.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -28,34 +30,63 @@ enum {
     SLICE = 4096                  /* events encoded at a time: columns grow in small steps */
 };
 
+/* What makes the payload of a chunk of events out of an encoder's columns. */
+struct hdl_packer {
+    struct compressor compressor;
+    struct buf payload;
+    uint32_t count; /* events in it */
+    uint32_t context_bits;
+};
+
 struct hdl_writer {
-    char *path, *temporary;
-    FILE *file;
+    char *path, *temporary; /* temporary is NULL for a file in place */
+    int fd;
     const struct tables *tables;
     struct hdl_options options;
-    struct compressor compressor;
     struct encoder encoder, thread_encoder;
     uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
+    size_t written_images;
     uint32_t chunks;
+    uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
     uint64_t chunk_first;
-    struct buf payload;
+    struct hdl_packer packer;
+    struct buf small; /* payload of a chunk of one column */
 };
+
+/* ---- the file ---- */
 
 static int write_error(struct hdl_writer *w, struct error *err)
 {
     return error_set(err, "cannot write '%s': %s", w->path, strerror(errno));
 }
 
-static int write_bytes(struct hdl_writer *w, const void *data, size_t n, struct error *err)
+/* All of it, or the file stays as it was. */
+static int write_bytes(struct hdl_writer *w, struct iovec *parts, int n, struct error *err)
 {
-    return fwrite(data, 1, n, w->file) == n ? 0 : write_error(w, err);
-}
+    uint64_t done = 0;
 
-/* What was written so far can be read by others. */
-static int show(struct hdl_writer *w, struct error *err)
-{
-    return fflush(w->file) ? write_error(w, err) : 0;
+    while (n) {
+        ssize_t got = writev(w->fd, parts, n);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            write_error(w, err);
+            if (ftruncate(w->fd, (off_t)w->bytes) == 0)
+                (void)lseek(w->fd, (off_t)w->bytes, SEEK_SET);
+            return -1;
+        }
+        done += (uint64_t)got;
+        for (; n && (size_t)got >= parts->iov_len; parts++, n--)
+            got -= (ssize_t)parts->iov_len;
+        if (n) {
+            parts->iov_base = (char *)parts->iov_base + got;
+            parts->iov_len -= (size_t)got;
+        }
+    }
+    w->bytes += done;
+    return 0;
 }
 
 static int write_file_header(struct hdl_writer *w, struct error *err)
@@ -64,7 +95,8 @@ static int write_file_header(struct hdl_writer *w, struct error *err)
         .major = HDL_MAJOR,
         .minor = HDL_MINOR,
         .header_bytes = sizeof(h),
-        .required = w->options.threads ? HDL_FEATURE_THREADS : 0,
+        .required = (w->options.threads ? HDL_FEATURE_THREADS : 0) |
+                    (w->options.stripes ? HDL_FEATURE_STRIPES : 0),
         .order = (uint8_t)w->options.order,
         .pointer_bytes = 8,
         .stamp_ns = w->options.stamp_ns,
@@ -73,22 +105,40 @@ static int write_file_header(struct hdl_writer *w, struct error *err)
 
     memcpy(h.magic, HDL_MAGIC, sizeof(h.magic));
     h.checksum = XXH32(&h, sizeof(h) - 4, 0);
-    return write_bytes(w, &h, sizeof(h), err) < 0 ? -1 : show(w, err);
+    return write_bytes(w, &(struct iovec){ &h, sizeof(h) }, 1, err);
 }
 
 /* The header's own fields are the caller's, all about the payload is filled in here. */
-static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, struct error *err)
+static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, const struct buf *payload,
+                       struct error *err)
 {
+    struct iovec parts[] = { { &h, sizeof(h) }, { payload->data, payload->len } };
+
     h.magic = HDL_CHUNK_MAGIC;
     h.compression = (uint8_t)w->options.compression;
-    h.stored_bytes = (uint32_t)w->payload.len;
-    h.number = w->chunks++;
-    h.checksum = XXH3_64bits(w->payload.data, w->payload.len);
+    h.stored_bytes = (uint32_t)payload->len;
+    h.number = w->chunks;
+    h.checksum = XXH3_64bits(payload->data, payload->len);
     h.header_checksum = XXH32(&h, sizeof(h) - 4, 0);
-    if (write_bytes(w, &h, sizeof(h), err) < 0 ||
-        write_bytes(w, w->payload.data, w->payload.len, err) < 0)
+    if (write_bytes(w, parts, payload->len ? 2 : 1, err) < 0)
         return -1;
-    return show(w, err);
+    w->chunks++;
+    return 0;
+}
+
+/* A chunk whose payload is one column. */
+static int write_small(struct hdl_writer *w, struct hdl_chunk_header h, const struct buf *raw,
+                       struct error *err)
+{
+    struct hdl_column_header column = { 0 };
+
+    w->small.len = 0;
+    buf_add(&w->small, &column, sizeof(column));
+    column.raw_bytes = (uint32_t)raw->len;
+    column.stored_bytes =
+        (uint32_t)compress(&w->packer.compressor, raw->data, raw->len, &w->small);
+    memcpy(w->small.data, &column, sizeof(column));
+    return write_chunk(w, h, &w->small, err);
 }
 
 /* ---- names ---- */
@@ -99,15 +149,6 @@ static const struct intern *name_table(const struct tables *t, int table)
                                                    &t->functions, &t->sites };
 
     return all[table];
-}
-
-static void add_varint(struct buf *b, uint64_t v)
-{
-    while (v >= 0x80) {
-        buf_addch(b, (char)(v | 0x80));
-        v >>= 7;
-    }
-    buf_addch(b, (char)v);
 }
 
 static bool is_control(char c)
@@ -158,30 +199,73 @@ static void add_name(struct hdl_writer *w, struct buf *raw, int table, uint32_t 
         add_varint(raw, id < w->tables->site_function_cap ? w->tables->site_function[id] : 0);
 }
 
+/* What is known of the sites [first, last) beyond their names: one entry for each that has it. */
+static uint32_t add_parents(const struct tables *t, uint32_t first, uint32_t last, struct buf *raw)
+{
+    uint32_t count = 0;
+
+    for (uint32_t site = first; site < last; site++) {
+        uint32_t parent = tables_site_parent(t, site);
+
+        if (parent == SITE_NONE)
+            continue;
+        add_varint(raw, site);
+        add_varint(raw, parent);
+        count++;
+    }
+    return count;
+}
+
+static uint32_t add_variables(const struct tables *t, uint32_t first, uint32_t last,
+                              struct buf *raw)
+{
+    uint32_t count = 0;
+
+    for (uint32_t site = first; site < last; site++) {
+        const char *name = tables_site_variable(t, site);
+
+        if (!name)
+            continue;
+        add_varint(raw, site);
+        add_text(raw, name);
+        count++;
+    }
+    return count;
+}
+
+static int write_attributes(struct hdl_writer *w, uint32_t first, uint32_t last, struct error *err)
+{
+    struct hdl_chunk_header inlined = { .kind = HDL_INLINED }, named = { .kind = HDL_VARIABLES };
+    struct buf raw = { 0 };
+    int r = 0;
+
+    inlined.count = add_parents(w->tables, first, last, &raw);
+    if (inlined.count)
+        r = write_small(w, inlined, &raw, err);
+    raw.len = 0;
+    named.count = add_variables(w->tables, first, last, &raw);
+    if (r == 0 && named.count)
+        r = write_small(w, named, &raw, err);
+    buf_release(&raw);
+    return r;
+}
+
 /* A names chunk is one column, and stays small. */
 static int write_names(struct hdl_writer *w, int table, struct error *err)
 {
     uint32_t first = w->written[table], total = name_table(w->tables, table)->count;
-    uint32_t count = 0;
-    struct hdl_column_header column = { 0 };
+    struct hdl_chunk_header h = { .kind = HDL_NAMES, .subject = (uint32_t)table, .first = first };
     struct buf raw = { 0 };
     int r;
 
-    for (; count < total - first && raw.len < NAMES_BYTES_FULL; count++)
-        add_name(w, &raw, table, first + count);
-    w->payload.len = 0;
-    buf_add(&w->payload, &column, sizeof(column));
-    column.raw_bytes = (uint32_t)raw.len;
-    column.stored_bytes = (uint32_t)compress(&w->compressor, raw.data, raw.len, &w->payload);
-    memcpy(w->payload.data, &column, sizeof(column));
-    w->written[table] += count;
-    r = write_chunk(
-        w,
-        (struct hdl_chunk_header){
-            .kind = HDL_NAMES, .count = count, .subject = (uint32_t)table, .first = first },
-        err);
+    for (; h.count < total - first && raw.len < NAMES_BYTES_FULL; h.count++)
+        add_name(w, &raw, table, first + h.count);
+    r = write_small(w, h, &raw, err);
     buf_release(&raw);
-    return r;
+    if (r < 0)
+        return -1;
+    w->written[table] += h.count;
+    return table == HDL_TABLE_SITES ? write_attributes(w, first, first + h.count, err) : 0;
 }
 
 static int write_new_names(struct hdl_writer *w, struct error *err)
@@ -194,16 +278,57 @@ static int write_new_names(struct hdl_writer *w, struct error *err)
     return 0;
 }
 
+/* ---- the process ---- */
+
+static int write_images(struct hdl_writer *w, struct error *err)
+{
+    const struct tables *t = w->tables;
+    struct hdl_chunk_header h = { .kind = HDL_IMAGES, .first = w->written_images };
+    struct buf raw = { 0 };
+    int r = 0;
+
+    for (; w->written_images + h.count < t->nimages && raw.len < NAMES_BYTES_FULL; h.count++)
+        image_encode(&t->images[w->written_images + h.count], &raw);
+    if (h.count)
+        r = write_small(w, h, &raw, err);
+    buf_release(&raw);
+    if (r == 0)
+        w->written_images += h.count;
+    return r;
+}
+
+int hdl_write_process(struct hdl_writer *w, struct error *err)
+{
+    struct hdl_chunk_header h = { .kind = HDL_PROCESS };
+    struct buf raw = { 0 };
+    int r;
+
+    while (w->written_images < w->tables->nimages)
+        if (write_images(w, err) < 0)
+            return -1;
+    if (!w->tables->process.known)
+        return 0;
+    h.count = process_encode(&w->tables->process, &raw);
+    r = write_small(w, h, &raw, err);
+    buf_release(&raw);
+    return r;
+}
+
+uint64_t hdl_bytes(const struct hdl_writer *w)
+{
+    return w->bytes;
+}
+
 /* ---- events ---- */
 
-static void add_column(struct hdl_writer *w, const struct encoder *e, int i)
+static void add_column(struct hdl_packer *p, const struct encoder *e, int i)
 {
     struct hdl_column_header column;
     struct buf shapes = { 0 };
     const void *data = e->columns[i].data;
     size_t n = e->columns[i].len;
 
-    if (i == COL_SHAPES && e->count) {
+    if (i == COL_SHAPES) {
         buf_addch(&shapes, (char)e->nshapes); /* 256 becomes 0 */
         buf_add(&shapes, e->shapes, e->nshapes * sizeof(e->shapes[0]));
         buf_add(&shapes, data, n);
@@ -211,35 +336,72 @@ static void add_column(struct hdl_writer *w, const struct encoder *e, int i)
         n = shapes.len;
     }
     column.raw_bytes = (uint32_t)n;
-    column.stored_bytes = (uint32_t)compress(&w->compressor, data, n, &w->payload);
-    memcpy(w->payload.data + (size_t)i * sizeof(column), &column, sizeof(column));
+    column.stored_bytes = (uint32_t)compress(&p->compressor, data, n, &p->payload);
+    memcpy(p->payload.data + (size_t)i * sizeof(column), &column, sizeof(column));
     buf_release(&shapes);
 }
 
-static int flush_events(struct hdl_writer *w, struct encoder *e, struct hdl_chunk_header h,
-                        struct error *err)
+void hdl_pack(struct hdl_packer *p, const struct encoder *e)
 {
     struct hdl_column_header columns[COLUMNS] = { 0 };
 
-    if (!e->count)
-        return 0;
-    if (write_new_names(w, err) < 0)
-        return -1;
-    w->payload.len = 0;
-    buf_add(&w->payload, columns, sizeof(columns));
+    p->payload.len = 0;
+    buf_add(&p->payload, columns, sizeof(columns));
     for (int i = 0; i < COLUMNS; i++)
-        add_column(w, e, i);
-    h.count = e->count;
-    h.context_bits = (uint8_t)e->context.bits;
-    return write_chunk(w, h, err);
+        add_column(p, e, i);
+    p->count = e->count;
+    p->context_bits = e->context.bits;
+}
+
+struct hdl_packer *hdl_packer_new(enum hdl_compression compression, int level)
+{
+    struct hdl_packer *p = xcalloc(1, sizeof(*p));
+
+    compressor_init(&p->compressor, compression, level);
+    return p;
+}
+
+void hdl_packer_free(struct hdl_packer *p)
+{
+    if (!p)
+        return;
+    compressor_release(&p->compressor);
+    buf_release(&p->payload);
+    free(p);
+}
+
+static int append_events(struct hdl_writer *w, const struct hdl_packer *p,
+                         struct hdl_chunk_header h, struct error *err)
+{
+    h.count = p->count;
+    h.context_bits = (uint8_t)p->context_bits;
+    return write_new_names(w, err) < 0 ? -1 : write_chunk(w, h, &p->payload, err);
+}
+
+int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+               uint64_t stamp_first, uint64_t stamp_last, struct error *err)
+{
+    struct hdl_chunk_header h = { .kind = HDL_THREAD,
+                                  .subject = thread,
+                                  .first = first,
+                                  .stamp_first = stamp_first,
+                                  .stamp_last = stamp_last };
+
+    if (append_events(w, p, h, err) < 0)
+        return -1;
+    w->position += p->count;
+    return 0;
 }
 
 static int flush_merged(struct hdl_writer *w, struct error *err)
 {
-    int r =
-        flush_events(w, &w->encoder,
-                     (struct hdl_chunk_header){ .kind = HDL_MERGED, .first = w->chunk_first }, err);
+    struct hdl_chunk_header h = { .kind = HDL_MERGED, .first = w->chunk_first };
+    int r = 0;
 
+    if (w->encoder.count) {
+        hdl_pack(&w->packer, &w->encoder);
+        r = append_events(w, &w->packer, h, err);
+    }
     w->chunk_first = w->position;
     encoder_start(&w->encoder, 0);
     return r;
@@ -273,16 +435,12 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
         encoder_start(e, s->stamps[done]);
         size_t n = encoder_add(e, s->events + done, s->count - done, s->extra, s->sequences + done,
                                s->stamps + done, w->options.chunk_events);
-        struct hdl_chunk_header h = { .kind = HDL_THREAD,
-                                      .subject = thread,
-                                      .first = first + done,
-                                      .stamp_first = s->stamps[done],
-                                      .stamp_last = s->stamps[done + n - 1] };
 
-        if (flush_events(w, e, h, err) < 0)
+        hdl_pack(&w->packer, e);
+        if (hdl_append(w, &w->packer, thread, first + done, s->stamps[done],
+                       s->stamps[done + n - 1], err) < 0)
             return -1;
         done += n;
-        w->position += n;
     }
     return 0;
 }
@@ -291,12 +449,13 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
 
 static void writer_free(struct hdl_writer *w)
 {
-    if (w->file)
-        fclose(w->file);
+    if (w->fd >= 0)
+        close(w->fd);
     encoder_release(&w->encoder);
     encoder_release(&w->thread_encoder);
-    compressor_release(&w->compressor);
-    buf_release(&w->payload);
+    compressor_release(&w->packer.compressor);
+    buf_release(&w->packer.payload);
+    buf_release(&w->small);
     free(w->path);
     free(w->temporary);
     free(w);
@@ -306,20 +465,18 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
                               const struct hdl_options *options, struct error *err)
 {
     struct hdl_writer *w = xcalloc(1, sizeof(*w));
-    int fd;
 
     w->path = xstrndup(path, strlen(path));
     w->tables = tables;
     w->options = *options;
     if (!w->options.chunk_events || w->options.chunk_events > CHUNK_EVENTS_MAX)
         w->options.chunk_events = DEFAULT_CHUNK_EVENTS;
-    compressor_init(&w->compressor, options->compression, options->level);
+    compressor_init(&w->packer.compressor, options->compression, options->level);
     encoder_init(&w->encoder, MERGED_CONTEXT_BITS, false);
     encoder_init(&w->thread_encoder, THREAD_CONTEXT_BITS, true);
     encoder_start(&w->encoder, 0);
-    fd = tempfile_create(path, &w->temporary);
-    w->file = fd < 0 ? NULL : fdopen(fd, "wb");
-    if (!w->file) {
+    w->fd = options->in_place ? options->fd : tempfile_create(path, &w->temporary);
+    if (w->fd < 0) {
         write_error(w, err);
         writer_free(w);
         return NULL;
@@ -334,15 +491,16 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
 /* The end chunk, then everything to the system, then the name. */
 static int complete(struct hdl_writer *w, struct error *err)
 {
-    FILE *file = w->file;
+    struct hdl_chunk_header end = { .kind = HDL_END };
+    int fd = w->fd;
 
-    if (flush_merged(w, err) < 0 || write_new_names(w, err) < 0)
+    if (flush_merged(w, err) < 0 || write_new_names(w, err) < 0 || hdl_write_process(w, err) < 0)
         return -1;
-    w->payload.len = 0;
-    if (write_chunk(w, (struct hdl_chunk_header){ .kind = HDL_END, .first = w->position }, err) < 0)
+    end.first = w->position;
+    if (write_chunk(w, end, &(struct buf){ 0 }, err) < 0)
         return -1;
-    w->file = NULL;
-    if (fclose(file) || rename(w->temporary, w->path))
+    w->fd = -1;
+    if (close(fd) || (w->temporary && rename(w->temporary, w->path)))
         return write_error(w, err);
     return 0;
 }
@@ -359,6 +517,7 @@ int hdl_finish(struct hdl_writer *w, struct error *err)
 
 void hdl_abort(struct hdl_writer *w)
 {
-    unlink(w->temporary);
+    if (w->temporary)
+        unlink(w->temporary);
     writer_free(w);
 }

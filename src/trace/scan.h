@@ -234,4 +234,11 @@ static inline bool scan_range(const char *p, size_t n, uint64_t *address, uint64
            *size && *size <= ADDRESS_LIMIT - *address;
 }
 
+/* free(0xHEX:0): nobody knows how large the block was. */
+static inline bool scan_unsized(const char *p, size_t n, uint64_t *address)
+{
+    return n > 4 && p[0] == '0' && p[1] == 'x' && p[n - 2] == ':' && p[n - 1] == '0' &&
+           scan_hex(p, n - 2, address) && *address < ADDRESS_LIMIT;
+}
+
 #endif

@@ -107,6 +107,10 @@ static int parse_memory(struct std *s, struct event *ev, struct arg a, struct er
 
     if (scan_range(a.text, a.len, &ev->target, &ev->value))
         return 0;
+    if (ev->op == OP_FREE && scan_unsized(a.text, a.len, &ev->target)) {
+        ev->value = 0;
+        return 0;
+    }
     if (eq && scan_integer(eq + 1, (size_t)(a.text + a.len - eq - 1), &value, &negative))
         return error_set(err, "%s takes no value, found %s", op_table[ev->op].text,
                          quote_text(a.text, a.len));

@@ -12,7 +12,14 @@ void tables_release(struct tables *t)
     intern_release(&t->objects);
     intern_release(&t->functions);
     intern_release(&t->sites);
+    intern_release(&t->site_variables);
     free(t->site_function);
+    free(t->site_parent);
+    free(t->site_variable);
+    process_release(&t->process);
+    for (size_t i = 0; i < t->nimages; i++)
+        free(t->images[i].path);
+    free(t->images);
     *t = (struct tables){ 0 };
 }
 
@@ -26,6 +33,18 @@ const char *tables_site_function(const struct tables *t, uint32_t site)
     if (site >= t->site_function_cap || !t->site_function[site])
         return NULL;
     return intern_get(&t->functions, t->site_function[site] - 1);
+}
+
+uint32_t tables_site_parent(const struct tables *t, uint32_t site)
+{
+    return site < t->site_parent_cap && t->site_parent[site] ? t->site_parent[site] - 1 : SITE_NONE;
+}
+
+const char *tables_site_variable(const struct tables *t, uint32_t site)
+{
+    if (site >= t->site_variable_cap || !t->site_variable[site])
+        return NULL;
+    return intern_get(&t->site_variables, t->site_variable[site] - 1);
 }
 
 void tables_name_variable(const struct tables *t, uint64_t address, uint64_t size, struct buf *b)
@@ -48,4 +67,22 @@ void tables_set_site_function(struct tables *t, uint32_t site, uint32_t function
 {
     GROW(t->site_function, t->site_function_cap, (size_t)site + 1);
     t->site_function[site] = function + 1;
+}
+
+void tables_set_site_parent(struct tables *t, uint32_t site, uint32_t parent)
+{
+    GROW(t->site_parent, t->site_parent_cap, (size_t)site + 1);
+    t->site_parent[site] = parent + 1;
+}
+
+void tables_set_site_variable(struct tables *t, uint32_t site, const char *name, size_t n)
+{
+    GROW(t->site_variable, t->site_variable_cap, (size_t)site + 1);
+    t->site_variable[site] = intern_put(&t->site_variables, name, n) + 1;
+}
+
+struct image *tables_add_image(struct tables *t)
+{
+    GROW(t->images, t->images_cap, t->nimages + 1);
+    return &t->images[t->nimages++];
 }

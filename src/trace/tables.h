@@ -4,7 +4,10 @@
  * that occurs in a batch is always in the tables.
  * A site is a static program location. Text traces intern their location
  * field, so that equal locations are one site; recorded programs append one
- * entry per site, with its function.
+ * entry per site, with its function. Where code was inlined, a site's parent
+ * is the site of the call in the function around it; parents have smaller
+ * numbers than their children.
+ * A recorded trace also says which process it is of (process.h).
  * Ownership: all strings belong to the tables and live as long as they do.
  */
 #ifndef HEDDLE_TRACE_TABLES_H
@@ -13,6 +16,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "trace/event.h"
+#include "trace/process.h"
 
 struct tables {
     struct intern threads;
@@ -22,6 +26,14 @@ struct tables {
     struct intern sites;     /* location text of each site */
     uint32_t *site_function; /* site -> function number + 1, 0 unknown; may be shorter */
     size_t site_function_cap;
+    uint32_t *site_parent; /* site -> site of the call it was inlined at + 1, 0 none; may be shorter */
+    size_t site_parent_cap;
+    uint32_t *site_variable; /* site -> number in site_variables + 1, 0 unknown; may be shorter */
+    size_t site_variable_cap;
+    struct intern site_variables; /* "counter", "struct q::head" */
+    struct process process;       /* of recorded traces */
+    struct image *images;         /* its executable and libraries, in the order they were seen */
+    size_t nimages, images_cap;
 };
 
 void tables_release(struct tables *t); /* a zeroed struct is empty */
@@ -30,11 +42,20 @@ void tables_release(struct tables *t); /* a zeroed struct is empty */
 const char *tables_location(const struct tables *t, uint32_t site);
 /* The function a site is in, or NULL where unknown. */
 const char *tables_site_function(const struct tables *t, uint32_t site);
+/* The site of the call that this site's code was inlined at, or SITE_NONE. */
+uint32_t tables_site_parent(const struct tables *t, uint32_t site);
+/* What the site accesses, as the compiler names it ("struct q::head"), or NULL. */
+const char *tables_site_variable(const struct tables *t, uint32_t site);
 
 /* Append the name of a variable / object ("x", or "0x7f00:4" for an address) to b. */
 void tables_name_variable(const struct tables *t, uint64_t address, uint64_t size, struct buf *b);
 void tables_name_object(const struct tables *t, uint64_t target, struct buf *b);
 
 void tables_set_site_function(struct tables *t, uint32_t site, uint32_t function);
+/* The parent's number must be smaller. */
+void tables_set_site_parent(struct tables *t, uint32_t site, uint32_t parent);
+void tables_set_site_variable(struct tables *t, uint32_t site, const char *name, size_t n);
+/* A new image, to be filled in; valid until the next one. */
+struct image *tables_add_image(struct tables *t);
 
 #endif

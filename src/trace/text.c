@@ -84,7 +84,8 @@ static void add_variable(struct buf *b, const char *name, const struct event *ev
         ev && !(op_is_access(ev->op) && ev->flags & EV_VALUE) && ends_in_value(name, ev->op);
     uint64_t address, size;
 
-    if (*name == '0' && scan_range(name, strlen(name), &address, &size))
+    if (*name == '0' && (scan_range(name, strlen(name), &address, &size) ||
+                         (ev && ev->op == OP_FREE && scan_unsized(name, strlen(name), &address))))
         add_escaped(b, *name++);
     add_name(b, name, !ev ? "," : hide_equals ? "=" : NULL);
 }

@@ -1,0 +1,147 @@
+/* combine.c - the results of several processes become one
+ *
+ * Races are the same when they have the same fingerprint and the same two
+ * locations: their instances add up, and the strongest is shown. Each says
+ * which trace its positions are in.
+ *
+ * Only the lists are new; strings, stacks and locks stay with the parts, which
+ * live as long as the result.
+ */
+#include "cmd/pipeline.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Without the "-2" that tells twins within one result apart. */
+static int compare_ids(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "-"), m = strcspn(b, "-");
+    int c = strncmp(a, b, n < m ? n : m);
+
+    return c ? c : (n > m) - (n < m);
+}
+
+static const char *location(const struct finding *r, bool greater)
+{
+    const char *a = r->sides[0].location, *b = r->sides[1].location;
+
+    return (strcmp(a, b) > 0) != greater ? b : a;
+}
+
+static int compare_races(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    int c = compare_ids(x->id, y->id);
+
+    if (c == 0)
+        c = strcmp(location(x, false), location(y, false));
+    return c ? c : strcmp(location(x, true), location(y, true));
+}
+
+static int compare_strongest_first(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    int c = compare_races(a, b);
+
+    if (c == 0 && x->strength != y->strength)
+        c = x->strength < y->strength ? -1 : 1;
+    if (c == 0 && (x->witness == NULL) != (y->witness == NULL))
+        c = x->witness ? -1 : 1;
+    return c ? c : strcmp(x->trace, y->trace);
+}
+
+/* All races of the parts, one after the other; the witnesses move. */
+static void take_races(struct result *r)
+{
+    struct findings *f = &r->findings;
+
+    for (size_t i = 0; i < r->nparts; i++) {
+        struct findings *from = &r->parts[i].findings;
+
+        GROW(f->races, f->cap, f->count + from->count);
+        for (size_t k = 0; k < from->count; k++) {
+            f->races[f->count] = from->races[k];
+            f->races[f->count++].trace = from->trace.path;
+            from->races[k].witness = NULL;
+        }
+    }
+}
+
+static void merge_races(struct findings *f)
+{
+    size_t kept = 0;
+
+    if (f->count)
+        qsort(f->races, f->count, sizeof(*f->races), compare_strongest_first);
+    for (size_t i = 0; i < f->count; i++) {
+        struct finding *last = kept ? &f->races[kept - 1] : NULL;
+
+        if (last && compare_races(last, &f->races[i]) == 0) {
+            last->count += f->races[i].count;
+            last->engines |= f->races[i].engines;
+            free(f->races[i].witness);
+        } else {
+            f->races[kept++] = f->races[i];
+        }
+    }
+    f->count = kept;
+}
+
+/* All parts ran the same engines in the same order. */
+static void add_engines(struct findings *f, const struct findings *from)
+{
+    for (size_t i = 0; i < from->nengines; i++) {
+        const struct findings_engine *e = &from->engines[i];
+
+        if (i == f->nengines)
+            findings_add_engine(f, e->name, 0, true);
+        f->engines[i].seconds += e->seconds;
+        f->engines[i].complete &= e->complete;
+        for (size_t k = 0; k < e->ncounters; k++) {
+            if (k == f->engines[i].ncounters)
+                findings_add_counter(f, i, e->counters[k].name, 0);
+            f->engines[i].counters[k].value += e->counters[k].value;
+        }
+    }
+}
+
+static void count_races(struct findings *f)
+{
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t k = 0; k < f->count; k++)
+            f->engines[i].races += f->races[k].engines >> i & 1;
+}
+
+/* What the traces say about themselves, summed up. Diagnoses stay with the parts: they were
+ * printed as warnings, with the trace they are of. */
+static void add_trace(struct findings_trace *t, const struct findings_trace *from)
+{
+    t->processes++;
+    t->events += from->events;
+    t->threads += from->threads;
+    t->order = from->order > t->order ? from->order : t->order;
+    t->values |= from->values;
+    t->branches |= from->branches;
+    t->calls |= from->calls;
+    t->lost_bytes += from->lost_bytes;
+    t->loss = t->loss ? t->loss : from->loss;
+    t->repaired += from->repaired;
+}
+
+void result_combine(struct result *r, const char *shown)
+{
+    struct findings *f = &r->findings;
+
+    f->trace.path = findings_string(f, shown);
+    f->trace.format = r->parts[0].findings.trace.format;
+    for (size_t i = 0; i < r->nparts; i++) {
+        add_trace(&f->trace, &r->parts[i].findings.trace);
+        add_engines(f, &r->parts[i].findings);
+    }
+    take_races(r);
+    merge_races(f);
+    count_races(f);
+    findings_sort(f);
+    findings_identify(f);
+}

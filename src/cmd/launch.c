@@ -1,0 +1,239 @@
+/* launch.c - start a program, stand aside while it runs, say how it ended
+ *
+ * The child is forked before its environment is known, because names may
+ * contain its pid. It waits at a pipe, the gate, through which the changes to
+ * its environment come. Another pipe, closed by a successful exec, brings the
+ * error number of a failed one.
+ */
+#include "cmd/launch.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "cmd/common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Signals that go on to the program when they were sent to us alone. */
+static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH };
+enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
+
+static struct sigaction found_actions[FORWARDED], found_pipe, found_child;
+static bool found_closed[3]; /* standard streams that were closed when we started */
+static volatile pid_t receiver;
+
+/* A closed standard stream must not become the descriptor of a file we open: it is replaced by
+ * one on which every write fails, so that lost output is still an error. */
+static void guard_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        found_closed[fd] = true;
+        (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
+
+void launch_keep_inherited(void)
+{
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+    guard_standard_streams();
+    sigaction(SIGPIPE, &ignore, &found_pipe); /* a write error says it, with an exit code of ours */
+}
+
+/* What the terminal sends (SI_KERNEL) the program gets as well, being in the same group. */
+static void forward(int sig, siginfo_t *info, void *context)
+{
+    int saved = errno;
+
+    (void)context;
+    if (receiver > 0 && info->si_code != SI_KERNEL && info->si_pid != receiver)
+        kill(receiver, sig);
+    errno = saved;
+}
+
+/* A signal that was ignored when we came (nohup) stays so, for both. */
+static void handle_signals(void)
+{
+    struct sigaction act = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction plain = { .sa_handler = SIG_DFL };
+
+    receiver = 0;
+    for (int i = 0; i < FORWARDED; i++)
+        if (sigaction(forwarded[i], NULL, &found_actions[i]) == 0 &&
+            found_actions[i].sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &act, NULL);
+    sigaction(SIGCHLD, &plain, &found_child); /* else an ignored one would take its exit code */
+}
+
+static void restore_signals(void)
+{
+    for (int i = 0; i < FORWARDED; i++)
+        sigaction(forwarded[i], &found_actions[i], NULL);
+    sigaction(SIGCHLD, &found_child, NULL);
+}
+
+/* ---- in the child ---- */
+
+static void apply_changes(char *text, size_t length)
+{
+    for (char *p = text; p < text + length; p += strlen(p) + 1)
+        putenv(p);
+}
+
+/* Until the gate closes; nothing at all means that we are not needed. */
+static void wait_at_gate(int gate)
+{
+    struct buf text = { 0 };
+    char piece[4096];
+    ssize_t n;
+
+    while ((n = read(gate, piece, sizeof(piece))) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            buf_add(&text, piece, (size_t)n);
+    if (!text.len)
+        _exit(EXIT_OWN_FAILURE);
+    apply_changes(text.data, text.len);
+}
+
+static _Noreturn void become(const struct launch *l, int gate, int news)
+{
+    int failure;
+
+    wait_at_gate(gate);
+    restore_signals();
+    sigaction(SIGPIPE, &found_pipe, NULL);
+    for (int fd = 0; fd <= 2; fd++)
+        if (found_closed[fd])
+            close(fd);
+    execvp(l->argv[0], l->argv);
+    failure = errno;
+    (void)!write(news, &failure, sizeof(failure));
+    _exit(EXIT_OWN_FAILURE);
+}
+
+/* ---- in the parent ---- */
+
+static void close_all(const int *fds, int n)
+{
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+}
+
+int launch_fork(struct launch *l, char *const argv[])
+{
+    int gate[2], news[2];
+
+    *l = (struct launch){ .argv = argv, .pid = -1, .gate = -1, .news = -1 };
+    if (pipe2(gate, O_CLOEXEC) < 0)
+        return own_failure("cannot make a pipe: %s", strerror(errno));
+    if (pipe2(news, O_CLOEXEC) < 0) {
+        close_all(gate, 2);
+        return own_failure("cannot make a pipe: %s", strerror(errno));
+    }
+    fflush(NULL);
+    handle_signals();
+    l->pid = fork();
+    if (l->pid == 0) {
+        close(gate[1]);
+        become(l, gate[0], news[1]);
+    }
+    close(gate[0]);
+    close(news[1]);
+    l->gate = gate[1];
+    l->news = news[0];
+    if (l->pid > 0)
+        return 0;
+    close_all((int[]){ gate[1], news[0] }, 2);
+    restore_signals();
+    return own_failure("cannot start a process: %s", strerror(errno));
+}
+
+static void forget(struct launch *l)
+{
+    if (l->gate >= 0)
+        close(l->gate);
+    if (l->news >= 0)
+        close(l->news);
+    l->gate = l->news = -1;
+}
+
+int launch_wait(struct launch *l)
+{
+    int status = 0;
+
+    while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    receiver = 0;
+    restore_signals();
+    if (WIFSIGNALED(status))
+        return 128 + WTERMSIG(status);
+    return WEXITSTATUS(status);
+}
+
+void launch_cancel(struct launch *l)
+{
+    forget(l); /* the gate closes without a word */
+    launch_wait(l);
+}
+
+static int cannot_start(const struct launch *l, int failure)
+{
+    own_failure("cannot run '%s': %s", l->argv[0], strerror(failure));
+    return failure == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
+}
+
+int launch_go(struct launch *l, char *const changes[])
+{
+    int failure = 0;
+    ssize_t n;
+
+    receiver = l->pid;
+    for (; *changes; changes++)
+        (void)!write(l->gate, *changes, strlen(*changes) + 1);
+    close(l->gate);
+    l->gate = -1;
+    while ((n = read(l->news, &failure, sizeof(failure))) < 0 && errno == EINTR)
+        ;
+    forget(l);
+    if (n == 0)
+        return 0;
+    launch_wait(l);
+    return cannot_start(l, failure);
+}
+
+/* ---- the file ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *program_find(const char *name)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return is_program(name) ? xstrndup(name, strlen(name)) : NULL;
+    if (!path || !*name)
+        return NULL;
+    for (const char *p = path;; p++) {
+        int n = (int)strcspn(p, ":");
+        char *file = xasprintf("%.*s%s%s", n, p, n ? "/" : "", name);
+
+        if (is_program(file))
+            return file;
+        free(file);
+        p += n;
+        if (!*p)
+            return NULL;
+    }
+}

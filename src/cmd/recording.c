@@ -1,0 +1,288 @@
+/* recording.c - run a program with recording on
+ *
+ * A directory holds the traces of one run: those of the run before are removed
+ * when the next one starts, and nothing else ever is. A trace that somebody
+ * still writes (a daemon recorded earlier) stays, and is not taken for ours.
+ */
+#include "cmd/recording.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "cmd/common.h"
+#include "cmd/place.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A file that its writer has made and not yet locked, or a writer that has not yet made its file,
+ * is given this long. */
+enum { GRACE_MS = 1000, POLL_MIN_MS = 2, POLL_MAX_MS = 50 };
+
+/* What the runtime can keep of a path. */
+enum { PATH_BYTES = 511 };
+
+/* ---- the directory ---- */
+
+/* "%p" is the pid, "%%" a percent sign. */
+static char *expand(const char *name, pid_t pid)
+{
+    struct buf b = { 0 };
+
+    for (; *name; name++) {
+        if (name[0] == '%' && name[1] == 'p') {
+            buf_addf(&b, "%d", (int)pid);
+            name++;
+        } else {
+            name += name[0] == '%' && name[1] == '%';
+            buf_addch(&b, *name);
+        }
+    }
+    while (b.len > 1 && b.data[b.len - 1] == '/')
+        b.data[--b.len] = 0;
+    return buf_detach(&b);
+}
+
+/* With its parents. */
+static int make_directory(const char *path)
+{
+    char *part = xstrndup(path, strlen(path));
+    int r = 0;
+
+    for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+        *p = 0;
+        mkdir(part, 0777);
+        *p = '/';
+    }
+    if (mkdir(part, 0777) < 0 && !(errno == EEXIST && tracedir_is(part)))
+        r = own_failure("cannot make the directory '%s': %s", path, strerror(errno));
+    free(part);
+    return r;
+}
+
+/* Remove the traces of the run before; remember those that are still written. */
+static int clear_directory(struct recording *r)
+{
+    struct tracedir old;
+    size_t kept = 0;
+
+    if (tracedir_read(&old, r->directory) < 0)
+        return own_failure("cannot read the directory '%s': %s", r->directory, strerror(errno));
+    for (size_t i = 0; i < old.count; i++) {
+        struct trace_file f = old.files[i];
+
+        if (trace_file_is_ours(&f) && !trace_file_is_busy(&f) && unlink(f.path) == 0)
+            free(f.path);
+        else
+            old.files[kept++] = f;
+    }
+    old.count = kept;
+    r->others = old;
+    return 0;
+}
+
+static int prepare_directory(struct recording *r, const char *name)
+{
+    int code;
+
+    r->directory = expand(name, r->pid);
+    code = make_directory(r->directory);
+    return code ? code : clear_directory(r);
+}
+
+/* ---- what the runtime is told ---- */
+
+static int add_path(struct buf *b, const char *key, const char *path)
+{
+    if (strlen(path) > PATH_BYTES || strchr(path, '\n'))
+        return own_failure("cannot record: the path '%s' is too long or contains a line end", path);
+    buf_addf(b, "%s=%s\n", key, path);
+    return 0;
+}
+
+static int add_paths(const struct recording *r, struct buf *b)
+{
+    char *directory = realpath(r->directory, NULL), *self = place_self();
+    int code = 0;
+
+    if (!directory || !self)
+        code = own_failure("cannot record: no path of %s", directory ? "heddle" : r->directory);
+    if (!code)
+        code = add_path(b, "dir", directory);
+    if (!code)
+        code = add_path(b, "writer", self);
+    free(directory);
+    free(self);
+    return code;
+}
+
+static void add_options(struct buf *b, const struct options *o)
+{
+    const uint64_t mib = 1 << 20;
+
+    buf_addf(b, "filter=%d\n", !option_is(o, OPT_NO_FILTER));
+    buf_addf(b, "lose=%d\n", option_is(o, OPT_LOSE));
+    buf_addf(b, "children=%d\n", !option_is(o, OPT_NO_CHILDREN));
+    if (option_is(o, OPT_MAX_MEMORY))
+        buf_addf(b, "memory=%" PRIu64 "\n", (o->numbers[OPT_MAX_MEMORY] + mib - 1) / mib);
+    if (option_is(o, OPT_MAX_SIZE))
+        buf_addf(b, "writer_options=--max-size=%" PRIu64 "\n", o->numbers[OPT_MAX_SIZE]);
+}
+
+/* A program that heddle-cc did not link may load libraries that it compiled: they need the
+ * runtime before anything else of the program runs. */
+static char *preload(enum program_kind kind)
+{
+    const char *old = getenv("LD_PRELOAD");
+    char *runtime = kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ?
+                        place_find("libheddle-rt.so") :
+                        NULL;
+    char *text = NULL;
+
+    if (runtime)
+        text = xasprintf("LD_PRELOAD=%s%s%s", runtime, old && *old ? ":" : "", old ? old : "");
+    free(runtime);
+    return text;
+}
+
+static int let_go(struct recording *r, struct launch *l, const struct options *o)
+{
+    char *changes[3] = { NULL };
+    struct buf b = { 0 };
+    int code;
+
+    buf_addstr(&b, "HEDDLE_RT=");
+    code = add_paths(r, &b);
+    if (code == 0) {
+        add_options(&b, o);
+        changes[0] = b.data;
+        changes[1] = preload(r->kind);
+        code = launch_go(l, changes);
+    } else {
+        launch_cancel(l);
+    }
+    free(changes[1]);
+    buf_release(&b);
+    return code;
+}
+
+/* ---- afterwards ---- */
+
+static bool is_other(const struct recording *r, const char *path)
+{
+    for (size_t i = 0; i < r->others.count; i++)
+        if (strcmp(r->others.files[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static void list_traces(struct recording *r)
+{
+    size_t kept = 0;
+
+    tracedir_release(&r->traces);
+    if (tracedir_read(&r->traces, r->directory) < 0)
+        return;
+    for (size_t i = 0; i < r->traces.count; i++) {
+        struct trace_file f = r->traces.files[i];
+
+        if (f.pid && !is_other(r, f.path))
+            r->traces.files[kept++] = f;
+        else
+            free(f.path);
+    }
+    r->traces.count = kept;
+}
+
+/* Is there a trace to wait for? Those of processes that still run are as complete as they get. */
+static bool must_wait(const struct recording *r, bool in_grace)
+{
+    bool none = r->traces.count == 0;
+    struct stat st;
+
+    for (size_t i = 0; i < r->traces.count; i++) {
+        const struct trace_file *f = &r->traces.files[i];
+
+        if (trace_file_is_live(f))
+            continue;
+        if (trace_file_is_busy(f))
+            return true;
+        none |= stat(f->path, &st) == 0 && st.st_size == 0;
+    }
+    return none && in_grace && r->kind == PROGRAM_RECORDED;
+}
+
+static void wait_for_writers(struct recording *r)
+{
+    long waited = 0, pause = POLL_MIN_MS;
+
+    for (;; waited += pause) {
+        list_traces(r);
+        if (!must_wait(r, waited < GRACE_MS))
+            return;
+        nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000 }, NULL);
+        pause = pause * 2 > POLL_MAX_MS ? POLL_MAX_MS : pause * 2;
+    }
+}
+
+static enum program_kind kind_of(const char *name)
+{
+    char *path = program_find(name);
+    enum program_kind kind = path ? program_look(path) : PROGRAM_OTHER;
+
+    free(path);
+    return kind;
+}
+
+int recording_run(struct recording *r, const struct options *o, const char *directory)
+{
+    struct launch l;
+    int code;
+
+    *r = (struct recording){ .kind = kind_of(o->arguments[0]) };
+    code = launch_fork(&l, o->arguments);
+    if (code)
+        return code;
+    r->pid = l.pid;
+    code = prepare_directory(r, directory);
+    if (code) {
+        launch_cancel(&l);
+        return code;
+    }
+    code = let_go(r, &l, o);
+    if (code)
+        return code;
+    r->code = launch_wait(&l);
+    wait_for_writers(r);
+    return 0;
+}
+
+void recording_release(struct recording *r)
+{
+    tracedir_release(&r->others);
+    tracedir_release(&r->traces);
+    free(r->directory);
+    *r = (struct recording){ 0 };
+}
+
+bool recording_says(const struct recording *r, const char *program)
+{
+    for (size_t i = 0; i < r->traces.count; i++) {
+        const struct trace_file *f = &r->traces.files[i];
+
+        if (trace_file_is_live(f) && trace_file_is_busy(f))
+            warn("note", "process %d still runs and is being recorded in '%s'", (int)f->pid,
+                 f->path);
+    }
+    if (r->traces.count)
+        return true;
+    if (r->kind == PROGRAM_RECORDED)
+        warn("", "nothing was recorded: '%s' has no trace in '%s'", program, r->directory);
+    else
+        warn("", "nothing was recorded: '%s' was not built with heddle-cc", program);
+    return false;
+}

@@ -1,0 +1,35 @@
+/* recording.h - run a program with recording on; `record` and `run` share it
+ *
+ * The runtime inside the program is told by one variable, lines of KEY=VALUE:
+ *
+ *     HEDDLE_RT=dir=/abs/heddle.data \n writer=/usr/bin/heddle \n filter=1 ...
+ *
+ * and writes nothing itself: each process has a writer (`heddle writer`), which
+ * may need a moment after the process has ended.
+ */
+#ifndef HEDDLE_CMD_RECORDING_H
+#define HEDDLE_CMD_RECORDING_H
+
+#include "cmd/launch.h"
+#include "cmd/options.h"
+#include "cmd/tracedir.h"
+
+struct recording {
+    char *directory;        /* owned: as the user named it, %p replaced */
+    struct tracedir others; /* being written by somebody else before we began */
+    struct tracedir traces; /* what was recorded */
+    enum program_kind kind;
+    pid_t pid;
+    int code; /* the program's exit code, 128 + the signal that ended it */
+};
+
+/* Run o->arguments and wait until its traces are complete. 0, or the exit code after a message:
+ * then the program did not run. A zeroed struct may be released. */
+int recording_run(struct recording *r, const struct options *o, const char *directory);
+void recording_release(struct recording *r);
+
+/* Say on stderr which processes still run, and if nothing was recorded why; true if something
+ * was. */
+bool recording_says(const struct recording *r, const char *program);
+
+#endif

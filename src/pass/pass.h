@@ -1,0 +1,178 @@
+/* pass.h - what the files of the instrumenter share
+ *
+ * One struct pass per module. For each function three steps: sites.c lists what there is to
+ * record (items, in program order), cover.c strikes out what another item covers, emit.c and its
+ * neighbours write the code. Only emitting changes the function.
+ *
+ * Memory: everything is freed when the module is done; running out of it ends the compiler.
+ * Concurrency: none; a module belongs to one thread of the compiler.
+ */
+#ifndef HEDDLE_PASS_PASS_H
+#define HEDDLE_PASS_PASS_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pass/util.h"
+
+enum { ORDER_RELAXED = 1, ORDER_ACQUIRE = 3, ORDER_RELEASE, ORDER_ACQ_REL, ORDER_SEQ_CST };
+
+enum item_kind {
+    ITEM_ACCESS,    /* a read or write of fixed size */
+    ITEM_RANGE,     /* of `length` bytes */
+    ITEM_ATOMIC,    /* load, store, rmw, cmpxchg, fence */
+    ITEM_LIBATOMIC, /* a call of __atomic_* */
+    ITEM_ASM,       /* inline assembly that synchronises */
+    ITEM_LIBC,      /* a call of a modelled function */
+    ITEM_CALL,      /* full: a call of code that may not be traced */
+    ITEM_BRANCH,    /* full: a decision */
+    ITEM_BREAK,     /* full: a call of other kind: records before it are written before it */
+    ITEM_RESTORE,   /* a landing pad or a second return: the shadow stack is put right after it */
+    ITEM_EXIT       /* the function ends: before a return or a musttail call */
+};
+
+struct item {
+    enum item_kind kind;
+    bool write;
+    bool update;  /* a read with the write that follows it */
+    bool dropped; /* covered by another */
+    bool kills;   /* afterwards nothing is covered any more */
+    uint32_t align;
+    uint32_t site;
+    uint32_t index;       /* of the instruction in its function, debug intrinsics not counted */
+    uint32_t write_index; /* of the update's write */
+    uint32_t block;       /* number in the function */
+    uint64_t bytes;
+    LLVMValueRef inst;
+    LLVMValueRef address;
+    LLVMValueRef value;  /* loaded or stored, NULL: unknown */
+    LLVMValueRef length; /* ITEM_RANGE */
+    LLVMValueRef partner; /* update: the write */
+};
+
+struct items {
+    struct item *at;
+    size_t count, room;
+};
+
+struct names;
+
+struct pass {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    LLVMTargetDataRef layout;
+    LLVMBuilderRef b;     /* emits */
+    LLVMBuilderRef mover; /* has no debug location, so moved instructions keep theirs */
+    bool full;
+    LLVMTypeRef i1, i8, i32, i64, ptr, none;
+    LLVMValueRef tls;       /* __heddle_tls */
+    LLVMValueRef record;    /* this module's struct heddle_module */
+    LLVMValueRef unlikely;  /* branch weights */
+    struct table *table;
+    struct names *names;
+    struct map functions; /* function -> its number in the bitcode + 1 */
+    struct map escapes;   /* alloca, argument, global -> 1 private, 2 escapes */
+    /* of the function at hand */
+    LLVMValueRef function;
+    uint32_t function_index;
+    bool has_frame;
+    LLVMValueRef depth;   /* the shadow stack's at entry */
+    LLVMValueRef scratch; /* full: array for pointers of calls */
+};
+
+/* util of LLVM-C (llvm.c) */
+unsigned attribute_kind(const char *name);
+bool function_has(LLVMValueRef function, const char *attribute);
+bool call_has(LLVMValueRef call, const char *attribute); /* at the call or its callee */
+LLVMValueRef called_function(LLVMValueRef call);         /* NULL: by pointer, assembly */
+const char *intrinsic_name(LLVMValueRef call);           /* NULL: no intrinsic */
+bool is_call(LLVMValueRef inst);                         /* call, invoke, callbr */
+bool is_debug(LLVMValueRef inst);                        /* llvm.dbg.* */
+bool starts_with(const char *s, const char *prefix);
+LLVMValueRef const32(struct pass *p, uint64_t n);
+LLVMValueRef const64(struct pass *p, uint64_t n);
+/* A function of the runtime; declared on first use. */
+struct callee {
+    LLVMTypeRef type;
+    LLVMValueRef function;
+};
+struct callee runtime_function(struct pass *p, const char *name, LLVMTypeRef result, unsigned n,
+                               LLVMTypeRef *params);
+enum runtime_effect { EFFECT_ALL, EFFECT_RECORD /* touches only what is the runtime's own */ };
+LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect effect,
+                          LLVMTypeRef result, unsigned n, LLVMValueRef *args);
+/* What stands before `inst` in its block moves to a new block before it, without terminator. */
+LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst);
+/* The first instruction of a block behind PHIs and landing pads. */
+LLVMValueRef first_insertion(LLVMBasicBlockRef block);
+void at_instruction(struct pass *p, LLVMValueRef inst); /* emit before it */
+
+/* escape.c */
+bool is_private(struct pass *p, LLVMValueRef address);
+LLVMValueRef strip_offset(struct pass *p, LLVMValueRef address, int64_t *offset);
+LLVMValueRef underlying_object(LLVMValueRef address);
+
+/* exclude.c: the environment's HEDDLE_EXCLUDE and HEDDLE_EXCLUDE_FILE */
+void exclude_init(void);
+bool is_excluded(LLVMValueRef function, const char *plain_name, const char *file,
+                 const char *module_file);
+
+/* sites.c */
+void list_items(struct pass *p, LLVMValueRef function, struct items *items);
+
+/* cover.c */
+void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
+
+/* emit.c */
+LLVMValueRef site_value(struct pass *p, uint32_t site);
+LLVMValueRef tls_field(struct pass *p, unsigned offset);
+void emit_items(struct pass *p, struct items *items);
+void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
+void emit_range(struct pass *p, const struct item *item);
+
+/* atomic.c, asm.c, calls.c */
+void emit_atomic(struct pass *p, const struct item *item);
+void emit_asm(struct pass *p, const struct item *item);
+void list_asm(struct pass *p, LLVMValueRef call, struct items *items, uint32_t index,
+              uint32_t block);
+void emit_libatomic(struct pass *p, const struct item *item);
+bool is_libatomic(LLVMValueRef call);
+bool is_modelled(LLVMValueRef call);
+bool is_interposed(LLVMValueRef function); /* the runtime sees calls of it anyway */
+void emit_libc(struct pass *p, const struct item *item);
+void emit_call(struct pass *p, const struct item *item);
+LLVMValueRef to_integer(struct pass *p, LLVMValueRef value, uint64_t bytes);
+LLVMValueRef from_integer(struct pass *p, LLVMValueRef value, LLVMTypeRef type);
+void replace_instruction(LLVMValueRef old, LLVMValueRef by);
+
+/* stack.c */
+void emit_entry(struct pass *p, uint32_t site);
+void emit_exit(struct pass *p, LLVMValueRef before);
+void emit_restore(struct pass *p, LLVMValueRef before);
+
+/* full.c */
+void emit_items_full(struct pass *p, struct items *items, uint32_t entry_site);
+
+/* table.c */
+struct table *table_new(LLVMModuleRef module);
+void table_free(struct table *t);
+/* A new site. `inst` gives the position; NULL: the function's entry. */
+uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index, uint64_t bytes,
+                    const char *variable);
+uint32_t table_count(const struct table *t);
+/* The blob of base/rt_sites.h and this module's record, as globals of the module. */
+void table_emit(struct pass *p);
+
+/* names.c */
+struct names *names_new(struct pass *p);
+void names_free(struct names *n);
+/* The name of what is accessed, "" if not known; valid until the next call. */
+const char *variable_name(struct pass *p, LLVMValueRef inst, LLVMValueRef address);
+/* Operand of a metadata node, NULL if it has none there. */
+LLVMMetadataRef node_operand(struct pass *p, LLVMMetadataRef node, unsigned index);
+const char *node_string(struct pass *p, LLVMMetadataRef node, unsigned index);
+
+#endif

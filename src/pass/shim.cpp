@@ -1,0 +1,44 @@
+// shim.cpp - registers the instrumenter with clang's pass pipeline
+//
+// The only C++ of the project: LLVM 19 has no C interface for plugins. Everything else is C on
+// LLVM-C. libLLVM is not linked in; the compiler that loads the plugin provides it.
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+
+extern "C" int pass_run(LLVMModuleRef module); // pass.c; returns 1 if the module changed
+
+namespace
+{
+struct Instrument : llvm::PassInfoMixin<Instrument> {
+    llvm::PreservedAnalyses run(llvm::Module &m, llvm::ModuleAnalysisManager &)
+    {
+        return pass_run(wrap(&m)) ? llvm::PreservedAnalyses::none()
+                                  : llvm::PreservedAnalyses::all();
+    }
+    static bool isRequired() // also at -O0
+    {
+        return true;
+    }
+};
+
+void registerPass(llvm::PassBuilder &builder)
+{
+    // After inlining and simplification, before vectorising. The pipelines of -O0 and the compile
+    // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
+    builder.registerOptimizerEarlyEPCallback(
+        [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
+    builder.registerPipelineParsingCallback( // for opt -passes=heddle
+        [](llvm::StringRef name, llvm::ModulePassManager &passes, auto) {
+            if (name != "heddle")
+                return false;
+            passes.addPass(Instrument());
+            return true;
+        });
+}
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo()
+{
+    return {LLVM_PLUGIN_API_VERSION, "heddle", HEDDLE_VERSION, registerPass};
+}

@@ -1,0 +1,240 @@
+/* access.c - plain accesses: what the inline filter did not drop
+ *
+ * Called before the access, with clang's preserve_most convention, so that the
+ * code around it keeps its registers. Each access that comes here is marked in
+ * the filter and appended; the frames that changed since the last event go
+ * before it. An access that crosses words is covered when all of its words are.
+ */
+#include "runtime/filter.h"
+#include "runtime/state.h"
+
+#define ENTRY EXPORT __attribute__((preserve_most))
+
+/* Every STAMP_EVERY-th record starts with the time. */
+static inline unsigned stamp_now_and_then(struct rt_thread *t, uint64_t *w)
+{
+    if (likely(++t->since_stamp < STAMP_EVERY))
+        return 0;
+    t->since_stamp = 0;
+    w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+    return 1;
+}
+
+/* Room for an access, or NULL: it is lost, and counted. */
+static inline uint64_t *access_room(struct rt_thread *t)
+{
+    uint64_t *w;
+
+    frames_flush(t);
+    w = room(t, false);
+    if (unlikely(!w)) {
+        t->lost++;
+        __atomic_fetch_add(&rt.ring->lost, 1, __ATOMIC_RELAXED);
+    } else if (unlikely(t->lost)) {
+        w[0] = RING_WORD(R_LOST, 0, t->lost);
+        t->lost = 0;
+        commit(1);
+        w = room(t, false);
+    }
+    return w;
+}
+
+static void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
+{
+    uint64_t *w = access_room(t);
+    unsigned n;
+
+    if (!w)
+        return;
+    n = stamp_now_and_then(t, w);
+    w[n] = RING_WORD(R_ACCESS, arg | (where & WHERE_PC ? ACCESS_PC : 0), a);
+    w[n + 1] = where;
+    commit(n + 2);
+}
+
+static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,
+                         uint64_t where)
+{
+    uint64_t *w = access_room(t);
+    unsigned n;
+
+    if (!w)
+        return;
+    n = stamp_now_and_then(t, w);
+    w[n] = RING_WORD(R_RANGE, write ? ACCESS_WRITE : 0, a);
+    w[n + 1] = where;
+    w[n + 2] = bytes;
+    commit(n + 3);
+}
+
+/* Mark all words of the range; true if every byte was covered before. Ranges larger than the
+ * filter are not marked: they would only push everything else out. */
+static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
+{
+    uint64_t at, covered = 1, take;
+
+    if (!rt_options.filter || bytes > 8 * FILTER_MASK / 2)
+        return false;
+    for (at = a; at < a + bytes; at += take) {
+        take = 8 - (at & 7);
+        if (take > a + bytes - at)
+            take = a + bytes - at;
+        covered &= filter_mark(at, (((uint64_t)1 << take) - 1) << (at & 7), write);
+    }
+    return covered;
+}
+
+/* False: the thread does not record now. */
+static inline bool access_begins(void)
+{
+    if (unlikely(!tls.self || tls.busy) && !rt_recording())
+        return false;
+    if (unlikely(rt.mode != MODE_ON))
+        return false;
+    if (unlikely(tls.ignore)) {
+        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    return true;
+}
+
+static inline __attribute__((always_inline)) void access(const void *p, unsigned log2_bytes,
+                                                         bool write, uint64_t where)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes;
+
+    if (!access_begins())
+        return;
+    rt_busy_begin();
+    if (unlikely((a & 7) + bytes > 8)) {
+        if (!mark_range(a, bytes, write))
+            append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
+    } else if (!rt_options.filter ||
+               !filter_mark(a, (((uint64_t)1 << bytes) - 1) << (a & 7), write)) {
+        append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
+    }
+    rt_busy_end();
+}
+
+#define ACCESS_OF(n, log2)                                                                         \
+    ENTRY void __heddle_read##n(void *p, uint32_t site);                                           \
+    ENTRY void __heddle_write##n(void *p, uint32_t site);                                          \
+    ENTRY void __heddle_update##n(void *p, uint32_t site);                                         \
+    ENTRY void __heddle_read##n(void *p, uint32_t site)                                            \
+    {                                                                                              \
+        access(p, log2, false, site);                                                              \
+    }                                                                                              \
+    ENTRY void __heddle_write##n(void *p, uint32_t site)                                           \
+    {                                                                                              \
+        access(p, log2, true, site);                                                               \
+    }                                                                                              \
+    ENTRY void __heddle_update##n(void *p, uint32_t site)                                          \
+    {                                                                                              \
+        access(p, log2, false, site);                                                              \
+        access(p, log2, true, site + 1);                                                           \
+    }
+
+ACCESS_OF(1, 0)
+ACCESS_OF(2, 1)
+ACCESS_OF(4, 2)
+ACCESS_OF(8, 3)
+ACCESS_OF(16, 4)
+
+static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
+{
+    if (!bytes || !access_begins())
+        return;
+    rt_busy_begin();
+    if (!mark_range((uintptr_t)p, bytes, write))
+        append_range(tls.self, (uintptr_t)p, bytes, write, where);
+    rt_busy_end();
+}
+
+void rt_read(const void *p, uint64_t bytes, uint64_t where)
+{
+    if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
+        access(p, (unsigned)__builtin_ctzll(bytes), false, where);
+    else
+        range(p, bytes, false, where);
+}
+
+void rt_write(const void *p, uint64_t bytes, uint64_t where)
+{
+    if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
+        access(p, (unsigned)__builtin_ctzll(bytes), true, where);
+    else
+        range(p, bytes, true, where);
+}
+
+EXPORT void __heddle_read_range(void *p, uint64_t bytes, uint32_t site);
+EXPORT void __heddle_read_range(void *p, uint64_t bytes, uint32_t site)
+{
+    range(p, bytes, false, site);
+}
+
+EXPORT void __heddle_write_range(void *p, uint64_t bytes, uint32_t site);
+EXPORT void __heddle_write_range(void *p, uint64_t bytes, uint32_t site)
+{
+    range(p, bytes, true, site);
+}
+
+/* ---- full builds ---- */
+
+/* The chunk is full (or none yet): get another. When nothing records, the chunk that nobody
+ * reads is made ready again. */
+ENTRY void __heddle_full(void);
+ENTRY void __heddle_full(void)
+{
+    int saved = errno;
+
+    if (access_begins()) {
+        rt_busy_begin();
+        if (tls.chunk->cursor >= tls.chunk->limit && !ring_next_chunk(tls.self, true))
+            ring_reset_thread();
+        rt_busy_end();
+    } else {
+        ring_reset_thread();
+    }
+    errno = saved;
+}
+
+EXPORT void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer);
+EXPORT void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)
+{
+    uint64_t *w;
+    uint32_t i;
+
+    if (!access_begins())
+        return;
+    rt_busy_begin();
+    if (pointers > RECORD_WORDS - 2)
+        pointers = RECORD_WORDS - 2;
+    w = room(tls.self, true);
+    if (w) {
+        w[0] = RING_WORD(R_CALL, 0, pointers);
+        w[1] = site;
+        for (i = 0; i < pointers; i++)
+            w[2 + i] = (uintptr_t)pointer[i];
+        commit(2 + pointers);
+    }
+    rt_busy_end();
+}
+
+EXPORT void __heddle_return(uint32_t site, uint64_t value);
+EXPORT void __heddle_return(uint32_t site, uint64_t value)
+{
+    uint64_t *w;
+
+    if (!access_begins())
+        return;
+    rt_busy_begin();
+    w = room(tls.self, true);
+    if (w) {
+        w[0] = RING_WORD(R_RETURN, 0, 0);
+        w[1] = site;
+        w[2] = value;
+        commit(3);
+    }
+    rt_busy_end();
+}

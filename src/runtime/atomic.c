@@ -1,0 +1,272 @@
+/* atomic.c - the program's atomic operations, performed and numbered in one step
+ *
+ * While it records, the runtime performs an atomic operation under the lock of
+ * its stripe, so that the numbers of the operations on a location are in the
+ * order in which they happened. The operation itself stays atomic: code that is
+ * not traced may act on the same location.
+ *
+ * Loads in a loop would fill the trace with nothing: a load is not recorded
+ * when the thread has recorded one of the same location and order since its last
+ * synchronisation, and no atomic write on the stripe happened since. It takes
+ * no lock then, either.
+ *
+ * Memory orders are not relaxed below what the program asked for: all are
+ * performed as sequentially consistent, which on x86 costs nothing for
+ * read-modify-writes and loads. The recorded order is the program's.
+ */
+#include "runtime/stripe.h"
+
+typedef uint8_t u1;
+typedef uint16_t u2;
+typedef uint32_t u4;
+typedef uint64_t u8;
+typedef unsigned __int128 u16;
+typedef int8_t s1;
+typedef int16_t s2;
+typedef int32_t s4;
+typedef int64_t s8;
+typedef __int128 s16;
+
+/* ---- the record ---- */
+
+static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsigned order,
+                          uint64_t where, uint64_t number, uint64_t stamp, unsigned values,
+                          uint64_t value, uint64_t old)
+{
+    struct ring_chunk *c = tls.chunk;
+    uint64_t *w = (uint64_t *)((char *)c + c->cursor);
+
+    w[0] = RING_WORD(R_STAMP, 0, stamp);
+    w[1] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6, (uintptr_t)p);
+    w[2] = where;
+    w[3] = number << 8 | order;
+    w[4] = value;
+    w[5] = old;
+    commit(4 + values);
+    if (order != ORDER_RELAXED)
+        epoch_next(tls.self);
+}
+
+/* Frames, and room for the record: after this nothing can make the thread wait. */
+static bool prepare(void)
+{
+    if (!rt_recording() || tls.ignore)
+        return false;
+    rt_busy_begin();
+    frames_flush(tls.self);
+    if (room(tls.self, true)) {
+        tls.self->since_stamp = 0;
+        return true;
+    }
+    rt_busy_end();
+    return false;
+}
+
+/* ---- loads that need no record ---- */
+
+static struct load_seen *load_slot(const void *p)
+{
+    return &tls.self->loads[((uintptr_t)p >> 3 ^ (uintptr_t)p >> 9) % LOAD_CACHE];
+}
+
+static inline bool load_is_known(const void *p, unsigned order, uint64_t version)
+{
+    struct load_seen *l;
+
+    if (!tls.self || tls.busy || rt.mode != MODE_ON)
+        return false;
+    l = load_slot(p);
+    return l->address == (uintptr_t)p && l->version == version && l->order == order &&
+           l->epoch == tls.epoch && rt_options.filter;
+}
+
+static void load_remember(const void *p, unsigned order, uint64_t version)
+{
+    struct load_seen *l = load_slot(p);
+
+    l->address = (uintptr_t)p;
+    l->version = version;
+    l->order = order;
+    l->epoch = tls.epoch;
+}
+
+/* ---- operations ---- */
+
+#define LOG2(n) ((n) == 1 ? 0u : (n) == 2 ? 1u : (n) == 4 ? 2u : (n) == 8 ? 3u : 4u)
+
+/* How many values a record carries. */
+#define VALUES(n, most) (!rt.full || (n) > 8 ? 0u : (most))
+
+#define DO_LOAD(n)  __atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define DO_STORE(n) __atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+
+/* An expression for the new value, applied by compare-and-swap where no builtin exists. */
+#define LOOP(n, expr)                                                                              \
+    ({                                                                                             \
+        u##n was = __atomic_load_n(p, __ATOMIC_SEQ_CST), now;                                      \
+        do                                                                                         \
+            now = (u##n)(expr);                                                                    \
+        while (!__atomic_compare_exchange_n(p, &was, now, false, __ATOMIC_SEQ_CST,                 \
+                                            __ATOMIC_SEQ_CST));                                    \
+        was;                                                                                       \
+    })
+
+#define RMW(n, name, perform, expr)                                                                \
+    HIDDEN u##n rt_atomic_##name##_##n(u##n *p, u##n v, unsigned order, uint64_t where);           \
+    u##n rt_atomic_##name##_##n(u##n *p, u##n v, unsigned order, uint64_t where)                   \
+    {                                                                                              \
+        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint64_t stamp, number;                                                                    \
+        u##n was;                                                                                  \
+                                                                                                   \
+        if (!prepare())                                                                            \
+            return perform;                                                                        \
+        stripe_lock(tls.self, stripe, true);                                                       \
+        was = perform;                                                                             \
+        stamp = clock_stamp();                                                                     \
+        number = stripe_unlock(tls.self, stripe, true);                                            \
+        append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
+                      (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
+        rt_busy_end();                                                                             \
+        return was;                                                                                \
+    }                                                                                              \
+    EXPORT u##n __heddle_atomic_##name##_##n(u##n *p, u##n v, uint32_t order, uint32_t site);      \
+    EXPORT u##n __heddle_atomic_##name##_##n(u##n *p, u##n v, uint32_t order, uint32_t site)       \
+    {                                                                                              \
+        return rt_atomic_##name##_##n(p, v, order, site);                                          \
+    }
+
+#define ATOMICS_OF(n)                                                                              \
+    HIDDEN u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where);                       \
+    u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where)                               \
+    {                                                                                              \
+        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        struct stripe *s = &rt_stripes[stripe];                                                    \
+        uint64_t version = __atomic_load_n(&s->version, __ATOMIC_SEQ_CST), stamp, number;          \
+        u##n was;                                                                                  \
+                                                                                                   \
+        if (!(version & 1) && load_is_known(p, order, version)) {                                  \
+            was = DO_LOAD(n);                                                                      \
+            if (__atomic_load_n(&s->version, __ATOMIC_SEQ_CST) == version)                         \
+                return was;                                                                        \
+        }                                                                                          \
+        if (!prepare())                                                                            \
+            return DO_LOAD(n);                                                                     \
+        stripe_lock(tls.self, stripe, false);                                                      \
+        was = DO_LOAD(n);                                                                          \
+        version = s->version;                                                                      \
+        stamp = clock_stamp();                                                                     \
+        number = stripe_unlock(tls.self, stripe, false);                                           \
+        append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
+                      (uint64_t)was, 0);                                                           \
+        load_remember(p, order, version);                                                          \
+        rt_busy_end();                                                                             \
+        return was;                                                                                \
+    }                                                                                              \
+    EXPORT u##n __heddle_atomic_load_##n(u##n *p, uint32_t order, uint32_t site);                  \
+    EXPORT u##n __heddle_atomic_load_##n(u##n *p, uint32_t order, uint32_t site)                   \
+    {                                                                                              \
+        return rt_atomic_load_##n(p, order, site);                                                 \
+    }                                                                                              \
+                                                                                                   \
+    HIDDEN void rt_atomic_store_##n(u##n *p, u##n v, unsigned order, uint64_t where);              \
+    void rt_atomic_store_##n(u##n *p, u##n v, unsigned order, uint64_t where)                      \
+    {                                                                                              \
+        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint64_t stamp, number;                                                                    \
+                                                                                                   \
+        if (!prepare()) {                                                                          \
+            DO_STORE(n);                                                                           \
+            return;                                                                                \
+        }                                                                                          \
+        stripe_lock(tls.self, stripe, true);                                                       \
+        DO_STORE(n);                                                                               \
+        stamp = clock_stamp();                                                                     \
+        number = stripe_unlock(tls.self, stripe, true);                                            \
+        append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
+                      (uint64_t)v, 0);                                                             \
+        rt_busy_end();                                                                             \
+    }                                                                                              \
+    EXPORT void __heddle_atomic_store_##n(u##n *p, u##n v, uint32_t order, uint32_t site);         \
+    EXPORT void __heddle_atomic_store_##n(u##n *p, u##n v, uint32_t order, uint32_t site)          \
+    {                                                                                              \
+        rt_atomic_store_##n(p, v, order, site);                                                    \
+    }                                                                                              \
+                                                                                                   \
+    HIDDEN u##n rt_atomic_cas_##n(u##n *p, u##n expected, u##n desired, unsigned order,            \
+                                  unsigned failure, uint64_t where);                               \
+    u##n rt_atomic_cas_##n(u##n *p, u##n expected, u##n desired, unsigned order, unsigned failure, \
+                           uint64_t where)                                                         \
+    {                                                                                              \
+        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint64_t stamp, number;                                                                    \
+        u##n was = expected;                                                                       \
+        bool done;                                                                                 \
+                                                                                                   \
+        if (!prepare()) {                                                                          \
+            __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,                 \
+                                        __ATOMIC_SEQ_CST);                                         \
+            return was;                                                                            \
+        }                                                                                          \
+        stripe_lock(tls.self, stripe, true);                                                       \
+        done = __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,              \
+                                           __ATOMIC_SEQ_CST);                                      \
+        stamp = clock_stamp();                                                                     \
+        number = stripe_unlock(tls.self, stripe, true);                                            \
+        if (done)                                                                                  \
+            append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),           \
+                          (uint64_t)desired, (uint64_t)was);                                       \
+        else                                                                                       \
+            append_atomic(p, OP_LOAD, LOG2(n), failure, where, number, stamp, VALUES(n, 1),        \
+                          (uint64_t)was, 0);                                                       \
+        rt_busy_end();                                                                             \
+        return was;                                                                                \
+    }                                                                                              \
+    EXPORT u##n __heddle_atomic_cas_##n(u##n *p, u##n expected, u##n desired, uint32_t order,      \
+                                        uint32_t failure, uint32_t site);                          \
+    EXPORT u##n __heddle_atomic_cas_##n(u##n *p, u##n expected, u##n desired, uint32_t order,      \
+                                        uint32_t failure, uint32_t site)                           \
+    {                                                                                              \
+        return rt_atomic_cas_##n(p, expected, desired, order, failure, site);                      \
+    }                                                                                              \
+    RMW(n, exchange, __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST), v)                               \
+    RMW(n, add, __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST), was + v)                               \
+    RMW(n, sub, __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST), was - v)                               \
+    RMW(n, and, __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST), was &v)                                \
+    RMW(n, or, __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST), was | v)                                 \
+    RMW(n, xor, __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST), was ^ v)                               \
+    RMW(n, nand, LOOP(n, ~(was & v)), ~(was & v))                                                  \
+    RMW(n, max, LOOP(n, (s##n)was > (s##n)v ? was : v), (s##n)was > (s##n)v ? was : v)             \
+    RMW(n, min, LOOP(n, (s##n)was < (s##n)v ? was : v), (s##n)was < (s##n)v ? was : v)             \
+    RMW(n, umax, LOOP(n, was > v ? was : v), was > v ? was : v)                                    \
+    RMW(n, umin, LOOP(n, was < v ? was : v), was < v ? was : v)
+
+ATOMICS_OF(1)
+ATOMICS_OF(2)
+ATOMICS_OF(4)
+ATOMICS_OF(8)
+ATOMICS_OF(16)
+
+/* ---- operations that the program performs itself, between these two ---- */
+
+EXPORT void __heddle_atomic_begin(void *p);
+EXPORT void __heddle_atomic_begin(void *p)
+{
+    if (prepare())
+        stripe_lock(tls.self, ring_stripe(STRIPE_ATOMIC, (uintptr_t)p), true);
+}
+
+EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site);
+EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
+{
+    uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
+    unsigned log2_bytes = bytes ? 31u - (unsigned)__builtin_clz(bytes) : 0;
+    uint64_t stamp, number;
+
+    if (!tls.self || tls.self->held != stripe + 1)
+        return;
+    stamp = clock_stamp();
+    number = stripe_unlock(tls.self, stripe, true);
+    append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
+    rt_busy_end();
+}

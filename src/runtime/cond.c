@@ -1,0 +1,102 @@
+/* cond.c - pthread condition variables
+ *
+ * A wait is: release of the mutex; asleep; the event WAIT, if woken; acquire of
+ * the mutex. A time-out has no WAIT. A wake without reason cannot be told from
+ * a real one: it learns what was signalled since it let go of the mutex, which
+ * may be nothing. A thread that is cancelled in a wait has the mutex again when
+ * its cleanup handlers run: that acquire is recorded by one of ours, which runs
+ * before theirs.
+ *
+ * Limit: a signal is recorded just before it is sent. One that is sent without
+ * holding the mutex may be recorded before the release of a wait that it then
+ * ends, and the edge is lost; programs that check a condition under the mutex,
+ * as they must, are ordered by the mutex in that case.
+ */
+#include "runtime/interpose.h"
+
+#include <time.h>
+
+struct wait {
+    pthread_mutex_t *mutex;
+    uint64_t where;
+    bool recorded; /* the release was */
+};
+
+ALWAYS_INLINE struct wait wait_begin(pthread_mutex_t *m, uint64_t where)
+{
+    struct wait w = { m, where, mutex_will_be_free(m) };
+
+    if (w.recorded)
+        rt_sync(OP_RELEASE, m, where);
+    return w;
+}
+
+static void wait_cancelled(void *arg)
+{
+    const struct wait *w = arg;
+
+    if (w->recorded)
+        rt_sync(OP_ACQUIRE, w->mutex, w->where);
+}
+
+static void wait_end(const struct wait *w, const void *cond, int result)
+{
+    bool woken = result == 0 || result == EOWNERDEAD || result == ENOTRECOVERABLE;
+
+    if (!w->recorded)
+        return;
+    if (woken)
+        rt_sync(OP_WAIT, cond, w->where);
+    if (result != ENOTRECOVERABLE)
+        rt_sync(OP_ACQUIRE, w->mutex, w->where);
+}
+
+INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m)
+{
+    struct wait w = wait_begin(m, WHERE_CALLER());
+    int r;
+
+    pthread_cleanup_push(wait_cancelled, &w);
+    r = REAL(pthread_cond_wait)(c, m);
+    pthread_cleanup_pop(0);
+    wait_end(&w, c, r);
+    return r;
+}
+
+INTERPOSE(int, pthread_cond_timedwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+          const struct timespec *restrict until)
+{
+    struct wait w = wait_begin(m, WHERE_CALLER());
+    int r;
+
+    pthread_cleanup_push(wait_cancelled, &w);
+    r = REAL(pthread_cond_timedwait)(c, m, until);
+    pthread_cleanup_pop(0);
+    wait_end(&w, c, r);
+    return r;
+}
+
+INTERPOSE(int, pthread_cond_clockwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+          clockid_t clock, const struct timespec *restrict until)
+{
+    struct wait w = wait_begin(m, WHERE_CALLER());
+    int r;
+
+    pthread_cleanup_push(wait_cancelled, &w);
+    r = REAL(pthread_cond_clockwait)(c, m, clock, until);
+    pthread_cleanup_pop(0);
+    wait_end(&w, c, r);
+    return r;
+}
+
+INTERPOSE(int, pthread_cond_signal, pthread_cond_t *c)
+{
+    rt_sync(OP_SIGNAL, c, WHERE_CALLER());
+    return REAL(pthread_cond_signal)(c);
+}
+
+INTERPOSE(int, pthread_cond_broadcast, pthread_cond_t *c)
+{
+    rt_sync(OP_BROADCAST, c, WHERE_CALLER());
+    return REAL(pthread_cond_broadcast)(c);
+}

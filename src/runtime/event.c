@@ -1,0 +1,245 @@
+/* event.c - everything that is not a plain access: synchronisation, memory, frames
+ *
+ * A synchronisation takes its number from the object's stripe while the thread
+ * owns the object: the caller records an acquire after, a release before the
+ * operation itself. It carries a stamp, and starts a new epoch of the filter.
+ */
+#include "base/rt_stripe.h"
+#include "runtime/filter.h"
+#include "runtime/state.h"
+#include "runtime/stripe.h"
+
+HIDDEN void *rt_handler_begin(void);
+HIDDEN void rt_handler_end(void *saved);
+
+bool rt_recording(void)
+{
+    if (tls.busy)
+        return false;
+    if (likely(tls.self && rt.mode == MODE_ON))
+        return true;
+    if (rt.mode == MODE_RESTART)
+        return rt_start() && (tls.self || thread_attach());
+    return rt.mode == MODE_ON && (tls.self || thread_attach());
+}
+
+/* Room for a record that must not be lost, with the frames and the time before it. */
+static uint64_t *sync_room(struct rt_thread *t)
+{
+    uint64_t *w;
+
+    frames_flush(t);
+    w = room(t, true);
+    if (!w)
+        return NULL;
+    t->since_stamp = 0;
+    return w;
+}
+
+static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsigned op_class,
+                        uint64_t key, uint64_t where)
+{
+    uint64_t *w = sync_room(t);
+
+    if (!w)
+        return;
+    w[1] = RING_WORD(R_SYNC, op, object);
+    w[2] = where;
+    w[3] = stripe_take(ring_stripe(op_class, key));
+    w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+    commit(4);
+    epoch_next(t);
+}
+
+void rt_sync_number(enum op op, uint64_t object, uint64_t where)
+{
+    int saved = errno;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    object &= (UINT64_C(1) << 47) - 1;
+    append_sync(tls.self, op, object, ring_class(op), object, where);
+    rt_busy_end();
+    errno = saved;
+}
+
+void rt_sync(enum op op, const void *object, uint64_t where)
+{
+    rt_sync_number(op, (uintptr_t)object, where);
+}
+
+/* Called by thread.c, busy. */
+void event_thread(unsigned op, uint32_t thread, uint64_t where)
+{
+    uint64_t shown = op == OP_BEGIN || op == OP_END ? 0 : thread;
+
+    append_sync(tls.self, op, shown, STRIPE_THREAD, thread, where);
+}
+
+void rt_fence(unsigned order, uint64_t where)
+{
+    uint64_t *w;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    w = sync_room(tls.self);
+    if (w) {
+        w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+        w[1] = RING_WORD(R_FENCE, order, 0);
+        w[2] = where;
+        commit(3);
+    }
+    epoch_next(tls.self);
+    rt_busy_end();
+}
+
+EXPORT void __heddle_fence(uint32_t order, uint32_t site);
+EXPORT void __heddle_fence(uint32_t order, uint32_t site)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rt_fence(order, site);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ---- memory ---- */
+
+void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
+{
+    uint64_t *w = sync_room(tls.self);
+
+    if (!w)
+        return;
+    w[1] = RING_WORD(R_MEMORY, op, a);
+    w[2] = where;
+    w[3] = bytes;
+    w[4] = stripe_take(ring_stripe(STRIPE_MEMORY, a));
+    w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+    commit(5);
+}
+
+/* What this thread did to the bytes before is about another variable. */
+static void forget_range(uintptr_t a, uint64_t bytes)
+{
+    uint64_t words = (bytes + (a & 7) + 7) / 8, i;
+
+    if (words > FILTER_MASK / 4) {
+        epoch_next(tls.self);
+        return;
+    }
+    for (i = 0; i < words; i++)
+        *filter_entry(a + 8 * i) = 0;
+}
+
+void rt_alloc(const void *address, uint64_t bytes, uint64_t where)
+{
+    int saved = errno;
+
+    if (!address || !rt_recording())
+        return;
+    rt_busy_begin();
+    event_memory(OP_ALLOC, (uintptr_t)address, bytes ? bytes : 1, where);
+    forget_range((uintptr_t)address, bytes ? bytes : 1);
+    rt_busy_end();
+    errno = saved;
+}
+
+void rt_free(const void *address, uint64_t bytes, uint64_t where)
+{
+    int saved = errno;
+
+    if (!address || !rt_recording())
+        return;
+    rt_busy_begin();
+    event_memory(OP_FREE, (uintptr_t)address, bytes, where);
+    rt_busy_end();
+    errno = saved;
+}
+
+/* ---- frames ---- */
+
+void frames_flush_slow(struct rt_thread *t)
+{
+    uint64_t *w;
+
+    if (tls.low < t->recorded) {
+        w = room(t, true);
+        if (!w)
+            return;
+        w[0] = RING_WORD(R_EXIT, 0, t->recorded - tls.low);
+        commit(1);
+        t->recorded = tls.low;
+    }
+    if (tls.depth > t->recorded + SHADOW_MASK)
+        __atomic_fetch_add(&rt.ring->overruns, 1, __ATOMIC_RELAXED);
+    while (t->recorded < tls.depth) {
+        struct heddle_frame *f = &tls.shadow[t->recorded & SHADOW_MASK];
+
+        w = room(t, true);
+        if (!w)
+            return;
+        w[0] = RING_WORD(R_ENTER, 0, f->return_address);
+        w[1] = f->site;
+        commit(2);
+        t->recorded++;
+    }
+    tls.low = tls.depth;
+}
+
+void rt_enter(uint64_t return_address, uint64_t where)
+{
+    struct heddle_frame *f = &tls.shadow[tls.depth & SHADOW_MASK];
+
+    if (unlikely(!tls.self))
+        return;
+    f->return_address = return_address;
+    f->site = where;
+    tls.depth++;
+}
+
+void rt_exit(void)
+{
+    if (unlikely(!tls.self || !tls.depth))
+        return;
+    tls.depth--;
+    if (tls.depth < tls.low)
+        tls.low = tls.depth;
+}
+
+/* ---- signal handlers ---- */
+
+/* The code interrupted may be about to write to the frame at tls.depth: leave that one alone.
+ * In a full build it may be in the middle of an append: the handler gets its own chunk. */
+void *rt_handler_begin(void)
+{
+    struct ring_chunk *old = tls.chunk, *own;
+
+    tls.depth++;
+    if (!rt.full || !rt_recording())
+        return NULL;
+    rt_busy_begin();
+    own = ring_take_chunk(tls.self, true);
+    if (own) {
+        own->insert_serial = old->serial;
+        own->insert_at = (uint32_t)old->cursor;
+        tls.chunk = own;
+    }
+    rt_busy_end();
+    return own ? old : NULL;
+}
+
+void rt_handler_end(void *saved)
+{
+    if (saved) {
+        rt_busy_begin();
+        if (rt.mode == MODE_ON)
+            ring_hand_over(tls.chunk);
+        tls.chunk = saved;
+        rt_busy_end();
+    }
+    if (tls.depth)
+        tls.depth--;
+    if (tls.depth < tls.low)
+        tls.low = tls.depth;
+}

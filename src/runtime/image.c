@@ -1,0 +1,209 @@
+/* image.c - the program's images (executable, libraries) and the modules traced in them
+ *
+ * Each traced image calls __heddle_register() from a constructor, with its
+ * modules; they get their site numbers there, once and for all (also in forked
+ * children). What is mapped where goes into the ring's log when a recording
+ * starts and when an image registers; libraries that are not traced are seen at
+ * these moments too.
+ */
+#include "runtime/state.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+HIDDEN void start_lock_take(void);
+HIDDEN void start_lock_give(void);
+HIDDEN void rt_constructor(void);
+
+enum { IMAGES_MAX = 4096 };
+
+/* What is known of an image: by its load address, and its modules if it registered. */
+static struct image {
+    uintptr_t low, high;
+    struct heddle_module *start, *stop;
+    bool logged;
+} images[IMAGES_MAX];
+static uint32_t nimages;
+static uint32_t next_site; /* site 0 is a site like others */
+
+static struct image *image_find(uintptr_t low, bool add)
+{
+    uint32_t i;
+
+    for (i = 0; i < nimages; i++)
+        if (images[i].low == low)
+            return &images[i];
+    if (!add || nimages == IMAGES_MAX)
+        return NULL;
+    images[nimages] = (struct image){ .low = low };
+    return &images[nimages++];
+}
+
+static void find_build_id(const struct dl_phdr_info *info, struct log_image *out)
+{
+    int i;
+
+    for (i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+
+        if (p->p_type != PT_NOTE)
+            continue;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            const ElfW(Nhdr) *n = (const void *)at;
+            const char *name = at + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
+
+            if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4) &&
+                n->n_descsz <= sizeof(out->build_id)) {
+                out->build_id_bytes = n->n_descsz;
+                memcpy(out->build_id, desc, n->n_descsz);
+                return;
+            }
+            at = desc + ((n->n_descsz + 3) & ~3u);
+        }
+    }
+}
+
+static void find_range(const struct dl_phdr_info *info, uint64_t *low, uint64_t *high)
+{
+    int i;
+
+    *low = UINT64_MAX;
+    *high = 0;
+    for (i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (info->dlpi_addr + p->p_vaddr < *low)
+            *low = info->dlpi_addr + p->p_vaddr;
+        if (info->dlpi_addr + p->p_vaddr + p->p_memsz > *high)
+            *high = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+    }
+}
+
+static void log_modules(const struct image *im)
+{
+    struct heddle_module *m;
+
+    for (m = im->start; m < im->stop; m++) {
+        struct log_module l = {
+            .id = { m->id[0], m->id[1] }, .base = m->base, .sites = m->sites, .flags = m->flags
+        };
+
+        if (m->id[0] | m->id[1])
+            ring_log(LOG_MODULE, &l, sizeof(l), "", 0);
+    }
+}
+
+static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    struct log_image l = { .base = info->dlpi_addr };
+    const char *path = info->dlpi_name;
+    struct image *im;
+    char own[4096];
+    long n;
+
+    (void)size;
+    (void)unused;
+    find_range(info, &l.low, &l.high);
+    if (l.low >= l.high || !strncmp(path, "linux-vdso", 10))
+        return 0;
+    im = image_find(l.low, true);
+    if (!im || (im->logged && im->high == l.high))
+        return 0;
+    im->logged = true;
+    im->high = l.high;
+    l.traced = im->start != NULL;
+    if (!*path) {
+        n = syscall(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1);
+        own[n > 0 ? n : 0] = 0;
+        path = own;
+    }
+    find_build_id(info, &l);
+    ring_log(LOG_IMAGE, &l, sizeof(l), path, strlen(path) + 1);
+    log_modules(im);
+    return 0;
+}
+
+/* Start lock held, ring there. */
+void images_log_all(void)
+{
+    char line[4096];
+    long n, fd;
+    uint32_t i;
+
+    fd = syscall(SYS_open, "/proc/self/cmdline", 0);
+    if (fd >= 0) {
+        n = syscall(SYS_read, fd, line, sizeof(line) - 1);
+        syscall(SYS_close, fd);
+        if (n > 0)
+            ring_log(LOG_PROCESS, "", 0, line, (size_t)n);
+    }
+    for (i = 0; i < nimages; i++)
+        images[i].logged = false;
+    dl_iterate_phdr(log_image, NULL);
+}
+
+void rt_images_update(void)
+{
+    rt_busy_begin();
+    start_lock_take();
+    if (rt.ring)
+        dl_iterate_phdr(log_image, NULL);
+    start_lock_give();
+    rt_busy_end();
+}
+
+/* Which image does an address lie in? */
+struct range_query {
+    uintptr_t address, low;
+};
+
+static int image_of(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct range_query *q = arg;
+    uint64_t low, high;
+
+    (void)size;
+    find_range(info, &low, &high);
+    if (q->address < low || q->address >= high)
+        return 0;
+    q->low = low;
+    return 1;
+}
+
+EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop);
+EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
+{
+    struct range_query q = { .address = (uintptr_t)start };
+    struct heddle_module *m;
+    struct image *im;
+
+    rt_constructor();
+    rt_busy_begin();
+    start_lock_take();
+    for (m = start; m < stop; m++) {
+        if (!(m->id[0] | m->id[1]))
+            continue; /* padding of the linker */
+        m->base = next_site;
+        next_site += m->sites;
+        if (m->flags & MODULE_FULL)
+            rt.full = true;
+    }
+    dl_iterate_phdr(image_of, &q);
+    im = q.low ? image_find(q.low, true) : NULL;
+    if (im) {
+        im->start = start;
+        im->stop = stop;
+        im->logged = false;
+    }
+    if (rt.ring)
+        dl_iterate_phdr(log_image, NULL);
+    start_lock_give();
+    rt_busy_end();
+    rt_recording(); /* recording starts with the first traced image */
+}

@@ -1,0 +1,132 @@
+/* interpose.h - what the interposers share with each other
+ *
+ * Everything here is about glibc's own objects: whether an operation on them
+ * will count (mutex_is_mine() ...) must be known before the operation, since a
+ * release is recorded first. The fields read are those of <pthread.h>'s public
+ * unions, whose layout is part of glibc's ABI.
+ *
+ * Locks of the interposers: struct rt_lock, held while busy, for a few
+ * instructions and system calls, never while the host's code runs and never two
+ * at a time. fork.c takes them all around a fork, in the order of fork_locks[].
+ */
+#ifndef HEDDLE_RUNTIME_INTERPOSE_H
+#define HEDDLE_RUNTIME_INTERPOSE_H
+
+#include "runtime/rt.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* ---- provided by the core ---- */
+
+/* Gives back what the runtime holds for this thread: its code was left in the middle. */
+HIDDEN void rt_release_all(void);
+/* Around a signal handler: a shadow frame, and in full builds a chunk, of its own. */
+HIDDEN void *rt_handler_begin(void);
+HIDDEN void rt_handler_end(void *saved);
+HIDDEN void rt_atomic_store_1(uint8_t *p, uint8_t value, unsigned order, uint64_t where);
+
+/* ---- a lock ---- */
+
+struct rt_lock {
+    uint32_t taken;
+};
+
+static inline void rt_lock_take(struct rt_lock *l)
+{
+    rt_busy_begin();
+    for (unsigned spins = 0; __atomic_exchange_n(&l->taken, 1, __ATOMIC_ACQUIRE); spins++)
+        if (spins > 100)
+            sched_yield();
+}
+
+static inline void rt_lock_drop(struct rt_lock *l)
+{
+    __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
+    rt_busy_end();
+}
+
+extern HIDDEN struct rt_lock threads_lock;  /* pthread_thread.c: the table of threads */
+extern HIDDEN struct rt_lock actions_lock;  /* signal.c: the users' handlers */
+extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
+
+/* ---- mutexes (mutex.c) ---- */
+
+/* The system's number of this thread; the same as the one glibc writes into its locks. */
+HIDDEN pid_t own_tid(void);
+HIDDEN void own_tid_forget(void); /* in a forked child */
+
+enum {
+    KIND_TYPE = 3, /* bits of __kind: PTHREAD_MUTEX_NORMAL, _RECURSIVE, _ERRORCHECK, _ADAPTIVE */
+    KIND_ROBUST = 16
+};
+
+/* Types whose owner glibc checks, so that operations on them can fail. */
+ALWAYS_INLINE bool mutex_is_checked(const pthread_mutex_t *m)
+{
+    int type = m->__data.__kind & KIND_TYPE;
+
+    return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP ||
+           m->__data.__kind & KIND_ROBUST;
+}
+
+/* The thread is inside the mutex, for the first time only: inner levels of a recursive mutex
+ * are no events. */
+ALWAYS_INLINE bool mutex_is_outermost(const pthread_mutex_t *m)
+{
+    return (m->__data.__kind & KIND_TYPE) != PTHREAD_MUTEX_RECURSIVE_NP || m->__data.__count == 1;
+}
+
+/* To be asked before an unlock: will it let go of the mutex? */
+ALWAYS_INLINE bool mutex_will_be_free(const pthread_mutex_t *m)
+{
+    if (likely(!mutex_is_checked(m)))
+        return true;
+    return m->__data.__owner == own_tid() && mutex_is_outermost(m);
+}
+
+ALWAYS_INLINE void mutex_acquired(const pthread_mutex_t *m, int result, uint64_t where)
+{
+    if ((result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
+        rt_sync(OP_ACQUIRE, m, where);
+}
+
+ALWAYS_INLINE void mutex_releases(const pthread_mutex_t *m, uint64_t where)
+{
+    if (mutex_will_be_free(m))
+        rt_sync(OP_RELEASE, m, where);
+}
+
+HIDDEN void mutex_release_robust(void); /* those that the ending thread leaves to others */
+
+/* ---- threads (pthread_thread.c) ---- */
+
+struct thread_entry;
+/* Before a thread is created; NULL: not recorded. Then either thread_created() or _failed(). */
+HIDDEN struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where);
+HIDDEN void thread_created(struct thread_entry *e, pthread_t thread, bool detached);
+HIDDEN void thread_failed(struct thread_entry *e);
+/* In the child, before its function runs; returns the function and its argument. */
+HIDDEN void *thread_enter(struct thread_entry *e, void **arg);
+/* Before a join: which thread is it? After a join that succeeded: record it. */
+HIDDEN struct thread_entry *thread_to_join(pthread_t thread, uint32_t *number);
+HIDDEN void thread_joined(pthread_t thread, uint32_t number, uint64_t where);
+HIDDEN void thread_detaches(pthread_t thread); /* before it is done */
+
+/* ---- signals (signal.c) ---- */
+
+/* A handler is under way; they form a list from the innermost outwards. */
+struct handler_frame {
+    struct handler_frame *outer;
+    void *saved; /* by rt_handler_begin() */
+};
+extern HIDDEN _Thread_local struct handler_frame *handler_innermost
+    __attribute__((tls_model("initial-exec")));
+HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
+
+#endif

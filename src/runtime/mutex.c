@@ -1,0 +1,107 @@
+/* mutex.c - pthread mutexes of all kinds
+ *
+ * Release before the operation, acquire after it, failures not at all. An
+ * unlock that will fail (not the owner) or that leaves an inner level of a
+ * recursive mutex is recognised beforehand by what glibc itself looks at: kind,
+ * owner and count. Initialising, destroying and pthread_mutex_consistent() order
+ * nothing and are left alone.
+ *
+ * A robust mutex whose owner ended is acquired (EOWNERDEAD) without anybody
+ * having released it. The ending thread records that release: the kernel keeps
+ * the list of what it holds.
+ *
+ * Limit: lock elision would leave the owner unset; no kernel or glibc of our
+ * targets turns it on.
+ */
+#include "runtime/interpose.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Thread_local pid_t tid_seen __attribute__((tls_model("initial-exec")));
+
+pid_t own_tid(void)
+{
+    if (unlikely(!tid_seen))
+        tid_seen = (pid_t)syscall(SYS_gettid);
+    return tid_seen;
+}
+
+void own_tid_forget(void)
+{
+    tid_seen = 0;
+}
+
+INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
+{
+    int r = REAL(pthread_mutex_lock)(m);
+
+    mutex_acquired(m, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t *m)
+{
+    int r = REAL(pthread_mutex_trylock)(m);
+
+    mutex_acquired(m, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t *restrict m,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_mutex_timedlock)(m, until);
+
+    mutex_acquired(m, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t *restrict m, clockid_t clock,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_mutex_clocklock)(m, clock, until);
+
+    mutex_acquired(m, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_mutex_unlock, pthread_mutex_t *m)
+{
+    mutex_releases(m, WHERE_CALLER());
+    return REAL(pthread_mutex_unlock)(m);
+}
+
+/* ---- robust mutexes of a thread that ends ---- */
+
+enum { ROBUST_MAX = 2048 }; /* as many as the kernel looks at */
+
+/* Read a list entry that may be gone: the host may have freed a mutex it still holds. */
+static bool read_entry(const void *at, uintptr_t *to)
+{
+    struct iovec local = { to, sizeof(*to) }, remote = { (void *)(uintptr_t)at, sizeof(*to) };
+
+    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == sizeof(*to);
+}
+
+void mutex_release_robust(void)
+{
+    struct robust_list_head *head = NULL;
+    size_t bytes = 0;
+    uintptr_t at;
+    int saved = errno;
+
+    if (syscall(SYS_get_robust_list, 0, &head, &bytes) == 0 && head) {
+        at = (uintptr_t)head->list.next;
+        for (int i = 0; i < ROBUST_MAX && (at & ~(uintptr_t)1) != (uintptr_t)head; i++) {
+            at &= ~(uintptr_t)1; /* set for priority inheritance */
+            rt_sync_number(OP_RELEASE, at + (uintptr_t)head->futex_offset, 0);
+            if (!read_entry((void *)at, &at))
+                break;
+        }
+    }
+    errno = saved;
+}

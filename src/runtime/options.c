@@ -1,0 +1,137 @@
+/* options.c - what the runtime is told: HEDDLE_RT by `heddle record`, HEDDLE_OPTIONS by the user
+ *
+ * HEDDLE_RT holds lines "key=value" (paths may contain anything but a line
+ * end); HEDDLE_OPTIONS "key=value:key=value" and wins. Without either nothing
+ * is recorded.
+ */
+#include "runtime/rt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/options.h"
+#include "runtime/state.h"
+
+struct rt_options rt_options = {
+    .filter = true,
+    .malloc_events = true,
+    .max_memory_mib = 16,
+    .directory = "heddle.data",
+};
+
+/* Each option is a flag, a number or a text. */
+static const struct {
+    const char *name;
+    bool *flag;
+    uint32_t *number;
+    char *text;
+    const char *help;
+} known[] = {
+    { "record", &rt_options.record, NULL, NULL, "record this program (1 under heddle record)" },
+    { "filter", &rt_options.filter, NULL, NULL, "drop accesses that cannot add a race (1)" },
+    { "lose", &rt_options.lose, NULL, NULL,
+      "when the writer lags, lose accesses (counted) rather than wait for it (0)" },
+    { "malloc", &rt_options.malloc_events, NULL, NULL, "record malloc and free (1)" },
+    { "verbose", &rt_options.verbose, NULL, NULL, "say on stderr what goes wrong (0)" },
+    { "memory", NULL, &rt_options.max_memory_mib, NULL,
+      "MiB of records that may wait for the writer (16)" },
+    { "dir", NULL, NULL, rt_options.directory, "directory for the trace (heddle.data)" },
+    { "writer", NULL, NULL, rt_options.writer, "path of the heddle command" },
+    { "writer_options", NULL, NULL, rt_options.writer_options, "handed to heddle writer" },
+};
+
+static void say(const char *text)
+{
+    syscall(SYS_write, 2, text, strlen(text));
+}
+
+static void print_help(void)
+{
+    char line[256];
+    size_t i;
+
+    say("HEDDLE_OPTIONS=key=value:key=value...\n");
+    for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        snprintf(line, sizeof(line), "  %-15s %s\n", known[i].name, known[i].help);
+        say(line);
+    }
+}
+
+static void set(const char *key, size_t key_bytes, const char *value, size_t value_bytes)
+{
+    size_t i;
+
+    if (key_bytes == 4 && !memcmp(key, "help", 4) && value_bytes && value[0] != '0') {
+        print_help();
+        return;
+    }
+    for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i].name) != key_bytes || memcmp(known[i].name, key, key_bytes))
+            continue;
+        if (known[i].flag)
+            *known[i].flag = value_bytes && value[0] != '0';
+        else if (known[i].number)
+            *known[i].number = (uint32_t)strtoul(value, NULL, 10);
+        else if (value_bytes < 512) {
+            memcpy(known[i].text, value, value_bytes);
+            known[i].text[value_bytes] = 0;
+        }
+        return;
+    }
+    rt_say("unknown option '%.*s' in HEDDLE_OPTIONS", (int)key_bytes, key);
+}
+
+static void parse(const char *text, char separator)
+{
+    while (text && *text) {
+        const char *end = strchrnul(text, separator),
+                   *equals = memchr(text, '=', (size_t)(end - text));
+
+        if (equals)
+            set(text, (size_t)(equals - text), equals + 1, (size_t)(end - equals - 1));
+        else if (end > text)
+            set(text, (size_t)(end - text), "1", 1);
+        text = *end ? end + 1 : end;
+    }
+}
+
+void options_read(void)
+{
+    const char *rt_line = getenv("HEDDLE_RT"), *user = getenv("HEDDLE_OPTIONS");
+
+    if (rt_line) {
+        rt_options.record = true;
+        parse(rt_line, '\n');
+    }
+    parse(user, ':');
+    if (rt_options.max_memory_mib < 1)
+        rt_options.max_memory_mib = 1;
+    if (rt_options.max_memory_mib > 1024)
+        rt_options.max_memory_mib = 1024;
+    if (rt_options.record && !rt_options.writer[0]) {
+        rt_options.record = false;
+        rt_say("cannot record: HEDDLE_OPTIONS lacks writer=PATH (use heddle record)");
+    }
+}
+
+void rt_say(const char *fmt, ...)
+{
+    char line[512] = "heddle: ";
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(line + 8, sizeof(line) - 10, fmt, ap);
+    va_end(ap);
+    n = 8 + (n < (int)sizeof(line) - 10 ? n : (int)sizeof(line) - 11);
+    ring_log(LOG_TEXT, "", 0, line + 8, (size_t)(n - 8) + 1);
+    if (!rt_options.verbose)
+        return;
+    line[n] = '\n';
+    line[n + 1] = 0;
+    say(line);
+}

@@ -1,0 +1,35 @@
+/* process.c - fork and exec
+ *
+ * A forked child has the parent's memory but none of its other threads. It
+ * gives the parent's ring up, forgets every thread's state, and starts a
+ * recording of its own when it first records something; so a child that only
+ * execs costs nothing.
+ */
+#include "runtime/state.h"
+
+HIDDEN void start_lock_take(void);
+HIDDEN void start_lock_give(void);
+
+void rt_fork_before(void)
+{
+    rt_busy_begin();
+    start_lock_take();
+}
+
+void rt_fork_after(bool child)
+{
+    start_lock_give();
+    if (child && rt.mode == MODE_ON) {
+        rt.mode = MODE_RESTART;
+        ring_close();
+        thread_reset_tls(true);
+        threads_forget();
+    }
+    rt_busy_end();
+}
+
+void rt_exec(bool begins)
+{
+    if (rt.mode == MODE_ON && rt.ring)
+        __atomic_store_n(&rt.ring->exec, begins, __ATOMIC_SEQ_CST);
+}

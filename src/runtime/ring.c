@@ -1,0 +1,380 @@
+/* ring.c - the shared memory, its chunks, and the writer that empties them
+ *
+ * Chunks go round: free list -> a thread -> full list -> writer -> free list.
+ * Both lists are lock-free stacks, so a thread that is killed in between
+ * blocks nobody. When more than queue_max chunks wait for the writer, threads
+ * wait for it, a tenth of a second at a time, and look whether it is alive.
+ *
+ * The writer is started with raw clone and without an exit signal: the program
+ * can neither wait for it nor get a SIGCHLD. It daemonises itself at once.
+ */
+#include "runtime/state.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where full builds append while nothing is recorded: always full, so that each append asks for
+ * room first and finds the cursor at the start. Large, because threads may do so at once. */
+static struct {
+    struct ring_chunk chunk;
+    char space[1 << 20];
+} nowhere = { .chunk = { .cursor = RING_CHUNK_HEADER, .limit = RING_CHUNK_HEADER } };
+
+static uint64_t no_filter[FILTER_MASK + 1];
+static struct heddle_frame no_shadow[SHADOW_MASK + 1];
+
+/* A thread that has no state yet: nothing matches in its filter, its frames go nowhere. */
+_Thread_local struct heddle_tls __heddle_tls = {
+    .filter = no_filter,
+    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
+    .shadow = no_shadow,
+    .chunk = &nowhere.chunk,
+};
+
+void ring_reset_thread(void)
+{
+    nowhere.chunk.cursor = RING_CHUNK_HEADER;
+    tls.chunk = &nowhere.chunk;
+}
+
+void thread_reset_tls(bool keep_frames)
+{
+    tls.filter = no_filter;
+    tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    if (!keep_frames)
+        tls.shadow = no_shadow;
+    tls.self = NULL;
+    ring_reset_thread();
+}
+
+static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- lists ---- */
+
+static struct ring_chunk *chunk_at(uint32_t number)
+{
+    return (struct ring_chunk *)(rt.ring_base + RING_CHUNKS_OFFSET +
+                                 (uint64_t)number * RING_CHUNK_BYTES);
+}
+
+static void push(uint64_t *head, struct ring_chunk *c)
+{
+    uint64_t old = __atomic_load_n(head, __ATOMIC_RELAXED), new;
+
+    do {
+        c->next = (uint32_t)old;
+        new = ((old >> 32) + 1) << 32 | (c->number + 1);
+    } while (
+        !__atomic_compare_exchange_n(head, &old, new, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static struct ring_chunk *pop(uint64_t *head)
+{
+    uint64_t old = __atomic_load_n(head, __ATOMIC_ACQUIRE), new;
+    struct ring_chunk *c;
+
+    do {
+        uint32_t number = (uint32_t)old;
+
+        if (!number || number > rt.ring->chunks_max)
+            return NULL;
+        c = chunk_at(number - 1);
+        new = ((old >> 32) + 1) << 32 | c->next;
+    } while (
+        !__atomic_compare_exchange_n(head, &old, new, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+    return c;
+}
+
+/* ---- chunks ---- */
+
+/* A chunk that was never used. */
+static struct ring_chunk *new_chunk(void)
+{
+    uint32_t n = __atomic_load_n(&rt.ring->chunks, __ATOMIC_RELAXED);
+    struct ring_chunk *c;
+
+    do
+        if (n >= rt.ring->chunks_max)
+            return NULL;
+    while (!__atomic_compare_exchange_n(&rt.ring->chunks, &n, n + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    c = chunk_at(n);
+    c->number = n;
+    return c;
+}
+
+static bool writer_is_alive(void)
+{
+    return __atomic_load_n(&rt.ring->writer_state, __ATOMIC_ACQUIRE) == WRITER_READY &&
+           (syscall(SYS_kill, rt.ring->writer_pid, 0) == 0 || errno != ESRCH);
+}
+
+/* The writer has too much to do: let it. False when it is gone. */
+static bool wait_for_writer(void)
+{
+    const struct timespec tenth = { 0, 100000000 };
+    uint32_t seen = __atomic_load_n(&rt.ring->wake_threads, __ATOMIC_ACQUIRE);
+
+    __atomic_fetch_add(&rt.ring->waiting, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&rt.ring->queued, __ATOMIC_SEQ_CST) >= rt.ring->queue_max)
+        futex(&rt.ring->wake_threads, FUTEX_WAIT, seen, &tenth);
+    __atomic_fetch_sub(&rt.ring->waiting, 1, __ATOMIC_SEQ_CST);
+    return !rt.ring->stop && writer_is_alive();
+}
+
+struct ring_chunk *ring_take_chunk(struct rt_thread *t, bool must)
+{
+    struct ring_header *r = rt.ring;
+    struct ring_chunk *c;
+
+    if (r->stop) {
+        rt_stop("the writer has stopped (size limit, or it cannot write)");
+        return NULL;
+    }
+    for (;;) {
+        if (__atomic_load_n(&r->queued, __ATOMIC_RELAXED) < r->queue_max &&
+            ((c = pop(&r->free_head)) || (c = new_chunk())))
+            break;
+        if (r->lose && !must)
+            return NULL;
+        if (!wait_for_writer()) {
+            rt_stop("the writer is gone");
+            return NULL;
+        }
+    }
+    c->cursor = RING_CHUNK_HEADER;
+    c->limit = RING_CHUNK_BYTES - RING_SLACK;
+    c->thread = t->number;
+    c->serial = t->serial++;
+    c->insert_serial = c->insert_at = 0;
+    c->tsc_start = clock_stamp();
+    c->ns_start = now_ns();
+    __atomic_store_n(&c->state, CHUNK_FILLING, __ATOMIC_RELEASE);
+    return c;
+}
+
+/* A chunk without records goes straight back; its serial number is not used again. */
+void ring_hand_over(struct ring_chunk *c)
+{
+    struct ring_header *r = rt.ring;
+
+    if (c == &nowhere.chunk)
+        return;
+    __atomic_store_n(&c->state, CHUNK_FULL, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&r->queued, 1, __ATOMIC_SEQ_CST);
+    push(&r->full_head, c);
+    /* The writer looks by itself ten times a second; wake it when there is work for it. */
+    if (__atomic_add_fetch(&r->wake_writer, 1, __ATOMIC_SEQ_CST) % 8 == 0)
+        futex(&r->wake_writer, FUTEX_WAKE, 1, NULL);
+}
+
+bool ring_next_chunk(struct rt_thread *t, bool must)
+{
+    struct ring_chunk *old = tls.chunk, *c;
+
+    if (rt.mode != MODE_ON)
+        return false;
+    if (old != &nowhere.chunk) {
+        /* nothing may be appended to it any more, also when there is no other */
+        ring_reset_thread();
+        ring_hand_over(old);
+    }
+    c = ring_take_chunk(t, must);
+    if (!c)
+        return false;
+    tls.chunk = c;
+    return true;
+}
+
+/* ---- the log ---- */
+
+void ring_log(uint32_t kind, const void *head, size_t head_bytes, const char *text,
+              size_t text_bytes)
+{
+    struct ring_header *r = rt.ring;
+    size_t bytes = (sizeof(struct log_entry) + head_bytes + text_bytes + 7) & ~(size_t)7;
+    struct log_entry *e;
+
+    if (!r)
+        return;
+    while (__atomic_exchange_n(&r->log_lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+    if (r->log_used + bytes <= RING_LOG_BYTES) {
+        e = (struct log_entry *)(rt.ring_base + RING_LOG_OFFSET + r->log_used);
+        e->kind = kind;
+        e->bytes = (uint32_t)bytes;
+        memcpy(e + 1, head, head_bytes);
+        memcpy((char *)(e + 1) + head_bytes, text, text_bytes);
+        __atomic_store_n(&r->log_used, r->log_used + bytes, __ATOMIC_RELEASE);
+    } else {
+        r->dropped_log++;
+    }
+    __atomic_store_n(&r->log_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- the writer ---- */
+
+struct spawn {
+    int fd;
+    char **argv, **envp;
+};
+
+/* Runs in the program's memory (CLONE_VM) until it execs: system calls only. */
+static int writer_child(void *arg)
+{
+    struct spawn *s = arg;
+    sigset_t none;
+
+    sigemptyset(&none);
+    if (s->fd == 3)
+        fcntl(3, F_SETFD, 0);
+    else
+        dup3(s->fd, 3, 0);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
+    execve(s->argv[0], s->argv, s->envp);
+    _exit(127);
+}
+
+/* The environment without what is meant for the program alone. */
+static char **writer_environment(char **space, size_t n)
+{
+    size_t used = 0;
+    char **e;
+
+    for (e = environ; e && *e && used + 1 < n; e++)
+        if (strncmp(*e, "LD_", 3) && strncmp(*e, "HEDDLE_", 7) && strncmp(*e, "MALLOC_", 7) &&
+            strncmp(*e, "GLIBC_", 6))
+            space[used++] = *e;
+    space[used] = NULL;
+    return space;
+}
+
+static bool start_writer(int fd)
+{
+    static char stack[16384] __attribute__((aligned(64)));
+    static char *envp[512];
+    static char options[sizeof(rt_options.writer_options)];
+    char *argv[16], *at = options, *option;
+    struct spawn s = { .fd = fd, .argv = argv };
+    const struct timespec second = { 1, 0 };
+    int n = 0, pid, tries;
+    sigset_t all, old;
+
+    memcpy(options, rt_options.writer_options, sizeof(options));
+    argv[n++] = rt_options.writer;
+    argv[n++] = "writer";
+    argv[n++] = "--fd=3";
+    argv[n++] = "--dir";
+    argv[n++] = rt_options.directory;
+    while ((option = strsep(&at, " ")) && n < 15)
+        if (*option)
+            argv[n++] = option;
+    argv[n] = NULL;
+    s.envp = writer_environment(envp, 512);
+    sigfillset(&all);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, 8);
+    pid = clone(writer_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, &s);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
+    if (pid < 0)
+        return false;
+    while (syscall(SYS_wait4, pid, NULL, __WCLONE | __WALL, NULL) < 0 && errno == EINTR)
+        ;
+    for (tries = 0; tries < 20; tries++) {
+        if (rt.ring->writer_state != WRITER_STARTING)
+            break;
+        futex(&rt.ring->writer_state, FUTEX_WAIT, WRITER_STARTING, &second);
+    }
+    return rt.ring->writer_state == WRITER_READY;
+}
+
+/* ---- life cycle ---- */
+
+static bool map_ring(int fd)
+{
+    uint64_t bytes = RING_BYTES, least = RING_CHUNKS_OFFSET + (64 << 20);
+    struct rlimit limit;
+    void *m;
+
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
+        bytes = limit.rlim_cur & ~(uint64_t)0xfff;
+    for (; bytes >= least; bytes = least + (bytes - least) / 2 - 4096) {
+        if (ftruncate(fd, (off_t)bytes))
+            return false;
+        m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (m != MAP_FAILED) {
+            syscall(SYS_madvise, m, bytes, MADV_DONTDUMP);
+            rt.ring_base = m;
+            rt.ring = m;
+            rt.ring->bytes = bytes;
+            return true;
+        }
+        if (bytes < least + 8192)
+            break;
+    }
+    return false;
+}
+
+static void fill_header(void)
+{
+    struct ring_header *r = rt.ring;
+
+    r->magic = RING_MAGIC;
+    r->version = RING_VERSION;
+    r->pid = (uint32_t)syscall(SYS_getpid);
+    r->mode = rt.full ? RING_MODE_FULL : RING_MODE_RECORD;
+    r->chunks_max = (uint32_t)((r->bytes - RING_CHUNKS_OFFSET) / RING_CHUNK_BYTES);
+    r->queue_max = rt_options.max_memory_mib * (uint32_t)((1 << 20) / RING_CHUNK_BYTES);
+    r->lose = rt_options.lose;
+    r->filter = rt_options.filter;
+    r->tsc_start = clock_stamp();
+    r->ns_start = now_ns();
+}
+
+bool ring_open(void)
+{
+    int fd = (int)syscall(SYS_memfd_create, "heddle", 1u /* MFD_CLOEXEC */);
+    bool ok;
+
+    if (fd < 0)
+        return false;
+    ok = map_ring(fd);
+    if (ok) {
+        fill_header();
+        ok = start_writer(fd);
+    }
+    syscall(SYS_close, fd);
+    if (!ok)
+        ring_close();
+    return ok;
+}
+
+void ring_close(void)
+{
+    if (rt.ring)
+        syscall(SYS_munmap, rt.ring_base, rt.ring->bytes);
+    rt.ring = NULL;
+    rt.ring_base = NULL;
+}

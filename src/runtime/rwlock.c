@@ -1,0 +1,91 @@
+/* rwlock.c - pthread read-write locks
+ *
+ * The unlock decides as glibc does whether it ends a reader or the writer: by
+ * the lock's __cur_writer. Nested read locks of a thread are all recorded; the
+ * analyser counts them.
+ */
+#include "runtime/interpose.h"
+
+#include <time.h>
+
+ALWAYS_INLINE void acquired(const pthread_rwlock_t *l, enum op op, int result, uint64_t where)
+{
+    if (result == 0)
+        rt_sync(op, l, where);
+}
+
+INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
+{
+    int r = REAL(pthread_rwlock_rdlock)(l);
+
+    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *l)
+{
+    int r = REAL(pthread_rwlock_tryrdlock)(l);
+
+    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *restrict l,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_rwlock_timedrdlock)(l, until);
+
+    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *restrict l, clockid_t clock,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+
+    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t *l)
+{
+    int r = REAL(pthread_rwlock_wrlock)(l);
+
+    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t *l)
+{
+    int r = REAL(pthread_rwlock_trywrlock)(l);
+
+    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *restrict l,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_rwlock_timedwrlock)(l, until);
+
+    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *restrict l, clockid_t clock,
+          const struct timespec *restrict until)
+{
+    int r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+
+    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_unlock, pthread_rwlock_t *l)
+{
+    bool writer = l->__data.__cur_writer == own_tid();
+
+    rt_sync(writer ? OP_RELEASE : OP_RELEASE_SHARED, l, WHERE_CALLER());
+    return REAL(pthread_rwlock_unlock)(l);
+}

@@ -1,0 +1,55 @@
+/* sem.c - POSIX semaphores, named ones too
+ *
+ * Post before, wait after, failed waits not at all. Within a process a named
+ * semaphore is at one address however often it is opened, so the address is the
+ * object. Opening, closing and sem_getvalue() order nothing.
+ */
+#include "runtime/interpose.h"
+
+#include <semaphore.h>
+#include <time.h>
+
+ALWAYS_INLINE void taken(const sem_t *s, int result, uint64_t where)
+{
+    if (result == 0)
+        rt_sync(OP_SEM_WAIT, s, where);
+}
+
+INTERPOSE(int, sem_post, sem_t *s)
+{
+    rt_sync(OP_SEM_POST, s, WHERE_CALLER());
+    return REAL(sem_post)(s);
+}
+
+INTERPOSE(int, sem_wait, sem_t *s)
+{
+    int r = REAL(sem_wait)(s);
+
+    taken(s, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, sem_trywait, sem_t *s)
+{
+    int r = REAL(sem_trywait)(s);
+
+    taken(s, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, sem_timedwait, sem_t *restrict s, const struct timespec *restrict until)
+{
+    int r = REAL(sem_timedwait)(s, until);
+
+    taken(s, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, sem_clockwait, sem_t *restrict s, clockid_t clock,
+          const struct timespec *restrict until)
+{
+    int r = REAL(sem_clockwait)(s, clock, until);
+
+    taken(s, r, WHERE_CALLER());
+    return r;
+}

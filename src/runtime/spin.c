@@ -1,0 +1,34 @@
+/* spin.c - pthread spinlocks
+ *
+ * A spinlock knows no owner: every unlock is a release. (glibc implements
+ * pthread_spin_init() by the same code as the unlock; it is no event.)
+ */
+#include "runtime/interpose.h"
+
+static void acquired(pthread_spinlock_t *l, int result, uint64_t where)
+{
+    if (result == 0)
+        rt_sync(OP_ACQUIRE, (const void *)l, where);
+}
+
+INTERPOSE(int, pthread_spin_lock, pthread_spinlock_t *l)
+{
+    int r = REAL(pthread_spin_lock)(l);
+
+    acquired(l, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_spin_trylock, pthread_spinlock_t *l)
+{
+    int r = REAL(pthread_spin_trylock)(l);
+
+    acquired(l, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_spin_unlock, pthread_spinlock_t *l)
+{
+    rt_sync(OP_RELEASE, (const void *)l, WHERE_CALLER());
+    return REAL(pthread_spin_unlock)(l);
+}

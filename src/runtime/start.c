@@ -1,0 +1,94 @@
+/* start.c - the runtime's beginning and end, and the registration of modules
+ *
+ * The constructor runs before all others of the program (priority 0) and reads
+ * the options; recording starts there, so that the program's own constructors
+ * are recorded. In a forked child it starts again when the child first records.
+ */
+#include "runtime/options.h"
+#include "runtime/state.h"
+#include "runtime/stripe.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+struct rt_process rt;
+
+/* Objects of another version of the ABI do not link with this runtime. */
+EXPORT char __heddle_abi_1;
+
+/* Protects starting, and the list of modules (image.c). Nothing else is taken inside. */
+static uint32_t start_lock;
+
+void start_lock_take(void);
+void start_lock_take(void)
+{
+    while (__atomic_exchange_n(&start_lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+void start_lock_give(void);
+void start_lock_give(void)
+{
+    __atomic_store_n(&start_lock, 0, __ATOMIC_RELEASE);
+}
+
+bool rt_start(void)
+{
+    int saved = errno;
+
+    rt_busy_begin();
+    start_lock_take();
+    if (rt.mode == MODE_RESTART) {
+        stripes_clear();
+        if (ring_open()) {
+            images_log_all();
+            __atomic_store_n(&rt.mode, MODE_ON, __ATOMIC_RELEASE);
+        } else {
+            rt.mode = MODE_OFF;
+            rt_say("cannot start the writer '%s': nothing is recorded", rt_options.writer);
+        }
+    }
+    start_lock_give();
+    rt_busy_end();
+    errno = saved;
+    return rt.mode == MODE_ON;
+}
+
+/* The mapping stays: other threads may be in the middle of a record. */
+void rt_stop(const char *why)
+{
+    if (__atomic_exchange_n(&rt.mode, MODE_OFF, __ATOMIC_SEQ_CST) == MODE_ON)
+        rt_say("recording stopped: %s", why);
+}
+
+static __attribute__((constructor(101))) void start(void);
+void rt_constructor(void);
+
+/* From our own constructor or, if that comes first, from the first module's. */
+void rt_constructor(void)
+{
+    if (rt.mode != MODE_EARLY)
+        return;
+    rt_busy_begin();
+    options_read();
+    rt.mode = rt_options.record ? MODE_RESTART : MODE_OFF;
+    rt_busy_end();
+}
+
+static void start(void)
+{
+    rt_constructor();
+    rt_recording();
+}
+
+#ifndef HEDDLE_STATIC
+void *rt_next_definition(const char *name)
+{
+    void *f;
+
+    rt_busy_begin();
+    f = dlsym(RTLD_NEXT, name);
+    rt_busy_end();
+    return f;
+}
+#endif

@@ -1,0 +1,147 @@
+/* state.h - what the runtime knows: the process, its threads, and how records are appended
+ *
+ * Only the core includes this; interposers see rt.h.
+ *
+ * A thread's records go to its current chunk. `room()` makes sure that a
+ * record fits, then words are written and `commit()` moves the cursor, which is
+ * in shared memory: whatever happens to the process, a record is there as a
+ * whole or not at all.
+ *
+ * Locks: start_lock (start.c) protects starting and the list of modules; a
+ * stripe's lock bit protects one atomic operation. Neither is held while a
+ * thread waits for chunks, and no other lock is taken while one is held.
+ */
+#ifndef HEDDLE_RUNTIME_STATE_H
+#define HEDDLE_RUNTIME_STATE_H
+
+#include "runtime/rt.h"
+
+#include <x86intrin.h>
+
+enum rt_mode {
+    MODE_EARLY,   /* the constructor did not run yet */
+    MODE_OFF,     /* not recording, for good */
+    MODE_RESTART, /* a forked child that has not recorded yet */
+    MODE_ON
+};
+
+enum {
+    LOAD_CACHE = 64,  /* atomic loads remembered by a thread, direct-mapped */
+    STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
+    RECORD_WORDS = 32 /* no record but R_CALL is longer; RING_SLACK in words */
+};
+
+/* An atomic load that the thread recorded: while the stripe's version and the thread's epoch are
+ * the same, the next one adds nothing. */
+struct load_seen {
+    uintptr_t address;
+    uint64_t version, epoch;
+    uint32_t order;
+};
+
+/* One per thread (and fiber) of the trace; recycled, never given back to the system. */
+struct rt_thread {
+    struct heddle_tls saved; /* while another fiber runs on the system thread */
+    struct rt_thread *next;  /* in the list of spare ones */
+    uint64_t *filter;
+    struct heddle_frame *shadow;
+    uint64_t epoch; /* goes on when recycled, so that old entries never match */
+    uint32_t number;
+    uint32_t serial;   /* of the next chunk */
+    uint32_t recorded; /* frames that the trace knows of */
+    uint32_t since_stamp;
+    uint64_t lost; /* accesses, not yet said in a record */
+    uint64_t held; /* stripe + 1 whose lock the thread holds */
+    bool fiber;
+    struct load_seen loads[LOAD_CACHE];
+};
+
+struct rt_process {
+    int mode; /* enum rt_mode */
+    bool full;
+    struct ring_header *ring;
+    char *ring_base;
+};
+extern HIDDEN struct rt_process rt;
+
+#define tls __heddle_tls
+
+/* ---- start.c ---- */
+HIDDEN bool rt_start(void); /* from MODE_RESTART; true when recording */
+HIDDEN void rt_stop(const char *why);
+
+/* ---- ring.c ---- */
+HIDDEN bool ring_open(void);         /* map, start the writer */
+HIDDEN void ring_close(void);        /* in a forked child */
+HIDDEN void ring_reset_thread(void); /* tls.chunk is the one that nobody reads */
+/* The next chunk for the calling thread; false: none to be had, the thread's chunk is full.
+ * `must`: wait even where accesses are to be lost. */
+HIDDEN bool ring_next_chunk(struct rt_thread *t, bool must);
+HIDDEN void ring_hand_over(struct ring_chunk *c);
+HIDDEN struct ring_chunk *ring_take_chunk(struct rt_thread *t, bool must);
+HIDDEN void ring_log(uint32_t kind, const void *head, size_t head_bytes, const char *text,
+                     size_t text_bytes);
+static inline struct ring_thread *ring_thread_at(uint32_t number)
+{
+    struct ring_thread *all = (struct ring_thread *)(rt.ring_base + RING_THREADS_OFFSET);
+
+    return &all[number < RING_THREADS_MAX ? number : RING_THREADS_MAX - 1];
+}
+
+static inline uint64_t clock_stamp(void)
+{
+    return __rdtsc() >> RING_STAMP_SHIFT;
+}
+
+/* ---- thread.c ---- */
+HIDDEN bool thread_attach(void); /* a state for the calling thread */
+HIDDEN void thread_reset_tls(bool keep_frames);
+HIDDEN void threads_forget(void); /* in a forked child */
+
+/* ---- event.c ---- */
+HIDDEN void event_thread(unsigned op, uint32_t thread, uint64_t where);
+HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where);
+
+/* ---- image.c ---- */
+HIDDEN void images_log_all(void); /* when a recording starts */
+
+/* ---- appending ---- */
+
+/* Where the next record goes; NULL if there is no room to be had. */
+static inline uint64_t *room(struct rt_thread *t, bool must)
+{
+    struct ring_chunk *c = tls.chunk;
+
+    if (unlikely(c->cursor >= c->limit)) {
+        if (!ring_next_chunk(t, must))
+            return NULL;
+        c = tls.chunk;
+    }
+    return (uint64_t *)((char *)c + c->cursor);
+}
+
+static inline void commit(unsigned words)
+{
+    struct ring_chunk *c = tls.chunk;
+
+    __atomic_store_n(&c->cursor, c->cursor + 8 * words, __ATOMIC_RELEASE);
+}
+
+HIDDEN void frames_flush_slow(struct rt_thread *t);
+/* Write the calls and returns since the last event. */
+static inline void frames_flush(struct rt_thread *t)
+{
+    if (unlikely(tls.depth != t->recorded || tls.low < t->recorded) && !rt.full)
+        frames_flush_slow(t);
+}
+
+/* Nothing the filter knows holds any longer. */
+HIDDEN void epoch_wrap(struct rt_thread *t);
+static inline void epoch_next(struct rt_thread *t)
+{
+    tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    if (unlikely(tls.epoch >> FILTER_TAG_SHIFT))
+        epoch_wrap(t);
+}
+
+#endif

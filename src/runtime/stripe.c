@@ -1,0 +1,53 @@
+/* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
+#include "runtime/stripe.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+HIDDEN void rt_release_all(void);
+
+struct stripe rt_stripes[RING_STRIPES] __attribute__((aligned(4096)));
+
+/* The holder is at most one instruction from giving it back, unless it was preempted. */
+void stripe_lock_slow(struct stripe *s)
+{
+    uint64_t w;
+    int tries = 0;
+
+    for (;;) {
+        w = __atomic_load_n(&s->word, __ATOMIC_RELAXED);
+        if (!(w & 1) && __atomic_compare_exchange_n(&s->word, &w, w | 1, true, __ATOMIC_ACQUIRE,
+                                                    __ATOMIC_RELAXED))
+            return;
+        if (++tries % 64)
+            __builtin_ia32_pause();
+        else
+            sched_yield();
+    }
+}
+
+/* The operation faulted: it did not happen. A number is used up for it all the same; the event
+ * is missing from the trace, so the merger would wait for it: give the lock back without. */
+void rt_release_all(void)
+{
+    struct rt_thread *t = tls.self;
+    struct stripe *s;
+
+    if (!t || !t->held)
+        return;
+    s = &rt_stripes[t->held - 1];
+    t->held = 0;
+    if (s->version & 1)
+        __atomic_store_n(&s->version, s->version + 1, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&s->word, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Only pages that were used become zero pages again. */
+void stripes_clear(void)
+{
+    unsigned i;
+
+    for (i = 0; i < RING_STRIPES; i++)
+        if (rt_stripes[i].word | rt_stripes[i].version)
+            rt_stripes[i].word = rt_stripes[i].version = 0;
+}

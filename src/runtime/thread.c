@@ -1,0 +1,333 @@
+/* thread.c - threads and fibers of the trace, and their states
+ *
+ * A state (filter, shadow stack, caches) is got when a thread first records,
+ * and is recycled when it ends: 100,000 short threads use as many as live at
+ * once. Its epoch goes on, so that what the filter remembers of another
+ * thread never matches.
+ */
+#include "runtime/state.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct rt_thread *spare; /* under spare_lock */
+static uint32_t spare_lock;
+
+/* Set when the thread has ended: what still comes is counted, not recorded. */
+static _Thread_local bool ended __attribute__((tls_model("initial-exec")));
+
+/* ---- states ---- */
+
+static void lock_spare(void)
+{
+    while (__atomic_exchange_n(&spare_lock, 1, __ATOMIC_ACQUIRE))
+        syscall(SYS_sched_yield);
+}
+
+static void unlock_spare(void)
+{
+    __atomic_store_n(&spare_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void *map(size_t bytes)
+{
+    void *m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return m == MAP_FAILED ? NULL : m;
+}
+
+static struct rt_thread *new_state(void)
+{
+    size_t filter = sizeof(uint64_t) * (FILTER_MASK + 1),
+           shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
+           own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
+    char *m = map(own + filter + shadow);
+    struct rt_thread *t = (struct rt_thread *)m;
+
+    if (!t)
+        return NULL;
+    t->filter = (uint64_t *)(m + own);
+    t->shadow = (struct heddle_frame *)(m + own + filter);
+    t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    return t;
+}
+
+static struct rt_thread *state_get(uint32_t number)
+{
+    struct rt_thread *t;
+
+    lock_spare();
+    t = spare;
+    if (t)
+        spare = t->next;
+    unlock_spare();
+    if (!t && !(t = new_state()))
+        return NULL;
+    t->number = number;
+    t->serial = t->recorded = t->since_stamp = 0;
+    t->lost = t->held = 0;
+    t->fiber = false;
+    memset(t->loads, 0, sizeof(t->loads));
+    return t;
+}
+
+static void state_put(struct rt_thread *t)
+{
+    lock_spare();
+    t->next = spare;
+    spare = t;
+    unlock_spare();
+}
+
+/* Make the state the calling thread's. */
+static void state_use(struct rt_thread *t)
+{
+    tls.self = t;
+    tls.filter = t->filter;
+    tls.shadow = t->shadow;
+    tls.epoch = t->epoch;
+    epoch_next(t);
+    ring_reset_thread();
+}
+
+/* The number of epochs is bounded: start again with an empty table. */
+void epoch_wrap(struct rt_thread *t)
+{
+    memset(t->filter, 0, sizeof(uint64_t) * (FILTER_MASK + 1));
+    memset(t->loads, 0, sizeof(t->loads));
+    tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
+}
+
+/* The other threads do not exist here, and one of them may have held the lock. */
+void threads_forget(void)
+{
+    spare_lock = 0;
+    spare = NULL;
+}
+
+/* ---- beginning and ending ---- */
+
+static uint32_t new_number(void)
+{
+    return __atomic_fetch_add(&rt.ring->threads, 1, __ATOMIC_RELAXED);
+}
+
+static void note_begin(uint32_t number)
+{
+    struct ring_thread *r = ring_thread_at(number);
+
+    r->tid = (uint32_t)syscall(SYS_gettid);
+    r->state = THREAD_RUNNING;
+}
+
+/* A thread that was not created under our eyes, or the process's first. */
+bool thread_attach(void)
+{
+    struct rt_thread *t;
+    int saved = errno;
+
+    if (ended) {
+        __atomic_fetch_add(&rt.ring->late, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    rt_busy_begin();
+    t = state_get(new_number());
+    if (t) {
+        memcpy(t->shadow, tls.shadow,
+               sizeof(*t->shadow) * (tls.depth <= SHADOW_MASK ? tls.depth : SHADOW_MASK + 1));
+        state_use(t);
+        tls.low = 0; /* all frames are news to the trace */
+        note_begin(t->number);
+        event_thread(OP_BEGIN, t->number, WHERE_PC);
+    }
+    rt_busy_end();
+    errno = saved;
+    return t != NULL;
+}
+
+uint32_t rt_thread_fork(uint64_t where)
+{
+    uint32_t number = UINT32_MAX;
+    int saved = errno;
+
+    if (!rt_recording())
+        return number;
+    rt_busy_begin();
+    number = new_number();
+    event_thread(OP_FORK, number, where);
+    rt_busy_end();
+    errno = saved;
+    return number;
+}
+
+/* The stack may be one that an ended thread had: from now on it is another thing. */
+static void record_stack(uint32_t number)
+{
+    struct ring_thread *r = ring_thread_at(number);
+    pthread_attr_t attr;
+    void *low;
+    size_t bytes;
+
+    if (pthread_getattr_np(pthread_self(), &attr))
+        return;
+    if (!pthread_attr_getstack(&attr, &low, &bytes) && bytes) {
+        r->stack_low = (uintptr_t)low;
+        r->stack_high = (uintptr_t)low + bytes;
+        event_memory(OP_ALLOC, (uintptr_t)low, bytes, WHERE_PC);
+    }
+    pthread_attr_destroy(&attr);
+}
+
+void rt_thread_begin(uint32_t number)
+{
+    struct rt_thread *t;
+
+    ended = false;
+    if (number == UINT32_MAX || rt.mode != MODE_ON || tls.busy)
+        return;
+    rt_busy_begin();
+    t = state_get(number);
+    if (t) {
+        state_use(t);
+        tls.depth = tls.low = 0;
+        note_begin(number);
+        event_thread(OP_BEGIN, number, WHERE_PC);
+        record_stack(number);
+    }
+    rt_busy_end();
+}
+
+void rt_thread_end(void)
+{
+    struct rt_thread *t = tls.self;
+
+    if (!t || t->fiber)
+        return;
+    rt_busy_begin();
+    ended = true;
+    if (rt.mode == MODE_ON) {
+        event_thread(OP_END, t->number, WHERE_PC);
+        ring_thread_at(t->number)->state = THREAD_ENDED;
+        ring_hand_over(tls.chunk);
+    }
+    t->epoch = tls.epoch;
+    thread_reset_tls(false);
+    state_put(t);
+    rt_busy_end();
+}
+
+void rt_thread_join(uint32_t number, uint64_t where)
+{
+    int saved = errno;
+
+    if (number == UINT32_MAX || !rt_recording())
+        return;
+    rt_busy_begin();
+    event_thread(OP_JOIN, number, where);
+    rt_busy_end();
+    errno = saved;
+}
+
+uint32_t rt_thread_number(void)
+{
+    return tls.self ? tls.self->number : UINT32_MAX;
+}
+
+void rt_thread_name(const char *name)
+{
+    struct ring_thread *r;
+    size_t i;
+
+    if (!tls.self || rt.mode != MODE_ON)
+        return;
+    r = ring_thread_at(tls.self->number);
+    for (i = 0; i + 1 < sizeof(r->name) && name[i]; i++)
+        r->name[i] = name[i];
+    r->name[i] = 0;
+}
+
+/* ---- fibers ---- */
+
+struct rt_thread *rt_fiber_current(void)
+{
+    return rt_recording() ? tls.self : NULL;
+}
+
+struct rt_thread *rt_fiber_new(uint64_t where)
+{
+    uint32_t number = rt_thread_fork(where);
+    struct rt_thread *t;
+
+    if (number == UINT32_MAX)
+        return NULL;
+    rt_busy_begin();
+    t = state_get(number);
+    if (t) {
+        t->fiber = true;
+        t->saved.depth = t->saved.low = 0;
+        t->saved.self = NULL; /* it has not run yet */
+    }
+    rt_busy_end();
+    return t;
+}
+
+/* Its last chunk is handed over; it must not be the one that runs. */
+void rt_fiber_free(struct rt_thread *f, uint64_t where)
+{
+    (void)where;
+    if (!f || f == tls.self)
+        return;
+    rt_busy_begin();
+    if (f->saved.self && rt.mode == MODE_ON) {
+        ring_thread_at(f->number)->state = THREAD_ENDED;
+        ring_hand_over(f->saved.chunk);
+    }
+    if (f->saved.self)
+        f->epoch = f->saved.epoch;
+    state_put(f);
+    rt_busy_end();
+}
+
+/* What goes with the thread of the trace; busy and ignore stay with the system's. */
+static void save(struct rt_thread *t)
+{
+    t->saved = tls;
+}
+
+static void load(struct rt_thread *t)
+{
+    uint32_t busy = tls.busy, ignore = tls.ignore;
+
+    if (!t->saved.self) {
+        uint32_t number = t->number;
+
+        state_use(t);
+        tls.depth = tls.low = 0;
+        note_begin(number);
+        event_thread(OP_BEGIN, number, WHERE_PC);
+        return;
+    }
+    tls = t->saved;
+    tls.busy = busy;
+    tls.ignore = ignore;
+}
+
+void rt_fiber_switch(struct rt_thread *f, bool ordered, uint64_t where)
+{
+    struct rt_thread *from = rt_fiber_current();
+
+    if (!f || !from || f == from)
+        return;
+    if (ordered)
+        rt_sync(OP_BEFORE, from, where);
+    rt_busy_begin();
+    save(from);
+    load(f);
+    rt_busy_end();
+    if (ordered)
+        rt_sync(OP_AFTER, from, where);
+}

@@ -1,0 +1,118 @@
+/* data.c - a data address to the variable and member that live there
+ *
+ * DWARF has the variable's name and type; the symbol table, which also covers
+ * code without debug information, its name and size. The names of compiler
+ * copies ("counter.0", "table.lto_priv.1") lose what was added.
+ */
+#include "symbol/image.h"
+#include "symbol/path.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "ns::q" for a variable in namespace ns, "f::counter" for a static of function f. */
+static void add_scope_names(struct buf *b, Dwarf_Die *die)
+{
+    Dwarf_Die *scopes = NULL;
+    int n = dwarf_getscopes_die(die, &scopes);
+
+    for (int i = n - 1; i > 0; i--) { /* the variable itself comes first, the unit last */
+        int tag = dwarf_tag(&scopes[i]);
+        const char *name = dwarf_diename(&scopes[i]);
+
+        if (name && (tag == DW_TAG_namespace || tag == DW_TAG_subprogram ||
+                     tag == DW_TAG_structure_type || tag == DW_TAG_class_type))
+            buf_addf(b, "%s::", name);
+    }
+    free(scopes);
+}
+
+/* gcc leaves the linkage names of local statics to the symbol table. */
+static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *symbol)
+{
+    bool is_linkage;
+    const char *name = image_die_name(die, &is_linkage);
+    Dwarf_Attribute attr;
+    Dwarf_Die home;
+
+    if (!is_linkage && symbol && strncmp(symbol->name, "_Z", 2) == 0) {
+        name = symbol->name;
+        is_linkage = true;
+    }
+    if (is_linkage) {
+        sym_demangle(name, b);
+        return;
+    }
+    /* The scopes are those of the declaration. */
+    if (dwarf_attr(die, DW_AT_specification, &attr) && dwarf_formref_die(&attr, &home))
+        add_scope_names(b, &home);
+    else
+        add_scope_names(b, die);
+    buf_addstr(b, name ? name : "?");
+}
+
+static int from_dwarf(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out)
+{
+    const struct variable *v = units_variable(&i->units, address);
+    const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
+    Dwarf_Die die, type;
+    struct buf text = { 0 };
+    bool typed;
+
+    if (!v)
+        return 0;
+    die = v->die;
+    typed = path_type(&die, &type);
+    out->offset = address - v->address;
+    out->size = typed ? path_type_bytes(&type) : 0;
+    if (symbol && symbol->address != v->address)
+        symbol = NULL;
+    if (!out->size && symbol)
+        out->size = symbol->size;
+    if (out->offset >= out->size)
+        return 0;
+    add_name(&text, &die, symbol);
+    out->name = image_string(i, text.data);
+    out->path_offset = typed ? path_append(&text, &type, out->offset, bytes) : out->offset;
+    out->path = image_string(i, text.data);
+    buf_release(&text);
+    return 1;
+}
+
+/* Up to ".0", ".lto_priv.1", ".llvm.123". */
+static size_t plain_length(const char *name)
+{
+    const char *dot = name;
+
+    while ((dot = strchr(dot + 1, '.')))
+        if ((dot[1] >= '0' && dot[1] <= '9') || strncmp(dot, ".lto_priv", 9) == 0 ||
+            strncmp(dot, ".llvm.", 6) == 0)
+            return (size_t)(dot - name);
+    return strlen(name);
+}
+
+static int from_symbols(struct image *i, uint64_t address, struct sym_data *out)
+{
+    const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
+    struct buf plain = { 0 };
+
+    if (!symbol)
+        return 0;
+    buf_add(&plain, symbol->name, plain_length(symbol->name));
+    buf_addch(&plain, 0);
+    out->name = image_demangled(i, image_string(i, plain.data));
+    out->path = out->name;
+    out->offset = out->path_offset = address - symbol->address;
+    out->size = symbol->size;
+    buf_release(&plain);
+    return 1;
+}
+
+int image_data(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out)
+{
+    *out = (struct sym_data){ 0 };
+    if (!image_open(i))
+        return 0;
+    return from_dwarf(i, address, bytes, out) || from_symbols(i, address, out);
+}

@@ -1,0 +1,83 @@
+/* image.c - one ELF file: life cycle and names */
+#include "symbol/image.h"
+#include "base/alloc.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct image *image_new(const char *path, const uint8_t *id, size_t id_bytes)
+{
+    struct image *i = xcalloc(1, sizeof(*i));
+
+    i->path = xstrndup(path, strlen(path));
+    i->id_bytes = id_bytes;
+    if (id_bytes)
+        memcpy(i->id, id, i->id_bytes);
+    return i;
+}
+
+void image_free(struct image *i)
+{
+    if (i->opened) {
+        units_release(&i->units);
+        symtab_release(&i->symbols);
+        elf_file_close(&i->file);
+    }
+    free(i->path);
+    free(i->answers);
+    intern_release(&i->names);
+    map_release(&i->answered);
+    arena_release(&i->memory);
+    free(i);
+}
+
+bool image_open(struct image *i)
+{
+    if (i->opened)
+        return i->file.elf != NULL;
+    i->opened = true;
+    elf_file_open(&i->file, i->path, i->id, i->id_bytes);
+    if (!i->file.elf)
+        return false;
+    symtab_add(&i->symbols, i->file.elf);
+    if (i->file.debug_elf)
+        symtab_add(&i->symbols, i->file.debug_elf);
+    symtab_sort(&i->symbols);
+    units_init(&i->units, i->file.dwarf);
+    return true;
+}
+
+const char *image_problem(struct image *i)
+{
+    image_open(i);
+    return i->file.problem;
+}
+
+const char *image_string(struct image *i, const char *s)
+{
+    return intern_get(&i->names, intern_put(&i->names, s, strlen(s)));
+}
+
+const char *image_demangled(struct image *i, const char *linkage_name)
+{
+    struct buf b = { 0 };
+    const char *name = linkage_name;
+
+    if (sym_demangle(linkage_name, &b))
+        name = image_string(i, b.data);
+    buf_release(&b);
+    return name;
+}
+
+const char *image_die_name(Dwarf_Die *die, bool *is_linkage)
+{
+    Dwarf_Attribute attr;
+    const char *name = NULL;
+
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+        name = dwarf_formstring(&attr);
+    *is_linkage = name != NULL;
+    return name ? name : dwarf_diename(die);
+}

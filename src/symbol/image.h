@@ -1,0 +1,52 @@
+/* image.h - one ELF file with all that is known of it, asked by its own addresses
+ *
+ * Opened at the first question. Answers are kept, so that a question is
+ * answered from the files once.
+ */
+#ifndef HEDDLE_SYMBOL_IMAGE_H
+#define HEDDLE_SYMBOL_IMAGE_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "symbol/elf_file.h"
+#include "symbol/scopes.h"
+#include "symbol/symbol.h"
+#include "symbol/symtab.h"
+
+enum { IMAGE_ID_MAX = 64 }; /* bytes of a build id; usual are 8 to 32 */
+
+struct image {
+    char *path;
+    uint8_t id[IMAGE_ID_MAX];
+    size_t id_bytes;
+    bool opened;
+    struct elf_file file;
+    struct symtab symbols;
+    struct units units;
+    struct intern names; /* all strings of answers that are not in the files */
+    struct map answered; /* address -> answer */
+    struct answer {
+        struct sym_frame *frames;
+        int count;
+    } *answers;
+    size_t nanswers, answers_cap;
+    struct arena memory; /* the frames */
+};
+
+struct image *image_new(const char *path, const uint8_t *id, size_t id_bytes);
+void image_free(struct image *i);
+/* Why it cannot be asked, or NULL. */
+const char *image_problem(struct image *i);
+const struct answer *image_frames(struct image *i, uint64_t address); /* frames.c */
+int image_data(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out); /* data.c */
+
+/* For frames.c and data.c: open if need be, false where that fails. */
+bool image_open(struct image *i);
+const char *image_string(struct image *i, const char *s);
+/* The readable form of a linkage name. */
+const char *image_demangled(struct image *i, const char *linkage_name);
+/* The linkage name of a function or variable, else its plain name, or NULL. */
+const char *image_die_name(Dwarf_Die *die, bool *is_linkage);
+
+#endif

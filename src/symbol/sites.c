@@ -1,0 +1,238 @@
+/* sites.c - read and check the site tables of an ELF file
+ *
+ * The section is copied into aligned memory of ours, walked once at multiples
+ * of 8, and each table found is checked as a whole before anybody sees it.
+ */
+#include "symbol/sites.h"
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct site_tables {
+    uint64_t *data; /* the section */
+    size_t bytes;
+    const struct sites_header **tables; /* by id */
+    size_t count, cap;
+    size_t damaged;
+};
+
+void site_tables_close(struct site_tables *t)
+{
+    if (!t)
+        return;
+    free(t->data);
+    free(t->tables);
+    free(t);
+}
+
+size_t site_tables_count(const struct site_tables *t)
+{
+    return t->count;
+}
+
+const struct sites_header *site_tables_get(const struct site_tables *t, size_t i)
+{
+    return t->tables[i];
+}
+
+size_t site_tables_damaged(const struct site_tables *t)
+{
+    return t->damaged;
+}
+
+static int compare_ids(const uint64_t *a, const uint64_t *b)
+{
+    if (a[0] != b[0])
+        return a[0] < b[0] ? -1 : 1;
+    return a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+/* Equal ids (one object linked twice) stay in the order of the file. */
+static int compare_tables(const void *a, const void *b)
+{
+    const struct sites_header *x = *(const struct sites_header *const *)a;
+    const struct sites_header *y = *(const struct sites_header *const *)b;
+    int c = compare_ids(x->id, y->id);
+
+    return c ? c : x < y ? -1 : x > y;
+}
+
+const struct sites_header *site_tables_find(const struct site_tables *t, const uint64_t id[2])
+{
+    size_t low = 0, high = t->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_ids(t->tables[middle]->id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->count && compare_ids(t->tables[low]->id, id) == 0 ? t->tables[low] : NULL;
+}
+
+/* ---- checking ---- */
+
+/* Where the string area ends, 0 where the numbers do not fit the blob. */
+static uint64_t strings_end(const struct sites_header *h)
+{
+    uint64_t end = sizeof(*h) + (uint64_t)h->nsites * sizeof(struct sites_site) +
+                   (uint64_t)h->nframes * sizeof(struct sites_frame) + h->string_bytes;
+
+    return end <= h->total_bytes ? end : 0;
+}
+
+static bool extent_is_valid(const struct sites_header *h, uint64_t room)
+{
+    uint64_t end;
+
+    if (h->total_bytes < sizeof(*h) || h->total_bytes > room || h->total_bytes % 8)
+        return false;
+    end = strings_end(h);
+    if (!end)
+        return false;
+    if (h->bitcode_offset == 0)
+        return h->bitcode_bytes == 0;
+    return h->bitcode_offset >= end && h->bitcode_offset <= h->total_bytes &&
+           h->bitcode_bytes <= h->total_bytes - h->bitcode_offset;
+}
+
+/* Offset 0 is the empty string and the last byte ends the last one: then any offset in range is
+ * a string. */
+static bool strings_are_valid(const struct sites_header *h)
+{
+    const char *s = sites_string(h, 0);
+
+    return h->string_bytes > 0 && s[0] == 0 && s[h->string_bytes - 1] == 0 &&
+           h->source < h->string_bytes && h->directory < h->string_bytes;
+}
+
+static bool sites_are_valid(const struct sites_header *h)
+{
+    for (uint32_t i = 0; i < h->nsites; i++) {
+        const struct sites_site *s = sites_site(h, i);
+
+        if (s->file >= h->string_bytes || s->function >= h->string_bytes ||
+            s->variable >= h->string_bytes || s->inlined_at > h->nframes)
+            return false;
+    }
+    for (uint32_t i = 0; i < h->nframes; i++) {
+        const struct sites_frame *f = sites_frame(h, i);
+
+        if (f->file >= h->string_bytes || f->function >= h->string_bytes ||
+            f->inlined_at > h->nframes)
+            return false;
+    }
+    return true;
+}
+
+/* Follow each chain until a frame that an earlier chain has met; meeting this chain's own mark
+ * is a circle. */
+static bool chains_end(const struct sites_header *h)
+{
+    uint32_t *met = xcalloc((size_t)h->nframes + 1, sizeof(*met));
+    bool good = true;
+
+    for (uint32_t i = 0; i < h->nframes && good; i++) {
+        uint32_t at = i + 1;
+
+        while (at && !met[at - 1]) {
+            met[at - 1] = i + 1;
+            at = sites_frame(h, at - 1)->inlined_at;
+        }
+        good = !at || met[at - 1] != i + 1;
+    }
+    free(met);
+    return good;
+}
+
+static bool table_is_valid(const struct sites_header *h, uint64_t room)
+{
+    return extent_is_valid(h, room) && strings_are_valid(h) && sites_are_valid(h) && chains_end(h);
+}
+
+/* ---- reading ---- */
+
+static void scan(struct site_tables *t)
+{
+    for (size_t at = 0; at + sizeof(struct sites_header) <= t->bytes;) {
+        const struct sites_header *h = (const void *)((const char *)t->data + at);
+
+        if (memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) != 0) {
+            at += 8;
+        } else if (!table_is_valid(h, t->bytes - at)) {
+            t->damaged++;
+            at += 8;
+        } else {
+            GROW(t->tables, t->cap, t->count + 1);
+            t->tables[t->count++] = h;
+            at += h->total_bytes;
+        }
+    }
+    if (t->count)
+        qsort(t->tables, t->count, sizeof(*t->tables), compare_tables);
+}
+
+struct site_tables *site_tables_parse(const void *section, size_t bytes)
+{
+    struct site_tables *t = xcalloc(1, sizeof(*t));
+
+    t->bytes = bytes;
+    t->data = xcalloc(bytes / 8 + 1, 8);
+    if (bytes)
+        memcpy(t->data, section, bytes);
+    scan(t);
+    return t;
+}
+
+static Elf_Data *find_section(Elf *elf)
+{
+    size_t names;
+    Elf_Scn *scn = NULL;
+
+    if (elf_getshdrstrndx(elf, &names) < 0)
+        return NULL;
+    while ((scn = elf_nextscn(elf, scn))) {
+        GElf_Shdr header;
+        const char *name;
+
+        if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
+            continue;
+        name = elf_strptr(elf, names, header.sh_name);
+        if (name && strcmp(name, SITES_SECTION) == 0)
+            return elf_rawdata(scn, NULL);
+    }
+    return NULL;
+}
+
+struct site_tables *site_tables_open(const char *elf_path, struct error *err)
+{
+    struct site_tables *t = NULL;
+    int fd = open(elf_path, O_RDONLY | O_CLOEXEC);
+    Elf *elf;
+
+    if (fd < 0) {
+        error_set(err, "cannot open '%s': %s", elf_path, strerror(errno));
+        return NULL;
+    }
+    elf_version(EV_CURRENT);
+    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (elf && elf_kind(elf) == ELF_K_ELF) {
+        const Elf_Data *d = find_section(elf);
+
+        t = site_tables_parse(d ? d->d_buf : NULL, d && d->d_buf ? d->d_size : 0);
+    } else {
+        error_set(err, "cannot read '%s': not an ELF file", elf_path);
+    }
+    elf_end(elf);
+    close(fd);
+    return t;
+}

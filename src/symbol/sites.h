@@ -1,0 +1,65 @@
+/* sites.h - the site tables that an instrumented file carries (base/rt_sites.h)
+ *
+ *     t = site_tables_open("./prog", &err);
+ *     h = site_tables_find(t, module_id);
+ *     s = sites_site(h, 12);  sites_string(h, s->file) ...
+ *
+ * Every table that is handed out was checked once: all numbers in it are in
+ * range, strings end within it, chains of inlined frames end. So the
+ * accessors check nothing.
+ *
+ * A damaged table is left out and counted; other things of the compiler's in
+ * the section are skipped.
+ * Ownership: tables, strings and bitcode belong to the site_tables.
+ * Concurrency: read-only after opening.
+ */
+#ifndef HEDDLE_SYMBOL_SITES_H
+#define HEDDLE_SYMBOL_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/rt_sites.h"
+
+struct site_tables;
+
+/* Of an ELF file. A file without the section has no tables, which is no error. */
+struct site_tables *site_tables_open(const char *elf_path, struct error *err);
+/* Of a section's bytes, which are copied. Never NULL. */
+struct site_tables *site_tables_parse(const void *section, size_t bytes);
+void site_tables_close(struct site_tables *t);
+
+/* The table of a module, or NULL. */
+const struct sites_header *site_tables_find(const struct site_tables *t, const uint64_t id[2]);
+/* All of them, sorted by id. */
+size_t site_tables_count(const struct site_tables *t);
+const struct sites_header *site_tables_get(const struct site_tables *t, size_t i);
+/* Tables that were damaged and left out. */
+size_t site_tables_damaged(const struct site_tables *t);
+
+/* ---- parts of a table; i below nsites, nframes ---- */
+
+static inline const struct sites_site *sites_site(const struct sites_header *h, uint32_t i)
+{
+    return (const struct sites_site *)(const void *)(h + 1) + i;
+}
+
+static inline const struct sites_frame *sites_frame(const struct sites_header *h, uint32_t i)
+{
+    return (const struct sites_frame *)(const void *)sites_site(h, h->nsites) + i;
+}
+
+static inline const char *sites_string(const struct sites_header *h, uint32_t offset)
+{
+    return (const char *)sites_frame(h, h->nframes) + offset;
+}
+
+/* The module's bitcode, NULL where there is none. */
+static inline const void *sites_bitcode(const struct sites_header *h, size_t *bytes)
+{
+    *bytes = (size_t)h->bitcode_bytes;
+    return h->bitcode_offset ? (const char *)h + h->bitcode_offset : NULL;
+}
+
+#endif

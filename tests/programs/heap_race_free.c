@@ -1,0 +1,26 @@
+// A free is a write to the whole block.
+// race: a b
+// gcc: also
+#include "prog.h"
+
+int *p;
+
+THREAD(user)
+{
+    USE(p[3]); // [a]
+    return NULL;
+}
+
+THREAD(freer)
+{
+    pause_ms(20);
+    free(p); // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    p = calloc(4, sizeof(int));
+    run_two(user, freer);
+    return 0;
+}

@@ -1,0 +1,31 @@
+// The observed lock order hides the race: the second thread's write comes before its section.
+// predicted: a b
+#include "prog.h"
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int x, y;
+
+THREAD(first)
+{
+    x = 1; // [a]
+    pthread_mutex_lock(&lock);
+    y++;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+THREAD(second)
+{
+    pause_ms(50);
+    pthread_mutex_lock(&lock);
+    y++;
+    pthread_mutex_unlock(&lock);
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(first, second);
+    return 0;
+}

@@ -1,0 +1,329 @@
+#!/usr/bin/python3
+"""Build, record and analyse the test programs; compare with what they say about themselves.
+
+    run.py --build BUILDDIR [--driver clang|gcc] [--all] [--jobs 2] [--keep DIR] [PATTERN ...]
+    run.py --tool tsan|tsan-gcc [--runs 3] [PATTERN ...]     the same programs, another detector
+
+Prints TAP, a case per program. docs/design/test-programs.md describes the comments that hold
+the expectations; PATTERN is a shell pattern or a part of a program's name. With --driver gcc only
+the programs that say `// gcc: also` run, unless --all is given. A program is a case of its own
+directory, so cases run side by side.
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIMIT_S = 60  # one build or one run; native runs take less than 0.3 s
+
+DIRECTIVE = re.compile(r"^// (race|may|never|predicted|flags|args|exit|stdout|engine|library|gcc|tsan|skip|options): ?(.*)$")
+MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
+
+
+class Failure(Exception):
+    pass
+
+
+class Case:
+    """A program and what it says about itself."""
+
+    def __init__(self, path, variant=0):
+        self.path = path
+        self.file = os.path.basename(path)
+        self.name = os.path.splitext(self.file)[0]
+        self.cxx = path.endswith(".cc")
+        self.says = {}
+        self.marks = {}  # mark -> set of (file, line)
+        self.read(path)
+        for line in self.says.get("library", []):
+            self.read(os.path.join(HERE, line.split()[0]), library=True)
+        flags = self.says.get("flags", [""])
+        self.variants = len(flags)
+        self.flags = flags[variant].split()
+        self.title = self.name + (" " + flags[variant] if self.variants > 1 else "")
+        self.is_race = "_race_" in self.name
+        self.required = self.pairs("race")
+        self.allowed = self.required + self.pairs("may") + self.pairs("predicted")
+        self.never = self.pairs("never")
+        if "_norace_" not in self.name and not (self.is_race and (self.required or self.pairs("predicted"))):
+            raise Failure(f"{self.file}: a race without a pair, or a name without _race_ or _norace_")
+
+    def read(self, path, library=False):
+        with open(path) as f:
+            for number, line in enumerate(f, 1):
+                m = DIRECTIVE.match(line.rstrip("\n"))
+                if m and not library:
+                    self.says.setdefault(m[1], []).append(m[2])
+                m = MARK.search(line)
+                for mark in re.split(r"[, ]+", m[1]) if m else []:
+                    self.marks.setdefault(mark, set()).add((os.path.basename(path), number))
+
+    def word(self, key, default=""):
+        return " ".join(self.says.get(key, [default]))
+
+    def lines(self, text):
+        """A mark, a line number, or several of them with | between."""
+        places = set()
+        for word in text.split("|"):
+            if word.isdigit():
+                places.add((self.file, int(word)))
+            elif word in self.marks:
+                places |= self.marks[word]
+            else:
+                raise Failure(f"{self.file}: no line has the mark [{word}]")
+        return places
+
+    def pairs(self, key):
+        found = []
+        for text in self.says.get(key, []):
+            words = text.split()
+            if len(words) != 2:
+                raise Failure(f"{self.file}: '{key}: {text}' is not a pair")
+            found.append((text, self.lines(words[0]), self.lines(words[1])))
+        return found
+
+
+def is_pair(pair, race):
+    _, left, right = pair
+    a, b = race
+    return (a in left and b in right) or (b in left and a in right)
+
+
+def run(command, cwd, env=None, limit=LIMIT_S):
+    try:
+        return subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=limit, errors="replace")
+    except subprocess.TimeoutExpired:
+        raise Failure(f"takes more than {limit} s: {' '.join(command)}")
+
+
+def exit_code(status):
+    return 128 - status if status < 0 else status
+
+
+def must(command, cwd, env=None):
+    r = run(command, cwd, env)
+    if r.returncode:
+        raise Failure(f"{' '.join(command)}: exit {r.returncode}\n{r.stdout}{r.stderr}")
+
+
+class Heddle:
+    """Our tool in a build directory."""
+
+    def __init__(self, build, driver):
+        self.build = os.path.abspath(build)
+        self.env = dict(os.environ)
+        if driver == "gcc":
+            self.env["HEDDLE_CC_BACKEND"] = "gcc"
+        self.env.pop("HEDDLE_OPTIONS", None)
+
+    def compiler(self, cxx, traced=True):
+        if traced:
+            return [os.path.join(self.build, "heddle-c++" if cxx else "heddle-cc")], self.env
+        return ["g++" if cxx else "gcc"], None
+
+    def run(self, case, work):
+        command = [os.path.join(self.build, "heddle"), "run", "--format", "json", "-o", "out.json",
+                   *case.word("options").split(), "--", "./prog", *case.word("args").split()]
+        r = run(command, work, self.env)
+        out = os.path.join(work, "out.json")
+        if not os.path.exists(out):
+            raise Failure(f"no result, exit {r.returncode}\n{r.stderr}")
+        with open(out) as f:
+            result = json.load(f)
+        races = [self.race(case, race) for race in result["races"]]
+        self.verify(work, r)
+        return r, races
+
+    def race(self, case, race):
+        places = tuple(self.place(case, access) for access in race["accesses"])
+        return places, set(race["engines"]), f"{race.get('variable', '?')} {race['strength']}"
+
+    def place(self, case, access):
+        """The access's own line; for one in a header or library, the innermost frame of ours."""
+        frames = [access.get("location") or ""]
+        frames += [f"{f.get('file', '')}:{f.get('line', 0)}" for f in access.get("stack", [])]
+        return ours(case, frames)
+
+    def verify(self, work, r):
+        traces = os.path.join(work, "heddle.data")
+        if not os.path.exists(traces):
+            raise Failure(f"no trace in heddle.data, exit {r.returncode}\n{r.stderr}")
+        v = run([os.path.join(self.build, "heddle"), "verify", "heddle.data", "out.json"], work)
+        if v.returncode not in (0, 66):
+            raise Failure(f"verify: exit {v.returncode}\n{v.stdout}{v.stderr}")
+
+
+class Tsan:
+    """ThreadSanitizer, to check the labels and to compare."""
+
+    def __init__(self, family, runs):
+        self.names = ("clang-19", "clang++-19") if family == "clang" else ("gcc", "g++")
+        self.runs = runs
+
+    def compiler(self, cxx, traced=True):
+        return [self.names[cxx]] + (["-fsanitize=thread"] if traced else []), None
+
+    def run(self, case, work):
+        races = []
+        for _ in range(self.runs):
+            for log in [f for f in os.listdir(work) if f.startswith("log.")]:
+                os.unlink(os.path.join(work, log))
+            env = dict(os.environ, TSAN_OPTIONS="log_path=log exitcode=66 history_size=4 report_thread_leaks=0"
+                       " report_signal_unsafe=0 report_destroy_locked=0 external_symbolizer_path="
+                       + (shutil.which("llvm-symbolizer-19") or ""))
+            r = run(["./prog", *case.word("args").split()], work, env)
+            for log in [f for f in os.listdir(work) if f.startswith("log.")]:
+                with open(os.path.join(work, log), errors="replace") as f:
+                    races += self.parse(case, f.read())
+        return r, races
+
+    def parse(self, case, text):
+        races = []
+        for block in text.split("WARNING: ThreadSanitizer: ")[1:]:
+            kind = block.split(" (pid")[0]
+            parts = re.split(r"\n  (?=\S)", block)
+            stacks = [re.findall(r"^    #\d+ .*? (\S+:\d+(?::\d+)?) \(", part, re.M) for part in parts[1:3]]
+            if "race" in kind or "use-after-free" in kind:
+                stacks = (stacks + [[], []])[:2]
+                races.append((tuple(ours(case, s) for s in stacks), {"hb"}, kind))
+            else:
+                races.append(((("?", 0), ("?", 0)), {"hb"}, kind))
+        return races
+
+
+def ours(case, frames):
+    """The first of the frames (file:line[:column]) that lies in the program's own files."""
+    files = {case.file} | {line.split()[0] for line in case.says.get("library", [])}
+    for frame in frames:
+        m = re.match(r"(.*?):(\d+)(?::\d+)?$", frame)
+        if m and os.path.basename(m[1]) in files:
+            return os.path.basename(m[1]), int(m[2])
+    m = re.match(r"(.*?):(\d+)", frames[0]) if frames else None
+    return (os.path.basename(m[1]), int(m[2])) if m else (frames[0] if frames else "?", 0)
+
+
+def build(case, tool, work):
+    flags = case.flags
+    if not any(f.startswith("-O") for f in flags):
+        flags = ["-O1", *flags]
+    flags = ["-g", "-I", HERE, "-I", os.path.join(HERE, "..", "..", "include"), *flags]
+    link = []
+    for line in case.says.get("library", []):
+        source, how, *rest = line.split()
+        name = os.path.splitext(source)[0] + ".so"
+        command, env = tool.compiler(source.endswith(".cc"), how == "traced")
+        must([*command, *flags, "-fPIC", "-shared", os.path.join(HERE, source), "-o", name], work, env)
+        if "dlopen" not in rest:
+            link += ["./" + name]
+    command, env = tool.compiler(case.cxx)
+    must([*command, *flags, case.path, "-o", "prog", *link, "-pthread"], work, env)
+
+
+def at(place):
+    return f"{place[0]}:{place[1]}"
+
+
+def judge(case, r, races, same_exit):
+    """What is wrong, as a list of sentences."""
+    wrong = []
+    engine = case.word("engine", "hb")
+    for pair in case.required:
+        hits = [race for race in races if is_pair(pair, race[0])]
+        if not hits:
+            wrong.append(f"missing: {pair[0]}")
+        elif not any(engine in race[1] for race in hits):
+            wrong.append(f"found, but not by {engine}: {pair[0]}")
+    for places, engines, what in races:
+        if any(is_pair(p, places) for p in case.never) or not any(is_pair(p, places) for p in case.allowed):
+            wrong.append(f"false: {at(places[0])} {at(places[1])} ({what}, {','.join(sorted(engines))})")
+    code = exit_code(r.returncode)
+    own = int(case.word("exit", "0"))
+    if same_exit and code != (66 if races else own):
+        wrong.append(f"exit {code}, expected {66 if races else own}\n{r.stderr}")
+    expected = "".join(line + "\n" for line in case.says.get("stdout", []))
+    if r.stdout != expected:
+        wrong.append(f"stdout {r.stdout!r}, expected {expected!r}\n{r.stderr}")
+    return wrong
+
+
+def one(case, tool, keep, same_exit):
+    work = os.path.join(keep, case.title.replace(" ", "")) if keep else tempfile.mkdtemp(prefix="heddle-prog-")
+    os.makedirs(work, exist_ok=True)
+    begin = time.time()
+    try:
+        build(case, tool, work)
+        r, races = tool.run(case, work)
+        wrong = judge(case, r, races, same_exit)
+    except Failure as failure:
+        wrong = [str(failure)]
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
+    return wrong, time.time() - begin
+
+
+def selected(options):
+    files = [os.path.join(HERE, f) for f in sorted(os.listdir(HERE)) if re.search(r"_(no)?race_\w+\.(c|cc)$", f)]
+    cases = [Case(f, variant) for f in files for variant in range(Case(f).variants)]
+    if options.patterns:
+        cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
+    elif options.driver == "gcc" and not options.all:
+        cases = [c for c in cases if "gcc" in c.says]
+    return cases
+
+
+def report(number, case, wrong, seconds, tool):
+    excuse = ""
+    if wrong and tool != "heddle" and "tsan" in case.says:
+        excuse = f" # TODO tsan: {case.word('tsan')}"
+    print(f"{'not ok' if wrong else 'ok'} {number} - {case.title}{excuse}")
+    for sentence in wrong:
+        for line in sentence.rstrip("\n").split("\n")[:40]:
+            print(f"#   {line}")
+    sys.stdout.flush()
+    return bool(wrong) and not excuse
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--build", default="build")
+    p.add_argument("--tool", choices=["heddle", "tsan", "tsan-gcc"], default="heddle")
+    p.add_argument("--driver", choices=["clang", "gcc"], default="clang")
+    p.add_argument("--all", action="store_true")
+    p.add_argument("--runs", type=int, default=3)
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--keep", help="keep each program's directory here")
+    p.add_argument("patterns", nargs="*", metavar="PATTERN")
+    options = p.parse_args()
+    if options.tool == "heddle":
+        tool = Heddle(options.build, options.driver)
+    else:
+        tool = Tsan("gcc" if options.tool == "tsan-gcc" else "clang", options.runs)
+    if options.keep:
+        options.keep = os.path.abspath(options.keep)
+    cases = selected(options)
+    failed, begin = 0, time.time()
+    print(f"1..{len(cases)}")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [pool.submit(one, c, tool, options.keep, options.tool == "heddle") for c in cases]
+        for number, (case, job) in enumerate(zip(cases, jobs), 1):
+            wrong, seconds = job.result()
+            failed += report(number, case, wrong, seconds, options.tool)
+    print(f"# {len(cases) - failed} of {len(cases)} programs as expected, {time.time() - begin:.0f} s")
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(str(failure))
