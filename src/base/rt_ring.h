@@ -134,7 +134,8 @@ enum {
     ACCESS_SIZE_SHIFT = 1, /* 3 bits: log2 of the bytes, 0 to 4 */
     ACCESS_PC = 1 << 4,
     ACCESS_VALUE32 = 1 << 5,
-    ACCESS_VALUE64 = 1 << 6
+    ACCESS_VALUE64 = 1 << 6,
+    ACCESS_RUN = 1 << 7 /* consecutive accesses as one: word 1 is site | bytes << 32 */
 };
 
 #define RING_WORD(kind, arg, low)                                                                  \

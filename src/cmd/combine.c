@@ -117,7 +117,6 @@ static void count_races(struct findings *f)
  * printed as warnings, with the trace they are of. */
 static void add_trace(struct findings_trace *t, const struct findings_trace *from)
 {
-    t->processes++;
     t->events += from->events;
     t->threads += from->threads;
     t->order = from->order > t->order ? from->order : t->order;
@@ -137,6 +136,7 @@ void result_combine(struct result *r, const char *shown)
     f->trace.format = r->parts[0].findings.trace.format;
     for (size_t i = 0; i < r->nparts; i++) {
         add_trace(&f->trace, &r->parts[i].findings.trace);
+        findings_join_recording(f, &r->parts[i].findings.trace.recording);
         add_engines(f, &r->parts[i].findings);
     }
     take_races(r);

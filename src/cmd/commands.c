@@ -26,28 +26,39 @@
 #define NO_WITNESS { OPT_NO_WITNESS, "no-witness", 0, KIND_FLAG, NULL, "make no schedules", NULL }
 /* Waiting for the writer keeps every access; a program that must not be held up loses some. */
 #define RECORDING                                                                                  \
-    { OPT_NO_FILTER, "no-filter", 0, KIND_FLAG, NULL,                                              \
-      "also record accesses that cannot add a race", NULL },                                       \
-    { OPT_LOSE, "lose", 0, KIND_FLAG, NULL,                                                        \
-      "lose accesses (counted) rather than wait for the writer", NULL },                           \
-    { OPT_MAX_SIZE, "max-size", 0, KIND_NUMBER, "BYTES",                                           \
-      "stop recording when a trace is so big; k, m, g work", NULL },                               \
-    { OPT_MAX_MEMORY, "max-memory", 0, KIND_NUMBER, "BYTES",                                       \
-      "memory for events on their way to the writer", NULL },                                      \
-    { OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                          \
-      "do not record the processes it starts", NULL }
+    {                                                                                              \
+        OPT_NO_FILTER, "no-filter", 0,                                                             \
+        KIND_FLAG,     NULL,        "also record accesses that cannot add a race",                 \
+        NULL                                                                                       \
+    },                                                                                             \
+        { OPT_LOSE,  "lose", 0,                                                                    \
+          KIND_FLAG, NULL,   "lose accesses (counted) rather than wait for the writer",            \
+          NULL },                                                                                  \
+        { OPT_MAX_SIZE, "max-size", 0,                                                             \
+          KIND_NUMBER,  "BYTES",    "stop recording when a trace is so big; k, m, g work",         \
+          NULL },                                                                                  \
+        { OPT_MAX_MEMORY,                                                                          \
+          "max-memory",                                                                            \
+          0,                                                                                       \
+          KIND_NUMBER,                                                                             \
+          "BYTES",                                                                                 \
+          "memory for events on their way to the writer",                                          \
+          NULL },                                                                                  \
+    {                                                                                              \
+        OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                        \
+            "do not record the processes it starts", NULL                                          \
+    }
 #define VERBOSE                                                                                    \
     { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at the end what was recorded", NULL }
-#define END        { 0 }
+#define END { 0 }
 
-static const struct option_def record_options[] = {
-    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
-      "heddle.data" },
-    RECORDING,
-    VERBOSE,
-    HELP,
-    END
-};
+static const struct option_def record_options[] = { { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR",
+                                                      "for the traces; %p is the program's pid",
+                                                      "heddle.data" },
+                                                    RECORDING,
+                                                    VERBOSE,
+                                                    HELP,
+                                                    END };
 static const struct option_def run_options[] = {
     { OPT_TRACE, "trace", 0, KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
       "heddle.data" },

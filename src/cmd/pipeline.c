@@ -282,7 +282,8 @@ int result_analyse_all(struct result *r, const struct options *o, const char *sh
         return 0;
     }
     result_release(r);
-    return code ? code : bad_input("nothing to analyse: no trace in '%s' has a memory access", shown);
+    return code ? code
+                : bad_input("nothing to analyse: no trace in '%s' has a memory access", shown);
 }
 
 static int analyse_directory(struct result *r, const struct options *o, const char *path)

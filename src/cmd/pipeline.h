@@ -43,7 +43,8 @@ int result_code(const struct result *r);
 int result_show(const struct result *r, const struct options *o, FILE *otherwise);
 
 /* The parts of result_analyse_all(). A trace without any access makes an empty part. */
-int result_analyse_one(struct result *r, const struct options *o, const char *path); /* pipeline.c */
-void result_combine(struct result *r, const char *shown);                            /* combine.c */
+int result_analyse_one(struct result *r, const struct options *o,
+                       const char *path);                 /* pipeline.c */
+void result_combine(struct result *r, const char *shown); /* combine.c */
 
 #endif

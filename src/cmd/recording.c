@@ -138,9 +138,8 @@ static void add_options(struct buf *b, const struct options *o)
 static char *preload(enum program_kind kind)
 {
     const char *old = getenv("LD_PRELOAD");
-    char *runtime = kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ?
-                        place_find("libheddle-rt.so") :
-                        NULL;
+    char *runtime =
+        kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ? place_find("libheddle-rt.so") : NULL;
     char *text = NULL;
 
     if (runtime)

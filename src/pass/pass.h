@@ -46,16 +46,17 @@ struct item {
     uint32_t write_index; /* of the update's write */
     uint32_t block;       /* number in the function */
     uint64_t bytes;
-    LLVMValueRef inst;
-    LLVMValueRef address;
-    LLVMValueRef value;  /* loaded or stored, NULL: unknown */
-    LLVMValueRef length; /* ITEM_RANGE */
+    LLVMValueRef inst;    /* code goes before it */
+    uint32_t operand;     /* of inst: the address. Not the value itself: emitting replaces values */
+    uint32_t length;      /* of inst: ITEM_RANGE's number of bytes */
     LLVMValueRef partner; /* update: the write */
 };
+#define ITEM_ADDRESS(item) LLVMGetOperand((item)->inst, (item)->operand)
 
 struct items {
     struct item *at;
     size_t count, room;
+    uint32_t index, block; /* of what is being listed */
 };
 
 struct names;
@@ -122,6 +123,8 @@ bool is_excluded(LLVMValueRef function, const char *plain_name, const char *file
 
 /* sites.c */
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
+struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst);
+bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
 
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
@@ -136,8 +139,8 @@ void emit_range(struct pass *p, const struct item *item);
 /* atomic.c, asm.c, calls.c */
 void emit_atomic(struct pass *p, const struct item *item);
 void emit_asm(struct pass *p, const struct item *item);
-void list_asm(struct pass *p, LLVMValueRef call, struct items *items, uint32_t index,
-              uint32_t block);
+void list_asm(struct pass *p, LLVMValueRef call, struct items *items);
+unsigned fence_of_intrinsic(const char *name); /* its order, 0: no fence */
 void emit_libatomic(struct pass *p, const struct item *item);
 bool is_libatomic(LLVMValueRef call);
 bool is_modelled(LLVMValueRef call);

@@ -89,6 +89,7 @@ void findings_set_trace(struct findings *f, const char *path, const struct trace
         .repaired = diags_repaired(trace_diags(t)),
     };
     copy_diagnoses(f, trace_diags(t));
+    findings_set_recording(f, trace_tables(t));
 }
 
 size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete)

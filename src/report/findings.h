@@ -79,6 +79,7 @@ struct allocation {
 
 struct finding {
     const char *id;
+    const char *trace; /* the file its positions are in; NULL: findings.trace.path */
     const char *variable;
     bool variable_named; /* false: an address, which says nothing in another run */
     enum strength strength;
@@ -112,6 +113,22 @@ struct findings_diagnosis {
     uint64_t event;
 };
 
+/* Different texts, in the order they came. */
+struct findings_names {
+    const char **names;
+    size_t count, cap;
+};
+
+/* How recorded traces were made (recorded.c); all zero for others. */
+struct findings_recording {
+    uint64_t processes;                     /* whose traces were analysed */
+    struct findings_names traced, untraced; /* paths of executables and libraries */
+    struct findings_counter *counters;      /* "accesses lost" ...: those that are not 0 */
+    size_t ncounters;
+    struct findings_names notes; /* of the runtime and the writer, for the user */
+};
+enum { FINDINGS_RECORDED = 64 };
+
 /* What was analysed. */
 struct findings_trace {
     const char *path, *format; /* format may be NULL (foreign JSON) */
@@ -125,6 +142,7 @@ struct findings_trace {
     size_t ndiagnoses;
     struct findings_counter *diagnosis_totals; /* per kind, all of them */
     size_t ndiagnosis_totals;
+    struct findings_recording recording;
 };
 
 enum { FINDINGS_ENGINES = 64 };
@@ -158,6 +176,12 @@ const char *findings_string(struct findings *f, const char *s);
 
 /* Copy what the trace says about itself, as far as it was read. */
 void findings_set_trace(struct findings *f, const char *path, const struct trace *t);
+/* Its parts that concern recorded traces: from the tables, one by one, from another result. */
+void findings_set_recording(struct findings *f, const struct tables *t);
+void findings_add_module(struct findings *f, const char *path, bool traced);
+void findings_add_recorded(struct findings *f, const char *name, uint64_t value);
+void findings_add_note(struct findings *f, const char *text);
+void findings_join_recording(struct findings *f, const struct findings_recording *from);
 /* The engine's number. At most FINDINGS_ENGINES. */
 size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete);
 void findings_add_counter(struct findings *f, size_t engine, const char *name, uint64_t value);

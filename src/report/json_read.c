@@ -208,6 +208,49 @@ static void read_diagnoses(struct reader *r, const json_t *o)
     }
 }
 
+/* Each text of an array. */
+static void read_texts(struct reader *r, const json_t *o, const char *key,
+                       void (*add)(struct findings *f, const char *text))
+{
+    json_t *list;
+    size_t n = get_array(r, o, key, OPTIONAL, &list);
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        json_t *v = json_array_get(list, i);
+        size_t mark = go_in(r, key, i);
+
+        if (json_is_string(v))
+            add(r->f, json_string_value(v));
+        else
+            wrong_type(r, "", "a string", v);
+        go_out(r, mark);
+    }
+}
+
+static void add_traced(struct findings *f, const char *path)
+{
+    findings_add_module(f, path, true);
+}
+
+static void add_untraced(struct findings *f, const char *path)
+{
+    findings_add_module(f, path, false);
+}
+
+static void read_recording(struct reader *r, const json_t *o)
+{
+    json_t *modules = get_typed(r, o, "modules", OPTIONAL, JSON_OBJECT), *value;
+    json_t *counters = get_typed(r, o, "recorded", OPTIONAL, JSON_OBJECT);
+    const char *key;
+
+    r->f->trace.recording.processes = get_number(r, o, "processes", OPTIONAL);
+    read_texts(r, modules, "traced", add_traced);
+    read_texts(r, modules, "untraced", add_untraced);
+    json_object_foreach(counters, key, value)
+        findings_add_recorded(r->f, key, get_number(r, counters, key, REQUIRED));
+    read_texts(r, o, "notes", findings_add_note);
+}
+
 static void read_trace(struct reader *r, const json_t *root)
 {
     struct findings_trace *t = &r->f->trace;
@@ -232,6 +275,7 @@ static void read_trace(struct reader *r, const json_t *root)
         go_out(r, inner);
     }
     read_diagnoses(r, o);
+    read_recording(r, o);
     go_out(r, mark);
 }
 
@@ -466,6 +510,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     size_t n;
 
     race->id = get_string(r, o, "id", REQUIRED);
+    race->trace = get_string(r, o, "trace", OPTIONAL);
     race->variable = get_string(r, o, "variable", REQUIRED);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
     race->count = get_number(r, o, "count", REQUIRED);

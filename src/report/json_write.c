@@ -5,6 +5,7 @@
  */
 #include "report/json.h"
 #include "report/emit.h"
+#include "report/recorded.h"
 
 static void write_diagnoses(struct emitter *e, const struct findings_trace *t)
 {
@@ -41,6 +42,7 @@ static void write_trace(struct emitter *e, const struct findings_trace *t)
         emit_close(e);
     }
     emit_number(e, "repaired", t->repaired);
+    recording_emit(&t->recording, e);
     write_diagnoses(e, t);
     emit_close(e);
 }
@@ -161,6 +163,7 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
 {
     emit_open(e, NULL, '{', false);
     emit_string(e, "id", r->id);
+    emit_string_if(e, "trace", r->trace);
     emit_string(e, "variable", r->variable);
     emit_open(e, "engines", '[', true);
     for (size_t i = 0; i < f->nengines; i++)

@@ -1,6 +1,7 @@
 /* text.c - the report for people: a table of all races, then each in detail */
 #include "report/text.h"
 #include "report/paint.h"
+#include "report/recorded.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,11 +22,14 @@ static void write_summary(struct painter *p, const struct findings *f)
         fprintf(p->out, "%zu race%s in '%s': ", f->count, plural(f->count), f->trace.path);
     else
         fprintf(p->out, "no race found in '%s': ", f->trace.path);
+    if (f->trace.recording.processes > 1)
+        fprintf(p->out, "%" PRIu64 " processes, ", f->trace.recording.processes);
     fprintf(p->out, "%" PRIu64 " event%s, %" PRIu64 " thread%s, engine%s ", f->trace.events,
             plural(f->trace.events), f->trace.threads, plural(f->trace.threads),
             plural(f->nengines));
     paint_engines(p, f, all_engines(f));
     fputc('\n', p->out);
+    recording_text(&f->trace.recording, p->out);
     for (size_t i = 0; i < f->nengines; i++)
         if (!f->engines[i].complete)
             fprintf(p->out, "incomplete: %s stopped early, there may be more\n",

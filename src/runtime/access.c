@@ -39,17 +39,42 @@ static inline uint64_t *access_room(struct rt_thread *t)
     return w;
 }
 
+/* Does the access lengthen the site's last record? */
+static inline bool lengthen(struct run *r, uintptr_t a, unsigned arg, uint64_t where)
+{
+    unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
+
+    if (r->where != where || r->epoch != tls.epoch || r->arg != arg || (where & WHERE_PC) ||
+        r->high - r->low >= RUN_BYTES_MAX)
+        return false;
+    if (a == r->high) {
+        r->high += bytes;
+    } else if (a + bytes == r->low) {
+        r->low = a;
+    } else {
+        return false;
+    }
+    r->record[0] = RING_WORD(R_ACCESS, arg | ACCESS_RUN, r->low);
+    r->record[1] = where | (uint64_t)(r->high - r->low) << 32;
+    return true;
+}
+
 static void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
 {
-    uint64_t *w = access_room(t);
+    struct run *r = &t->runs[where % RUN_CACHE];
+    uint64_t *w;
     unsigned n;
 
+    if (rt_options.filter && lengthen(r, a, arg, where))
+        return;
+    w = access_room(t);
     if (!w)
         return;
     n = stamp_now_and_then(t, w);
     w[n] = RING_WORD(R_ACCESS, arg | (where & WHERE_PC ? ACCESS_PC : 0), a);
     w[n + 1] = where;
     commit(n + 2);
+    *r = (struct run){ w + n, tls.epoch, a, a + (1u << (arg >> ACCESS_SIZE_SHIFT)), where, arg };
 }
 
 static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,

@@ -16,30 +16,24 @@
 
 #include <time.h>
 
-struct wait {
-    pthread_mutex_t *mutex;
-    uint64_t where;
-    bool recorded; /* the release was */
-};
-
-ALWAYS_INLINE struct wait wait_begin(pthread_mutex_t *m, uint64_t where)
+struct cond_wait cond_wait_begin(pthread_mutex_t *m, uint64_t where)
 {
-    struct wait w = { m, where, mutex_will_be_free(m) };
+    struct cond_wait w = { m, where, mutex_will_be_free(m) };
 
     if (w.recorded)
         rt_sync(OP_RELEASE, m, where);
     return w;
 }
 
-static void wait_cancelled(void *arg)
+void cond_wait_cancelled(void *arg)
 {
-    const struct wait *w = arg;
+    const struct cond_wait *w = arg;
 
     if (w->recorded)
         rt_sync(OP_ACQUIRE, w->mutex, w->where);
 }
 
-static void wait_end(const struct wait *w, const void *cond, int result)
+void cond_wait_end(const struct cond_wait *w, const void *cond, int result)
 {
     bool woken = result == 0 || result == EOWNERDEAD || result == ENOTRECOVERABLE;
 
@@ -53,39 +47,39 @@ static void wait_end(const struct wait *w, const void *cond, int result)
 
 INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m)
 {
-    struct wait w = wait_begin(m, WHERE_CALLER());
+    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
     int r;
 
-    pthread_cleanup_push(wait_cancelled, &w);
+    pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(pthread_cond_wait)(c, m);
     pthread_cleanup_pop(0);
-    wait_end(&w, c, r);
+    cond_wait_end(&w, c, r);
     return r;
 }
 
 INTERPOSE(int, pthread_cond_timedwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
           const struct timespec *restrict until)
 {
-    struct wait w = wait_begin(m, WHERE_CALLER());
+    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
     int r;
 
-    pthread_cleanup_push(wait_cancelled, &w);
+    pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(pthread_cond_timedwait)(c, m, until);
     pthread_cleanup_pop(0);
-    wait_end(&w, c, r);
+    cond_wait_end(&w, c, r);
     return r;
 }
 
 INTERPOSE(int, pthread_cond_clockwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
           clockid_t clock, const struct timespec *restrict until)
 {
-    struct wait w = wait_begin(m, WHERE_CALLER());
+    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
     int r;
 
-    pthread_cleanup_push(wait_cancelled, &w);
+    pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(pthread_cond_clockwait)(c, m, clock, until);
     pthread_cleanup_pop(0);
-    wait_end(&w, c, r);
+    cond_wait_end(&w, c, r);
     return r;
 }
 

@@ -104,19 +104,33 @@ ALWAYS_INLINE void mutex_releases(const pthread_mutex_t *m, uint64_t where)
 
 HIDDEN void mutex_release_robust(void); /* those that the ending thread leaves to others */
 
+/* ---- condition variables (cond.c) ---- */
+
+struct cond_wait {
+    pthread_mutex_t *mutex;
+    uint64_t where;
+    bool recorded; /* the release was */
+};
+HIDDEN struct cond_wait cond_wait_begin(pthread_mutex_t *m, uint64_t where);
+HIDDEN void cond_wait_end(const struct cond_wait *w, const void *cond, int result);
+HIDDEN void cond_wait_cancelled(void *wait); /* a cleanup handler */
+
 /* ---- threads (pthread_thread.c) ---- */
 
 struct thread_entry;
-/* Before a thread is created; NULL: not recorded. Then either thread_created() or _failed(). */
+/* Before a thread is created; NULL: it will not be recorded. Afterwards thread_created() or
+ * thread_failed(). `thread` is where the creating function wrote the name. */
 HIDDEN struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where);
-HIDDEN void thread_created(struct thread_entry *e, pthread_t thread, bool detached);
+HIDDEN void thread_created(struct thread_entry *e, const pthread_t *thread, bool detached);
 HIDDEN void thread_failed(struct thread_entry *e);
 /* In the child, before its function runs; returns the function and its argument. */
 HIDDEN void *thread_enter(struct thread_entry *e, void **arg);
-/* Before a join: which thread is it? After a join that succeeded: record it. */
-HIDDEN struct thread_entry *thread_to_join(pthread_t thread, uint32_t *number);
+/* The number of a thread, to be asked before a join: afterwards the name may be another's.
+ * THREAD_NONE: not known. thread_joined() is for joins that succeeded. */
+HIDDEN uint32_t thread_number_of(pthread_t thread);
 HIDDEN void thread_joined(pthread_t thread, uint32_t number, uint64_t where);
 HIDDEN void thread_detaches(pthread_t thread); /* before it is done */
+HIDDEN void threads_forked(void);              /* in the child: the others are gone */
 
 /* ---- signals (signal.c) ---- */
 

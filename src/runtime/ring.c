@@ -204,6 +204,7 @@ bool ring_next_chunk(struct rt_thread *t, bool must)
     c = ring_take_chunk(t, must);
     if (!c)
         return false;
+    memset(t->runs, 0, sizeof(t->runs));
     tls.chunk = c;
     return true;
 }

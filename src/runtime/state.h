@@ -28,7 +28,9 @@ enum rt_mode {
 enum {
     LOAD_CACHE = 64,  /* atomic loads remembered by a thread, direct-mapped */
     STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
-    RECORD_WORDS = 32 /* no record but R_CALL is longer; RING_SLACK in words */
+    RUN_CACHE = 16,
+    RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
+    RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
 };
 
 /* An atomic load that the thread recorded: while the stripe's version and the thread's epoch are
@@ -37,6 +39,16 @@ struct load_seen {
     uintptr_t address;
     uint64_t version, epoch;
     uint32_t order;
+};
+
+/* A site's last record: while nothing was synchronised since, an access of the same site to the
+ * bytes right behind or before it lengthens the record instead of adding one. */
+struct run {
+    uint64_t *record;
+    uint64_t epoch;
+    uintptr_t low, high;
+    uint64_t where;
+    uint32_t arg;
 };
 
 /* One per thread (and fiber) of the trace; recycled, never given back to the system. */
@@ -54,6 +66,7 @@ struct rt_thread {
     uint64_t held; /* stripe + 1 whose lock the thread holds */
     bool fiber;
     struct load_seen loads[LOAD_CACHE];
+    struct run runs[RUN_CACHE]; /* of the current chunk, by site */
 };
 
 struct rt_process {

@@ -4,7 +4,7 @@
  * code without debug information, its name and size. The names of compiler
  * copies ("counter.0", "table.lto_priv.1") lose what was added.
  */
-#include "symbol/image.h"
+#include "symbol/binary.h"
 #include "symbol/path.h"
 
 #include <dwarf.h>
@@ -32,7 +32,7 @@ static void add_scope_names(struct buf *b, Dwarf_Die *die)
 static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *symbol)
 {
     bool is_linkage;
-    const char *name = image_die_name(die, &is_linkage);
+    const char *name = binary_die_name(die, &is_linkage);
     Dwarf_Attribute attr;
     Dwarf_Die home;
 
@@ -52,7 +52,7 @@ static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *
     buf_addstr(b, name ? name : "?");
 }
 
-static int from_dwarf(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out)
+static int from_dwarf(struct binary *i, uint64_t address, uint64_t bytes, struct sym_data *out)
 {
     const struct variable *v = units_variable(&i->units, address);
     const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
@@ -73,9 +73,9 @@ static int from_dwarf(struct image *i, uint64_t address, uint64_t bytes, struct 
     if (out->offset >= out->size)
         return 0;
     add_name(&text, &die, symbol);
-    out->name = image_string(i, text.data);
+    out->name = binary_string(i, text.data);
     out->path_offset = typed ? path_append(&text, &type, out->offset, bytes) : out->offset;
-    out->path = image_string(i, text.data);
+    out->path = binary_string(i, text.data);
     buf_release(&text);
     return 1;
 }
@@ -92,7 +92,7 @@ static size_t plain_length(const char *name)
     return strlen(name);
 }
 
-static int from_symbols(struct image *i, uint64_t address, struct sym_data *out)
+static int from_symbols(struct binary *i, uint64_t address, struct sym_data *out)
 {
     const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
     struct buf plain = { 0 };
@@ -101,7 +101,7 @@ static int from_symbols(struct image *i, uint64_t address, struct sym_data *out)
         return 0;
     buf_add(&plain, symbol->name, plain_length(symbol->name));
     buf_addch(&plain, 0);
-    out->name = image_demangled(i, image_string(i, plain.data));
+    out->name = binary_demangled(i, binary_string(i, plain.data));
     out->path = out->name;
     out->offset = out->path_offset = address - symbol->address;
     out->size = symbol->size;
@@ -109,10 +109,10 @@ static int from_symbols(struct image *i, uint64_t address, struct sym_data *out)
     return 1;
 }
 
-int image_data(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out)
+int binary_data(struct binary *i, uint64_t address, uint64_t bytes, struct sym_data *out)
 {
     *out = (struct sym_data){ 0 };
-    if (!image_open(i))
+    if (!binary_open(i))
         return 0;
     return from_dwarf(i, address, bytes, out) || from_symbols(i, address, out);
 }

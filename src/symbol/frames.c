@@ -4,8 +4,9 @@
  * call's entry where the function around it called it. Without debug
  * information the symbol table gives the function.
  */
-#include "symbol/image.h"
+#include "symbol/binary.h"
 #include "base/alloc.h"
+#include "symbol/tidy.h"
 
 #include <dwarf.h>
 #include <string.h>
@@ -18,8 +19,24 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
     return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, &n) == 0 ? (uint32_t)n : 0;
 }
 
+/* libdw leaves some names relative to the folder of the compilation. */
+static const char *file_name(struct binary *i, const struct unit *unit, const char *name)
+{
+    Dwarf_Die cu = unit->die;
+    Dwarf_Attribute attr;
+    struct buf b = { 0 };
+
+    if (!name || tidy_is(name))
+        return name;
+    tidy_path(&b, dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &attr)), name);
+    name = binary_string(i, b.data);
+    buf_release(&b);
+    return name;
+}
+
 /* Where an inlined function was called. */
-static void call_place(struct sym_frame *to, const struct unit *unit, const struct scope *s)
+static void call_place(struct binary *i, struct sym_frame *to, const struct unit *unit,
+                       const struct scope *s)
 {
     Dwarf_Die die = s->die, cu = unit->die;
     Dwarf_Files *files;
@@ -27,19 +44,19 @@ static void call_place(struct sym_frame *to, const struct unit *unit, const stru
     uint32_t file = number_of(&die, DW_AT_call_file);
 
     if (dwarf_getsrcfiles(&cu, &files, &n) == 0 && file < n)
-        to->file = dwarf_filesrc(files, file, NULL, NULL);
+        to->file = file_name(i, unit, dwarf_filesrc(files, file, NULL, NULL));
     to->line = number_of(&die, DW_AT_call_line);
     to->column = number_of(&die, DW_AT_call_column);
 }
 
-static void code_place(struct sym_frame *to, struct unit *unit, uint64_t address)
+static void code_place(struct binary *i, struct sym_frame *to, struct unit *unit, uint64_t address)
 {
     Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
     int n;
 
     if (!line)
         return;
-    to->file = dwarf_linesrc(line, NULL, NULL);
+    to->file = file_name(i, unit, dwarf_linesrc(line, NULL, NULL));
     if (dwarf_lineno(line, &n) == 0)
         to->line = (uint32_t)n;
     if (dwarf_linecol(line, &n) == 0)
@@ -47,7 +64,7 @@ static void code_place(struct sym_frame *to, struct unit *unit, uint64_t address
 }
 
 /* The symbol table knows the linkage name of what DWARF only has a plain name for. */
-static void name_frame(struct image *i, struct sym_frame *to, const struct scope *s,
+static void name_frame(struct binary *i, struct sym_frame *to, const struct scope *s,
                        uint64_t address)
 {
     const struct symtab_symbol *symbol = symtab_find(&i->symbols.code, address);
@@ -56,7 +73,7 @@ static void name_frame(struct image *i, struct sym_frame *to, const struct scope
 
     if (s) {
         die = s->die;
-        to->function = image_die_name(&die, &is_linkage);
+        to->function = binary_die_name(&die, &is_linkage);
         if (to->function && !is_linkage && !s->inlined && symbol &&
             strncmp(symbol->name, "_Z", 2) == 0)
             to->function = symbol->name;
@@ -65,13 +82,13 @@ static void name_frame(struct image *i, struct sym_frame *to, const struct scope
     }
     if (!to->function)
         return;
-    to->name = image_demangled(i, to->function);
+    to->name = binary_demangled(i, to->function);
     /* The C++ library may be older than the compiler and not know all of its names. */
     if (s && is_linkage && to->name == to->function && dwarf_diename(&die))
         to->name = dwarf_diename(&die);
 }
 
-static int collect(struct image *i, uint64_t address, struct sym_frame *out)
+static int collect(struct binary *i, uint64_t address, struct sym_frame *out)
 {
     struct unit *unit = units_find(&i->units, address);
     const struct scope *s = unit ? unit_scope(unit, address) : NULL;
@@ -79,10 +96,10 @@ static int collect(struct image *i, uint64_t address, struct sym_frame *out)
 
     memset(out, 0, sizeof(*out));
     if (unit)
-        code_place(&out[0], unit, address);
+        code_place(i, &out[0], unit, address);
     for (; s && s->inlined && n < SYM_FRAMES_MAX; n++) {
         out[n] = (struct sym_frame){ 0 };
-        call_place(&out[n], unit, s);
+        call_place(i, &out[n], unit, s);
         name_frame(i, &out[n - 1], s, address);
         out[n - 1].inlined = true;
         s = s->around ? &unit->scopes[s->around - 1] : NULL;
@@ -91,7 +108,7 @@ static int collect(struct image *i, uint64_t address, struct sym_frame *out)
     return n;
 }
 
-const struct answer *image_frames(struct image *i, uint64_t address)
+const struct answer *binary_frames(struct binary *i, uint64_t address)
 {
     uint32_t *slot = map_put(&i->answered, address, UINT32_MAX);
     struct sym_frame frames[SYM_FRAMES_MAX];
@@ -99,7 +116,7 @@ const struct answer *image_frames(struct image *i, uint64_t address)
 
     if (*slot != UINT32_MAX)
         return &i->answers[*slot];
-    if (image_open(i))
+    if (binary_open(i))
         a.count = collect(i, address, frames);
     if (a.count == 1 && !frames[0].function && !frames[0].file)
         a.count = 0;

@@ -74,8 +74,8 @@ static bool find_member(const Dwarf_Die *type, struct goal *g, Dwarf_Die *member
     do {
         int tag = dwarf_tag(member);
 
-        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-            !member_offset(member, &start) || !path_type(member, inner))
+        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !member_offset(member, &start) ||
+            !path_type(member, inner))
             continue;
         bytes = bit_field_bytes(member);
         bytes = bytes ? bytes : path_type_bytes(inner);

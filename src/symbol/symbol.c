@@ -6,21 +6,21 @@
  */
 #include "symbol/symbol.h"
 #include "base/alloc.h"
-#include "symbol/image.h"
+#include "symbol/binary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct mapping {
     uint64_t low, high, base;
-    struct image *image;
+    struct binary *binary;
 };
 
 struct symbolizer {
     struct mapping *mappings; /* by address, apart from each other */
     size_t count, cap;
-    struct image **images; /* owned */
-    size_t nimages, images_cap;
+    struct binary **binaries; /* owned */
+    size_t nbinaries, binaries_cap;
 };
 
 struct symbolizer *symbolizer_new(void)
@@ -32,9 +32,9 @@ void symbolizer_free(struct symbolizer *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; i < s->nimages; i++)
-        image_free(s->images[i]);
-    free(s->images);
+    for (size_t i = 0; i < s->nbinaries; i++)
+        binary_free(s->binaries[i]);
+    free(s->binaries);
     free(s->mappings);
     free(s);
 }
@@ -65,7 +65,7 @@ static const struct mapping *find_mapping(const struct symbolizer *s, uint64_t a
 int symbolizer_frames(struct symbolizer *s, uint64_t pc, struct sym_frame *out, int max)
 {
     const struct mapping *m = find_mapping(s, pc);
-    const struct answer *a = m ? image_frames(m->image, pc - m->base) : NULL;
+    const struct answer *a = m ? binary_frames(m->binary, pc - m->base) : NULL;
     int n = a ? a->count : 0;
 
     n = n < max ? n : max;
@@ -79,7 +79,7 @@ int symbolizer_data(struct symbolizer *s, uint64_t address, uint64_t bytes, stru
     const struct mapping *m = find_mapping(s, address);
 
     *out = (struct sym_data){ 0 };
-    return m ? image_data(m->image, address - m->base, bytes, out) : 0;
+    return m ? binary_data(m->binary, address - m->base, bytes, out) : 0;
 }
 
 const char *symbolizer_image(const struct symbolizer *s, uint64_t address, uint64_t *offset)
@@ -88,29 +88,29 @@ const char *symbolizer_image(const struct symbolizer *s, uint64_t address, uint6
 
     if (m && offset)
         *offset = address - m->base;
-    return m ? m->image->path : NULL;
+    return m ? m->binary->path : NULL;
 }
 
 const char *symbolizer_problem(struct symbolizer *s, uint64_t address)
 {
     const struct mapping *m = find_mapping(s, address);
 
-    return m ? image_problem(m->image) : NULL;
+    return m ? binary_problem(m->binary) : NULL;
 }
 
-static struct image *get_image(struct symbolizer *s, const char *path, const uint8_t *id,
-                               size_t id_bytes)
+static struct binary *get_binary(struct symbolizer *s, const char *path, const uint8_t *id,
+                                 size_t id_bytes)
 {
-    for (size_t i = 0; i < s->nimages; i++) {
-        struct image *old = s->images[i];
+    for (size_t i = 0; i < s->nbinaries; i++) {
+        struct binary *old = s->binaries[i];
 
         if (old->id_bytes == id_bytes && strcmp(old->path, path) == 0 &&
             (!id_bytes || memcmp(old->id, id, id_bytes) == 0))
             return old;
     }
-    GROW(s->images, s->images_cap, s->nimages + 1);
-    s->images[s->nimages] = image_new(path, id, id_bytes);
-    return s->images[s->nimages++];
+    GROW(s->binaries, s->binaries_cap, s->nbinaries + 1);
+    s->binaries[s->nbinaries] = binary_new(path, id, id_bytes);
+    return s->binaries[s->nbinaries++];
 }
 
 int symbolizer_add_image(struct symbolizer *s, const char *path, uint64_t base, uint64_t low,
@@ -118,13 +118,13 @@ int symbolizer_add_image(struct symbolizer *s, const char *path, uint64_t base, 
 {
     size_t at = find_place(s, low);
 
-    build_id_bytes = build_id_bytes < IMAGE_ID_MAX ? build_id_bytes : IMAGE_ID_MAX;
+    build_id_bytes = build_id_bytes < BINARY_ID_MAX ? build_id_bytes : BINARY_ID_MAX;
     if (low >= high || (at < s->count && s->mappings[at].low < high))
         return -1;
     GROW(s->mappings, s->cap, s->count + 1);
     memmove(&s->mappings[at + 1], &s->mappings[at], (s->count - at) * sizeof(*s->mappings));
     s->mappings[at] =
-        (struct mapping){ low, high, base, get_image(s, path, build_id, build_id_bytes) };
+        (struct mapping){ low, high, base, get_binary(s, path, build_id, build_id_bytes) };
     s->count++;
     return 0;
 }

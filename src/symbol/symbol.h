@@ -40,10 +40,10 @@ struct sym_frame {
 
 /* A global or static variable. */
 struct sym_data {
-    const char *name;   /* demangled: "counter", "ns::table" */
-    const char *path;   /* the member: "table[3].next", "q.head"; the name where no type is known */
-    uint64_t offset;    /* of the address from the variable's start */
-    uint64_t size;      /* of the variable; 0 unknown */
+    const char *name; /* demangled: "counter", "ns::table" */
+    const char *path; /* the member: "table[3].next", "q.head"; the name where no type is known */
+    uint64_t offset;  /* of the address from the variable's start */
+    uint64_t size;    /* of the variable; 0 unknown */
     uint64_t path_offset; /* of the address from the start of the member */
 };
 
@@ -52,8 +52,9 @@ enum { SYM_FRAMES_MAX = 64 };
 struct symbolizer *symbolizer_new(void);
 void symbolizer_free(struct symbolizer *s);
 
-/* Frames of a code address, innermost first: inlined functions before the one they are in. For a return address ask for the address - 1. The number of frames, 0 where nothing is
- * known; at most `max`. */
+/* Frames of a code address, innermost first: inlined functions before the one they are in. For a
+ * return address ask for the address - 1. The number of frames, 0 where nothing is known; at most
+ * `max`. */
 int symbolizer_frames(struct symbolizer *s, uint64_t pc, struct sym_frame *out, int max);
 /* 1 and the variable that holds the address, 0 where none is known. The path goes down to the
  * smallest member that holds all `bytes` of the access (0 counts as 1). */

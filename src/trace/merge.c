@@ -6,12 +6,20 @@
  * comes by. A stream that was not looked at yet is in the heap by the stamp
  * in its first chunk's header, and gets its buffers when its time comes.
  *
+ * With the feature STRIPES an object is a stripe, one of 65,536 counters
+ * (base/rt_stripe.h); without it, each object of the program counts alone.
+ *
+ * Recorders often do not know the size of a block that is freed. The order is
+ * known here, so the size is that of the last alloc at the address.
+ *
  * Cost: a logarithm of the number of streams per run of events without
- * sequence numbers; memory for the streams that have begun and not ended.
+ * sequence numbers; memory for the streams that have begun and not ended, and
+ * 16 bytes for each address where memory was allocated.
  */
 #include "trace/merge.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/rt_stripe.h"
 #include "trace/codec.h"
 
 #include <inttypes.h>
@@ -62,9 +70,13 @@ struct merge {
     struct heap ready;
     struct decoder **spare;
     size_t nspare, spare_cap;
-    struct map object_index;
+    bool stripes;
+    struct map object_index; /* not with stripes */
     struct object *objects;
     size_t nobjects, objects_cap;
+    struct map block_index; /* address -> blocks */
+    uint64_t *blocks;       /* bytes of the block allocated there, 0 none */
+    size_t nblocks, blocks_cap;
     uint64_t position;
     struct event events[BATCH_EVENTS];
     uint64_t *extra;
@@ -259,9 +271,20 @@ static uint64_t sequence_key(const struct event *ev)
     return sync_object_key(ev->op, own ? ev->thread : ev->target);
 }
 
+static struct object *stripe_of(struct merge *m, const struct event *ev)
+{
+    bool own = ev->op == OP_BEGIN || ev->op == OP_END;
+
+    return &m->objects[ring_stripe(op_class_of(ev->op), own ? ev->thread : ev->target)];
+}
+
 static struct object *object_of(struct merge *m, const struct event *ev)
 {
-    uint32_t *n = map_put(&m->object_index, sequence_key(ev), (uint32_t)m->nobjects);
+    uint32_t *n;
+
+    if (m->stripes)
+        return stripe_of(m, ev);
+    n = map_put(&m->object_index, sequence_key(ev), (uint32_t)m->nobjects);
 
     if (*n == m->nobjects) {
         GROW(m->objects, m->objects_cap, m->nobjects + 1);
@@ -306,6 +329,31 @@ static void wake(struct merge *m, struct object *o, uint64_t sequence)
     }
 }
 
+/* ---- blocks of memory ---- */
+
+static void note_alloc(struct merge *m, const struct event *ev)
+{
+    uint32_t *n = map_put(&m->block_index, ev->target, (uint32_t)m->nblocks);
+
+    if (*n == m->nblocks) {
+        GROW(m->blocks, m->blocks_cap, m->nblocks + 1);
+        m->nblocks++;
+    }
+    m->blocks[*n] = ev->value;
+}
+
+/* A block that nobody saw allocated keeps the size 0: its free is without effect. */
+static void note_free(struct merge *m, struct event *ev)
+{
+    const uint32_t *n = map_get(&m->block_index, ev->target);
+
+    if (!n)
+        return;
+    if (!ev->value)
+        ev->value = m->blocks[*n];
+    m->blocks[*n] = 0;
+}
+
 /* ---- events ---- */
 
 static void deliver(struct merge *m, struct stream *s, struct event *to)
@@ -317,6 +365,10 @@ static void deliver(struct merge *m, struct stream *s, struct event *to)
             memcpy(m->extra + m->nextra, s->extra + to->value, 2 * to->old * sizeof(*m->extra));
         to->value = m->nextra;
         m->nextra += 2 * to->old;
+    } else if (to->op == OP_ALLOC) {
+        note_alloc(m, to);
+    } else if (to->op == OP_FREE) {
+        note_free(m, to);
     }
     s->index++;
     s->at++;
@@ -360,8 +412,8 @@ static void note_waiting(struct merge *m)
         if (!s->waits)
             continue;
         s->waits = false;
-        snprintf(why, sizeof(why), "operation %" PRIu64 " of the object it uses next was lost",
-                 s->sequences[s->at] - 1);
+        snprintf(why, sizeof(why), "operation %" PRIu64 " of the %s it uses next was lost",
+                 s->sequences[s->at] - 1, m->stripes ? "stripe" : "object");
         lose(m, s, s->next_chunk, why);
     }
 }
@@ -393,10 +445,15 @@ int merge_next(struct merge *m, struct batch *out)
 
 static void forget_objects(struct merge *m)
 {
-    for (size_t i = 0; i < m->nobjects; i++)
+    for (size_t i = 0; i < m->nobjects; i++) {
         free(m->objects[i].waiting.at);
-    m->nobjects = 0;
+        m->objects[i] = (struct object){ 0 };
+    }
+    if (!m->stripes)
+        m->nobjects = 0;
     map_clear(&m->object_index);
+    map_clear(&m->block_index);
+    m->nblocks = 0;
 }
 
 void merge_rewind(struct merge *m)
@@ -426,6 +483,11 @@ struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct
     m->tables = t;
     m->info = info;
     m->lost_before = info->lost_bytes;
+    m->stripes = f->header.required & HDL_FEATURE_STRIPES;
+    if (m->stripes) {
+        m->objects = xcalloc(RING_STRIPES, sizeof(*m->objects));
+        m->nobjects = m->objects_cap = RING_STRIPES;
+    }
     for (size_t i = 0; i < f->count; i++) {
         struct stream *s;
 
@@ -457,6 +519,8 @@ void merge_free(struct merge *m)
     }
     forget_objects(m);
     map_release(&m->object_index);
+    map_release(&m->block_index);
+    free(m->blocks);
     free(m->spare);
     free(m->streams);
     free(m->ready.at);

@@ -1,6 +1,7 @@
 // The second barrier of each round is missing: a neighbour may be a round ahead.
 // race: a b
 // gcc: also
+// tsan: misses
 #include "prog.h"
 
 enum { N = 4 };

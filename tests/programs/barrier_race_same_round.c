@@ -1,5 +1,6 @@
 // One read between two rounds; the writer stands in the same gap.
 // race: a b
+// tsan: misses
 #include "prog.h"
 
 pthread_barrier_t all;

@@ -1,6 +1,7 @@
 // C11 threads race like others; create and join order.
 // race: a b
 // gcc: also
+// tsan: misses
 #include <threads.h>
 
 int x, before, after;

@@ -1,6 +1,7 @@
 // A semaphore of two lets both in; the barrier makes sure that both are.
 // race: a a
 // gcc: also
+// tsan: misses
 #include "prog.h"
 #include <semaphore.h>
 

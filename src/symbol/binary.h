@@ -1,10 +1,10 @@
-/* image.h - one ELF file with all that is known of it, asked by its own addresses
+/* binary.h - one ELF file with all that is known of it, asked by its own addresses
  *
  * Opened at the first question. Answers are kept, so that a question is
  * answered from the files once.
  */
-#ifndef HEDDLE_SYMBOL_IMAGE_H
-#define HEDDLE_SYMBOL_IMAGE_H
+#ifndef HEDDLE_SYMBOL_BINARY_H
+#define HEDDLE_SYMBOL_BINARY_H
 
 #include "base/arena.h"
 #include "base/intern.h"
@@ -14,11 +14,11 @@
 #include "symbol/symbol.h"
 #include "symbol/symtab.h"
 
-enum { IMAGE_ID_MAX = 64 }; /* bytes of a build id; usual are 8 to 32 */
+enum { BINARY_ID_MAX = 64 }; /* bytes of a build id; usual are 8 to 32 */
 
-struct image {
+struct binary {
     char *path;
-    uint8_t id[IMAGE_ID_MAX];
+    uint8_t id[BINARY_ID_MAX];
     size_t id_bytes;
     bool opened;
     struct elf_file file;
@@ -34,19 +34,20 @@ struct image {
     struct arena memory; /* the frames */
 };
 
-struct image *image_new(const char *path, const uint8_t *id, size_t id_bytes);
-void image_free(struct image *i);
+struct binary *binary_new(const char *path, const uint8_t *id, size_t id_bytes);
+void binary_free(struct binary *i);
 /* Why it cannot be asked, or NULL. */
-const char *image_problem(struct image *i);
-const struct answer *image_frames(struct image *i, uint64_t address); /* frames.c */
-int image_data(struct image *i, uint64_t address, uint64_t bytes, struct sym_data *out); /* data.c */
+const char *binary_problem(struct binary *i);
+const struct answer *binary_frames(struct binary *i, uint64_t address); /* frames.c */
+int binary_data(struct binary *i, uint64_t address, uint64_t bytes,
+                struct sym_data *out); /* data.c */
 
 /* For frames.c and data.c: open if need be, false where that fails. */
-bool image_open(struct image *i);
-const char *image_string(struct image *i, const char *s);
+bool binary_open(struct binary *i);
+const char *binary_string(struct binary *i, const char *s);
 /* The readable form of a linkage name. */
-const char *image_demangled(struct image *i, const char *linkage_name);
+const char *binary_demangled(struct binary *i, const char *linkage_name);
 /* The linkage name of a function or variable, else its plain name, or NULL. */
-const char *image_die_name(Dwarf_Die *die, bool *is_linkage);
+const char *binary_die_name(Dwarf_Die *die, bool *is_linkage);
 
 #endif

@@ -1,14 +1,14 @@
-/* image.c - one ELF file: life cycle and names */
-#include "symbol/image.h"
+/* binary.c - one ELF file: life cycle and names */
+#include "symbol/binary.h"
 #include "base/alloc.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct image *image_new(const char *path, const uint8_t *id, size_t id_bytes)
+struct binary *binary_new(const char *path, const uint8_t *id, size_t id_bytes)
 {
-    struct image *i = xcalloc(1, sizeof(*i));
+    struct binary *i = xcalloc(1, sizeof(*i));
 
     i->path = xstrndup(path, strlen(path));
     i->id_bytes = id_bytes;
@@ -17,7 +17,7 @@ struct image *image_new(const char *path, const uint8_t *id, size_t id_bytes)
     return i;
 }
 
-void image_free(struct image *i)
+void binary_free(struct binary *i)
 {
     if (i->opened) {
         units_release(&i->units);
@@ -32,7 +32,7 @@ void image_free(struct image *i)
     free(i);
 }
 
-bool image_open(struct image *i)
+bool binary_open(struct binary *i)
 {
     if (i->opened)
         return i->file.elf != NULL;
@@ -48,29 +48,29 @@ bool image_open(struct image *i)
     return true;
 }
 
-const char *image_problem(struct image *i)
+const char *binary_problem(struct binary *i)
 {
-    image_open(i);
+    binary_open(i);
     return i->file.problem;
 }
 
-const char *image_string(struct image *i, const char *s)
+const char *binary_string(struct binary *i, const char *s)
 {
     return intern_get(&i->names, intern_put(&i->names, s, strlen(s)));
 }
 
-const char *image_demangled(struct image *i, const char *linkage_name)
+const char *binary_demangled(struct binary *i, const char *linkage_name)
 {
     struct buf b = { 0 };
     const char *name = linkage_name;
 
     if (sym_demangle(linkage_name, &b))
-        name = image_string(i, b.data);
+        name = binary_string(i, b.data);
     buf_release(&b);
     return name;
 }
 
-const char *image_die_name(Dwarf_Die *die, bool *is_linkage)
+const char *binary_die_name(Dwarf_Die *die, bool *is_linkage)
 {
     Dwarf_Attribute attr;
     const char *name = NULL;

@@ -1,0 +1,207 @@
+/* escape.c - memory that no other thread can reach
+ *
+ * Locals whose address never leaves the function, by-value arguments, and thread-local variables
+ * of this file whose address is never taken. The analysis walks uses and does not look at the
+ * order of things: an address that is given away anywhere counts as given away everywhere.
+ * Handing an address to a function that does not keep it (nocapture) is no escape, except in full
+ * builds: there the engines want to see who wrote what the function reads.
+ */
+#include "pass/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRIVATE = 1, ESCAPES = 2, USES_MAX = 2000 /* more: not worth the time */ };
+
+struct work {
+    LLVMValueRef *at;
+    size_t count, room;
+    struct map seen;
+    unsigned uses;
+};
+
+static void follow(struct work *w, LLVMValueRef value)
+{
+    if (map_get(&w->seen, value))
+        return;
+    map_set(&w->seen, value, 1);
+    RESERVE(*w);
+    w->at[w->count++] = value;
+}
+
+static bool is_gep(LLVMValueRef v)
+{
+    return LLVMIsAGetElementPtrInst(v) ||
+           (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMGetElementPtr);
+}
+
+/* Intrinsics that use memory, or an address, and keep nothing. */
+static bool keeps_nothing(const char *name)
+{
+    static const char *const names[] = { "llvm.mem",     "llvm.lifetime.", "llvm.invariant.",
+                                         "llvm.va_",     "llvm.objectsize", "llvm.is.constant",
+                                         "llvm.assume",  "llvm.prefetch",  "llvm.masked." };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts_with(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool passes_on(const char *name)
+{
+    return starts_with(name, "llvm.launder.") || starts_with(name, "llvm.strip.") ||
+           starts_with(name, "llvm.threadlocal.");
+}
+
+static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVMValueRef value)
+{
+    const char *name = intrinsic_name(call);
+    if (name && passes_on(name)) {
+        follow(w, call);
+        return false;
+    }
+    if (name)
+        return !keeps_nothing(name);
+    unsigned n = LLVMGetNumArgOperands(call), nocapture = attribute_kind("nocapture");
+    if (p->full || LLVMGetCalledValue(call) == value || LLVMGetNumOperandBundles(call))
+        return true;
+    LLVMValueRef callee = called_function(call);
+    for (unsigned i = 0; i < n; i++) {
+        if (LLVMGetOperand(call, i) != value)
+            continue;
+        bool kept = !LLVMGetCallSiteEnumAttribute(call, i + 1, nocapture) &&
+                    !(callee && i < LLVMCountParams(callee) &&
+                      LLVMGetEnumAttributeAtIndex(callee, i + 1, nocapture));
+        if (kept)
+            return true;
+    }
+    return false;
+}
+
+static bool use_escapes(struct pass *p, struct work *w, LLVMValueRef user, LLVMValueRef value)
+{
+    if (is_gep(user)) {
+        follow(w, user);
+        return LLVMGetOperand(user, 0) != value;
+    }
+    if (!LLVMIsAInstruction(user))
+        return true;
+    switch (LLVMGetInstructionOpcode(user)) {
+    case LLVMLoad:
+    case LLVMICmp:
+        return false;
+    case LLVMStore:
+        return LLVMGetOperand(user, 0) == value;
+    case LLVMAtomicRMW:
+        return LLVMGetOperand(user, 1) == value;
+    case LLVMAtomicCmpXchg:
+        return LLVMGetOperand(user, 1) == value || LLVMGetOperand(user, 2) == value;
+    case LLVMBitCast:
+    case LLVMAddrSpaceCast:
+    case LLVMPHI:
+    case LLVMSelect:
+        follow(w, user);
+        return false;
+    case LLVMCall:
+    case LLVMInvoke:
+        return call_escapes(p, w, user, value);
+    default:
+        return true;
+    }
+}
+
+static bool escapes(struct pass *p, LLVMValueRef object)
+{
+    struct work w = { 0 };
+    bool result = false;
+    follow(&w, object);
+    while (w.count > 0 && !result) {
+        LLVMValueRef value = w.at[--w.count];
+        for (LLVMUseRef u = LLVMGetFirstUse(value); u && !result; u = LLVMGetNextUse(u))
+            result = ++w.uses > USES_MAX || use_escapes(p, &w, LLVMGetUser(u), value);
+    }
+    free(w.at);
+    map_release(&w.seen);
+    return result;
+}
+
+LLVMValueRef underlying_object(LLVMValueRef v)
+{
+    for (int depth = 0; depth < 64; depth++) {
+        const char *name;
+        if (is_gep(v) || LLVMIsABitCastInst(v) || LLVMIsAAddrSpaceCastInst(v))
+            v = LLVMGetOperand(v, 0);
+        else if (LLVMIsACallInst(v) && (name = intrinsic_name(v)) && passes_on(name))
+            v = LLVMGetOperand(v, 0);
+        else
+            break;
+    }
+    return v;
+}
+
+static bool may_be_private(LLVMValueRef object)
+{
+    if (LLVMIsAAllocaInst(object))
+        return true;
+    if (LLVMIsAArgument(object)) {
+        LLVMValueRef f = LLVMGetParamParent(object);
+        unsigned i = 1;
+        for (LLVMValueRef a = LLVMGetFirstParam(f); a != object; a = LLVMGetNextParam(a))
+            i++;
+        return LLVMGetEnumAttributeAtIndex(f, i, attribute_kind("byval"));
+    }
+    if (!LLVMIsAGlobalVariable(object) || !LLVMIsThreadLocal(object))
+        return false;
+    LLVMLinkage linkage = LLVMGetLinkage(object);
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+bool is_private(struct pass *p, LLVMValueRef address)
+{
+    LLVMValueRef object = underlying_object(address);
+    uint64_t known = map_get(&p->escapes, object);
+    if (!known) {
+        known = may_be_private(object) && !escapes(p, object) ? PRIVATE : ESCAPES;
+        map_set(&p->escapes, object, known);
+    }
+    return known == PRIVATE;
+}
+
+/* Adds what constant indices of a GEP amount to; false if one is not constant. */
+static bool add_gep(struct pass *p, LLVMValueRef gep, int64_t *offset)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    int n = LLVMGetNumOperands(gep);
+    int64_t sum = 0;
+    for (int i = 1; i < n; i++) {
+        LLVMValueRef index = LLVMIsAConstantInt(LLVMGetOperand(gep, (unsigned)i));
+        if (!index)
+            return false;
+        int64_t k = LLVMConstIntGetSExtValue(index);
+        LLVMTypeKind kind = LLVMGetTypeKind(type);
+        if (i > 1 && kind == LLVMStructTypeKind) {
+            sum += (int64_t)LLVMOffsetOfElement(p->layout, type, (unsigned)k);
+            type = LLVMStructGetTypeAtIndex(type, (unsigned)k);
+            continue;
+        }
+        if (i > 1)
+            type = LLVMGetElementType(type);
+        if (LLVMGetTypeKind(type) == LLVMScalableVectorTypeKind)
+            return false;
+        sum += k * (int64_t)LLVMABISizeOfType(p->layout, type);
+    }
+    *offset += sum;
+    return true;
+}
+
+LLVMValueRef strip_offset(struct pass *p, LLVMValueRef v, int64_t *offset)
+{
+    *offset = 0;
+    for (int depth = 0; depth < 64; depth++) {
+        if (LLVMIsABitCastInst(v) || (is_gep(v) && add_gep(p, v, offset)))
+            v = LLVMGetOperand(v, 0);
+        else
+            break;
+    }
+    return v;
+}

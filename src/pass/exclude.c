@@ -1,0 +1,99 @@
+/* exclude.c - functions and files that are not to be traced
+ *
+ * HEDDLE_EXCLUDE holds patterns separated by newlines or semicolons, HEDDLE_EXCLUDE_FILE names a
+ * file of them ('#' starts a comment). `fun:GLOB` matches a function's linkage or plain name,
+ * `src:GLOB` the file it is in (or the module's), a bare GLOB any of them. A pattern for files
+ * without '/' also matches the last part of a path. The drivers fill the variable.
+ */
+#include "pass/pass.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    char **at;
+    size_t count, room;
+} patterns;
+
+static void add_pattern(const char *start, size_t n)
+{
+    while (n && strchr(" \t\r", start[0]))
+        start++, n--;
+    while (n && strchr(" \t\r", start[n - 1]))
+        n--;
+    if (n == 0 || start[0] == '#')
+        return;
+    RESERVE(patterns);
+    char *copy = zeroed(n + 1);
+    memcpy(copy, start, n);
+    patterns.at[patterns.count++] = copy;
+}
+
+static void add_list(const char *text, const char *separators)
+{
+    while (*text) {
+        size_t n = strcspn(text, separators);
+        add_pattern(text, n);
+        text += n + (text[n] != 0);
+    }
+}
+
+static void add_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        fprintf(stderr, "heddle-pass: cannot read '%s'\n", path);
+        exit(1);
+    }
+    char line[4096];
+    while (fgets(line, sizeof line, f))
+        add_list(line, "\n");
+    fclose(f);
+}
+
+void exclude_init(void)
+{
+    static bool done; /* several modules in one process: the environment is the same */
+    const char *list = getenv("HEDDLE_EXCLUDE"), *file = getenv("HEDDLE_EXCLUDE_FILE");
+    if (done)
+        return;
+    done = true;
+    if (list)
+        add_list(list, "\n;");
+    if (file && *file)
+        add_file(file);
+}
+
+static bool matches_file(const char *pattern, const char *file)
+{
+    const char *last = file ? strrchr(file, '/') : NULL;
+    if (!file)
+        return false;
+    if (fnmatch(pattern, file, 0) == 0)
+        return true;
+    return last && !strchr(pattern, '/') && fnmatch(pattern, last + 1, 0) == 0;
+}
+
+static bool matches_name(const char *pattern, const char *linkage, const char *plain)
+{
+    return fnmatch(pattern, linkage, 0) == 0 || (plain && fnmatch(pattern, plain, 0) == 0);
+}
+
+bool is_excluded(LLVMValueRef function, const char *plain, const char *file,
+                 const char *module_file)
+{
+    size_t n;
+    const char *linkage = LLVMGetValueName2(function, &n);
+    for (size_t i = 0; i < patterns.count; i++) {
+        const char *pattern = patterns.at[i];
+        bool fun = starts_with(pattern, "fun:"), src = starts_with(pattern, "src:");
+        pattern += fun || src ? 4 : 0;
+        if (!src && matches_name(pattern, linkage, plain))
+            return true;
+        if (!fun && (matches_file(pattern, file) || matches_file(pattern, module_file)))
+            return true;
+    }
+    return false;
+}

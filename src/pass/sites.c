@@ -1,0 +1,246 @@
+/* sites.c - what there is to record in a function, in program order
+ *
+ * Left out here: what cannot race (escape.c, constants, invariant loads, other address spaces,
+ * counters of profilers), operations that order only a thread with its own signal handlers, and
+ * everything in functions that are not to be touched (pass.c).
+ */
+#include "pass/pass.h"
+
+#include <string.h>
+
+struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst)
+{
+    RESERVE(*items);
+    struct item *item = &items->at[items->count++];
+    *item = (struct item){ .kind = kind, .inst = inst, .index = items->index };
+    item->block = items->block;
+    item->kills = kind != ITEM_ACCESS && kind != ITEM_RANGE && kind != ITEM_BRANCH &&
+                  kind != ITEM_EXIT && kind != ITEM_RESTORE;
+    return item;
+}
+
+/* Globals that a compiler writes for itself. */
+static bool is_counter(LLVMValueRef global)
+{
+    size_t n;
+    const char *name = LLVMGetValueName2(global, &n);
+    return starts_with(name, "__llvm_") || starts_with(name, "__prof");
+}
+
+bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write)
+{
+    if (LLVMGetPointerAddressSpace(LLVMTypeOf(address)) != 0)
+        return false;
+    LLVMValueRef object = underlying_object(address);
+    if (LLVMIsAGlobalVariable(object) &&
+        (is_counter(object) || (!write && LLVMIsGlobalConstant(object))))
+        return false;
+    if (LLVMIsAConstantPointerNull(object) || LLVMIsUndef(object))
+        return false;
+    return !is_private(p, address);
+}
+
+static void add_access(struct pass *p, struct items *items, LLVMValueRef inst, unsigned operand,
+                       bool write, uint64_t bytes, unsigned align)
+{
+    if (bytes == 0 || !is_worth_recording(p, LLVMGetOperand(inst, operand), write))
+        return;
+    struct item *item = add_item(items, ITEM_ACCESS, inst);
+    item->operand = operand;
+    item->write = write;
+    item->bytes = bytes;
+    item->align = align;
+}
+
+static void list_load(struct pass *p, struct items *items, LLVMValueRef inst)
+{
+    unsigned invariant = LLVMGetMDKindIDInContext(p->context, "invariant.load", 14);
+    LLVMTypeRef type = LLVMTypeOf(inst);
+    if (LLVMGetMetadata(inst, invariant) || LLVMGetTypeKind(type) == LLVMScalableVectorTypeKind)
+        return;
+    add_access(p, items, inst, 0, false, LLVMStoreSizeOfType(p->layout, type),
+               LLVMGetAlignment(inst));
+}
+
+static void list_store(struct pass *p, struct items *items, LLVMValueRef inst)
+{
+    LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(inst, 0));
+    if (LLVMGetTypeKind(type) != LLVMScalableVectorTypeKind)
+        add_access(p, items, inst, 1, true, LLVMStoreSizeOfType(p->layout, type),
+                   LLVMGetAlignment(inst));
+}
+
+static void list_atomic(struct pass *p, struct items *items, LLVMValueRef inst, unsigned operand,
+                        LLVMTypeRef type)
+{
+    if (LLVMIsAtomicSingleThread(inst))
+        return;
+    if (type && is_private(p, LLVMGetOperand(inst, operand)))
+        return;
+    if (type && LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(inst, operand))) != 0)
+        return;
+    struct item *item = add_item(items, ITEM_ATOMIC, inst);
+    item->operand = operand;
+    item->bytes = type ? LLVMStoreSizeOfType(p->layout, type) : 0;
+    item->align = type ? LLVMGetAlignment(inst) : 0;
+}
+
+static unsigned argument_align(LLVMValueRef call, unsigned argument)
+{
+    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, argument + 1, attribute_kind("align"));
+    return a ? (unsigned)LLVMGetEnumAttributeValue(a) : 1;
+}
+
+static bool is_word_size(uint64_t bytes)
+{
+    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+/* One side of a memory intrinsic: a small copy is an access like any other. */
+static void list_range(struct pass *p, struct items *items, LLVMValueRef call, unsigned operand,
+                       bool write)
+{
+    LLVMValueRef length = LLVMIsAConstantInt(LLVMGetOperand(call, 2));
+    uint64_t bytes = length ? LLVMConstIntGetZExtValue(length) : UINT64_MAX;
+    if (is_word_size(bytes)) {
+        add_access(p, items, call, operand, write, bytes, argument_align(call, operand));
+        return;
+    }
+    if (bytes == 0 || !is_worth_recording(p, LLVMGetOperand(call, operand), write))
+        return;
+    struct item *item = add_item(items, ITEM_RANGE, call);
+    item->operand = operand;
+    item->length = 2;
+    item->write = write;
+    item->bytes = length ? bytes : 0;
+}
+
+static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef call,
+                           const char *name)
+{
+    if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove")) {
+        list_range(p, items, call, 1, false);
+        list_range(p, items, call, 0, true);
+    } else if (starts_with(name, "llvm.memset")) {
+        list_range(p, items, call, 0, true);
+    } else if (fence_of_intrinsic(name)) {
+        add_item(items, ITEM_ASM, call);
+    } else if (starts_with(name, "llvm.eh.sjlj") || starts_with(name, "llvm.coro.")) {
+        add_item(items, ITEM_BREAK, call);
+    }
+}
+
+/* Such a call neither synchronises nor frees memory. */
+static bool is_harmless(LLVMValueRef call)
+{
+    unsigned memory = attribute_kind("memory");
+    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
+    LLVMValueRef callee = called_function(call);
+    if (!a && callee)
+        a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
+    if (a && LLVMGetEnumAttributeValue(a) == 0)
+        return true;
+    return !callee || LLVMIsDeclaration(callee)
+               ? false
+               : call_has(call, "nosync") && call_has(call, "nofree");
+}
+
+static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    const char *name = intrinsic_name(call);
+    if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) {
+        list_asm(p, call, items);
+    } else if (name) {
+        list_intrinsic(p, items, call, name);
+    } else if (is_libatomic(call)) {
+        add_item(items, ITEM_LIBATOMIC, call);
+    } else if (is_modelled(call)) {
+        add_item(items, ITEM_LIBC, call);
+    } else if (p->full && (!callee || (LLVMIsDeclaration(callee) && !is_interposed(callee)))) {
+        add_item(items, ITEM_CALL, call);
+    } else if (!is_harmless(call)) {
+        add_item(items, ITEM_BREAK, call);
+    } else if (p->full && !LLVMIsDeclaration(callee)) {
+        add_item(items, ITEM_BREAK, call); /* traced: its records come after ours */
+    }
+    if (LLVMGetInstructionOpcode(call) == LLVMCall && call_has(call, "returns_twice"))
+        add_item(items, ITEM_RESTORE, LLVMGetNextInstruction(call));
+}
+
+/* A musttail call must stay right before its return: the frame is left before both. */
+static void list_return(struct items *items, LLVMValueRef inst)
+{
+    LLVMValueRef call = LLVMGetPreviousInstruction(inst);
+    while (call && (is_debug(call) || LLVMIsABitCastInst(call)))
+        call = LLVMGetPreviousInstruction(call);
+    if (call && LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail) {
+        struct item *last = items->count ? &items->at[items->count - 1] : NULL;
+        if (last && last->inst == call) /* neither rewritten nor bracketed */
+            last->kind = ITEM_BREAK;
+        inst = call;
+    }
+    add_item(items, ITEM_EXIT, inst);
+}
+
+static bool decides(LLVMValueRef inst)
+{
+    bool conditional = LLVMIsABranchInst(inst) ? LLVMIsConditional(inst) : LLVMIsASwitchInst(inst);
+    return conditional && !LLVMIsConstant(LLVMGetCondition(inst));
+}
+
+static void list_instruction(struct pass *p, struct items *items, LLVMValueRef inst)
+{
+    switch (LLVMGetInstructionOpcode(inst)) {
+    case LLVMLoad:
+        if (LLVMGetOrdering(inst) == LLVMAtomicOrderingNotAtomic)
+            list_load(p, items, inst);
+        else
+            list_atomic(p, items, inst, 0, LLVMTypeOf(inst));
+        break;
+    case LLVMStore:
+        if (LLVMGetOrdering(inst) == LLVMAtomicOrderingNotAtomic)
+            list_store(p, items, inst);
+        else
+            list_atomic(p, items, inst, 1, LLVMTypeOf(LLVMGetOperand(inst, 0)));
+        break;
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+        list_atomic(p, items, inst, 0, LLVMTypeOf(LLVMGetOperand(inst, 1)));
+        break;
+    case LLVMFence:
+        list_atomic(p, items, inst, 0, NULL);
+        break;
+    case LLVMCall:
+    case LLVMInvoke:
+    case LLVMCallBr:
+        list_call(p, items, inst);
+        break;
+    case LLVMLandingPad:
+        add_item(items, ITEM_RESTORE, first_insertion(LLVMGetInstructionParent(inst)));
+        break;
+    case LLVMRet:
+        list_return(items, inst);
+        break;
+    case LLVMBr:
+    case LLVMSwitch:
+        if (p->full && decides(inst))
+            add_item(items, ITEM_BRANCH, inst);
+        break;
+    default:
+        break;
+    }
+}
+
+void list_items(struct pass *p, LLVMValueRef function, struct items *items)
+{
+    items->count = items->index = items->block = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (!is_debug(i)) {
+                list_instruction(p, items, i);
+                items->index++;
+            }
+        items->block++;
+    }
+}

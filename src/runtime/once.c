@@ -1,0 +1,137 @@
+/* once.c - pthread_once, C11's call_once, and C++'s guards of local statics
+ *
+ * Who initialises publishes when it is done and before anybody can know, all
+ * others learn that: BEFORE and AFTER on the object. (ONCE, whose first event
+ * on an object is the initialisation, would be wrong for memory used again:
+ * std::promise keeps a once_flag on the heap.)
+ *
+ * pthread_once() gets a function of ours in place of the program's, which finds
+ * its orders through a thread-local pointer. std::call_once() of libstdc++ comes
+ * here too. An exception or a cancellation out of the program's function passes
+ * through, and nothing is published.
+ *
+ * __cxa_guard_*: ours replace those of the C++ library, which may not be within
+ * reach (a plugin in C++ loaded by a program in C). The first byte of the guard
+ * is 1 when the object is there; compiled code reads it before it calls, as an
+ * atomic load with acquire, so it is written by a recorded atomic store. The
+ * same word as in libstdc++ (Itanium C++ ABI 3.3.3): DONE, PENDING, WAITED.
+ */
+#include "runtime/interpose.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <unistd.h>
+
+struct order {
+    void (*function)(void);
+    const void *control;
+    uint64_t where;
+    bool ran;
+};
+
+static _Thread_local struct order *pending __attribute__((tls_model("initial-exec")));
+
+static void run(void)
+{
+    struct order *o = pending;
+
+    o->ran = true;
+    o->function(); /* may come here again for another object, or not return */
+    rt_sync(OP_BEFORE, o->control, o->where);
+}
+
+INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
+{
+    struct order o = { function, control, WHERE_CALLER(), false }, *outer = pending;
+    int r;
+
+    pending = &o;
+    r = REAL(pthread_once)(control, run);
+    pending = outer;
+    if (!o.ran && r == 0)
+        rt_sync(OP_AFTER, control, o.where);
+    return r;
+}
+
+INTERPOSE(void, call_once, once_flag *control, void (*function)(void))
+{
+    struct order o = { function, control, WHERE_CALLER(), false }, *outer = pending;
+
+    pending = &o;
+    REAL(call_once)(control, run);
+    pending = outer;
+    if (!o.ran)
+        rt_sync(OP_AFTER, control, o.where);
+}
+
+/* ---- C++ ---- */
+
+enum { DONE = 1, PENDING = 1 << 8, WAITED = 1 << 16 };
+
+static void futex(uint32_t *word, int op, uint32_t value)
+{
+    int saved = errno;
+
+    syscall(SYS_futex, word, op, value, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* True: the caller initialises. */
+static bool guard_take(uint32_t *word)
+{
+    uint32_t w = 0;
+
+    for (;;) {
+        if (__atomic_compare_exchange_n(word, &w, PENDING, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return true;
+        if (w & DONE)
+            return false;
+        if (!(w & WAITED) && !__atomic_compare_exchange_n(word, &w, w | WAITED, false,
+                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            w = 0;
+            continue;
+        }
+        futex(word, FUTEX_WAIT_PRIVATE, PENDING | WAITED);
+        w = 0;
+    }
+}
+
+static void guard_give(uint32_t *word, uint32_t state)
+{
+    if (__atomic_exchange_n(word, state, __ATOMIC_ACQ_REL) & WAITED)
+        futex(word, FUTEX_WAKE_PRIVATE, INT32_MAX);
+}
+
+/* Ours alone; under the names that --wrap gives in a static program. */
+#ifdef HEDDLE_STATIC
+#define GUARD(name) __wrap___cxa_guard_##name
+#else
+#define GUARD(name) __cxa_guard_##name
+#endif
+
+EXPORT __attribute__((weak)) int GUARD(acquire)(uint64_t *guard);
+EXPORT __attribute__((weak)) void GUARD(release)(uint64_t *guard);
+EXPORT __attribute__((weak)) void GUARD(abort)(uint64_t *guard);
+
+int GUARD(acquire)(uint64_t *guard)
+{
+    if (!(__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE) & DONE) &&
+        guard_take((uint32_t *)guard))
+        return 1;
+    rt_sync(OP_AFTER, guard, WHERE_CALLER());
+    return 0;
+}
+
+void GUARD(release)(uint64_t *guard)
+{
+    rt_sync(OP_BEFORE, guard, WHERE_CALLER());
+    rt_atomic_store_1((uint8_t *)guard, DONE, ORDER_RELEASE, WHERE_CALLER());
+    guard_give((uint32_t *)guard, DONE);
+}
+
+void GUARD(abort)(uint64_t *guard)
+{
+    guard_give((uint32_t *)guard, 0);
+}

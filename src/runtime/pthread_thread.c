@@ -1,0 +1,400 @@
+/* pthread_thread.c - threads: create, join, detach, names, and how they end
+ *
+ * Threads of the trace have numbers, never used twice; pthread_t is reused as
+ * soon as a thread is joined. A table maps one to the other. Its entry is made
+ * before the thread exists, gets the pthread_t from whoever comes first, creator
+ * or child, and leaves the table when the thread is joined, or has ended and is
+ * detached. Entries are counted: creator, child and table hold one each.
+ *
+ * A thread ends, for the trace, in the last round of destructors of thread-
+ * specific data: so destructors of C++ thread_local objects and of other keys
+ * are still recorded, however the thread ends (return, exit, cancel). Cancelled
+ * asynchronously, it may have been inside the runtime, and lets go of that.
+ *
+ * Concurrency: the table is under threads_lock. Memory comes from pages of our
+ * own, not from malloc.
+ * Limits: who reads the pthread_t from memory that pthread_create() filled, and
+ * joins, before creator and child got any further, is looked up after its join.
+ */
+#include "runtime/interpose.h"
+
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct thread_entry {
+    struct thread_entry *next; /* in its bucket, or in the list of spare ones */
+    pthread_t id;
+    void *start, *arg;
+    uint32_t number;
+    uint16_t holders;
+    uint8_t rounds; /* of destructors it has seen */
+    bool listed, named, detached, ended;
+};
+
+enum {
+    BUCKETS = 4096,
+    SLAB_BYTES = 1 << 16,
+    LAST_ROUND = 4 /* glibc's PTHREAD_DESTRUCTOR_ITERATIONS */
+};
+
+struct rt_lock threads_lock;
+static struct thread_entry *buckets[BUCKETS], *spare; /* under threads_lock */
+
+static _Thread_local struct thread_entry *own __attribute__((tls_model("initial-exec")));
+
+/* ---- entries; all under threads_lock ---- */
+
+static void add_spare(void)
+{
+    char *m = (char *)syscall(SYS_mmap, NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct thread_entry *e = (struct thread_entry *)m;
+
+    if (m == MAP_FAILED)
+        return;
+    for (size_t i = 0; i < SLAB_BYTES / sizeof(*e); i++) {
+        e[i].next = spare;
+        spare = &e[i];
+    }
+}
+
+static struct thread_entry *entry_new(uint32_t number)
+{
+    struct thread_entry *e;
+
+    if (!spare)
+        add_spare();
+    e = spare;
+    if (!e)
+        return NULL;
+    spare = e->next;
+    *e = (struct thread_entry){ .number = number };
+    return e;
+}
+
+static void entry_put(struct thread_entry *e)
+{
+    if (--e->holders)
+        return;
+    e->next = spare;
+    spare = e;
+}
+
+/* The descriptor is at a multiple of 64, mostly at the same place in its page. */
+static struct thread_entry **bucket_of(pthread_t id)
+{
+    return &buckets[((uint64_t)id >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
+static struct thread_entry *find(pthread_t id)
+{
+    struct thread_entry *e = *bucket_of(id);
+
+    while (e && e->id != id)
+        e = e->next;
+    return e;
+}
+
+static void unlist(struct thread_entry *e)
+{
+    struct thread_entry **at = bucket_of(e->id);
+
+    if (!e->listed)
+        return;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    e->listed = false;
+    entry_put(e);
+}
+
+static void list(struct thread_entry *e, pthread_t id)
+{
+    struct thread_entry *old = find(id), **at = bucket_of(id);
+
+    if (old)
+        unlist(old); /* that thread cannot be there any more */
+    e->id = id;
+    e->named = e->listed = true;
+    e->holders++;
+    e->next = *at;
+    *at = e;
+}
+
+static void unlist_if_over(struct thread_entry *e)
+{
+    if (e->detached && e->ended)
+        unlist(e);
+}
+
+/* ---- the end of a thread ---- */
+
+static pthread_key_t end_key;
+static bool has_end_key; /* under threads_lock */
+
+/* Called once per round of destructors. */
+static void thread_ends(void *arg)
+{
+    struct thread_entry *e = arg;
+
+    if (__heddle_tls.busy) { /* cancelled in the middle of the runtime */
+        rt_release_all();
+        __heddle_tls.busy = 0;
+    }
+    if (++e->rounds < LAST_ROUND) {
+        rt_busy_begin();
+        pthread_setspecific(end_key, e);
+        rt_busy_end();
+        return;
+    }
+    mutex_release_robust();
+    rt_thread_end();
+    own = NULL;
+    rt_lock_take(&threads_lock);
+    e->ended = true;
+    unlist_if_over(e);
+    entry_put(e);
+    rt_lock_drop(&threads_lock);
+}
+
+static void watch_end(struct thread_entry *e)
+{
+    rt_lock_take(&threads_lock);
+    if (!has_end_key)
+        has_end_key = pthread_key_create(&end_key, thread_ends) == 0;
+    if (has_end_key)
+        pthread_setspecific(end_key, e);
+    rt_lock_drop(&threads_lock);
+}
+
+/* A thread that others may join although we did not see it begin: the main one, mostly. */
+static void register_self(void)
+{
+    struct thread_entry *e = own;
+
+    if (likely(e && e->listed))
+        return;
+    rt_lock_take(&threads_lock);
+    if (!e) {
+        e = entry_new(0);
+        if (e)
+            e->holders = 1;
+    }
+    if (e) {
+        e->number = rt_thread_number();
+        list(e, pthread_self());
+    }
+    rt_lock_drop(&threads_lock);
+    if (e && !own) {
+        own = e;
+        watch_end(e);
+    }
+}
+
+/* ---- creating ---- */
+
+struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where)
+{
+    struct thread_entry *e;
+
+    if (!rt_recording())
+        return NULL;
+    register_self();
+    rt_lock_take(&threads_lock);
+    e = entry_new(THREAD_NONE);
+    rt_lock_drop(&threads_lock);
+    if (!e)
+        return NULL;
+    e->holders = 2; /* creator and child */
+    e->start = start;
+    e->arg = arg;
+    e->number = rt_thread_fork(where);
+    return e;
+}
+
+void thread_created(struct thread_entry *e, const pthread_t *thread, bool detached)
+{
+    rt_lock_take(&threads_lock);
+    if (!e->named) /* then the child did not run yet, and *thread is certainly there */
+        list(e, *thread);
+    e->detached |= detached;
+    unlist_if_over(e);
+    entry_put(e);
+    rt_lock_drop(&threads_lock);
+}
+
+void thread_failed(struct thread_entry *e)
+{
+    rt_lock_take(&threads_lock);
+    e->holders = 1;
+    entry_put(e);
+    rt_lock_drop(&threads_lock);
+}
+
+void *thread_enter(struct thread_entry *e, void **arg)
+{
+    void *start = e->start;
+
+    *arg = e->arg;
+    rt_thread_begin(e->number);
+    own = e;
+    rt_lock_take(&threads_lock);
+    if (!e->named)
+        list(e, pthread_self());
+    rt_lock_drop(&threads_lock);
+    watch_end(e);
+    return start;
+}
+
+static void *run(void *entry)
+{
+    void *arg, *(*start)(void *);
+
+    *(void **)&start = thread_enter(entry, &arg);
+    return start(arg);
+}
+
+INTERPOSE(int, pthread_create, pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+          void *(*start)(void *), void *restrict arg)
+{
+    int state = PTHREAD_CREATE_JOINABLE, r;
+    struct thread_entry *e = thread_prepare(*(void **)&start, arg, WHERE_CALLER());
+
+    if (!e)
+        return REAL(pthread_create)(thread, attr, start, arg);
+    if (attr)
+        pthread_attr_getdetachstate(attr, &state);
+    r = REAL(pthread_create)(thread, attr, run, e);
+    if (r)
+        thread_failed(e);
+    else
+        thread_created(e, thread, state == PTHREAD_CREATE_DETACHED);
+    return r;
+}
+
+/* ---- joining and detaching ---- */
+
+uint32_t thread_number_of(pthread_t thread)
+{
+    struct thread_entry *e;
+    uint32_t number;
+
+    rt_lock_take(&threads_lock);
+    e = find(thread);
+    number = e ? e->number : THREAD_NONE;
+    rt_lock_drop(&threads_lock);
+    return number;
+}
+
+void thread_joined(pthread_t thread, uint32_t number, uint64_t where)
+{
+    struct thread_entry *e;
+
+    rt_lock_take(&threads_lock);
+    e = find(thread);
+    if (e && number == THREAD_NONE)
+        number = e->number;
+    if (e && e->number == number)
+        unlist(e);
+    rt_lock_drop(&threads_lock);
+    if (number != THREAD_NONE)
+        rt_thread_join(number, where);
+}
+
+void thread_detaches(pthread_t thread)
+{
+    struct thread_entry *e;
+
+    rt_lock_take(&threads_lock);
+    e = find(thread);
+    if (e) {
+        e->detached = true;
+        unlist_if_over(e);
+    }
+    rt_lock_drop(&threads_lock);
+}
+
+void threads_forked(void)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        while (buckets[i])
+            unlist(buckets[i]);
+}
+
+INTERPOSE(int, pthread_join, pthread_t thread, void **result)
+{
+    uint32_t number = thread_number_of(thread);
+    int r = REAL(pthread_join)(thread, result);
+
+    if (r == 0)
+        thread_joined(thread, number, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_tryjoin_np, pthread_t thread, void **result)
+{
+    uint32_t number = thread_number_of(thread);
+    int r = REAL(pthread_tryjoin_np)(thread, result);
+
+    if (r == 0)
+        thread_joined(thread, number, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_timedjoin_np, pthread_t thread, void **result, const struct timespec *until)
+{
+    uint32_t number = thread_number_of(thread);
+    int r = REAL(pthread_timedjoin_np)(thread, result, until);
+
+    if (r == 0)
+        thread_joined(thread, number, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_clockjoin_np, pthread_t thread, void **result, clockid_t clock,
+          const struct timespec *until)
+{
+    uint32_t number = thread_number_of(thread);
+    int r = REAL(pthread_clockjoin_np)(thread, result, clock, until);
+
+    if (r == 0)
+        thread_joined(thread, number, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_detach, pthread_t thread)
+{
+    thread_detaches(thread);
+    return REAL(pthread_detach)(thread);
+}
+
+/* ---- names ---- */
+
+INTERPOSE(int, pthread_setname_np, pthread_t thread, const char *name)
+{
+    int r = REAL(pthread_setname_np)(thread, name);
+
+    if (r == 0 && pthread_equal(thread, pthread_self()))
+        rt_thread_name(name);
+    return r;
+}
+
+INTERPOSE(int, prctl, int option, ...)
+{
+    unsigned long a[4];
+    va_list args;
+    int r;
+
+    va_start(args, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(args, unsigned long);
+    va_end(args);
+    r = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+    if (r == 0 && option == PR_SET_NAME)
+        rt_thread_name((const char *)a[0]);
+    return r;
+}

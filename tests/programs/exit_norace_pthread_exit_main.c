@@ -1,0 +1,17 @@
+// main leaves by pthread_exit; the last thread ends the program, with code 0 and its output.
+// stdout: last
+// gcc: also
+#include "prog.h"
+
+THREAD(child)
+{
+    pause_ms(10);
+    puts("last");
+    return NULL;
+}
+
+int main(void)
+{
+    start(child, NULL);
+    pthread_exit(NULL);
+}
