@@ -143,4 +143,8 @@ extern HIDDEN _Thread_local struct handler_frame *handler_innermost
     __attribute__((tls_model("initial-exec")));
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
 
+/* ---- contexts (context.c) ---- */
+
+HIDDEN void contexts_forked(void); /* in the child: fibers have no state here */
+
 #endif

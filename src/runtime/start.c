@@ -40,6 +40,8 @@ bool rt_start(void)
     start_lock_take();
     if (rt.mode == MODE_RESTART) {
         stripes_clear();
+        if (rt.full) /* every load counts there */
+            rt_options.filter = false;
         if (ring_open()) {
             images_log_all();
             __atomic_store_n(&rt.mode, MODE_ON, __ATOMIC_RELEASE);

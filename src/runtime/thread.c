@@ -99,6 +99,7 @@ void epoch_wrap(struct rt_thread *t)
 {
     memset(t->filter, 0, sizeof(uint64_t) * (FILTER_MASK + 1));
     memset(t->loads, 0, sizeof(t->loads));
+    memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
 }
 
