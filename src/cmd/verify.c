@@ -7,13 +7,16 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
+#include "cmd/tracedir.h"
 #include "base/alloc.h"
 #include "report/clean.h"
 #include "witness/witness.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The event of one side of a race, as the trace has it. */
 struct sighting {
@@ -203,7 +206,8 @@ static bool is_complete(const struct findings *f)
 /* An analysis that was interrupted has seen fewer events than there are. */
 static bool belongs(const struct findings *f, uint64_t events)
 {
-    return f->trace.events == events || (f->trace.events < events && !is_complete(f));
+    return f->trace.events == events || f->trace.events == 0 ||
+           (f->trace.events < events && !is_complete(f));
 }
 
 static int verify(struct verifier *v)
@@ -226,27 +230,98 @@ static int verify(struct verifier *v)
     return judge_all(v);
 }
 
-int cmd_verify(const struct options *o)
+static int verify_one(const struct operand *in, const struct operand *result,
+                      const struct findings *f)
 {
-    struct operand in, result;
-    struct findings f = { 0 };
-    int code = operand_open(&in, o->arguments[0]);
+    struct verifier v = { .in = in, .result = result, .f = f };
+    int code;
 
+    verifier_init(&v);
+    code = verify(&v);
+    verifier_release(&v);
+    return code;
+}
+
+/* The races of one trace of a directory, as a result of their own. The file is looked for where
+ * the user says, under the name it had. */
+static int verify_part(const char *directory, const char *path, const struct operand *result,
+                       const struct findings *f)
+{
+    const char *slash = strrchr(path, '/');
+    char *file = xasprintf("%s/%s", directory, slash ? slash + 1 : path);
+    struct findings part = { .trace = f->trace, .races = xcalloc(f->count, sizeof(*f->races)) };
+    struct operand in;
+    int code = operand_open(&in, file);
+
+    part.trace.events = 0; /* it is the sum of all */
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->races[i].trace, path) == 0)
+            part.races[part.count++] = f->races[i];
+    if (code == 0) {
+        printf("in '%s':\n", file);
+        code = verify_one(&in, result, &part);
+        operand_close(&in);
+    }
+    free(part.races);
+    free(file);
+    return code;
+}
+
+static bool seen_before(const struct findings *f, size_t race)
+{
+    for (size_t i = 0; i < race; i++)
+        if (strcmp(f->races[i].trace, f->races[race].trace) == 0)
+            return true;
+    return false;
+}
+
+static int verify_parts(const char *directory, const struct operand *result,
+                        const struct findings *f)
+{
+    int worst = EXIT_NOTHING;
+
+    for (size_t i = 0; i < f->count; i++) {
+        int code = 0;
+
+        if (!seen_before(f, i))
+            code = verify_part(directory, f->races[i].trace, result, f);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+/* A result of several traces needs their directory. */
+static int verify_result(const char *path, const struct operand *result, const struct findings *f)
+{
+    struct operand in;
+    int code;
+
+    if (f->count && f->races[0].trace && tracedir_is(path))
+        return verify_parts(path, result, f);
+    code = operand_open(&in, path);
     if (code)
         return code;
-    code = operand_open(&result, o->arguments[1]);
-    if (code == 0) {
-        code = operand_read_result(&result, &f);
-        if (code == 0) {
-            struct verifier v = { .in = &in, .result = &result, .f = &f };
-
-            verifier_init(&v);
-            code = verify(&v);
-            verifier_release(&v);
-        }
-        findings_release(&f);
-        operand_close(&result);
-    }
+    code = verify_one(&in, result, f);
     operand_close(&in);
+    return code;
+}
+
+int cmd_verify(const struct options *o)
+{
+    struct findings f = { 0 };
+    struct operand result;
+    int code = access(o->arguments[0], R_OK) == 0 || strcmp(o->arguments[0], "-") == 0 ?
+                   0 :
+                   bad_input("cannot read '%s': %s", o->arguments[0], strerror(errno));
+
+    if (code == 0)
+        code = operand_open(&result, o->arguments[1]);
+    if (code)
+        return code;
+    code = operand_read_result(&result, &f);
+    if (code == 0)
+        code = verify_result(o->arguments[0], &result, &f);
+    findings_release(&f);
+    operand_close(&result);
     return code;
 }

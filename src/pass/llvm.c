@@ -91,6 +91,16 @@ static void only_records(struct pass *p, LLVMValueRef call)
         LLVMCreateEnumAttribute(p->context, attribute_kind("memory"), effects));
 }
 
+/* A C function expects its narrow arguments widened by the caller. */
+static void widen_arguments(struct pass *p, LLVMValueRef call, unsigned n, LLVMTypeRef *params)
+{
+    LLVMAttributeRef zeroext = LLVMCreateEnumAttribute(p->context, attribute_kind("zeroext"), 0);
+    for (unsigned i = 0; i < n; i++)
+        if (LLVMGetTypeKind(params[i]) == LLVMIntegerTypeKind &&
+            LLVMGetIntTypeWidth(params[i]) < 32)
+            LLVMAddCallSiteAttribute(call, i + 1, zeroext);
+}
+
 LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect effect,
                           LLVMTypeRef result, unsigned n, LLVMValueRef *args)
 {
@@ -99,6 +109,7 @@ LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect 
         params[i] = LLVMTypeOf(args[i]);
     struct callee c = runtime_function(p, name, result, n, params);
     LLVMValueRef call = LLVMBuildCall2(p->b, c.type, c.function, args, n, "");
+    widen_arguments(p, call, n, params);
     if (effect == EFFECT_RECORD)
         only_records(p, call);
     return call;

@@ -133,6 +133,8 @@ void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
 LLVMValueRef site_value(struct pass *p, uint32_t site);
 LLVMValueRef tls_field(struct pass *p, unsigned offset);
 void emit_items(struct pass *p, struct items *items);
+void emit_item(struct pass *p, struct item *item);
+void number_site(struct pass *p, struct item *item); /* of accesses; emit_* does the others */
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
 void emit_range(struct pass *p, const struct item *item);
 
@@ -152,12 +154,15 @@ LLVMValueRef from_integer(struct pass *p, LLVMValueRef value, LLVMTypeRef type);
 void replace_instruction(LLVMValueRef old, LLVMValueRef by);
 
 /* stack.c */
-void emit_entry(struct pass *p, uint32_t site);
+/* At the builder's position. Gives the return address and the site, as words, to full.c. */
+LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef *site_word);
 void emit_exit(struct pass *p, LLVMValueRef before);
-void emit_restore(struct pass *p, LLVMValueRef before);
+/* Full builds: the number of frames that were left. */
+LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 
 /* full.c */
-void emit_items_full(struct pass *p, struct items *items, uint32_t entry_site);
+void emit_items_full(struct pass *p, struct items *items);
+void full_entry(struct pass *p, LLVMValueRef return_address, LLVMValueRef site_word);
 
 /* table.c */
 struct table *table_new(LLVMModuleRef module);

@@ -10,7 +10,10 @@
 #include "base/alloc.h"
 #include "report/allocation.h"
 #include "report/history.h"
+#include "report/naming.h"
 #include "report/schedule.h"
+#include "report/source.h"
+#include "report/stacks.h"
 #include "report/steps.h"
 
 #include <inttypes.h>
@@ -18,13 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames a report keeps of a stack; deeper recursion is counted (side.stack_omitted). */
-enum { STACK_KEEP = 64 };
-
 /* A side of a finding that is looked for, and the memory it turned out to touch. */
 struct wanted {
     uint64_t position;
     uint64_t address, bytes;
+    const char *variable; /* as the compiler names it, or NULL */
     size_t race;
     unsigned side;
 };
@@ -35,6 +36,9 @@ struct enricher {
     struct wanted *wanted; /* by position */
     size_t count, next;
     bool allocations; /* there are some */
+    bool recorded;    /* the trace is of a recorded program */
+    struct naming naming;
+    struct source_cache sources;
     struct history history;
     struct steps steps;
 };
@@ -48,9 +52,11 @@ static int compare_wanted(const void *a, const void *b)
 
 static void enricher_init(struct enricher *e, struct findings *f, const struct tables *tables)
 {
-    *e = (struct enricher){ .f = f, .tables = tables };
+    *e = (struct enricher){ .f = f, .tables = tables, .recorded = tables->process.known };
+    naming_init(&e->naming, f, tables);
     e->wanted = xcalloc(2 * f->count + 1, sizeof(*e->wanted));
     steps_init(&e->steps, f);
+    e->steps.naming = &e->naming;
     for (size_t i = 0; i < f->count; i++) {
         for (unsigned k = 0; k < 2; k++)
             e->wanted[e->count++] =
@@ -64,6 +70,8 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
 static void enricher_release(struct enricher *e)
 {
     free(e->wanted);
+    naming_release(&e->naming);
+    source_cache_release(&e->sources);
     history_release(&e->history);
     steps_release(&e->steps);
 }
@@ -94,63 +102,51 @@ static void fill_locks(struct enricher *e, struct side *to, const struct history
     struct held_lock *locks = arena_alloc(&e->f->memory, t->nlocks * sizeof(*locks) + 1);
 
     for (size_t i = 0; i < t->nlocks; i++) {
-        struct buf name = { 0 };
+        const struct history_lock *l = &t->locks[i];
 
-        tables_name_object(e->tables, t->locks[i].target, &name);
-        buf_addch(&name, 0);
         locks[i] = (struct held_lock){
-            .name = findings_string(e->f, name.data),
-            .location = location_of(e, t->locks[i].site),
-            .event = t->locks[i].position,
-            .shared = t->locks[i].shared,
+            .name = naming_object(&e->naming, l->target),
+            .location = location_of(e, l->site),
+            .event = l->position,
+            .shared = l->shared,
         };
-        buf_release(&name);
+        if (e->recorded)
+            locks[i].stack = stack_make(&e->naming, l->site, l->calls, l->ncalls, 0);
     }
     to->locks = locks;
     to->nlocks = t->nlocks;
 }
 
-static const char *function_name(struct enricher *e, uint32_t function)
-{
-    return findings_string(e->f, intern_get(&e->tables->functions, function));
-}
-
-/* Where the call i was made: the location of its enter event, unless that lies in the callee
- * (some recorders name the first line of the function entered). */
-static const char *call_location(struct enricher *e, const struct history_call *call)
-{
-    const char *in = findings_string(e->f, tables_site_function(e->tables, call->site));
-
-    return in && in == function_name(e, call->function) ? NULL : location_of(e, call->site);
-}
-
-/* The innermost frame is the access itself. Its function is the site's own where that is known:
- * then an inlined function shows as a frame above the one that was entered. */
 static void fill_stack(struct enricher *e, struct side *to, const struct event *ev,
                        const struct history_thread *t)
 {
-    struct frame frames[STACK_KEEP + 2];
-    const char *inner = findings_string(e->f, tables_site_function(e->tables, ev->site));
-    const char *at = to->location;
-    size_t n = 0, i = t->ncalls;
+    const char *linkage = findings_string(e->f, tables_site_function(e->tables, ev->site));
 
-    if (inner && !(i > 0 && inner == function_name(e, t->calls[i - 1].function))) {
-        frames[n++] = (struct frame){ inner, at };
-        at = NULL;
-    }
-    for (; i > 0 && n < STACK_KEEP; i--) {
-        const struct history_call *call = &t->calls[i - 1];
+    to->stack = stack_make(&e->naming, ev->site, t->calls, t->ncalls, t->deeper);
+    to->function = to->stack.count ? to->stack.frames[0].function : NULL;
+    to->symbol = linkage && linkage != to->function ? linkage : NULL;
+}
 
-        frames[n++] = (struct frame){ function_name(e, call->function), at };
-        at = call_location(e, call);
-    }
-    if (n == 0)
-        frames[n++] = (struct frame){ NULL, at };
-    to->stack =
-        memcpy(arena_alloc(&e->f->memory, n * sizeof(*frames)), frames, n * sizeof(*frames));
-    to->nstack = n;
-    to->stack_omitted = i + t->deeper;
-    to->function = frames[0].function;
+static void fill_creation(struct enricher *e, struct side *to, const struct history_thread *t)
+{
+    to->creator = thread_name(e, t->fork_thread);
+    to->created_at = findings_string(e->f, tables_location(e->tables, t->fork_site));
+    to->created_event = t->fork_position;
+    if (e->recorded)
+        to->created_stack = stack_make(&e->naming, t->fork_site, t->fork_calls.calls,
+                                       t->fork_calls.count, t->fork_calls.missing);
+}
+
+/* The lines of the access; in code of the system (a container's header), those of the code of the
+ * program's own that called it. */
+static void fill_source(struct enricher *e, struct side *to)
+{
+    const struct stack *s = &to->stack;
+
+    for (int system = 0; system < 2; system++)
+        for (size_t i = 0; i < s->count && !to->source; i++)
+            if (s->frames[i].location && location_is_system(s->frames[i].location) == system)
+                to->source = source_excerpt(&e->sources, e->f, s->frames[i].location);
 }
 
 static void fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
@@ -168,13 +164,17 @@ static void fill_side(struct enricher *e, struct wanted *w, const struct event *
         to->value = number_text(e, ev->value, is_signed);
     if (op_is_access(ev->op) && (ev->flags & EV_OLD))
         to->old = number_text(e, ev->old, is_signed);
+    if (!is_named(ev->target))
+        to->bytes = w->bytes;
+    if (e->recorded)
+        to->thread_name =
+            findings_string(e->f, process_thread_name(&e->tables->process, ev->thread));
+    w->variable = tables_site_variable(e->tables, ev->site);
     fill_locks(e, to, t);
     fill_stack(e, to, ev, t);
-    if (t->forked) {
-        to->creator = thread_name(e, t->fork_thread);
-        to->created_at = findings_string(e->f, tables_location(e->tables, t->fork_site));
-        to->created_event = t->fork_position;
-    }
+    fill_source(e, to);
+    if (t->forked)
+        fill_creation(e, to, t);
 }
 
 static void feed_batch(struct enricher *e, const struct batch *b)
@@ -214,20 +214,40 @@ static uint64_t race_address(const struct wanted *a, const struct wanted *b)
     return a->address > b->address ? a->address : b->address;
 }
 
-/* A race is about the bytes that both accesses touch. */
+/* The name the compiler has for what one of the accesses touches; rather that of the one whose
+ * first byte it is, then of the smaller one. */
+static const char *compiler_name(const struct wanted *a, const struct wanted *b, uint64_t start)
+{
+    if (!a->variable || !b->variable)
+        return a->variable ? a->variable : b->variable;
+    if ((a->address == start) != (b->address == start))
+        return a->address == start ? a->variable : b->variable;
+    return a->bytes <= b->bytes ? a->variable : b->variable;
+}
+
+/* A race is about the bytes that both accesses touch. Its name: of a variable with only a name,
+ * of a global, of what the compiler says; else the address, until the allocation is known. */
 static void name_variable(struct enricher *e, struct finding *r, const struct wanted *a,
                           const struct wanted *b)
 {
     uint64_t start = race_address(a, b);
     uint64_t end_a = a->address + a->bytes, end_b = b->address + b->bytes;
-    uint64_t end = end_a < end_b ? end_a : end_b;
+    uint64_t end = end_a < end_b ? end_a : end_b, bytes = end > start ? end - start : 0;
     struct buf name = { 0 };
 
-    tables_name_variable(e->tables, start, end > start ? end - start : 0, &name);
-    buf_addch(&name, 0);
+    tables_name_variable(e->tables, start, bytes, &name);
     r->variable = findings_string(e->f, name.data);
-    r->variable_named = is_named(start);
     buf_release(&name);
+    if (is_named(start)) {
+        r->variable_key = r->variable;
+        return;
+    }
+    r->address = start;
+    r->bytes = bytes;
+    if (naming_global(&e->naming, start, bytes, &r->variable_key))
+        r->variable = naming_global(&e->naming, start, bytes, &r->variable_key);
+    else if (compiler_name(a, b, start))
+        r->variable = r->variable_key = findings_string(e->f, compiler_name(a, b, start));
 }
 
 /* Name what the races are about; addresses are questions for allocations_find(). */
@@ -244,11 +264,30 @@ static size_t name_variables(struct enricher *e, struct allocation_query *querie
         if (!a)
             continue; /* the second side of the race comes later */
         name_variable(e, r, a, b);
-        if (!r->variable_named)
-            queries[n++] = (struct allocation_query){ race_address(a, b), a->position, r };
+        if (r->bytes)
+            queries[n++] = (struct allocation_query){ r->address, a->position, r };
     }
     free(first);
     return n;
+}
+
+/* What nobody has a name for is a part of something that was allocated. */
+static void name_allocated(struct enricher *e, struct finding *r)
+{
+    const struct allocation *a = r->allocation;
+    const char *at;
+    struct buf b = { 0 };
+
+    if (!a || r->variable_key || !e->recorded)
+        return;
+    at = stack_own_location(&a->stack);
+    if (a->is_stack)
+        buf_addf(&b, "stack of %s", a->thread);
+    else
+        buf_addf(&b, "heap block of %" PRIu64 " byte%s allocated at %s, offset %" PRIu64, a->bytes,
+                 a->bytes == 1 ? "" : "s", at ? at : a->location, a->offset);
+    r->variable = findings_string(e->f, b.data);
+    buf_release(&b);
 }
 
 static int name_all(struct enricher *e, struct trace *t, struct error *err)
@@ -258,7 +297,9 @@ static int name_all(struct enricher *e, struct trace *t, struct error *err)
     int r = 0;
 
     if (n && e->allocations)
-        r = allocations_find(e->f, queries, n, t, err);
+        r = allocations_find(&e->naming, queries, n, t, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        name_allocated(e, queries[i].race);
     free(queries);
     return r;
 }

@@ -30,37 +30,59 @@
 #include "engines/race.h"
 #include "trace/trace.h"
 
+/* One level of a call stack; function or location may be unknown (NULL), not both. */
+struct frame {
+    const char *function; /* readable: demangled */
+    const char *location; /* as the trace says it: "14", "a.c:3:7" */
+    bool inlined;         /* into the next frame */
+};
+
+/* A call stack, innermost frame first. */
+struct stack {
+    const struct frame *frames;
+    size_t count;
+    uint64_t omitted; /* outer frames that were left out */
+};
+
 struct held_lock {
     const char *name;
     const char *location; /* where it was taken, or NULL */
     uint64_t event;       /* the acquire's position, where location is known */
     bool shared;
+    struct stack stack; /* of taking it; recorded programs only, the innermost frames */
 };
 
-/* One level of a call stack; each part may be unknown (NULL, 0), not all of them. */
-struct frame {
-    const char *function;
-    const char *location; /* as the trace says it: "14", "a.c:3:7" */
+/* Lines of a source file. */
+enum { EXCERPT_LINES = 3 };
+struct excerpt {
+    const char *location;
+    uint64_t first; /* line number of lines[0] */
+    const char *lines[EXCERPT_LINES];
+    size_t count;
+    size_t marked; /* the line of the location is lines[marked] */
 };
 
 /* One of the two accesses of a race. */
 struct side {
     uint64_t event; /* position in the trace */
     const char *thread;
-    const char *op;    /* op_info.name: "write", "atomic-load" */
-    const char *order; /* an atomic's memory order ("sc"), else NULL */
+    const char *thread_name; /* the program's own name for it, or NULL */
+    const char *op;          /* op_info.name: "write", "atomic-load" */
+    const char *order;       /* an atomic's memory order ("sc"), else NULL */
     const char *location;
-    const char *function;          /* or NULL */
+    const char *function;          /* readable, or NULL */
+    const char *symbol;            /* the function's linkage name where that differs, or NULL */
+    uint64_t bytes;                /* accessed; 0 unknown, or a variable of a text trace */
     const char *value;             /* decimal, or NULL */
     const char *old;               /* what a read-modify-write replaced, or NULL */
     const struct held_lock *locks; /* in the order they were taken */
     size_t nlocks;
-    const struct frame *stack; /* innermost first */
-    size_t nstack;
-    uint64_t stack_omitted; /* outer frames that were left out */
-    const char *creator;    /* thread that forked this one, or NULL */
-    const char *created_at; /* location of that fork */
-    uint64_t created_event; /* and its position */
+    struct stack stack;
+    const struct excerpt *source; /* the first frame of the program's own whose file is there */
+    const char *creator;          /* thread that forked this one, or NULL */
+    const char *created_at;       /* location of that fork */
+    uint64_t created_event;       /* and its position */
+    struct stack created_stack;   /* recorded programs only */
 };
 
 /* One step of a schedule, readable. */
@@ -75,13 +97,16 @@ struct allocation {
     const char *thread, *location;
     uint64_t event;
     uint64_t bytes, offset; /* of the allocation; where in it the race is */
+    bool is_stack;          /* the thread's stack, not a block of the heap */
+    struct stack stack;     /* recorded programs only */
 };
 
 struct finding {
     const char *id;
     const char *trace; /* the file its positions are in; NULL: findings.trace.path */
     const char *variable;
-    bool variable_named; /* false: an address, which says nothing in another run */
+    const char *variable_key; /* what of it is the same in every run, or NULL: nothing */
+    uint64_t address, bytes;  /* that both accesses touch; 0, 0 for a variable with only a name */
     enum strength strength;
     uint64_t count;
     uint64_t engines;              /* bit i: findings.engines[i] found it */

@@ -10,6 +10,7 @@ void history_release(struct history *h)
     for (size_t i = 0; i < h->cap; i++) {
         free(h->threads[i].locks);
         free(h->threads[i].calls);
+        free(h->threads[i].fork_calls.calls);
     }
     free(h->threads);
     *h = (struct history){ 0 };
@@ -27,17 +28,34 @@ const struct history_thread *history_of(struct history *h, uint32_t thread)
     return thread_of(h, thread);
 }
 
+void history_copy(struct history_calls *to, const struct history_thread *t, size_t keep)
+{
+    size_t n = t->ncalls < keep ? t->ncalls : keep;
+
+    to->calls = xrealloc(to->calls, n + 1, sizeof(*to->calls));
+    if (n)
+        memcpy(to->calls, t->calls + t->ncalls - n, n * sizeof(*to->calls));
+    to->count = n;
+    to->missing = t->ncalls - n + t->deeper;
+}
+
 static void take_lock(struct history *h, const struct event *ev, uint64_t position)
 {
     struct history_thread *t = thread_of(h, ev->thread);
+    size_t n = t->ncalls < HISTORY_LOCK_CALLS ? t->ncalls : HISTORY_LOCK_CALLS;
+    struct history_lock *l;
 
     GROW(t->locks, t->locks_cap, t->nlocks + 1);
-    t->locks[t->nlocks++] = (struct history_lock){
+    l = &t->locks[t->nlocks++];
+    *l = (struct history_lock){
         .target = ev->target,
         .position = position,
         .site = ev->site,
         .shared = ev->op == OP_ACQUIRE_SHARED,
+        .ncalls = (uint8_t)n,
     };
+    if (n)
+        memcpy(l->calls, t->calls + t->ncalls - n, n * sizeof(*l->calls));
 }
 
 /* The innermost hold of the lock goes; false where the thread has none. */
@@ -103,6 +121,8 @@ static void fork_thread(struct history *h, const struct event *ev, uint64_t posi
     child->fork_thread = ev->thread;
     child->fork_site = ev->site;
     child->fork_position = position;
+    if (ev->thread < h->cap)
+        history_copy(&child->fork_calls, &h->threads[ev->thread], HISTORY_FORK_CALLS);
 }
 
 void history_event(struct history *h, const struct event *ev, uint64_t position)

@@ -1,8 +1,9 @@
 /* identity.c - fingerprints: the name a race keeps from run to run
  *
- * The id is XXH64 (seed 0) over, for each side, its function (its location
- * where the function is unknown) and its operation, the two sides in sorted
- * order; then the variable's name, unless it is only an address. No line
+ * The id is XXH64 (seed 0) over, for each side, its function's linkage name
+ * (its location where the function is unknown) and its operation, the two
+ * sides in sorted order; then the variable's name without indexes, unless it
+ * is only an address. No line
  * numbers where functions are known, no addresses, no threads, no positions,
  * so an edit elsewhere in the file or another run gives the same id.
  * Findings of one result whose ids collide get "-2", "-3" in the order of
@@ -22,7 +23,7 @@
 
 static const char *place(const struct side *s)
 {
-    return s->function ? s->function : s->location;
+    return s->symbol ? s->symbol : s->function ? s->function : s->location;
 }
 
 static int compare_sides(const struct side *a, const struct side *b)
@@ -50,8 +51,8 @@ static uint64_t fingerprint(const struct finding *r)
         add_field(&b, place(s));
         add_field(&b, s->op);
     }
-    if (r->variable_named)
-        add_field(&b, r->variable);
+    if (r->variable_key)
+        add_field(&b, r->variable_key);
     hash = XXH64(b.data, b.len, 0);
     buf_release(&b);
     return hash;

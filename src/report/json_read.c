@@ -315,6 +315,44 @@ static void read_engines(struct reader *r, const json_t *root)
     }
 }
 
+static void read_frame(struct reader *r, const json_t *o, struct frame *frame)
+{
+    const char *file = get_string(r, o, "file", OPTIONAL);
+    uint64_t line = get_number(r, o, "line", OPTIONAL);
+    uint64_t column = get_number(r, o, "column", OPTIONAL);
+
+    frame->function = get_string(r, o, "function", OPTIONAL);
+    frame->location = get_string(r, o, "location", OPTIONAL);
+    frame->inlined = get_bool(r, o, "inlined", OPTIONAL);
+    if (file && !frame->location) {
+        char *text = !line    ? xasprintf("%s", file)
+                     : column ? xasprintf("%s:%" PRIu64 ":%" PRIu64, file, line, column)
+                              : xasprintf("%s:%" PRIu64, file, line);
+
+        frame->location = findings_string(r->f, text);
+        free(text);
+    }
+    if (!frame->function && !frame->location)
+        fail(r, "", "a frame needs a function or a location");
+}
+
+static void read_stack(struct reader *r, const json_t *o, struct stack *s)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "stack", OPTIONAL, &list);
+    struct frame *frames = new_array(r, n, sizeof(*frames));
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "stack", i);
+
+        read_frame(r, get_object(r, list, i), &frames[i]);
+        go_out(r, mark);
+    }
+    s->frames = frames;
+    s->count = n;
+    s->omitted = get_number(r, o, "stack_omitted", OPTIONAL);
+}
+
 /* "held" says more than "locks" and must agree with it. */
 static void read_held(struct reader *r, const json_t *o, struct held_lock *locks, size_t n)
 {
@@ -332,6 +370,7 @@ static void read_held(struct reader *r, const json_t *o, struct held_lock *locks
         locks[i].shared = get_bool(r, h, "shared", OPTIONAL);
         locks[i].location = get_string(r, h, "location", OPTIONAL);
         locks[i].event = get_event(r, h, "event", locks[i].location ? REQUIRED : OPTIONAL);
+        read_stack(r, h, &locks[i].stack);
         go_out(r, mark);
     }
 }
@@ -357,66 +396,61 @@ static void read_locks(struct reader *r, const json_t *o, struct side *s)
     s->nlocks = n;
 }
 
-static void read_frame(struct reader *r, const json_t *o, struct frame *frame)
+static void read_source(struct reader *r, const json_t *o, struct side *s)
 {
-    const char *file = get_string(r, o, "file", OPTIONAL);
-    uint64_t line = get_number(r, o, "line", OPTIONAL);
-    uint64_t column = get_number(r, o, "column", OPTIONAL);
+    json_t *source = get_typed(r, o, "source", OPTIONAL, JSON_OBJECT), *list;
+    size_t mark = go_in(r, "source", SIZE_MAX);
+    struct excerpt *x;
 
-    frame->function = get_string(r, o, "function", OPTIONAL);
-    frame->location = get_string(r, o, "location", OPTIONAL);
-    if (file && !frame->location) {
-        char *text = !line    ? xasprintf("%s", file)
-                     : column ? xasprintf("%s:%" PRIu64 ":%" PRIu64, file, line, column)
-                              : xasprintf("%s:%" PRIu64, file, line);
-
-        frame->location = findings_string(r->f, text);
-        free(text);
+    if (source) {
+        x = new_array(r, 1, sizeof(*x));
+        x->location = get_string(r, source, "location", REQUIRED);
+        x->first = get_number(r, source, "line", REQUIRED);
+        x->marked = get_number(r, source, "marked", REQUIRED);
+        x->count = get_array(r, source, "text", REQUIRED, &list);
+        if (!r->failed && x->count > EXCERPT_LINES)
+            fail(r, "text", "more than %d lines", EXCERPT_LINES);
+        for (size_t i = 0; i < x->count && !r->failed; i++) {
+            x->lines[i] = findings_string(r->f, json_string_value(json_array_get(list, i)));
+            if (!x->lines[i])
+                wrong_type(r, "text", "strings", json_array_get(list, i));
+        }
+        s->source = x;
     }
-    if (!frame->function && !frame->location)
-        fail(r, "", "a frame needs a function or a location");
+    go_out(r, mark);
 }
 
-static void read_stack(struct reader *r, const json_t *o, struct side *s)
+static void read_creation(struct reader *r, const json_t *o, struct side *s)
 {
-    json_t *list;
-    size_t n = get_array(r, o, "stack", OPTIONAL, &list);
-    struct frame *frames = new_array(r, n, sizeof(*frames));
+    json_t *created = get_typed(r, o, "created", OPTIONAL, JSON_OBJECT);
+    size_t mark = go_in(r, "created", SIZE_MAX);
 
-    for (size_t i = 0; i < n && !r->failed; i++) {
-        size_t mark = go_in(r, "stack", i);
-
-        read_frame(r, get_object(r, list, i), &frames[i]);
-        go_out(r, mark);
+    if (created) {
+        s->creator = get_string(r, created, "thread", REQUIRED);
+        s->created_at = get_string(r, created, "location", REQUIRED);
+        s->created_event = get_event(r, created, "event", REQUIRED);
+        read_stack(r, created, &s->created_stack);
     }
-    s->stack = frames;
-    s->nstack = n;
-    s->stack_omitted = get_number(r, o, "stack_omitted", OPTIONAL);
+    go_out(r, mark);
 }
 
 static void read_side(struct reader *r, const json_t *o, struct side *s)
 {
-    json_t *created;
-
     s->event = get_event(r, o, "event", REQUIRED);
     s->thread = get_string(r, o, "thread", REQUIRED);
+    s->thread_name = get_string(r, o, "thread_name", OPTIONAL);
     s->op = get_string(r, o, "op", REQUIRED);
     s->order = get_string(r, o, "order", OPTIONAL);
     s->location = get_string(r, o, "location", REQUIRED);
     s->function = get_string(r, o, "function", OPTIONAL);
+    s->symbol = get_string(r, o, "symbol", OPTIONAL);
+    s->bytes = get_number(r, o, "bytes", OPTIONAL);
     s->value = get_string(r, o, "value", OPTIONAL);
     s->old = get_string(r, o, "old", OPTIONAL);
     read_locks(r, o, s);
-    read_stack(r, o, s);
-    created = get_typed(r, o, "created", OPTIONAL, JSON_OBJECT);
-    if (created) {
-        size_t mark = go_in(r, "created", SIZE_MAX);
-
-        s->creator = get_string(r, created, "thread", REQUIRED);
-        s->created_at = get_string(r, created, "location", REQUIRED);
-        s->created_event = get_event(r, created, "event", REQUIRED);
-        go_out(r, mark);
-    }
+    read_stack(r, o, &s->stack);
+    read_source(r, o, s);
+    read_creation(r, o, s);
 }
 
 static void read_allocation(struct reader *r, const json_t *o, struct finding *race)
@@ -431,6 +465,8 @@ static void read_allocation(struct reader *r, const json_t *o, struct finding *r
         race->allocation->event = get_event(r, a, "event", REQUIRED);
         race->allocation->bytes = get_number(r, a, "bytes", REQUIRED);
         race->allocation->offset = get_number(r, a, "offset", REQUIRED);
+        race->allocation->is_stack = get_bool(r, a, "is_stack", OPTIONAL);
+        read_stack(r, a, &race->allocation->stack);
     }
     go_out(r, mark);
 }
@@ -504,6 +540,19 @@ static void read_race_engines(struct reader *r, const json_t *o, struct finding 
     }
 }
 
+static void read_address(struct reader *r, const json_t *o, struct finding *race)
+{
+    const char *text = get_string(r, o, "address", OPTIONAL);
+    char *end;
+
+    race->bytes = get_number(r, o, "bytes", text ? REQUIRED : OPTIONAL);
+    if (!text || r->failed)
+        return;
+    race->address = strtoull(text, &end, 16);
+    if (strncmp(text, "0x", 2) != 0 || !text[2] || *end)
+        fail(r, "address", "'%s' is no address", text);
+}
+
 static void read_race(struct reader *r, const json_t *o, struct finding *race)
 {
     json_t *list;
@@ -512,6 +561,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->id = get_string(r, o, "id", REQUIRED);
     race->trace = get_string(r, o, "trace", OPTIONAL);
     race->variable = get_string(r, o, "variable", REQUIRED);
+    read_address(r, o, race);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
     race->count = get_number(r, o, "count", REQUIRED);
     read_race_engines(r, o, race);

@@ -7,6 +7,8 @@
 #include "report/emit.h"
 #include "report/recorded.h"
 
+#include <inttypes.h>
+
 static void write_diagnoses(struct emitter *e, const struct findings_trace *t)
 {
     emit_open(e, "diagnoses", '[', false);
@@ -61,26 +63,6 @@ static void write_engine(struct emitter *e, const struct findings_engine *engine
     emit_close(e);
 }
 
-static void write_locks(struct emitter *e, const struct side *s)
-{
-    emit_open(e, "locks", '[', true);
-    for (size_t i = 0; i < s->nlocks; i++)
-        emit_string(e, NULL, s->locks[i].name);
-    emit_close(e);
-    emit_open(e, "held", '[', false);
-    for (size_t i = 0; i < s->nlocks; i++) {
-        emit_open(e, NULL, '{', true);
-        emit_string(e, "lock", s->locks[i].name);
-        emit_bool(e, "shared", s->locks[i].shared);
-        if (s->locks[i].location) {
-            emit_string(e, "location", s->locks[i].location);
-            emit_number(e, "event", s->locks[i].event);
-        }
-        emit_close(e);
-    }
-    emit_close(e);
-}
-
 static void write_frame(struct emitter *e, const struct frame *frame)
 {
     uint32_t line, column;
@@ -96,6 +78,68 @@ static void write_frame(struct emitter *e, const struct frame *frame)
     } else {
         emit_string_if(e, "location", frame->location);
     }
+    if (frame->inlined)
+        emit_bool(e, "inlined", true);
+    emit_close(e);
+}
+
+static void write_stack(struct emitter *e, const struct stack *s)
+{
+    emit_open(e, "stack", '[', false);
+    for (size_t i = 0; i < s->count; i++)
+        write_frame(e, &s->frames[i]);
+    emit_close(e);
+    if (s->omitted)
+        emit_number(e, "stack_omitted", s->omitted);
+}
+
+static void write_held(struct emitter *e, const struct held_lock *l)
+{
+    emit_open(e, NULL, '{', !l->stack.count);
+    emit_string(e, "lock", l->name);
+    emit_bool(e, "shared", l->shared);
+    if (l->location) {
+        emit_string(e, "location", l->location);
+        emit_number(e, "event", l->event);
+    }
+    if (l->stack.count)
+        write_stack(e, &l->stack);
+    emit_close(e);
+}
+
+static void write_locks(struct emitter *e, const struct side *s)
+{
+    emit_open(e, "locks", '[', true);
+    for (size_t i = 0; i < s->nlocks; i++)
+        emit_string(e, NULL, s->locks[i].name);
+    emit_close(e);
+    emit_open(e, "held", '[', false);
+    for (size_t i = 0; i < s->nlocks; i++)
+        write_held(e, &s->locks[i]);
+    emit_close(e);
+}
+
+static void write_source(struct emitter *e, const struct excerpt *x)
+{
+    emit_open(e, "source", '{', false);
+    emit_string(e, "location", x->location);
+    emit_number(e, "line", x->first);
+    emit_number(e, "marked", x->marked);
+    emit_open(e, "text", '[', false);
+    for (size_t i = 0; i < x->count; i++)
+        emit_string(e, NULL, x->lines[i]);
+    emit_close(e);
+    emit_close(e);
+}
+
+static void write_creation(struct emitter *e, const struct side *s)
+{
+    emit_open(e, "created", '{', !s->created_stack.count);
+    emit_string(e, "thread", s->creator);
+    emit_string(e, "location", s->created_at);
+    emit_number(e, "event", s->created_event);
+    if (s->created_stack.count)
+        write_stack(e, &s->created_stack);
     emit_close(e);
 }
 
@@ -104,37 +148,37 @@ static void write_side(struct emitter *e, const struct side *s)
     emit_open(e, NULL, '{', false);
     emit_number(e, "event", s->event);
     emit_string(e, "thread", s->thread);
+    emit_string_if(e, "thread_name", s->thread_name);
     emit_string(e, "op", s->op);
     emit_string_if(e, "order", s->order);
     emit_string(e, "location", s->location);
     emit_string_if(e, "function", s->function);
+    emit_string_if(e, "symbol", s->symbol);
+    if (s->bytes)
+        emit_number(e, "bytes", s->bytes);
     emit_string_if(e, "value", s->value);
     emit_string_if(e, "old", s->old);
     write_locks(e, s);
-    emit_open(e, "stack", '[', false);
-    for (size_t i = 0; i < s->nstack; i++)
-        write_frame(e, &s->stack[i]);
-    emit_close(e);
-    if (s->stack_omitted)
-        emit_number(e, "stack_omitted", s->stack_omitted);
-    if (s->creator) {
-        emit_open(e, "created", '{', true);
-        emit_string(e, "thread", s->creator);
-        emit_string(e, "location", s->created_at);
-        emit_number(e, "event", s->created_event);
-        emit_close(e);
-    }
+    write_stack(e, &s->stack);
+    if (s->source)
+        write_source(e, s->source);
+    if (s->creator)
+        write_creation(e, s);
     emit_close(e);
 }
 
 static void write_allocation(struct emitter *e, const struct allocation *a)
 {
-    emit_open(e, "allocated", '{', true);
+    emit_open(e, "allocated", '{', !a->stack.count);
     emit_string(e, "thread", a->thread);
     emit_string(e, "location", a->location);
     emit_number(e, "event", a->event);
     emit_number(e, "bytes", a->bytes);
     emit_number(e, "offset", a->offset);
+    if (a->is_stack)
+        emit_bool(e, "is_stack", true);
+    if (a->stack.count)
+        write_stack(e, &a->stack);
     emit_close(e);
 }
 
@@ -159,12 +203,25 @@ static void write_witness(struct emitter *e, const struct finding *r)
     emit_close(e);
 }
 
+/* As text: readers' numbers may have 53 bits. */
+static void write_address(struct emitter *e, const struct finding *r)
+{
+    char text[24];
+
+    if (!r->bytes)
+        return;
+    snprintf(text, sizeof(text), "0x%" PRIx64, r->address);
+    emit_string(e, "address", text);
+    emit_number(e, "bytes", r->bytes);
+}
+
 static void write_race(struct emitter *e, const struct findings *f, const struct finding *r)
 {
     emit_open(e, NULL, '{', false);
     emit_string(e, "id", r->id);
     emit_string_if(e, "trace", r->trace);
     emit_string(e, "variable", r->variable);
+    write_address(e, r);
     emit_open(e, "engines", '[', true);
     for (size_t i = 0; i < f->nengines; i++)
         if (r->engines >> i & 1)

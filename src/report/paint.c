@@ -1,5 +1,6 @@
 /* paint.c - pieces that the text report and `explain` share */
 #include "report/paint.h"
+#include "report/stacks.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,32 +40,70 @@ void paint_engines(struct painter *p, const struct findings *f, uint64_t engines
     }
 }
 
+/* Where a lock was taken; of a library's wrapper, the program's own code that called it. */
 static void paint_locks(struct painter *p, const struct side *s)
 {
     fprintf(p->out, "          locks held: %s", s->nlocks ? "" : "none");
     for (size_t i = 0; i < s->nlocks; i++) {
         const struct held_lock *l = &s->locks[i];
+        const char *own = stack_own_location(&l->stack);
 
         fprintf(p->out, "%s%s%s", i ? ", " : "", l->name, l->shared ? " shared" : "");
-        if (l->location)
-            fprintf(p->out, " (taken at %s)", l->location);
+        if (own || l->location)
+            fprintf(p->out, " (taken at %s)", own ? own : l->location);
     }
     fputc('\n', p->out);
 }
 
-/* A stack of one frame without a function says no more than the access itself. */
-static void paint_stack(struct painter *p, const struct side *s)
+static void paint_stack(struct painter *p, const struct stack *s, const char *margin)
 {
-    if (s->nstack == 0 || (s->nstack == 1 && !s->stack_omitted && !s->stack[0].function))
-        return;
-    for (size_t i = 0; i < s->nstack; i++) {
-        const struct frame *f = &s->stack[i];
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame *f = &s->frames[i];
 
-        fprintf(p->out, "          #%zu %s%s%s\n", i, f->function ? f->function : "?",
-                f->location ? " at " : "", f->location ? f->location : "");
+        fprintf(p->out, "%s#%zu %s%s%s%s\n", margin, i, f->function ? f->function : "?",
+                f->location ? " at " : "", f->location ? f->location : "",
+                f->inlined ? " (inlined)" : "");
     }
-    if (s->stack_omitted)
-        fprintf(p->out, "          ... and %" PRIu64 " outer frames\n", s->stack_omitted);
+    if (s->omitted)
+        fprintf(p->out, "%s... and %" PRIu64 " outer frames\n", margin, s->omitted);
+}
+
+/* A stack of one frame says no more than the line above it, which names place and function. */
+static bool stack_adds(const struct stack *s)
+{
+    return s->count > 1 || s->omitted;
+}
+
+/* A single frame is worth its line only where it names a function. */
+static void paint_access_stack(struct painter *p, const struct side *s)
+{
+    if (stack_adds(&s->stack) || (s->stack.count && s->stack.frames[0].function))
+        paint_stack(p, &s->stack, "          ");
+}
+
+static void paint_source(struct painter *p, const struct side *s)
+{
+    const struct excerpt *x = s->source;
+
+    if (!x)
+        return;
+    if (strcmp(x->location, s->location) != 0)
+        fprintf(p->out, "          %s:\n", x->location);
+    for (size_t i = 0; i < x->count; i++)
+        fprintf(p->out, "        %c %5" PRIu64 " | %s\n", i == x->marked ? '>' : ' ', x->first + i,
+                x->lines[i]);
+}
+
+static void paint_creation(struct painter *p, const struct side *s)
+{
+    const struct stack *stack = &s->created_stack;
+    const char *function = stack->count ? stack->frames[0].function : NULL;
+
+    fprintf(p->out, "          thread %s was created by %s at %s%s%s (event %" PRIu64 ")\n",
+            s->thread, s->creator, s->created_at, function ? " in " : "", function ? function : "",
+            s->created_event);
+    if (stack_adds(stack))
+        paint_stack(p, stack, "            ");
 }
 
 void paint_side(struct painter *p, const char *label, const struct side *s)
@@ -72,30 +111,41 @@ void paint_side(struct painter *p, const char *label, const struct side *s)
     fprintf(p->out, "  %-7s %s", label, s->op);
     if (s->order)
         fprintf(p->out, " (%s)", s->order);
+    if (s->bytes)
+        fprintf(p->out, " (%" PRIu64 " byte%s)", s->bytes, s->bytes == 1 ? "" : "s");
     if (s->value)
         fprintf(p->out, " of %s", s->value);
     if (s->old)
         fprintf(p->out, " over %s", s->old);
-    fprintf(p->out, " by %s at %s", s->thread, s->location);
+    fprintf(p->out, " by %s", s->thread);
+    if (s->thread_name)
+        fprintf(p->out, " (%s)", s->thread_name);
+    fprintf(p->out, " at %s", s->location);
     if (s->function)
         fprintf(p->out, " in %s", s->function);
     fprintf(p->out, " (event %" PRIu64 ")\n", s->event);
-    paint_stack(p, s);
+    paint_source(p, s);
+    paint_access_stack(p, s);
     paint_locks(p, s);
     if (s->creator)
-        fprintf(p->out, "          thread %s was created by %s at %s (event %" PRIu64 ")\n",
-                s->thread, s->creator, s->created_at, s->created_event);
+        paint_creation(p, s);
 }
 
 void paint_allocation(struct painter *p, const struct finding *r)
 {
     const struct allocation *a = r->allocation;
 
-    if (a)
-        fprintf(p->out,
-                "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s at %s (event %" PRIu64
-                ")\n",
-                a->offset, a->bytes, a->thread, a->location, a->event);
+    if (!a)
+        return;
+    if (a->is_stack) {
+        fprintf(p->out, "  memory  on the stack of %s\n", a->thread);
+        return;
+    }
+    fprintf(p->out,
+            "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s at %s (event %" PRIu64 ")\n",
+            a->offset, a->bytes, a->thread, a->location, a->event);
+    if (stack_adds(&a->stack))
+        paint_stack(p, &a->stack, "          ");
 }
 
 void paint_step_head(struct painter *p, const struct paint_widths *w)

@@ -57,12 +57,31 @@ void steps_seal(struct steps *s)
     s->next = 0;
 }
 
+/* "w(counter)", "acq(q.lock)" where the address has a name; else as the text format says it. */
+static void operation_text(struct steps *s, struct buf *to, const struct event *ev,
+                           const struct batch *b, const struct tables *t)
+{
+    bool is_lock = op_class_of(ev->op) == CLASS_LOCK;
+    const char *name = NULL, *key;
+
+    if (s->naming && s->naming->symbols && !is_named(ev->target)) {
+        if (op_is_access(ev->op))
+            name = naming_global(s->naming, ev->target, ev->size, &key);
+        else if (is_lock)
+            name = naming_object(s->naming, ev->target);
+    }
+    if (name)
+        buf_addf(to, "%s(%s)", op_table[ev->op].text, name);
+    else
+        text_operation(to, ev, b->extra, t);
+}
+
 static void fill_step(struct steps *s, struct step_text *to, const struct event *ev,
                       const struct batch *b, const struct tables *t)
 {
     struct buf text = { 0 };
 
-    text_operation(&text, ev, b->extra, t);
+    operation_text(s, &text, ev, b, t);
     buf_addch(&text, 0);
     to->operation = findings_string(s->home, text.data);
     to->thread = findings_string(s->home, intern_get(&t->threads, ev->thread));

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "report/findings.h"
+#include "report/naming.h"
 #include "trace/trace.h"
 
 struct step_text {
@@ -26,6 +27,7 @@ struct steps {
     size_t count, cap;
     size_t next;           /* first one that was not fed */
     struct findings *home; /* borrowed: owns the strings */
+    struct naming *naming; /* borrowed, or NULL: addresses stay addresses */
 };
 
 void steps_init(struct steps *s, struct findings *home);

@@ -26,10 +26,24 @@
 
 /* Gives back what the runtime holds for this thread: its code was left in the middle. */
 HIDDEN void rt_release_all(void);
+/* What that would be; and to take it again when the instruction is tried again. */
+HIDDEN uint64_t rt_held(void);
+HIDDEN void rt_hold_again(uint64_t held);
 /* Around a signal handler: a shadow frame, and in full builds a chunk, of its own. */
 HIDDEN void *rt_handler_begin(void);
 HIDDEN void rt_handler_end(void *saved);
 HIDDEN void rt_atomic_store_1(uint8_t *p, uint8_t value, unsigned order, uint64_t where);
+
+/* A function that takes the place of libc's, which is never called. */
+#ifdef HEDDLE_STATIC
+#define REPLACE(type, name, ...)            \
+    EXPORT type __wrap_##name(__VA_ARGS__); \
+    EXPORT type __wrap_##name(__VA_ARGS__)
+#else
+#define REPLACE(type, name, ...)                             \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__);     \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__)
+#endif
 
 /* ---- a lock ---- */
 
@@ -142,6 +156,19 @@ struct handler_frame {
 extern HIDDEN _Thread_local struct handler_frame *handler_innermost
     __attribute__((tls_model("initial-exec")));
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
+
+/* The objects of their edges: a signal's number, and one for all timers. */
+enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS };
+ALWAYS_INLINE void signal_sent(int sig, uint64_t where)
+{
+    if (sig > 0 && sig < SIGNALS)
+        rt_sync_number(OP_BEFORE, (uint64_t)sig, where);
+}
+ALWAYS_INLINE void signal_taken(int sig, uint64_t where)
+{
+    if (sig > 0 && sig < SIGNALS)
+        rt_sync_number(OP_AFTER, (uint64_t)sig, where);
+}
 
 /* ---- contexts (context.c) ---- */
 

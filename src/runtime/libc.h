@@ -30,6 +30,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <locale.h>
 #include <mqueue.h>
 #include <netdb.h>
@@ -51,7 +52,6 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>

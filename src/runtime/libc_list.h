@@ -153,7 +153,6 @@
     X(__vsprintf_chk, 5, 0)                                                                        \
     X(__vsnprintf_chk, 6, 0)                                                                       \
     X(__vasprintf_chk, 4, 0)                                                                       \
-    X(syslog, 2, 1)                                                                                \
     X(scanf, 1, 1)                                                                                 \
     X(fscanf, 2, 1)                                                                                \
     X(sscanf, 2, 1)                                                                                \

@@ -104,18 +104,7 @@ static void guard_give(uint32_t *word, uint32_t state)
         futex(word, FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
 
-/* Ours alone; under the names that --wrap gives in a static program. */
-#ifdef HEDDLE_STATIC
-#define GUARD(name) __wrap___cxa_guard_##name
-#else
-#define GUARD(name) __cxa_guard_##name
-#endif
-
-EXPORT __attribute__((weak)) int GUARD(acquire)(uint64_t *guard);
-EXPORT __attribute__((weak)) void GUARD(release)(uint64_t *guard);
-EXPORT __attribute__((weak)) void GUARD(abort)(uint64_t *guard);
-
-int GUARD(acquire)(uint64_t *guard)
+REPLACE(int, __cxa_guard_acquire, uint64_t *guard)
 {
     if (!(__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE) & DONE) &&
         guard_take((uint32_t *)guard))
@@ -124,14 +113,14 @@ int GUARD(acquire)(uint64_t *guard)
     return 0;
 }
 
-void GUARD(release)(uint64_t *guard)
+REPLACE(void, __cxa_guard_release, uint64_t *guard)
 {
     rt_sync(OP_BEFORE, guard, WHERE_CALLER());
     rt_atomic_store_1((uint8_t *)guard, DONE, ORDER_RELEASE, WHERE_CALLER());
     guard_give((uint32_t *)guard, DONE);
 }
 
-void GUARD(abort)(uint64_t *guard)
+REPLACE(void, __cxa_guard_abort, uint64_t *guard)
 {
     guard_give((uint32_t *)guard, 0);
 }

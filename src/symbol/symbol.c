@@ -129,6 +129,13 @@ int symbolizer_add_image(struct symbolizer *s, const char *path, uint64_t base, 
     return 0;
 }
 
+uint64_t symbolizer_overlap(const struct symbolizer *s, uint64_t low, uint64_t high)
+{
+    size_t at = find_place(s, low);
+
+    return at < s->count && s->mappings[at].low < high ? s->mappings[at].low : UINT64_MAX;
+}
+
 int symbolizer_remove_image(struct symbolizer *s, uint64_t low)
 {
     size_t at = find_place(s, low);

@@ -43,7 +43,7 @@ enum hdl_kind {
     HDL_END = 4,    /* the file is complete */
     /* since 1.1 */
     HDL_PROCESS = 5,  /* the recorded process; the last one holds */
-    HDL_IMAGES = 6,   /* new executables and libraries of it */
+    HDL_IMAGES = 6,   /* its executables and libraries; the last one holds */
     HDL_INLINED = 7,  /* sites -> sites of the calls they were inlined at */
     HDL_VARIABLES = 8 /* sites -> names of the variables they access */
 };

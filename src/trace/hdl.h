@@ -55,7 +55,7 @@ int hdl_write(struct hdl_writer *w, const struct batch *b, struct error *err);
  * layout or the other. */
 int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
                      const struct hdl_stream *s, struct error *err);
-/* The process and new images of the tables, now; hdl_finish() writes them once more. */
+/* The process and its images as the tables know them now; hdl_finish() writes them once more. */
 int hdl_write_process(struct hdl_writer *w, struct error *err);
 uint64_t hdl_bytes(const struct hdl_writer *w); /* written so far */
 

@@ -269,8 +269,7 @@ static int read_variables(struct tables *t, uint32_t count, const uint8_t *p, co
 static int read_images(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
                        const uint8_t *end)
 {
-    if (h->first != t->nimages)
-        return -1;
+    tables_forget_images(t); /* a list replaces the one before */
     for (uint32_t i = 0; i < h->count; i++) {
         struct image m = { 0 };
 

@@ -45,7 +45,6 @@ struct hdl_writer {
     struct hdl_options options;
     struct encoder encoder, thread_encoder;
     uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
-    size_t written_images;
     uint32_t chunks;
     uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
@@ -280,20 +279,18 @@ static int write_new_names(struct hdl_writer *w, struct error *err)
 
 /* ---- the process ---- */
 
+/* All of them, those of earlier chunks too: what is known of an image grows. */
 static int write_images(struct hdl_writer *w, struct error *err)
 {
     const struct tables *t = w->tables;
-    struct hdl_chunk_header h = { .kind = HDL_IMAGES, .first = w->written_images };
+    struct hdl_chunk_header h = { .kind = HDL_IMAGES };
     struct buf raw = { 0 };
-    int r = 0;
+    int r;
 
-    for (; w->written_images + h.count < t->nimages && raw.len < NAMES_BYTES_FULL; h.count++)
-        image_encode(&t->images[w->written_images + h.count], &raw);
-    if (h.count)
-        r = write_small(w, h, &raw, err);
+    for (; h.count < t->nimages && raw.len < NAMES_BYTES_FULL; h.count++)
+        image_encode(&t->images[h.count], &raw);
+    r = write_small(w, h, &raw, err);
     buf_release(&raw);
-    if (r == 0)
-        w->written_images += h.count;
     return r;
 }
 
@@ -303,9 +300,8 @@ int hdl_write_process(struct hdl_writer *w, struct error *err)
     struct buf raw = { 0 };
     int r;
 
-    while (w->written_images < w->tables->nimages)
-        if (write_images(w, err) < 0)
-            return -1;
+    if (w->tables->nimages && write_images(w, err) < 0)
+        return -1;
     if (!w->tables->process.known)
         return 0;
     h.count = process_encode(&w->tables->process, &raw);

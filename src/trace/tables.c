@@ -17,8 +17,7 @@ void tables_release(struct tables *t)
     free(t->site_parent);
     free(t->site_variable);
     process_release(&t->process);
-    for (size_t i = 0; i < t->nimages; i++)
-        free(t->images[i].path);
+    tables_forget_images(t);
     free(t->images);
     *t = (struct tables){ 0 };
 }
@@ -85,4 +84,10 @@ struct image *tables_add_image(struct tables *t)
 {
     GROW(t->images, t->images_cap, t->nimages + 1);
     return &t->images[t->nimages++];
+}
+
+void tables_forget_images(struct tables *t)
+{
+    while (t->nimages)
+        free(t->images[--t->nimages].path);
 }

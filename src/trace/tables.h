@@ -57,5 +57,6 @@ void tables_set_site_parent(struct tables *t, uint32_t site, uint32_t parent);
 void tables_set_site_variable(struct tables *t, uint32_t site, const char *name, size_t n);
 /* A new image, to be filled in; valid until the next one. */
 struct image *tables_add_image(struct tables *t);
+void tables_forget_images(struct tables *t);
 
 #endif

@@ -1,5 +1,5 @@
-// A lock in inline assembly, as old projects have it: xchg to take, a locked operation to give
-// back. tsan: false alarm
+// A lock in inline assembly, as old projects have it: xchg takes, a locked xadd gives back.
+// tsan: false alarm
 #include "prog.h"
 
 int locked, x;

@@ -1,6 +1,7 @@
 // A plain store races with an atomic load and with an atomic increment of part of it.
 // race: a c
 // race: b c
+// tsan: misses
 #include "prog.h"
 
 union {

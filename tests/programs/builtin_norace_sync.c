@@ -12,8 +12,9 @@ THREAD(work)
         x++;
         __sync_lock_release(&locked);
         __sync_fetch_and_add(&counter, 1);
-        while (!__sync_bool_compare_and_swap(&counter, counter, counter))
-            __sync_synchronize();
+        int seen = __sync_fetch_and_or(&counter, 0);
+        __sync_val_compare_and_swap(&counter, seen, seen + 1);
+        __sync_synchronize();
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
 // main leaves by pthread_exit; the last thread ends the program, with code 0 and its output.
 // stdout: last
 // gcc: also
+// tsan: hangs
 #include "prog.h"
 
 THREAD(child)

@@ -1,4 +1,4 @@
-// The observed lock order hides the race: the second thread's write comes before its section.
+// The lock order that was seen hides the race: one access comes before, one after the sections.
 // predicted: a b
 #include "prog.h"
 

@@ -24,7 +24,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 60  # one build or one run; native runs take less than 0.3 s
 
-DIRECTIVE = re.compile(r"^// (race|may|never|predicted|flags|args|exit|stdout|engine|library|gcc|tsan|skip|options): ?(.*)$")
+DIRECTIVE = re.compile(r"^// (race|may|never|predicted|flags|args|exit|stdout|engine|library|gcc|tsan|skip|options|stack): ?(.*)$")
 MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
 
 

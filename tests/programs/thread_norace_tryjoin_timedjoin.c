@@ -1,5 +1,6 @@
 // The other ways to join.
 // gcc: also
+// tsan: false alarm
 #include "prog.h"
 
 int x;

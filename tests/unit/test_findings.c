@@ -230,13 +230,13 @@ static void stacks_follow_enter_and_exit(void **state)
     finish(&x);
     s = x.f.races[0].sides;
     assert_string_equal(s[0].function, "g");
-    assert_int_equal(s[0].nstack, 3);
-    assert_string_equal(s[0].stack[0].location, "a.c:9:1");
-    assert_string_equal(s[0].stack[1].function, "f");
-    assert_string_equal(s[0].stack[1].location, "a.c:5:1");
-    assert_string_equal(s[0].stack[2].function, "main");
-    assert_int_equal(s[1].nstack, 1);
-    assert_null(s[1].stack[0].function);
+    assert_int_equal(s[0].stack.count, 3);
+    assert_string_equal(s[0].stack.frames[0].location, "a.c:9:1");
+    assert_string_equal(s[0].stack.frames[1].function, "f");
+    assert_string_equal(s[0].stack.frames[1].location, "a.c:5:1");
+    assert_string_equal(s[0].stack.frames[2].function, "main");
+    assert_int_equal(s[1].stack.count, 1);
+    assert_null(s[1].stack.frames[0].function);
     fixture_close(&x);
 }
 
@@ -253,8 +253,8 @@ static void deep_recursion_keeps_the_inner_frames_and_counts_the_rest(void **sta
     fixture_open(&x, text.data);
     add_engine(&x, "hb", STRENGTH_MAYBE, found, 1);
     finish(&x);
-    assert_int_equal(x.f.races[0].sides[0].nstack + x.f.races[0].sides[0].stack_omitted, 200);
-    assert_int_equal(x.f.races[0].sides[0].nstack, 64);
+    assert_int_equal(x.f.races[0].sides[0].stack.count + x.f.races[0].sides[0].stack.omitted, 200);
+    assert_int_equal(x.f.races[0].sides[0].stack.count, 64);
     buf_release(&text);
     fixture_close(&x);
 }
@@ -269,7 +269,7 @@ static void an_address_shows_the_bytes_both_accesses_touch(void **state)
     add_engine(&x, "hb", STRENGTH_MAYBE, found, 1);
     finish(&x);
     assert_string_equal(x.f.races[0].variable, "0x1006:2");
-    assert_false(x.f.races[0].variable_named);
+    assert_null(x.f.races[0].variable_key);
     fixture_close(&x);
 }
 

@@ -88,8 +88,8 @@ static void a_result_reads_back_in_full(void **state)
     s = f.races[0].sides;
     assert_string_equal(s[0].value, "18446744073709551615");
     assert_true(s[0].locks[1].shared);
-    assert_string_equal(s[0].stack[0].location, "a.c:3:7");
-    assert_string_equal(s[0].stack[1].location, "a.c:4");
+    assert_string_equal(s[0].stack.frames[0].location, "a.c:3:7");
+    assert_string_equal(s[0].stack.frames[1].location, "a.c:4");
     assert_string_equal(s[1].old, "-1");
     assert_null(s[1].function);
     assert_int_equal(f.suppressed, 7);

@@ -1,0 +1,275 @@
+/* calls.c - calls: modelled libc functions, libatomic, and in full builds untraced code */
+#include "pass/pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_sites.h"
+#include "runtime/libc_list.h"
+
+static const char *callee_name(LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    size_t n;
+    const char *name = callee ? LLVMGetValueName2(callee, &n) : "";
+    return name[0] == 1 ? name + 1 : name; /* asm labels */
+}
+
+/* ---- modelled functions ---- */
+
+struct modelled {
+    const char *name;
+    unsigned arguments;
+    bool variadic;
+};
+
+static int compare_name(const void *key, const void *element)
+{
+    return strcmp(key, ((const struct modelled *)element)->name);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return compare_name(((const struct modelled *)a)->name, b);
+}
+
+static const struct modelled *find_modelled(const char *name)
+{
+#define ENTRY(name, arguments, variadic) { #name, arguments, variadic },
+    static struct modelled list[] = { LIBC_FUNCTIONS(ENTRY) };
+    static bool sorted;
+    const size_t count = sizeof list / sizeof *list;
+    if (!sorted)
+        qsort(list, count, sizeof *list, compare);
+    sorted = true;
+    return bsearch(name, list, count, sizeof *list, compare_name);
+}
+
+bool is_modelled(LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    if (!callee || !LLVMIsDeclaration(callee) || LLVMGetNumOperandBundles(call) ||
+        LLVMGetInstructionOpcode(call) == LLVMCallBr)
+        return false;
+    const struct modelled *m = find_modelled(callee_name(call));
+    LLVMTypeRef type = LLVMGlobalGetValueType(callee);
+    return m && LLVMCountParamTypes(type) == m->arguments &&
+           !!LLVMIsFunctionVarArg(type) == m->variadic && LLVMGetCalledFunctionType(call) == type;
+}
+
+/* The type with a site added: in front of a variadic function's arguments, else behind. */
+static LLVMTypeRef type_with_site(struct pass *p, LLVMTypeRef type, bool variadic)
+{
+    LLVMTypeRef params[16];
+    unsigned n = LLVMCountParamTypes(type);
+    LLVMGetParamTypes(type, params + variadic);
+    params[variadic ? 0 : n] = p->i32;
+    return LLVMFunctionType(LLVMGetReturnType(type), params, n + 1, variadic);
+}
+
+/* Only what the calling convention needs is kept of the old call's attributes. */
+static void copy_extensions(LLVMValueRef from, LLVMValueRef to, unsigned shift)
+{
+    static const char *const kept[] = { "zeroext", "signext" };
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned i = 0; i <= LLVMGetNumArgOperands(from); i++) {
+            LLVMAttributeRef a =
+                LLVMGetCallSiteEnumAttribute(from, i, attribute_kind(kept[k]));
+            if (a)
+                LLVMAddCallSiteAttribute(to, i ? i + shift : 0, a);
+        }
+}
+
+void emit_libc(struct pass *p, const struct item *item)
+{
+    LLVMValueRef call = item->inst, new;
+    const struct modelled *m = find_modelled(callee_name(call));
+    char name[64];
+    snprintf(name, sizeof name, "__heddle_%s", m->name);
+    uint32_t number = table_site(p, SITE_LIBC, call, item->index, 0, m->name);
+    unsigned n = LLVMGetNumArgOperands(call);
+    LLVMValueRef *args = zeroed((n + 1) * sizeof *args);
+    at_instruction(p, call);
+    for (unsigned i = 0; i < n; i++)
+        args[i + m->variadic] = LLVMGetOperand(call, i);
+    args[m->variadic ? 0 : n] = site_value(p, number);
+    LLVMTypeRef type = type_with_site(p, LLVMGetCalledFunctionType(call), m->variadic);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
+    if (!f)
+        f = LLVMAddFunction(p->module, name, type);
+    if (LLVMIsAInvokeInst(call))
+        new = LLVMBuildInvoke2(p->b, type, f, args, n + 1, LLVMGetNormalDest(call),
+                               LLVMGetUnwindDest(call), "");
+    else
+        new = LLVMBuildCall2(p->b, type, f, args, n + 1, "");
+    copy_extensions(call, new, m->variadic);
+    free(args);
+    replace_instruction(call, LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMVoidTypeKind ? NULL : new);
+}
+
+/* ---- libatomic ---- */
+
+bool is_libatomic(LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    if (!callee || !LLVMIsDeclaration(callee) || !LLVMIsACallInst(call))
+        return false;
+    static const char *const names[] = { "__atomic_load",     "__atomic_store",
+                                         "__atomic_exchange", "__atomic_compare_exchange",
+                                         "__atomic_fetch_",   "__atomic_test_and_set",
+                                         "__atomic_clear" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts_with(callee_name(call), names[i]))
+            return true;
+    return false;
+}
+
+/* "__atomic_load_16" gives 16; the generic ones have the size as their first argument. */
+static unsigned suffix_bytes(const char *name)
+{
+    const char *last = strrchr(name, '_');
+    unsigned n = (unsigned)strtoul(last + 1, NULL, 10);
+    return n == 1 || n == 2 || n == 4 || n == 8 || n == 16 ? n : 0;
+}
+
+/* C11's numbers, 0 to 5, to ours. */
+static LLVMValueRef our_order(struct pass *p, LLVMValueRef c11)
+{
+    LLVMValueRef n = LLVMBuildIntCast2(p->b, c11, p->i32, false, "");
+    return LLVMBuildAdd(p->b, n, const32(p, 1), "");
+}
+
+static bool emit_sized(struct pass *p, LLVMValueRef call, const char *name, unsigned bytes,
+                       LLVMValueRef site)
+{
+    LLVMTypeRef result = LLVMTypeOf(call);
+    unsigned n = LLVMGetNumArgOperands(call);
+    LLVMValueRef args[4];
+    char ours[64];
+    if (LLVMGetTypeKind(result) != LLVMVoidTypeKind && LLVMGetTypeKind(result) != LLVMIntegerTypeKind)
+        return false;
+    const char *verb = name + strlen("__atomic_");
+    verb += starts_with(verb, "fetch_") ? strlen("fetch_") : 0;
+    if (starts_with(verb, "compare") || n > 3 || n < 2)
+        return false;
+    for (unsigned i = 0; i + 1 < n; i++)
+        args[i] = LLVMGetOperand(call, i);
+    if (n == 3 && LLVMStoreSizeOfType(p->layout, LLVMTypeOf(args[1])) != bytes)
+        return false;
+    args[n - 1] = our_order(p, LLVMGetOperand(call, n - 1));
+    args[n] = site;
+    snprintf(ours, sizeof ours, "__heddle_atomic_%s", verb);
+    LLVMValueRef v = call_runtime(p, ours, EFFECT_ALL, result, n + 1, args);
+    replace_instruction(call, LLVMGetTypeKind(result) == LLVMVoidTypeKind ? NULL : v);
+    return true;
+}
+
+void emit_libatomic(struct pass *p, const struct item *item)
+{
+    LLVMValueRef call = item->inst;
+    const char *name = callee_name(call);
+    unsigned bytes = suffix_bytes(name);
+    uint32_t number = table_site(p, SITE_ATOMIC, call, item->index, bytes, "");
+    at_instruction(p, call);
+    LLVMValueRef site = site_value(p, number);
+    if (bytes && emit_sized(p, call, name, bytes, site))
+        return;
+    LLVMValueRef pointer = LLVMGetOperand(call, bytes ? 0 : 1);
+    if (LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind)
+        return;
+    LLVMValueRef size = const32(p, bytes);
+    if (!bytes)
+        size = LLVMBuildIntCast2(p->b, LLVMGetOperand(call, 0), p->i32, false, "");
+    call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);
+    at_instruction(p, LLVMGetNextInstruction(call));
+    LLVMValueRef args[] = { pointer, size, const32(p, ORDER_SEQ_CST), site };
+    call_runtime(p, "__heddle_atomic_end", EFFECT_ALL, p->none, 4, args);
+}
+
+/* ---- untraced code ---- */
+
+bool is_interposed(LLVMValueRef function)
+{
+    static const char *const prefixes[] = {
+        "pthread_", "sem_",    "thrd_",        "mtx_",          "cnd_",     "tss_", "call_once",
+        "__cxa_",   "_Unwind", "malloc",       "calloc",        "realloc",  "free", "aligned_alloc",
+        "_Zn",      "_Zd",     "posix_memalign", "__heddle_",   "__tsan_",  "Annotate",
+        "_setjmp",  "setjmp",  "__sigsetjmp",  "longjmp",       "siglongjmp", "abort", "exit"
+    };
+    size_t n;
+    const char *name = LLVMGetValueName2(function, &n);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (starts_with(name, prefixes[i]))
+            return true;
+    return false;
+}
+
+static LLVMValueRef store_pointers(struct pass *p, LLVMValueRef call, unsigned *count)
+{
+    *count = 0;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        LLVMValueRef arg = LLVMGetOperand(call, i);
+        if (LLVMGetTypeKind(LLVMTypeOf(arg)) != LLVMPointerTypeKind ||
+            LLVMGetPointerAddressSpace(LLVMTypeOf(arg)) != 0)
+            continue;
+        LLVMValueRef at = const64(p, 8 * (*count)++);
+        LLVMBuildStore(p->b, arg, LLVMBuildInBoundsGEP2(p->b, p->i8, p->scratch, &at, 1, ""));
+    }
+    return *count ? p->scratch : LLVMConstPointerNull(p->ptr);
+}
+
+static LLVMValueRef result_word(struct pass *p, LLVMValueRef call)
+{
+    LLVMTypeRef type = LLVMTypeOf(call);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMPointerTypeKind)
+        return LLVMBuildPtrToInt(p->b, call, p->i64, "");
+    if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64)
+        return LLVMBuildIntCast2(p->b, call, p->i64, false, "");
+    return const64(p, 0);
+}
+
+/* The first instruction that runs after the call returns; an invoke gets a block for it. */
+static LLVMValueRef after_call(struct pass *p, LLVMValueRef call)
+{
+    if (!LLVMIsATerminatorInst(call))
+        return LLVMGetNextInstruction(call);
+    LLVMBasicBlockRef to = LLVMGetNormalDest(call), from = LLVMGetInstructionParent(call);
+    LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(p->context, to, "");
+    LLVMPositionBuilderAtEnd(p->b, between);
+    LLVMSetNormalDest(call, between);
+    LLVMValueRef branch = LLVMBuildBr(p->b, to);
+    for (LLVMValueRef phi = LLVMGetFirstInstruction(to); phi && LLVMIsAPHINode(phi);) {
+        LLVMValueRef next = LLVMGetNextInstruction(phi);
+        LLVMPositionBuilderBefore(p->b, phi); /* LLVM-C cannot change a PHI's block: a new PHI */
+        LLVMValueRef new = LLVMBuildPhi(p->b, LLVMTypeOf(phi), "");
+        for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+            LLVMValueRef v = LLVMGetIncomingValue(phi, i);
+            LLVMBasicBlockRef b = LLVMGetIncomingBlock(phi, i);
+            b = b == from ? between : b;
+            LLVMAddIncoming(new, &v, &b, 1);
+        }
+        replace_instruction(phi, new);
+        phi = next;
+    }
+    return branch;
+}
+
+void emit_call(struct pass *p, const struct item *item)
+{
+    LLVMValueRef call = item->inst;
+    uint32_t number = table_site(p, SITE_CALL, call, item->index, 0, callee_name(call));
+    unsigned count;
+    at_instruction(p, call);
+    LLVMValueRef site = site_value(p, number);
+    LLVMValueRef pointers = store_pointers(p, call, &count);
+    LLVMValueRef before[] = { site, const32(p, count), pointers };
+    call_runtime(p, "__heddle_call", EFFECT_ALL, p->none, 3, before);
+    LLVMValueRef next = LLVMIsACallBrInst(call) ? NULL : after_call(p, call);
+    if (!next || LLVMIsAUnreachableInst(next))
+        return;
+    at_instruction(p, next);
+    LLVMValueRef after[] = { site, result_word(p, call) };
+    call_runtime(p, "__heddle_return", EFFECT_ALL, p->none, 2, after);
+}

@@ -1,0 +1,195 @@
+/* emit.c - the code of default builds: a question to the filter, and a call in a cold block
+ *
+ * The question of runtime/abi.h, arranged for short machine code. With A the address:
+ *
+ *     x    = filter[A & MASK * 8 in bytes] ^ (A >> 18 << 35) ^ epoch ^ all
+ *     skip if (x & (FILTER_TAG | bits of the bytes touched)) == 0
+ *
+ * where `all` is 0xff for a read, 0xff00 for a write. Both masks are constants for accesses of 8
+ * aligned bytes; for narrower ones the second is shifted by A & 7.
+ */
+#include "pass/pass.h"
+
+#include <stdio.h>
+
+#include "base/rt_sites.h"
+#include "runtime/abi.h"
+
+enum { CC_PRESERVE_MOST = 14 };
+
+LLVMValueRef tls_field(struct pass *p, unsigned offset)
+{
+    LLVMValueRef index = const64(p, offset);
+    return offset ? LLVMConstInBoundsGEP2(p->i8, p->tls, &index, 1) : p->tls;
+}
+
+LLVMValueRef site_value(struct pass *p, uint32_t site)
+{
+    LLVMValueRef at = const64(p, offsetof(struct heddle_module, base));
+    LLVMValueRef field = LLVMConstInBoundsGEP2(p->i8, p->record, &at, 1);
+    LLVMValueRef base = LLVMBuildLoad2(p->b, p->i32, field, "");
+    return LLVMBuildAdd(p->b, base, const32(p, site), "");
+}
+
+/* ---- the question ---- */
+
+static LLVMValueRef touched_mask(struct pass *p, const struct item *item, LLVMValueRef address,
+                                 bool write)
+{
+    uint64_t bytes = ((UINT64_C(1) << item->bytes) - 1) << (write ? 8 : 0);
+    if (item->align >= 8)
+        return const64(p, FILTER_TAG | bytes);
+    LLVMValueRef shift = LLVMBuildAnd(p->b, address, const64(p, 7), "");
+    LLVMValueRef mask = LLVMBuildShl(p->b, const64(p, bytes), shift, "");
+    return LLVMBuildOr(p->b, mask, const64(p, FILTER_TAG), "");
+}
+
+static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
+{
+    return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
+}
+
+/* True if the access may add something. */
+static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef pointer)
+{
+    bool write = item->write || item->update;
+    LLVMValueRef a = LLVMBuildPtrToInt(p->b, pointer, p->i64, "");
+    LLVMValueRef at = LLVMBuildAnd(p->b, a, const64(p, FILTER_MASK << 3), "");
+    LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+    LLVMValueRef entry = LLVMBuildLoad2(p->b, p->i64, place, "");
+    LLVMValueRef tag = LLVMBuildLShr(p->b, a, const64(p, 3 + FILTER_BITS), "");
+    tag = LLVMBuildShl(p->b, tag, const64(p, FILTER_TAG_SHIFT), "");
+    LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
+    LLVMValueRef x = LLVMBuildXor(p->b, tag, entry, "");
+    x = LLVMBuildXor(p->b, x, epoch, "");
+    x = LLVMBuildXor(p->b, x, const64(p, write ? 0xff00 : 0xff), "");
+    x = LLVMBuildAnd(p->b, x, touched_mask(p, item, a, write), "");
+    return LLVMBuildICmp(p->b, LLVMIntNE, x, const64(p, 0), "");
+}
+
+/* ---- the call ---- */
+
+static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer)
+{
+    char name[32];
+    const char *verb = item->update ? "update" : item->write ? "write" : "read";
+    snprintf(name, sizeof name, "__heddle_%s%u", verb, (unsigned)item->bytes);
+    LLVMValueRef args[] = { pointer, site_value(p, item->site) };
+    LLVMValueRef call = call_runtime(p, name, EFFECT_RECORD, p->none, 2, args);
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, name), CC_PRESERVE_MOST);
+}
+
+void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)
+{
+    at_instruction(p, before);
+    call_access(p, item, ITEM_ADDRESS(item));
+}
+
+static void emit_filtered(struct pass *p, const struct item *item)
+{
+    LLVMBasicBlockRef head = split_before(p, item->inst);
+    LLVMBasicBlockRef tail = LLVMGetInstructionParent(item->inst);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMValueRef pointer = ITEM_ADDRESS(item);
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(item->inst));
+    LLVMPositionBuilderAtEnd(p->b, head);
+    LLVMValueRef branch = LLVMBuildCondBr(p->b, ask_filter(p, item, pointer), cold, tail);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    call_access(p, item, pointer);
+    LLVMBuildBr(p->b, tail);
+}
+
+static void call_range(struct pass *p, const struct item *item, LLVMValueRef length,
+                       LLVMValueRef before)
+{
+    at_instruction(p, before);
+    const char *name = item->write ? "__heddle_write_range" : "__heddle_read_range";
+    LLVMValueRef args[] = { ITEM_ADDRESS(item), length, site_value(p, item->site) };
+    call_runtime(p, name, EFFECT_RECORD, p->none, 3, args);
+}
+
+void emit_range(struct pass *p, const struct item *item)
+{
+    LLVMValueRef length = const64(p, item->bytes);
+    if (item->kind == ITEM_RANGE && item->bytes == 0) {
+        at_instruction(p, item->inst);
+        length = LLVMBuildIntCast2(p->b, LLVMGetOperand(item->inst, item->length), p->i64, false,
+                                   "");
+    }
+    call_range(p, item, length, item->inst);
+}
+
+static void emit_access(struct pass *p, const struct item *item)
+{
+    bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
+    if (small && item->align >= item->bytes)
+        emit_filtered(p, item);
+    else if (small || item->bytes == 16)
+        emit_access_call(p, item, item->inst);
+    else
+        emit_range(p, item);
+}
+
+/* ---- items ---- */
+
+void number_site(struct pass *p, struct item *item)
+{
+    bool access = item->kind == ITEM_ACCESS || item->kind == ITEM_RANGE;
+    if (!access) {
+        item->site = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes, "");
+        return;
+    }
+    const char *variable = variable_name(p, item->inst, ITEM_ADDRESS(item));
+    item->site = table_site(p, item->write ? SITE_WRITE : SITE_READ, item->inst, item->index,
+                            item->bytes, variable);
+    if (item->update)
+        table_site(p, SITE_WRITE, item->partner, item->write_index, item->bytes, variable);
+}
+
+void emit_item(struct pass *p, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_ACCESS:
+        number_site(p, item);
+        emit_access(p, item);
+        break;
+    case ITEM_RANGE:
+        number_site(p, item);
+        emit_range(p, item);
+        break;
+    case ITEM_ATOMIC:
+        emit_atomic(p, item);
+        break;
+    case ITEM_LIBATOMIC:
+        emit_libatomic(p, item);
+        break;
+    case ITEM_ASM:
+        emit_asm(p, item);
+        break;
+    case ITEM_LIBC:
+        emit_libc(p, item);
+        break;
+    case ITEM_RESTORE:
+        if (p->has_frame)
+            emit_restore(p, item->inst);
+        break;
+    case ITEM_EXIT:
+        if (p->has_frame)
+            emit_exit(p, item->inst);
+        break;
+    case ITEM_CALL:
+    case ITEM_BRANCH:
+    case ITEM_BREAK:
+        break;
+    }
+}
+
+void emit_items(struct pass *p, struct items *items)
+{
+    for (size_t i = 0; i < items->count; i++)
+        if (!items->at[i].dropped)
+            emit_item(p, &items->at[i]);
+}

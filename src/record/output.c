@@ -1,0 +1,149 @@
+/* output.c - making, filling and completing the file of a recording */
+#include "record/output.h"
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum {
+    NOTES_MAX = 50,   /* a program out of its mind has much to tell */
+    FILES_MAX = 10000 /* PID-2.hdl, PID-3.hdl ... */
+};
+
+/* The nth file's path: %p in the name is the process, a number is added from the second on. */
+static void add_path(struct buf *b, const struct output_options *o, uint32_t pid, int n)
+{
+    const char *name = o->name && *o->name ? o->name : "%p";
+    size_t len = strlen(name);
+
+    if (o->directory && *o->directory)
+        buf_addf(b, "%s/", o->directory);
+    if (len > 4 && !strcmp(name + len - 4, ".hdl"))
+        len -= 4;
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] == '%' && i + 1 < len && name[i + 1] == 'p') {
+            buf_addf(b, "%u", pid);
+            i++;
+        } else {
+            buf_addch(b, name[i]);
+        }
+    }
+    if (n > 1)
+        buf_addf(b, "-%d", n);
+    buf_addstr(b, ".hdl");
+}
+
+/* A new file that is locked before anybody can look at it for long; its path is in `path`. */
+static int make_file(const struct output_options *o, uint32_t pid, struct buf *path,
+                     struct error *err)
+{
+    int fd = -1;
+
+    for (int n = 1; fd < 0 && n < FILES_MAX; n++) {
+        path->len = 0;
+        add_path(path, o, pid, n);
+        fd = open(path->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        return error_set(err, "cannot write '%s': %s", path->data, strerror(errno));
+    (void)flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
+}
+
+int output_open(struct output *o, struct ring *r, const struct output_options *options,
+                struct error *err)
+{
+    struct hdl_options h = { .compression = options->compression,
+                             .level = options->level,
+                             .order = TRACE_SYNC_EXACT,
+                             .threads = true,
+                             .stripes = true,
+                             .stamp_ns = 1,
+                             .in_place = true };
+    struct buf path = { 0 };
+
+    *o = (struct output){ .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .ring = r,
+                          .max_bytes = options->max_bytes };
+    h.fd = make_file(options, r->pid, &path, err);
+    if (h.fd >= 0)
+        o->hdl = hdl_create(path.data, &o->tables, &h, err);
+    buf_release(&path);
+    return o->hdl ? 0 : -1;
+}
+
+int output_close(struct output *o, struct error *err)
+{
+    int r = hdl_finish(o->hdl, err);
+
+    o->hdl = NULL;
+    tables_release(&o->tables);
+    pthread_mutex_destroy(&o->lock);
+    return r;
+}
+
+void output_note(struct output *o, const char *fmt, ...)
+{
+    struct process *p = &o->tables.process;
+    char text[512];
+    va_list ap;
+
+    if (p->nnotes >= NOTES_MAX)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < p->nnotes; i++)
+        if (!strcmp(p->notes[i], text))
+            return;
+    process_add_note(p, text, strlen(text));
+}
+
+static void stop(struct output *o, const char *why)
+{
+    if (o->stopped)
+        return;
+    __atomic_store_n(&o->stopped, true, __ATOMIC_RELAXED);
+    ring_stop(o->ring);
+    output_note(o, "recording stopped: %s", why);
+}
+
+void output_append(struct output *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+                   uint64_t stamp_first, uint64_t stamp_last)
+{
+    struct error err;
+    char text[64];
+
+    pthread_mutex_lock(&o->lock);
+    if (!o->stopped &&
+        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0)
+        stop(o, err.text);
+    if (o->max_bytes && hdl_bytes(o->hdl) >= o->max_bytes) {
+        snprintf(text, sizeof(text), "the trace has reached %" PRIu64 " bytes", o->max_bytes);
+        stop(o, text);
+    }
+    pthread_mutex_unlock(&o->lock);
+}
+
+void output_name_threads(struct output *o, uint32_t thread)
+{
+    struct intern *t = &o->tables.threads;
+
+    pthread_mutex_lock(&o->lock);
+    while (t->count <= thread) {
+        char name[16];
+        int n = snprintf(name, sizeof(name), "T%u", t->count);
+
+        intern_append(t, name, (size_t)n);
+    }
+    pthread_mutex_unlock(&o->lock);
+}

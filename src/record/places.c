@@ -1,0 +1,596 @@
+/* places.c - images, modules, and the sites of the trace made from them
+ *
+ * The process logs its images, and behind each image the modules (translation
+ * units compiled for tracing) in it: an identity and the number of its first
+ * site. The site tables are read from the image's file when a site of the
+ * image is first used.
+ *
+ * Images that were unloaded stay known until another one takes their
+ * addresses: records made before may still be under way.
+ */
+#include "record/places.h"
+#include "base/alloc.h"
+#include "symbol/sites.h"
+#include "symbol/symbol.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct module {
+    struct log_module log;
+    uint32_t image; /* number in tables.images */
+    const struct sites_header *table;
+    uint32_t *frame_sites; /* frame -> site of the trace + 1 */
+    bool listed;           /* its functions are in `traced` */
+};
+
+/* What tables.images does not say. */
+struct image_state {
+    struct site_tables *tables; /* NULL until needed, or where there are none */
+    bool opened;
+    bool current; /* its addresses are its own */
+};
+
+struct places_inside {
+    uint64_t log_at;
+    struct module *modules; /* sorted by their first site */
+    size_t nmodules, modules_cap;
+    uint32_t last_image; /* the modules that follow are its */
+    struct image_state *images;
+    size_t images_cap;
+    struct symbolizer *symbolizer;
+    struct map pc_index; /* address -> pcs */
+    uint64_t *pcs;
+    size_t npcs, pcs_cap;
+    struct intern pc_sites; /* location, function, parent -> pc_site */
+    uint32_t *pc_site;
+    size_t pc_site_cap;
+    struct intern traced; /* functions that are compiled for tracing */
+};
+
+void places_init(struct places *p, struct output *o, const struct ring *r)
+{
+    *p = (struct places){ .output = o, .ring = r };
+    p->pages = xcalloc((size_t)1 << (32 - PLACE_PAGE_BITS), sizeof(*p->pages));
+    p->inside = xcalloc(1, sizeof(*p->inside));
+    p->inside->symbolizer = symbolizer_new();
+    p->unknown_function = intern_put(&o->tables.functions, "?", 1);
+}
+
+void places_release(struct places *p)
+{
+    struct places_inside *in = p->inside;
+
+    for (size_t i = 0; i < (size_t)1 << (32 - PLACE_PAGE_BITS); i++)
+        free(p->pages[i]);
+    free(p->pages);
+    for (size_t i = 0; i < in->nmodules; i++)
+        free(in->modules[i].frame_sites);
+    for (size_t i = 0; i < in->images_cap; i++)
+        if (in->images[i].tables)
+            site_tables_close(in->images[i].tables);
+    symbolizer_free(in->symbolizer);
+    free(in->modules);
+    free(in->images);
+    map_release(&in->pc_index);
+    free(in->pcs);
+    intern_release(&in->pc_sites);
+    free(in->pc_site);
+    intern_release(&in->traced);
+    free(in);
+}
+
+void pc_cache_release(struct pc_cache *c)
+{
+    map_release(&c->index);
+    free(c->places);
+    *c = (struct pc_cache){ 0 };
+}
+
+/* ---- the log ---- */
+
+static struct tables *tables_of(struct places *p)
+{
+    return &p->output->tables;
+}
+
+/* The addresses of this image may have been another's. */
+static void clear_addresses(struct places *p, const struct image *image)
+{
+    struct tables *t = tables_of(p);
+    struct places_inside *in = p->inside;
+
+    for (size_t i = 0; i < t->nimages; i++) {
+        const struct image *other = &t->images[i];
+
+        if (!in->images[i].current || other->low >= image->high || image->low >= other->high)
+            continue;
+        symbolizer_remove_image(in->symbolizer, other->low);
+        in->images[i].current = false;
+        map_clear(&in->pc_index);
+        in->npcs = 0;
+        __atomic_fetch_add(&p->generation, 1, __ATOMIC_RELEASE);
+    }
+}
+
+static bool same_image(const struct image *a, const struct image *b)
+{
+    return a->low == b->low && a->high == b->high && !strcmp(a->path, b->path) &&
+           a->build_id_bytes == b->build_id_bytes &&
+           !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+}
+
+static void add_image(struct places *p, struct image image)
+{
+    struct tables *t = tables_of(p);
+    struct places_inside *in = p->inside;
+
+    for (size_t i = 0; i < t->nimages; i++) {
+        if (in->images[i].current && same_image(&t->images[i], &image)) {
+            t->images[i].traced |= image.traced; /* told again, perhaps with its modules */
+            in->last_image = (uint32_t)i;
+            free(image.path);
+            return;
+        }
+    }
+    GROW(in->images, in->images_cap, t->nimages + 1);
+    clear_addresses(p, &image);
+    in->last_image = (uint32_t)t->nimages;
+    in->images[t->nimages].current =
+        symbolizer_add_image(in->symbolizer, image.path, image.base, image.low, image.high,
+                             image.build_id_bytes ? image.build_id : NULL,
+                             image.build_id_bytes) == 0;
+    *tables_add_image(t) = image;
+}
+
+static void log_image(struct places *p, const char *payload, size_t bytes)
+{
+    struct log_image l;
+    size_t path_bytes;
+
+    if (bytes < sizeof(l))
+        return;
+    memcpy(&l, payload, sizeof(l));
+    path_bytes = strnlen(payload + sizeof(l), bytes - sizeof(l));
+    if (l.low >= l.high || l.build_id_bytes > sizeof(l.build_id) || !path_bytes)
+        return;
+    struct image image = { .path = xstrndup(payload + sizeof(l), path_bytes),
+                           .build_id_bytes = l.build_id_bytes,
+                           .traced = l.traced,
+                           .base = l.base,
+                           .low = l.low,
+                           .high = l.high };
+    memcpy(image.build_id, l.build_id, l.build_id_bytes);
+    add_image(p, image);
+}
+
+/* The last module whose first site is at or below the number; how many there are of those. */
+static size_t modules_up_to(const struct places_inside *in, uint32_t number)
+{
+    size_t low = 0, high = in->nmodules;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (in->modules[middle].log.base <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct module *module_of(const struct places_inside *in, uint32_t number)
+{
+    size_t n = modules_up_to(in, number);
+
+    return n && number - in->modules[n - 1].log.base < in->modules[n - 1].log.sites ?
+               &in->modules[n - 1] :
+               NULL;
+}
+
+static void log_module(struct places *p, const char *payload, size_t bytes)
+{
+    struct places_inside *in = p->inside;
+    struct tables *t = tables_of(p);
+    struct log_module l;
+    const struct module *old;
+    size_t at;
+
+    if (bytes < sizeof(l) || !t->nimages)
+        return;
+    memcpy(&l, payload, sizeof(l));
+    if (!l.sites || l.sites > UINT32_MAX - l.base)
+        return;
+    old = module_of(in, l.base);
+    if (old)
+        return; /* told again */
+    at = modules_up_to(in, l.base);
+    GROW(in->modules, in->modules_cap, in->nmodules + 1);
+    memmove(&in->modules[at + 1], &in->modules[at], (in->nmodules - at) * sizeof(*in->modules));
+    in->modules[at] = (struct module){ .log = l, .image = in->last_image };
+    in->nmodules++;
+    t->images[in->last_image].modules++;
+    t->images[in->last_image].sites += l.sites;
+}
+
+/* Arguments follow each other, each with a NUL. */
+static void log_process(struct places *p, const char *payload, size_t bytes)
+{
+    struct process *process = &tables_of(p)->process;
+    char *line = xmalloc(bytes + 1);
+    size_t n = bytes;
+
+    memcpy(line, payload, bytes);
+    while (n && !line[n - 1])
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            line[i] = ' ';
+    line[n] = 0;
+    free(process->command);
+    process->command = line;
+}
+
+static void log_entry(struct places *p, uint32_t kind, const char *payload, size_t bytes)
+{
+    switch (kind) {
+    case LOG_IMAGE:
+        log_image(p, payload, bytes);
+        break;
+    case LOG_MODULE:
+        log_module(p, payload, bytes);
+        break;
+    case LOG_PROCESS:
+        log_process(p, payload, bytes);
+        break;
+    case LOG_TEXT:
+        output_note(p->output, "%.*s", (int)strnlen(payload, bytes), payload);
+        break;
+    }
+}
+
+/* Lock held. */
+static void read_log(struct places *p)
+{
+    const char *payload;
+    uint32_t kind;
+    size_t bytes;
+
+    while (ring_log_entry(p->ring, &p->inside->log_at, &kind, &payload, &bytes)) {
+        char *copy = xmalloc(bytes + 1); /* the process cannot change this one */
+
+        memcpy(copy, payload, bytes);
+        copy[bytes] = 0;
+        log_entry(p, kind, copy, bytes);
+        free(copy);
+    }
+}
+
+void places_read_log(struct places *p)
+{
+    pthread_mutex_lock(&p->output->lock);
+    read_log(p);
+    pthread_mutex_unlock(&p->output->lock);
+}
+
+/* ---- site tables ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void note_traced(struct places_inside *in, const struct sites_header *h)
+{
+    for (uint32_t i = 0; i < h->nsites; i++) {
+        const struct sites_site *s = sites_site(h, i);
+        const char *name = sites_string(h, s->function);
+
+        if (s->kind == SITE_ENTRY)
+            intern_put(&in->traced, name, strlen(name));
+    }
+}
+
+static struct site_tables *tables_of_image(struct places *p, uint32_t image)
+{
+    struct image_state *state = &p->inside->images[image];
+    const char *path = tables_of(p)->images[image].path;
+    struct error err;
+
+    if (state->opened)
+        return state->tables;
+    state->opened = true;
+    state->tables = site_tables_open(path, &err);
+    if (!state->tables)
+        output_note(p->output, "no locations of '%s': %s", path, err.text);
+    else if (site_tables_damaged(state->tables))
+        output_note(p->output, "'%s': %zu damaged site tables", path,
+                    site_tables_damaged(state->tables));
+    return state->tables;
+}
+
+/* The module's table, from its own image or (should the log be odd) any other. */
+static const struct sites_header *table_of(struct places *p, struct module *m)
+{
+    struct tables *t = tables_of(p);
+    const struct site_tables *own;
+
+    if (m->table)
+        return m->table;
+    own = tables_of_image(p, m->image);
+    if (own)
+        m->table = site_tables_find(own, m->log.id);
+    for (uint32_t i = 0; !m->table && i < t->nimages; i++)
+        if (t->images[i].traced && tables_of_image(p, i))
+            m->table = site_tables_find(p->inside->images[i].tables, m->log.id);
+    if (m->table)
+        m->frame_sites = xcalloc(m->table->nframes + (size_t)1, sizeof(*m->frame_sites));
+    else
+        output_note(p->output, "'%s' has lost a site table", t->images[m->image].path);
+    return m->table;
+}
+
+/* Functions of all modules there are; those of later ones join when they are looked at. */
+static bool is_traced(struct places *p, const char *function)
+{
+    struct places_inside *in = p->inside;
+
+    for (size_t i = 0; i < in->nmodules; i++) {
+        const struct sites_header *h = in->modules[i].listed ? NULL : table_of(p, &in->modules[i]);
+
+        in->modules[i].listed = true;
+        if (h)
+            note_traced(in, h);
+    }
+    return *function && intern_find(&in->traced, function, strlen(function)) != INTERN_NONE;
+}
+
+/* ---- sites of the trace ---- */
+
+/* "file:line:column" as far as it is known, or the function alone. */
+static void add_location(struct buf *b, const char *file, uint32_t line, uint32_t column,
+                         const char *function)
+{
+    buf_addstr(b, file && *file ? file : function && *function ? function : "?");
+    if (file && *file && line)
+        buf_addf(b, ":%u", line);
+    if (file && *file && line && column)
+        buf_addf(b, ":%u", column);
+}
+
+static uint32_t function_number(struct places *p, const char *name)
+{
+    if (!name || !*name)
+        return FUNCTION_NONE;
+    return intern_put(&tables_of(p)->functions, name, strlen(name));
+}
+
+static uint32_t add_site(struct places *p, const char *location, size_t n, uint32_t function,
+                         uint32_t parent)
+{
+    struct tables *t = tables_of(p);
+    uint32_t site = intern_append(&t->sites, location, n);
+
+    if (function != FUNCTION_NONE)
+        tables_set_site_function(t, site, function);
+    if (parent != SITE_NONE)
+        tables_set_site_parent(t, site, parent);
+    return site;
+}
+
+/* The site of the call behind frame + 1; SITE_NONE for 0. Frames end (sites.h checked it), but
+ * may be many: no recursion. */
+static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_at)
+{
+    const struct sites_header *h = m->table;
+    uint32_t chain[64], n = 0, parent = SITE_NONE;
+
+    for (uint32_t at = inlined_at; at && n < 64; at = sites_frame(h, at - 1)->inlined_at) {
+        if (m->frame_sites[at - 1]) {
+            parent = m->frame_sites[at - 1] - 1;
+            break;
+        }
+        chain[n++] = at - 1;
+    }
+    while (n) {
+        const struct sites_frame *f = sites_frame(h, chain[--n]);
+        const char *function = sites_string(h, f->function);
+        struct buf b = { 0 };
+
+        add_location(&b, sites_string(h, f->file), f->line, f->column, function);
+        parent = add_site(p, b.data, b.len, function_number(p, function), parent);
+        m->frame_sites[chain[n]] = parent + 1;
+        buf_release(&b);
+    }
+    return parent;
+}
+
+static uint64_t make_place(uint32_t site, uint32_t function)
+{
+    uint64_t number = function < 0x3fffffff ? function + (uint64_t)1 : 0;
+
+    return PLACE_KNOWN | number << 32 | site;
+}
+
+static uint64_t site_from_table(struct places *p, struct module *m, uint32_t index)
+{
+    const struct sites_header *h = m->table;
+    const struct sites_site *s = sites_site(h, index);
+    const char *function = sites_string(h, s->function), *variable = sites_string(h, s->variable);
+    uint32_t number = function_number(p, function);
+    uint32_t parent = frame_site(p, m, s->inlined_at), site;
+    bool call = s->kind == SITE_CALL || s->kind == SITE_LIBC;
+    struct buf b = { 0 };
+
+    add_location(&b, sites_string(h, s->file), s->line, s->column, function);
+    site = add_site(p, b.data, b.len, number, parent);
+    buf_release(&b);
+    if (call)
+        return make_place(site, function_number(p, *variable ? variable : "?")) |
+               (is_traced(p, variable) ? PLACE_CALL_TRACED : 0);
+    if (*variable)
+        tables_set_site_variable(tables_of(p), site, variable, strlen(variable));
+    return make_place(site, number);
+}
+
+/* A module whose table is gone: its sites can still be told apart. */
+static uint64_t site_without_table(struct places *p, const struct module *m, uint32_t number)
+{
+    struct buf b = { 0 };
+    uint32_t site;
+
+    buf_addf(&b, "%s#%u", base_name(tables_of(p)->images[m->image].path), number);
+    site = add_site(p, b.data, b.len, function_number(p, b.data), SITE_NONE);
+    buf_release(&b);
+    return make_place(site, tables_of(p)->site_function[site] - 1);
+}
+
+static uint64_t new_site(struct places *p, uint32_t number)
+{
+    struct module *m = module_of(p->inside, number);
+    const struct sites_header *h;
+
+    if (!m)
+        return make_place(SITE_NONE, FUNCTION_NONE);
+    h = table_of(p, m);
+    if (h && number - m->log.base < h->nsites)
+        return site_from_table(p, m, number - m->log.base);
+    return site_without_table(p, m, number);
+}
+
+uint64_t places_find_site(struct places *p, uint32_t number)
+{
+    uint64_t **page = &p->pages[number >> PLACE_PAGE_BITS], *entry, place;
+
+    pthread_mutex_lock(&p->output->lock);
+    if (!*page)
+        __atomic_store_n(page, xcalloc((size_t)1 << PLACE_PAGE_BITS, sizeof(**page)),
+                         __ATOMIC_RELEASE);
+    entry = &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
+    place = *entry;
+    if (!place) { /* nobody was faster */
+        read_log(p);
+        place = new_site(p, number);
+        __atomic_store_n(entry, place, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&p->output->lock);
+    return place;
+}
+
+/* ---- addresses ---- */
+
+/* Equal places of different addresses are one site. */
+static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t parent)
+{
+    struct places_inside *in = p->inside;
+    struct buf b = { 0 };
+    uint32_t number, known = in->pc_sites.count, location;
+
+    add_location(&b, f->file, f->line, f->column, f->function);
+    location = (uint32_t)b.len;
+    buf_addf(&b, "\n%s\n%u", f->function, parent);
+    number = intern_put(&in->pc_sites, b.data, b.len);
+    if (number == known) {
+        GROW(in->pc_site, in->pc_site_cap, number + (size_t)1);
+        in->pc_site[number] =
+            add_site(p, b.data, location, function_number(p, f->function), parent);
+    }
+    buf_release(&b);
+    return in->pc_site[number];
+}
+
+/* Nothing is known but the image, or not even that. */
+static uint64_t unknown_pc(struct places *p, uint64_t pc)
+{
+    uint64_t offset = 0;
+    const char *path = symbolizer_image(p->inside->symbolizer, pc, &offset);
+    struct buf b = { 0 };
+    uint32_t function, site;
+
+    if (path)
+        buf_addf(&b, "%s+0x%" PRIx64, base_name(path), offset);
+    else
+        buf_addf(&b, "0x%" PRIx64, pc);
+    function = function_number(p, b.data);
+    site = add_site(p, b.data, b.len, function, SITE_NONE);
+    buf_release(&b);
+    return make_place(site, function);
+}
+
+static uint64_t new_pc(struct places *p, uint64_t pc)
+{
+    struct sym_frame frames[SYM_FRAMES_MAX];
+    int n = symbolizer_frames(p->inside->symbolizer, pc - 1, frames, SYM_FRAMES_MAX);
+    uint32_t site = SITE_NONE;
+
+    if (n <= 0)
+        return unknown_pc(p, pc - 1);
+    for (int i = n - 1; i >= 0; i--) /* the outermost is the parent of the others */
+        site = pc_site(p, &frames[i], site);
+    return make_place(site, function_number(p, frames[0].function));
+}
+
+/* Lock held. */
+static uint64_t shared_pc(struct places *p, uint64_t pc)
+{
+    struct places_inside *in = p->inside;
+    uint32_t *n;
+
+    read_log(p);
+    n = map_put(&in->pc_index, pc, (uint32_t)in->npcs);
+    if (*n == in->npcs) {
+        GROW(in->pcs, in->pcs_cap, in->npcs + 1);
+        in->pcs[in->npcs++] = new_pc(p, pc);
+    }
+    return in->pcs[*n];
+}
+
+uint64_t places_find_pc(struct places *p, struct pc_cache *c, uint64_t pc)
+{
+    uint32_t generation = __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE), *n;
+
+    if (!pc)
+        return make_place(SITE_NONE, FUNCTION_NONE);
+    if (c->generation != generation) {
+        map_clear(&c->index);
+        c->count = 0;
+        c->generation = generation;
+    }
+    n = map_put(&c->index, pc, (uint32_t)c->count);
+    if (*n == c->count) {
+        GROW(c->places, c->cap, c->count + 1);
+        pthread_mutex_lock(&p->output->lock);
+        c->places[c->count++] = shared_pc(p, pc);
+        pthread_mutex_unlock(&p->output->lock);
+    }
+    return c->places[*n];
+}
+
+bool places_pc_is_traced(struct places *p, uint64_t pc)
+{
+    const struct tables *t = tables_of(p);
+    bool traced = false;
+
+    pthread_mutex_lock(&p->output->lock);
+    for (size_t i = 0; i < t->nimages && !traced; i++)
+        traced = p->inside->images[i].current && t->images[i].traced && pc > t->images[i].low &&
+                 pc <= t->images[i].high;
+    pthread_mutex_unlock(&p->output->lock);
+    return traced;
+}
+
+/* All that exist at once: a name each time would be a chunk of names each time. */
+void places_name_threads(struct places *p, uint32_t thread)
+{
+    uint32_t all = __atomic_load_n(&p->ring->header->threads, __ATOMIC_RELAXED);
+
+    if (all > thread && all <= RING_THREADS_MAX)
+        thread = all - 1;
+    output_name_threads(p->output, thread);
+    __atomic_store_n(&p->named_threads, thread + 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,402 @@
+/* raw.c - decoding raw records
+ *
+ * Accesses are nearly everything, so their path is short: one look-up for the
+ * site, one store of the event. All other records go through small handlers.
+ *
+ * Calls. A full build announces calls of functions that the compiler could not
+ * see. If the function turns out to be traced (by its name, or because the
+ * next thing is its entry) the call is not an event of the trace; nor is its
+ * return.
+ */
+#include "record/raw.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RAW_DEPTH = 1 << 14, /* frames kept; the runtime's shadow stack has half of it */
+    RAW_CALLS = 1 << 16  /* calls that never return: then something is wrong */
+};
+#define RANGE_MAX ((uint64_t)1 << 40) /* no program touches a TiB in one go */
+
+void raw_reader_release(struct raw_reader *r)
+{
+    pc_cache_release(&r->pcs);
+    free(r->extra);
+}
+
+void raw_thread_release(struct raw_thread *t)
+{
+    free(t->stack);
+    free(t->calls);
+    free(t->pointers);
+    t->stack = NULL;
+    t->calls = NULL;
+    t->pointers = NULL;
+    t->depth = t->stack_cap = t->ncalls = t->calls_cap = t->pointers_cap = 0;
+}
+
+/* ---- events ---- */
+
+static void flush(struct raw_reader *r)
+{
+    if (r->count)
+        r->take(r->arg, r);
+    r->count = 0;
+    r->nextra = 0;
+}
+
+static inline struct event *new_event(struct raw_reader *r, const struct raw_thread *t, unsigned op,
+                                      uint64_t target, uint32_t site, uint64_t sequence)
+{
+    struct event *ev;
+
+    if (__builtin_expect(r->count == RAW_SLICE, 0))
+        flush(r);
+    ev = &r->events[r->count];
+    r->sequences[r->count] = sequence;
+    r->stamps[r->count++] = t->stamp;
+    *ev = (struct event){ .target = target, .thread = t->thread, .site = site, .op = (uint8_t)op };
+    return ev;
+}
+
+static uint64_t place_of(struct raw_reader *r, uint64_t where)
+{
+    if (where & WHERE_PC)
+        return places_find_pc(r->places, &r->pcs, where & ~WHERE_PC & RING_LOW);
+    return where >> 32 ? PLACE_KNOWN | SITE_NONE : places_site(r->places, (uint32_t)where);
+}
+
+static uint32_t site_of(struct raw_reader *r, uint64_t where)
+{
+    return place_site(place_of(r, where));
+}
+
+/* ---- calls ---- */
+
+static void show_call(struct raw_reader *r, struct raw_thread *t)
+{
+    struct raw_call *call = &t->calls[t->ncalls - 1];
+    struct event *ev = new_event(r, t, OP_CALL, call->function, 0, 0);
+
+    ev->site = place_site(places_site(r->places, call->site));
+    ev->value = r->nextra;
+    for (size_t i = 0; i < t->npointers; i++) {
+        uint64_t p = t->pointers[i];
+
+        if (!p || p > ADDRESS_LIMIT - 8)
+            continue;
+        GROW(r->extra, r->extra_cap, r->nextra + 2);
+        r->extra[r->nextra++] = p;
+        r->extra[r->nextra++] = 8;
+        ev->old++;
+    }
+    call->shown = true;
+    t->call_waits = false;
+}
+
+/* The next record of the thread after a call: is it the called function's entry? */
+static void settle_call(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
+{
+    const struct raw_call *call = &t->calls[t->ncalls - 1];
+
+    if (word >> 56 == R_ENTER) {
+        uint64_t place = place_of(r, where), back = word & RING_LOW;
+
+        if (place_function(place) == call->function || places_pc_is_traced(r->places, back)) {
+            t->call_waits = false;
+            return;
+        }
+    }
+    show_call(r, t);
+}
+
+static const char *take_call(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
+                             uint64_t pointers)
+{
+    uint64_t place = places_site(r->places, (uint32_t)w[1]);
+    struct raw_call call = { .site = (uint32_t)w[1], .function = place_function(place) };
+
+    if (t->ncalls == RAW_CALLS)
+        return "too many open calls";
+    GROW(t->calls, t->calls_cap, t->ncalls + 1);
+    t->calls[t->ncalls++] = call;
+    t->call_waits = call.function != FUNCTION_NONE && !(place & PLACE_CALL_TRACED);
+    t->npointers = (size_t)pointers;
+    GROW(t->pointers, t->pointers_cap, t->npointers);
+    if (pointers)
+        memcpy(t->pointers, w + 2, pointers * 8);
+    return NULL;
+}
+
+/* Calls that were left by an exception or longjmp end with the one around them. */
+static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t site)
+{
+    size_t n = t->ncalls;
+
+    while (n && t->calls[n - 1].site != (uint32_t)site)
+        n--;
+    if (!n)
+        return;
+    while (t->ncalls >= n) {
+        const struct raw_call *call = &t->calls[--t->ncalls];
+
+        if (call->shown)
+            new_event(r, t, OP_RETURN, call->function, site_of(r, (uint32_t)site), 0);
+    }
+}
+
+void raw_finish(struct raw_reader *r, struct raw_thread *t)
+{
+    if (t->call_waits)
+        show_call(r, t);
+    flush(r);
+}
+
+/* ---- frames ---- */
+
+static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t back, uint64_t where)
+{
+    uint64_t place = place_of(r, where);
+    struct raw_frame frame = { place_function(place), place_site(place) };
+
+    if (frame.function == FUNCTION_NONE)
+        frame.function = r->places->unknown_function;
+    new_event(r, t, OP_ENTER, frame.function, site_of(r, WHERE_PC | back), 0);
+    if (t->depth < RAW_DEPTH) {
+        GROW(t->stack, t->stack_cap, t->depth + 1);
+        t->stack[t->depth] = frame;
+    }
+    t->depth++;
+}
+
+static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t n)
+{
+    for (; n && t->depth; n--) {
+        struct raw_frame frame = { r->places->unknown_function, SITE_NONE };
+
+        if (--t->depth < RAW_DEPTH)
+            frame = t->stack[t->depth];
+        new_event(r, t, OP_EXIT, frame.function, frame.site, 0);
+    }
+}
+
+/* ---- other records ---- */
+
+static const char *take_range(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    uint64_t address = w[0] & RING_LOW, bytes = w[2];
+    unsigned op = w[0] >> 48 & ACCESS_WRITE ? OP_WRITE : OP_READ;
+    uint32_t site;
+
+    if (bytes > RANGE_MAX)
+        return "impossible range";
+    site = site_of(r, w[1]);
+    while (bytes) {
+        uint64_t n = bytes < ACCESS_MAX_BYTES ? bytes : ACCESS_MAX_BYTES;
+
+        new_event(r, t, op, address, site, 0)->size = (uint32_t)n;
+        address += n;
+        bytes -= n;
+    }
+    return NULL;
+}
+
+static const char *take_sync(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    unsigned op = w[0] >> 48 & 0xff;
+    uint64_t target = w[0] & RING_LOW;
+
+    if (op < OP_ACQUIRE || op > OP_AFTER)
+        return "unknown kind of synchronisation";
+    if (op == OP_FORK || op == OP_JOIN) {
+        if (!ring_knows_thread(r->ring, target))
+            return "impossible thread";
+        places_name_thread(r->places, (uint32_t)target);
+    }
+    if (op == OP_BEGIN || op == OP_END)
+        target = 0;
+    new_event(r, t, op, target, site_of(r, w[1]), w[2]);
+    if (op == OP_BEGIN)
+        t->ended = false;
+    if (op == OP_END)
+        t->ended = true;
+    return NULL;
+}
+
+static const char *take_atomic(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    unsigned arg = w[0] >> 48 & 0xff, op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
+    unsigned values = arg >> 6, order = w[2] & 0xff;
+    struct event *ev;
+
+    if (op > OP_RMW || log > 4 || values > 2 || order < ORDER_RELAXED || order > ORDER_SEQ_CST)
+        return "unknown kind of atomic operation";
+    ev = new_event(r, t, op, w[0] & RING_LOW, site_of(r, w[1]), w[2] >> 8);
+    ev->size = 1u << log;
+    ev->order = (uint8_t)order;
+    if (values)
+        ev->flags = EV_VALUE;
+    if (values == 2 && op == OP_RMW)
+        ev->flags = EV_VALUE | EV_OLD;
+    ev->value = values ? w[3] : 0;
+    ev->old = ev->flags & EV_OLD ? w[4] : 0;
+    return NULL;
+}
+
+static const char *take_memory(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    unsigned op = w[0] >> 48 & 0xff;
+    uint64_t bytes = w[2];
+
+    if ((op != OP_ALLOC && op != OP_FREE) || bytes > RING_LOW)
+        return "impossible allocation";
+    if (op == OP_ALLOC && !bytes)
+        bytes = 1;
+    new_event(r, t, op, w[0] & RING_LOW, site_of(r, w[1]), w[3])->value = bytes;
+    return NULL;
+}
+
+static const char *take_fence(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    unsigned order = w[0] >> 48 & 0xff;
+
+    if (order < ORDER_RELAXED || order > ORDER_SEQ_CST)
+        return "unknown memory order";
+    new_event(r, t, OP_FENCE, 0, site_of(r, w[1]), 0)->order = (uint8_t)order;
+    return NULL;
+}
+
+static void take_branch(struct raw_reader *r, struct raw_thread *t, uint64_t word)
+{
+    uint32_t site = place_site(places_site(r->places, (uint32_t)word));
+    struct event *ev = new_event(r, t, OP_BRANCH, 0, site, 0);
+
+    ev->flags = EV_VALUE;
+    ev->value = word >> 32 & 0xffff;
+}
+
+/* Stamps carry 48 bits; the chunk's own has all. They never go back within a thread. */
+static void take_stamp(const struct raw_reader *r, struct raw_thread *t, uint64_t start,
+                       uint64_t low)
+{
+    uint64_t ahead = (low - start) & RING_LOW, ns;
+
+    if (ahead >> 47)
+        return; /* before the start of the chunk */
+    ns = clock_ns(r->clock, start + ahead);
+    if (ns > t->stamp)
+        t->stamp = ns;
+}
+
+static const char *take_access(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    unsigned arg = w[0] >> 48 & 0xff, log = arg >> ACCESS_SIZE_SHIFT & 7;
+    uint32_t site;
+    struct event *ev;
+
+    if (__builtin_expect(log > 4, 0))
+        return "impossible access";
+    if (__builtin_expect(arg & ACCESS_PC, 0))
+        site = site_of(r, w[1]);
+    else
+        site = place_site(places_site(r->places, (uint32_t)w[1]));
+    ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW, site, 0);
+    ev->size = 1u << log;
+    if (arg & ACCESS_VALUE64) {
+        ev->flags = EV_VALUE;
+        ev->value = w[2];
+    } else if ((arg & (ACCESS_VALUE32 | ACCESS_PC)) == ACCESS_VALUE32) {
+        ev->flags = EV_VALUE;
+        ev->value = w[1] >> 32;
+    }
+    return NULL;
+}
+
+/* Words of the record that starts with `word`; 0: there is no such record. */
+static inline size_t record_words(uint64_t word)
+{
+    static const uint8_t words[] = {
+        [R_STAMP] = 1,  [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,  [R_EXIT] = 1,
+        [R_SYNC] = 3,   [R_ATOMIC] = 3, [R_FENCE] = 2,  [R_MEMORY] = 4, [R_BRANCH] = 1,
+        [R_CALL] = 2,   [R_RETURN] = 3, [R_LOST] = 1,   [R_END] = 1,
+    };
+    unsigned kind = (unsigned)(word >> 56);
+    size_t n;
+
+    if (__builtin_expect(kind == R_ACCESS, 1))
+        return 2 + (word >> 48 & ACCESS_VALUE64 ? 1 : 0);
+    n = kind < sizeof(words) ? words[kind] : 0;
+    if (kind == R_ATOMIC)
+        n += word >> 54 & 3;
+    else if (kind == R_CALL)
+        n += (word & RING_LOW) < RING_CHUNK_BYTES ? (size_t)(word & RING_LOW) : RING_CHUNK_BYTES;
+    return n;
+}
+
+static const char *take_record(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
+                               uint64_t start)
+{
+    switch (w[0] >> 56) {
+    case R_STAMP:
+        take_stamp(r, t, start, w[0] & RING_LOW);
+        return NULL;
+    case R_RANGE:
+        return take_range(r, t, w);
+    case R_ENTER:
+        take_enter(r, t, w[0] & RING_LOW, w[1]);
+        return NULL;
+    case R_EXIT:
+        take_exits(r, t, w[0] & RING_LOW);
+        return NULL;
+    case R_SYNC:
+        return take_sync(r, t, w);
+    case R_ATOMIC:
+        return take_atomic(r, t, w);
+    case R_FENCE:
+        return take_fence(r, t, w);
+    case R_MEMORY:
+        return take_memory(r, t, w);
+    case R_BRANCH:
+        take_branch(r, t, w[0]);
+        return NULL;
+    case R_CALL:
+        return take_call(r, t, w, w[0] & RING_LOW);
+    case R_RETURN:
+        take_return(r, t, w[1]);
+        return NULL;
+    case R_LOST:
+        t->lost += w[0] & RING_LOW;
+        return NULL;
+    default: /* R_END */
+        return NULL;
+    }
+}
+
+const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+                       size_t from, size_t to)
+{
+    const uint64_t *w = c->data + from, *end = c->data + to;
+    const char *fault = NULL;
+
+    if (!from)
+        take_stamp(r, t, c->head.tsc_start, c->head.tsc_start);
+    while (w < end && !fault) {
+        size_t n = record_words(*w);
+
+        if (!n || n > (size_t)(end - w)) {
+            fault = "unknown or cut record";
+            break;
+        }
+        if (__builtin_expect(t->call_waits, 0) && *w >> 56 != R_STAMP)
+            settle_call(r, t, w[0], n > 1 ? w[1] : 0);
+        if (__builtin_expect(*w >> 56 == R_ACCESS, 1))
+            fault = take_access(r, t, w);
+        else
+            fault = take_record(r, t, w, c->head.tsc_start);
+        w += n;
+    }
+    flush(r);
+    return fault;
+}

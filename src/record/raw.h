@@ -1,0 +1,71 @@
+/* raw.h - raw records of a thread (base/rt_ring.h) to events of the trace
+ *
+ * A raw_thread is what must be remembered of a thread from chunk to chunk. A
+ * raw_reader is a worker's tool: events gather in its slice, and go to `take`
+ * when the slice is full and at the end of every chunk.
+ *
+ * Nothing in a chunk is trusted: a record that cannot be ends the chunk, and
+ * says why.
+ */
+#ifndef HEDDLE_RECORD_RAW_H
+#define HEDDLE_RECORD_RAW_H
+
+#include "record/clock.h"
+#include "record/places.h"
+#include "trace/event.h"
+
+/* Events at a time: they stay in the first-level cache between decoding and encoding. */
+enum { RAW_SLICE = 256 };
+
+struct raw_frame {
+    uint32_t function, site; /* the site of the function's entry */
+};
+
+/* A call of code that may be untraced. */
+struct raw_call {
+    uint32_t site;     /* the process's number */
+    uint32_t function; /* of the trace */
+    bool shown;        /* the trace has an event for it */
+};
+
+struct raw_thread {
+    uint32_t thread;
+    bool ended;
+    uint64_t stamp;          /* nanoseconds, of the last record */
+    struct raw_frame *stack; /* innermost last */
+    size_t depth, stack_cap; /* frames beyond RAW_DEPTH are counted, not kept */
+    struct raw_call *calls;
+    size_t ncalls, calls_cap;
+    bool call_waits; /* the last of calls: shown once it is clear that its function is untraced */
+    uint64_t *pointers; /* of that call */
+    size_t npointers, pointers_cap;
+    uint64_t lost; /* accesses */
+};
+
+struct raw_reader {
+    struct places *places;
+    const struct clock *clock;
+    const struct ring *ring;
+    struct pc_cache pcs;
+    /* Called with a slice of the thread's events. */
+    void (*take)(void *arg, const struct raw_reader *r);
+    void *arg;
+
+    size_t count;
+    struct event events[RAW_SLICE];
+    uint64_t sequences[RAW_SLICE], stamps[RAW_SLICE];
+    uint64_t *extra; /* D of calls */
+    size_t nextra, extra_cap;
+};
+
+void raw_reader_release(struct raw_reader *r);
+void raw_thread_release(struct raw_thread *t);
+
+/* The records from word `from` to word `to`. NULL, or what is wrong with the record that ended
+ * it; a record must not reach beyond `to`. */
+const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+                       size_t from, size_t to);
+/* Nothing more comes of this thread: a call that waits is shown. */
+void raw_finish(struct raw_reader *r, struct raw_thread *t);
+
+#endif

@@ -1,0 +1,35 @@
+/* naming.h - names for what a recorded program's trace has only as addresses
+ *
+ * Globals and lock objects are named from the files of the process (symbol/),
+ * if they are still there with the build ids of the recording; nothing is
+ * opened before a name is asked for. C++ names become readable.
+ * For traces that were not recorded all answers are what the tables say.
+ */
+#ifndef HEDDLE_REPORT_NAMING_H
+#define HEDDLE_REPORT_NAMING_H
+
+#include "base/map.h"
+#include "report/findings.h"
+
+struct naming {
+    struct findings *home;       /* borrowed: owns the strings */
+    const struct tables *tables; /* borrowed */
+    struct symbolizer *symbols;  /* NULL: not a recorded trace */
+    struct map functions;        /* linkage name (its address) -> number in home->strings */
+};
+
+void naming_init(struct naming *n, struct findings *home, const struct tables *t);
+void naming_release(struct naming *n);
+
+/* The readable form of a function's linkage name; NULL stays NULL. */
+const char *naming_function(struct naming *n, const char *linkage_name);
+/* A lock or another synchronisation object: "m", "table[3].lock", "lock 0x7f00". */
+const char *naming_object(struct naming *n, uint64_t target);
+/* A global or static variable: "table[3].next"; NULL where that is none. `key` is the same
+ * without indexes ("table[].next"), which differ from run to run. */
+const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes, const char **key);
+
+/* The headers and libraries of the system: a reader looks for his own code first. */
+bool location_is_system(const char *location);
+
+#endif

@@ -1,0 +1,100 @@
+/* stacks.c - call stacks of a report */
+#include "report/stacks.h"
+
+#include <string.h>
+
+struct maker {
+    struct naming *naming;
+    const struct tables *tables;
+    struct frame frames[STACK_KEEP];
+    size_t count;
+    uint64_t omitted;
+};
+
+static void push(struct maker *m, struct frame frame)
+{
+    if (m->count < STACK_KEEP)
+        m->frames[m->count++] = frame;
+    else
+        m->omitted++;
+}
+
+static const char *site_location(struct maker *m, uint32_t site)
+{
+    if (site == SITE_NONE)
+        return NULL;
+    return findings_string(m->naming->home, tables_location(m->tables, site));
+}
+
+static const char *function_name(struct maker *m, uint32_t function)
+{
+    return naming_function(m->naming, intern_get(&m->tables->functions, function));
+}
+
+/* The frames of a site that lies in `function` (NULL: not known): those that were inlined, then
+ * the function itself. Code of a function that is not known to be the site's own, nor inlined
+ * from it, gets a frame without a place. */
+static void push_site(struct maker *m, uint32_t site, const char *function)
+{
+    const char *in, *at;
+    uint32_t parent;
+
+    for (;; site = parent) {
+        parent = tables_site_parent(m->tables, site);
+        in = naming_function(m->naming, tables_site_function(m->tables, site));
+        at = site_location(m, site);
+        if (parent == SITE_NONE)
+            break;
+        push(m, (struct frame){ in, at, true });
+    }
+    if (!in || in == function || !function) {
+        in = in ? in : function;
+        if (in || at)
+            push(m, (struct frame){ in, at, false });
+        return;
+    }
+    push(m, (struct frame){ in, at, false });
+    push(m, (struct frame){ function, NULL, false });
+}
+
+/* Where a call was made: the site of its enter event, unless that lies in the callee (some
+ * recorders name the first line of the function entered). */
+static uint32_t call_site(struct maker *m, const struct history_call *call)
+{
+    const char *in = tables_site_function(m->tables, call->site);
+
+    if (!m->tables->process.known && in &&
+        strcmp(in, intern_get(&m->tables->functions, call->function)) == 0)
+        return SITE_NONE;
+    return call->site;
+}
+
+struct stack stack_make(struct naming *n, uint32_t site, const struct history_call *calls,
+                        size_t ncalls, uint64_t missing)
+{
+    struct maker m = { .naming = n, .tables = n->tables, .omitted = missing };
+    struct stack s;
+    size_t i = ncalls;
+
+    push_site(&m, site, i ? function_name(&m, calls[i - 1].function) : NULL);
+    for (; i > 1; i--)
+        push_site(&m, call_site(&m, &calls[i - 1]), function_name(&m, calls[i - 2].function));
+    s = (struct stack){ .count = m.count, .omitted = m.omitted };
+    s.frames = memcpy(arena_alloc(&n->home->memory, m.count * sizeof(*m.frames) + 1), m.frames,
+                      m.count * sizeof(*m.frames));
+    return s;
+}
+
+const char *stack_own_location(const struct stack *s)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const char *at = s->frames[i].location;
+
+        if (at && !location_is_system(at))
+            return at;
+        first = first ? first : at;
+    }
+    return first;
+}

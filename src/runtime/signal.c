@@ -1,0 +1,306 @@
+/* signal.c - handlers: put off while the runtime is at work, and ordered
+ *
+ * Every handler the program installs is entered through ours, which the kernel
+ * calls with the program's mask and flags (and SA_SIGINFO); the program's own is
+ * kept in a table and is what sigaction() tells the program.
+ *
+ * A signal that comes while the thread is busy is sent again, to this thread,
+ * and the interrupted code goes on with all signals blocked that can wait. When
+ * it stops being busy it takes its mask back, and the kernel delivers the signal
+ * as if it came only now, with the right stack, mask and context. Signals that
+ * cannot wait, a fault of the interrupted instruction itself, make the runtime
+ * let go of what it holds; their handler runs at once.
+ *
+ * Edges: installing a handler and sending a signal (signal_send.c) happen before
+ * it runs.
+ * Limits: a handler may be seen with another's mask while a second thread
+ * replaces it, and a signal that was put off may find the new one. One put off
+ * under SA_RESETHAND has its handler installed again until it is delivered.
+ * rt_sigaction() by system call is not seen: such handlers run at any time, and
+ * nothing of them is recorded while busy.
+ */
+#include "runtime/interpose.h"
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* The kernel's signal set: one word, also the start of a sigset_t. */
+typedef uint64_t mask_word;
+#define BIT(sig) (UINT64_C(1) << ((sig)-1))
+/* Faults: blocking them would kill the program. */
+#define FAULTS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
+
+typedef void (*handler_fn)(int, siginfo_t *, void *);
+
+/* What the program asked for. Written under actions_lock, the handler read without. */
+static struct sigaction actions[SIGNALS];
+static bool interrupts[SIGNALS]; /* siginterrupt(sig, 1): signal() makes no SA_RESTART */
+struct rt_lock actions_lock;
+
+_Thread_local uint32_t rt_signals_pending __attribute__((tls_model("initial-exec")));
+static _Thread_local mask_word mask_before __attribute__((tls_model("initial-exec")));
+_Thread_local struct handler_frame *handler_innermost __attribute__((tls_model("initial-exec")));
+
+static void wrapper(int sig, siginfo_t *info, void *context);
+
+/* ---- installing ---- */
+
+static bool is_function(const struct sigaction *a)
+{
+    return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+}
+
+/* Change the table for an action about to be installed; returns what to give to the kernel. */
+static struct sigaction wrap(int sig, const struct sigaction *a)
+{
+    struct sigaction own = *a;
+
+    if (!is_function(a))
+        return own;
+    own.sa_flags |= SA_SIGINFO;
+    own.sa_sigaction = wrapper;
+    actions[sig].sa_mask = a->sa_mask;
+    actions[sig].sa_flags = a->sa_flags;
+    __atomic_store_n(&actions[sig].sa_sigaction, a->sa_sigaction, __ATOMIC_RELEASE);
+    return own;
+}
+
+/* What the program gets to see of an action of ours. */
+static void unwrap(struct sigaction *a, const struct sigaction *users)
+{
+    if (a->sa_sigaction != wrapper)
+        return;
+    a->sa_sigaction = users->sa_sigaction;
+    if (!(users->sa_flags & SA_SIGINFO))
+        a->sa_flags &= ~SA_SIGINFO;
+}
+
+INTERPOSE(int, sigaction, int sig, const struct sigaction *restrict action,
+          struct sigaction *restrict old)
+{
+    struct sigaction new, own, was, users;
+    int r;
+
+    if (sig <= 0 || sig >= SIGNALS)
+        return REAL(sigaction)(sig, action, old);
+    if (action) {
+        new = *action;
+        signal_sent(sig, WHERE_CALLER());
+    }
+    rt_lock_take(&actions_lock);
+    users = actions[sig];
+    if (action)
+        own = wrap(sig, &new);
+    r = REAL(sigaction)(sig, action ? &own : NULL, &was);
+    if (r)
+        actions[sig] = users;
+    rt_lock_drop(&actions_lock);
+    if (r == 0 && old) {
+        unwrap(&was, &users);
+        *old = was;
+    }
+    return r;
+}
+
+#ifdef HEDDLE_STATIC
+#define own_sigaction __wrap_sigaction
+#else
+#define own_sigaction sigaction
+#endif
+
+/* The older functions, as glibc makes them of sigaction(). */
+static sighandler_t install(int sig, sighandler_t handler, int flags, bool block)
+{
+    struct sigaction a = { .sa_flags = flags }, old;
+
+    if (handler == SIG_ERR || sig <= 0 || sig >= SIGNALS) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    a.sa_handler = handler;
+    if (block)
+        sigaddset(&a.sa_mask, sig);
+    return own_sigaction(sig, &a, &old) ? SIG_ERR : old.sa_handler;
+}
+
+static sighandler_t install_bsd(int sig, sighandler_t handler)
+{
+    bool interrupt = sig > 0 && sig < SIGNALS && interrupts[sig];
+
+    return install(sig, handler, interrupt ? 0 : SA_RESTART, true);
+}
+
+REPLACE(sighandler_t, signal, int sig, sighandler_t handler)
+{
+    return install_bsd(sig, handler);
+}
+
+REPLACE(sighandler_t, bsd_signal, int sig, sighandler_t handler)
+{
+    return install_bsd(sig, handler);
+}
+
+REPLACE(sighandler_t, ssignal, int sig, sighandler_t handler)
+{
+    return install_bsd(sig, handler);
+}
+
+REPLACE(sighandler_t, __sysv_signal, int sig, sighandler_t handler)
+{
+    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+}
+
+REPLACE(sighandler_t, sysv_signal, int sig, sighandler_t handler)
+{
+    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+}
+
+INTERPOSE(int, siginterrupt, int sig, int interrupt)
+{
+    int r = REAL(siginterrupt)(sig, interrupt);
+
+    if (r == 0)
+        interrupts[sig] = interrupt;
+    return r;
+}
+
+/* Sets or holds; tells the old handler, or that the signal was blocked. */
+REPLACE(sighandler_t, sigset, int sig, sighandler_t handler)
+{
+    sigset_t set = { 0 }, old;
+    sighandler_t before = SIG_ERR;
+    struct sigaction a;
+
+    if (sig <= 0 || sig >= SIGNALS || handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigaddset(&set, sig);
+    if (handler != SIG_HOLD)
+        before = install(sig, handler, 0, false);
+    else if (own_sigaction(sig, NULL, &a) == 0)
+        before = a.sa_handler;
+    if (before == SIG_ERR ||
+        pthread_sigmask(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &old))
+        return SIG_ERR;
+    return sigismember(&old, sig) ? SIG_HOLD : before;
+}
+
+/* ---- running a handler ---- */
+
+/* Called with all three arguments, whatever it takes. */
+static void run_handler(handler_fn handler, int sig, siginfo_t *info, void *context)
+{
+    struct handler_frame frame = { .outer = handler_innermost };
+    uint64_t where = WHERE_PC | (uint64_t)(uintptr_t)handler;
+    int saved = errno;
+
+    frame.saved = rt_handler_begin();
+    handler_innermost = &frame;
+    signal_taken(sig, where);
+    if (info->si_code == SI_TIMER)
+        rt_sync_number(OP_AFTER, OBJECT_TIMERS, where);
+    errno = saved;
+    handler(sig, info, context);
+    saved = errno;
+    handler_innermost = frame.outer;
+    rt_handler_end(frame.saved);
+    errno = saved;
+}
+
+/* Set the thread's mask. */
+static void set_mask(mask_word to)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &to, NULL, sizeof(to));
+}
+
+static mask_word *mask_in(void *context)
+{
+    return (mask_word *)(void *)&((ucontext_t *)context)->uc_sigmask;
+}
+
+static bool is_fault(int sig, const siginfo_t *info)
+{
+    return FAULTS & BIT(sig) && info->si_code > 0;
+}
+
+/* The runtime's own instruction faulted: a bad address of the program's. The handler sees the
+ * mask as it should be, and may leave by longjmp; if it returns, the instruction is tried again. */
+static void run_fault_handler(handler_fn handler, int sig, siginfo_t *info, void *context)
+{
+    uint32_t busy = __heddle_tls.busy;
+    uint64_t held = rt_held();
+    mask_word users;
+
+    rt_release_all();
+    if (rt_signals_pending) {
+        rt_signals_pending = 0;
+        users = *(mask_word *)(void *)&actions[sig].sa_mask;
+        *mask_in(context) = mask_before;
+        set_mask(mask_before | users | (actions[sig].sa_flags & SA_NODEFER ? 0 : BIT(sig)));
+    }
+    __heddle_tls.busy = 0;
+    run_handler(handler, sig, info, context);
+    __heddle_tls.busy = busy;
+    rt_hold_again(held);
+}
+
+/* The kernel took the handler away when it delivered the signal. */
+static void install_again(int sig)
+{
+    struct sigaction now, own;
+
+    if (!REAL(sigaction)(sig, NULL, &now) && now.sa_handler == SIG_DFL) {
+        own = actions[sig];
+        own.sa_flags |= SA_SIGINFO;
+        own.sa_sigaction = wrapper;
+        REAL(sigaction)(sig, &own, NULL);
+    }
+}
+
+static void put_off(int sig, siginfo_t *info, void *context)
+{
+    mask_word *mask = mask_in(context);
+    int saved = errno;
+
+    set_mask(~FAULTS | BIT(sig));
+    if (!rt_signals_pending)
+        mask_before = *mask;
+    rt_signals_pending = 1;
+    *mask |= ~FAULTS | BIT(sig);
+    if (actions[sig].sa_flags & SA_RESETHAND)
+        install_again(sig);
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), sig, info))
+        syscall(SYS_tgkill, getpid(), own_tid(), sig); /* the queue is full */
+    errno = saved;
+}
+
+static void wrapper(int sig, siginfo_t *info, void *context)
+{
+    handler_fn handler = __atomic_load_n(&actions[sig].sa_sigaction, __ATOMIC_ACQUIRE);
+
+    if (likely(!__heddle_tls.busy))
+        run_handler(handler, sig, info, context);
+    else if (is_fault(sig, info))
+        run_fault_handler(handler, sig, info, context);
+    else
+        put_off(sig, info, context);
+}
+
+/* The thread has just stopped being busy. */
+void rt_signals_run_pending(void)
+{
+    int saved = errno;
+
+    rt_signals_pending = 0;
+    set_mask(mask_before); /* here they come */
+    errno = saved;
+}
+
+/* Signals that wait are the parent's. */
+void signals_forked(void)
+{
+    if (rt_signals_pending)
+        rt_signals_run_pending();
+}

@@ -1,0 +1,19 @@
+// An unlocked lookup in a std::map that another thread extends.
+// race: a b
+// may: a b
+#include <map>
+#include <thread>
+
+std::map<int, int> table;
+
+int main()
+{
+    for (int i = 0; i < 10; i++)
+        table[i] = i;
+    std::thread a([] {
+        table[20] = 1; // [a]
+    });
+    volatile bool found = table.count(30) != 0; // [b]
+    (void)found;
+    a.join();
+}

@@ -1,0 +1,122 @@
+/* test_filter.c - the runtime's filter never drops what it must not
+ *
+ * Against an exact model: which bytes the thread has read and written since its
+ * last synchronisation.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/filter.h"
+
+static uint64_t table[FILTER_MASK + 1];
+_Thread_local struct heddle_tls __heddle_tls = { .filter = table };
+
+enum { BYTES = 512, ROUNDS = 2000000 };
+
+static uint64_t state = 88172645463325252ull;
+
+static uint64_t rnd(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+/* The formula that the plugin emits, word for word from abi.h. */
+static bool inline_check(uintptr_t address, unsigned size, bool write)
+{
+    uint64_t word = address >> 3, entry = __heddle_tls.filter[word & FILTER_MASK],
+             mine = word >> FILTER_BITS << FILTER_TAG_SHIFT | __heddle_tls.epoch,
+             want = ((UINT64_C(1) << size) - 1) << (address & 7);
+
+    if (write)
+        want <<= 8;
+    return ((entry ^ mine ^ want) & (FILTER_TAG | want)) == 0;
+}
+
+/* Two distant areas whose words share the table's entries. */
+static uintptr_t address_of(unsigned byte)
+{
+    uintptr_t base = byte & 1 ? UINT64_C(0x7f0000000000) : UINT64_C(0x550000000000);
+
+    return base + byte / 2;
+}
+
+static void what_is_dropped_was_seen_before(void **unused)
+{
+    static uint8_t seen[2 * BYTES]; /* 1: read, 2: written, since the last synchronisation */
+    uint64_t dropped = 0, kept_though_seen = 0;
+    int i;
+
+    (void)unused;
+    __heddle_tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    for (i = 0; i < ROUNDS; i++) {
+        unsigned size = 1u << rnd() % 4, area = rnd() % 2,
+                 at = (unsigned)(rnd() % BYTES) & ~(size - 1);
+        bool write = rnd() % 3 == 0, covered = true;
+        uintptr_t a = address_of(2 * at + area);
+        unsigned k;
+
+        if (rnd() % 200 == 0) {
+            __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+            memset(seen, 0, sizeof(seen));
+        }
+        for (k = 0; k < size; k++)
+            covered &= (seen[2 * (at + k) + area] & (write ? 2 : 3)) != 0;
+        assert_int_equal(inline_check(a, size, write), filter_hit((void *)a, size, write));
+        if (inline_check(a, size, write)) {
+            assert_true(covered);
+            dropped++;
+            continue;
+        }
+        kept_though_seen += covered;
+        filter_mark(a, ((UINT64_C(1) << size) - 1) << (a & 7), write);
+        for (k = 0; k < size; k++)
+            seen[2 * (at + k) + area] |= write ? 3 : 1;
+    }
+    assert_true(dropped > ROUNDS / 10);
+    assert_true(kept_though_seen > 0); /* the two areas do collide */
+}
+
+static void a_read_does_not_cover_a_write(void **unused)
+{
+    uintptr_t a = 0x600000000100;
+
+    (void)unused;
+    __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    assert_false(filter_mark(a, 0x0f, false));
+    assert_true(inline_check(a, 4, false));
+    assert_true(inline_check(a + 2, 2, false));
+    assert_false(inline_check(a, 4, true));
+    assert_false(inline_check(a, 8, false));
+    assert_false(filter_mark(a, 0x0f, true));
+    assert_true(inline_check(a, 4, true));
+    assert_true(inline_check(a + 3, 1, false));
+}
+
+static void synchronisation_forgets_everything(void **unused)
+{
+    uintptr_t a = 0x600000000200;
+
+    (void)unused;
+    filter_mark(a, 0xff, true);
+    assert_true(inline_check(a, 8, true));
+    __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    assert_false(inline_check(a, 8, false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_dropped_was_seen_before),
+        cmocka_unit_test(a_read_does_not_cover_a_write),
+        cmocka_unit_test(synchronisation_forgets_everything),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
