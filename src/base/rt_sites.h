@@ -1,6 +1,7 @@
 /* rt_sites.h - the site table inside an instrumented object file
  *
- * Section ".llvmbc" (not loaded, survives strip) holds one blob per
+ * Section ".llvmcmd" (not loaded, survives strip; in ".llvmbc", the other name
+ * the compiler leaves out of memory, ar and nm expect bare bitcode) holds one blob per
  * translation unit, each at a multiple of 8 bytes: this header, sites, frames,
  * strings, and the bitcode the sites were taken from. A reader walks the
  * section: at each multiple of 8 either the magic, or padding or something else
@@ -13,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SITES_SECTION ".llvmbc"
+#define SITES_SECTION ".llvmcmd"
 #define SITES_MAGIC   "HDLSITE1"
 
 struct sites_header {

@@ -19,4 +19,6 @@ int cmd_convert(const struct options *o);
 int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);
 
+int cmd_writer(int argc, char **argv); /* what follows the command's name */
+
 #endif

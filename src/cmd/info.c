@@ -57,6 +57,100 @@ static void print_losses(const struct census *c)
             printf("  %-18s %" PRIu64 "\n", diag_kind_name((enum diag_kind)k), d->total[k]);
 }
 
+/* ---- recorded traces ---- */
+
+static const char *mode_name(uint64_t mode)
+{
+    return mode == 1 ? "record" : mode == 2 ? "full" : "unknown";
+}
+
+static void print_images(const struct tables *t, bool traced)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->nimages; i++)
+        n += t->images[i].traced == traced;
+    print_number(traced ? "modules traced" : "modules not", n);
+    for (size_t i = 0; i < t->nimages; i++) {
+        const struct image *m = &t->images[i];
+
+        if (m->traced && traced)
+            printf("  %s (%u files, %u sites)\n", m->path, m->modules, m->sites);
+        else if (m->traced == traced)
+            printf("  %s\n", m->path);
+    }
+}
+
+static void print_process(const struct tables *t)
+{
+    const struct process *p = &t->process;
+    char text[64];
+    const char *end = process_end_text(p, text, sizeof(text));
+
+    if (!p->known)
+        return;
+    printf("%-16s %" PRIu64 ", %s\n", "process", p->numbers[PROCESS_PID],
+           end ? end : "was running when this was written");
+    printf("%-16s %s\n", "command", p->command ? p->command : "unknown");
+    printf("%-16s %s, filter %s\n", "mode", mode_name(p->numbers[PROCESS_MODE]),
+           p->numbers[PROCESS_FILTER] ? "on" : "off");
+    print_images(t, true);
+    print_images(t, false);
+    for (int i = PROCESS_LOST; i < PROCESS_NUMBERS; i++)
+        if (p->numbers[i] || i == PROCESS_LOST)
+            print_number(process_number_names[i], p->numbers[i]);
+    for (size_t i = 0; i < p->nthreads; i++)
+        if (p->threads[i].name)
+            printf("  %-18s T%u, %u\n", p->threads[i].name, p->threads[i].thread,
+                   p->threads[i].tid);
+    for (size_t i = 0; i < p->nnotes; i++)
+        printf("%-16s %s\n", "note", p->notes[i]);
+}
+
+static void emit_images(struct emitter *e, const struct tables *t)
+{
+    emit_open(e, "images", '[', false);
+    for (size_t i = 0; i < t->nimages; i++) {
+        const struct image *m = &t->images[i];
+
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "path", m->path);
+        emit_bool(e, "traced", m->traced);
+        emit_number(e, "files", m->modules);
+        emit_number(e, "sites", m->sites);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+static void emit_process(struct emitter *e, const struct tables *t)
+{
+    const struct process *p = &t->process;
+    char text[64];
+    const char *end = process_end_text(p, text, sizeof(text));
+
+    if (!p->known)
+        return;
+    emit_open(e, "process", '{', false);
+    emit_number(e, "pid", p->numbers[PROCESS_PID]);
+    emit_string(e, "command", p->command ? p->command : "");
+    emit_string(e, "mode", mode_name(p->numbers[PROCESS_MODE]));
+    emit_bool(e, "filter", p->numbers[PROCESS_FILTER] != 0);
+    emit_string(e, "end", end ? end : "");
+    emit_open(e, "counters", '{', false);
+    for (int i = PROCESS_LOST; i < PROCESS_NUMBERS; i++)
+        emit_number(e, process_number_names[i], p->numbers[i]);
+    emit_close(e);
+    emit_open(e, "notes", '[', true);
+    for (size_t i = 0; i < p->nnotes; i++)
+        emit_string(e, NULL, p->notes[i]);
+    emit_close(e);
+    emit_images(e, t);
+    emit_close(e);
+}
+
+/* ---- the whole ---- */
+
 static void print_text(const struct census *c)
 {
     const struct trace_info *i = trace_info(c->trace);
@@ -78,6 +172,7 @@ static void print_text(const struct census *c)
     printf("%-16s %s\n", "untraced calls", i->calls ? "yes" : "no");
     printf("%-16s %" PRIu64 " (%.2f per event)\n", "bytes", i->bytes_total, bytes_per_event(i));
     print_losses(c);
+    print_process(t);
 }
 
 static void print_json(const struct census *c)
@@ -113,6 +208,7 @@ static void print_json(const struct census *c)
         emit_close(&e);
     }
     emit_number(&e, "repaired", diags_repaired(trace_diags(c->trace)));
+    emit_process(&e, t);
     emit_close(&e);
     putchar('\n');
 }

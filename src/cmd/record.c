@@ -13,16 +13,17 @@ static void tell_trace(struct findings *f, const struct trace_file *file)
     struct trace *t = trace_open(file->path, &err);
     struct findings one = { 0 };
     const struct process *p;
-    char end[64];
+    const char *end;
+    char text[64];
 
     if (!t) {
         warn("", "%s", err.text);
         return;
     }
     p = &trace_tables(t)->process;
-    warn("", "'%s': %" PRIu64 " events, %s%s%s", file->path, trace_info(t)->expected_events,
-         p->command ? p->command : "process", p->known ? ", " : "",
-         p->known ? (process_end_text(p, end, sizeof(end)) ? end : "still running") : "");
+    end = p->known ? process_end_text(p, text, sizeof(text)) : NULL;
+    warn("", "'%s': %" PRIu64 " events%s%s%s%s", file->path, trace_info(t)->expected_events,
+         p->command ? ", " : "", p->command ? p->command : "", end ? ", " : "", end ? end : "");
     findings_set_recording(&one, trace_tables(t));
     findings_join_recording(f, &one.trace.recording);
     findings_release(&one);

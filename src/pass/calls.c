@@ -1,6 +1,7 @@
 /* calls.c - calls: modelled libc functions, libatomic, and in full builds untraced code */
 #include "pass/pass.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,16 +192,17 @@ void emit_libatomic(struct pass *p, const struct item *item)
 
 bool is_interposed(LLVMValueRef function)
 {
-    static const char *const prefixes[] = {
-        "pthread_", "sem_",    "thrd_",        "mtx_",          "cnd_",     "tss_", "call_once",
-        "__cxa_",   "_Unwind", "malloc",       "calloc",        "realloc",  "free", "aligned_alloc",
-        "_Zn",      "_Zd",     "posix_memalign", "__heddle_",   "__tsan_",  "Annotate",
-        "_setjmp",  "setjmp",  "__sigsetjmp",  "longjmp",       "siglongjmp", "abort", "exit"
+    static const char *const names[] = { /* '*': any end */
+        "pthread_*", "sem_*",    "thrd_*",        "mtx_*",          "cnd_*",     "tss_*",
+        "call_once", "__cxa_*",  "_Unwind_*",     "malloc",         "calloc",    "realloc",
+        "free",      "_Zn[wa]*", "aligned_alloc", "posix_memalign", "_Zd[la]*",  "__heddle_*",
+        "__tsan_*",  "Annotate*", "_setjmp",      "setjmp",         "__sigsetjmp", "longjmp",
+        "siglongjmp", "abort",   "exit",          "_exit"
     };
     size_t n;
     const char *name = LLVMGetValueName2(function, &n);
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (starts_with(name, prefixes[i]))
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fnmatch(names[i], name, 0) == 0)
             return true;
     return false;
 }

@@ -11,6 +11,7 @@
 #define HEDDLE_PASS_PASS_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -161,8 +162,9 @@ void emit_exit(struct pass *p, LLVMValueRef before);
 LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 
 /* full.c */
-void emit_items_full(struct pass *p, struct items *items);
-void full_entry(struct pass *p, LLVMValueRef return_address, LLVMValueRef site_word);
+/* The return address and site word of emit_entry(), NULL if there is no frame. */
+void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
+                     LLVMValueRef site_word);
 
 /* table.c */
 struct table *table_new(LLVMModuleRef module);

@@ -2,6 +2,7 @@
 //
 // The only C++ of the project: LLVM 19 has no C interface for plugins. Everything else is C on
 // LLVM-C. libLLVM is not linked in; the compiler that loads the plugin provides it.
+#include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 

@@ -185,8 +185,9 @@ static void list_return(struct items *items, LLVMValueRef inst)
 
 static bool decides(LLVMValueRef inst)
 {
-    bool conditional = LLVMIsABranchInst(inst) ? LLVMIsConditional(inst) : LLVMIsASwitchInst(inst);
-    return conditional && !LLVMIsConstant(LLVMGetCondition(inst));
+    if (LLVMIsASwitchInst(inst))
+        return !LLVMIsConstant(LLVMGetOperand(inst, 0));
+    return LLVMIsConditional(inst) && !LLVMIsConstant(LLVMGetCondition(inst));
 }
 
 static void list_instruction(struct pass *p, struct items *items, LLVMValueRef inst)

@@ -26,6 +26,7 @@ static void compare(uint64_t *stamp, uint64_t *ns)
 {
     uint64_t best = UINT64_MAX;
 
+    *stamp = *ns = 0;
     for (int i = 0; i < 8; i++) {
         uint64_t before = __rdtsc(), t = now_ns(), after = __rdtsc();
 

@@ -21,6 +21,7 @@
 struct module {
     struct log_module log;
     uint32_t image; /* number in tables.images */
+    bool sought; /* its table was, so it is here, or there is none */
     const struct sites_header *table;
     uint32_t *frame_sites; /* frame -> site of the trace + 1 */
     bool listed;           /* its functions are in `traced` */
@@ -37,6 +38,7 @@ struct places_inside {
     uint64_t log_at;
     struct module *modules; /* sorted by their first site */
     size_t nmodules, modules_cap;
+    size_t tables_read; /* modules there were when all tables were read */
     uint32_t last_image; /* the modules that follow are its */
     struct image_state *images;
     size_t images_cap;
@@ -48,11 +50,12 @@ struct places_inside {
     uint32_t *pc_site;
     size_t pc_site_cap;
     struct intern traced; /* functions that are compiled for tracing */
+    struct intern directories; /* where traced code was compiled */
 };
 
-void places_init(struct places *p, struct output *o, const struct ring *r)
+void places_init(struct places *p, struct sink *o, const struct ring *r)
 {
-    *p = (struct places){ .output = o, .ring = r };
+    *p = (struct places){ .sink = o, .ring = r };
     p->pages = xcalloc((size_t)1 << (32 - PLACE_PAGE_BITS), sizeof(*p->pages));
     p->inside = xcalloc(1, sizeof(*p->inside));
     p->inside->symbolizer = symbolizer_new();
@@ -64,7 +67,8 @@ void places_release(struct places *p)
     struct places_inside *in = p->inside;
 
     for (size_t i = 0; i < (size_t)1 << (32 - PLACE_PAGE_BITS); i++)
-        free(p->pages[i]);
+        if (p->pages[i])
+            free(p->pages[i]);
     free(p->pages);
     for (size_t i = 0; i < in->nmodules; i++)
         free(in->modules[i].frame_sites);
@@ -79,6 +83,7 @@ void places_release(struct places *p)
     intern_release(&in->pc_sites);
     free(in->pc_site);
     intern_release(&in->traced);
+    intern_release(&in->directories);
     free(in);
 }
 
@@ -93,7 +98,7 @@ void pc_cache_release(struct pc_cache *c)
 
 static struct tables *tables_of(struct places *p)
 {
-    return &p->output->tables;
+    return &p->sink->tables;
 }
 
 /* The addresses of this image may have been another's. */
@@ -247,7 +252,7 @@ static void log_entry(struct places *p, uint32_t kind, const char *payload, size
         log_process(p, payload, bytes);
         break;
     case LOG_TEXT:
-        output_note(p->output, "%.*s", (int)strnlen(payload, bytes), payload);
+        sink_note(p->sink, "%.*s", (int)strnlen(payload, bytes), payload);
         break;
     }
 }
@@ -271,9 +276,9 @@ static void read_log(struct places *p)
 
 void places_read_log(struct places *p)
 {
-    pthread_mutex_lock(&p->output->lock);
+    pthread_mutex_lock(&p->sink->lock);
     read_log(p);
-    pthread_mutex_unlock(&p->output->lock);
+    pthread_mutex_unlock(&p->sink->lock);
 }
 
 /* ---- site tables ---- */
@@ -307,11 +312,21 @@ static struct site_tables *tables_of_image(struct places *p, uint32_t image)
     state->opened = true;
     state->tables = site_tables_open(path, &err);
     if (!state->tables)
-        output_note(p->output, "no locations of '%s': %s", path, err.text);
+        sink_note(p->sink, "no locations of '%s': %s", path, err.text);
     else if (site_tables_damaged(state->tables))
-        output_note(p->output, "'%s': %zu damaged site tables", path,
+        sink_note(p->sink, "'%s': %zu damaged site tables", path,
                     site_tables_damaged(state->tables));
     return state->tables;
+}
+
+/* Where the module was compiled. Site tables name files as the compiler was given them, debug
+ * information mostly with this in front. */
+static void note_directory(struct places_inside *in, const struct sites_header *h)
+{
+    const char *directory = sites_string(h, h->directory);
+
+    if (*directory == '/' && directory[1])
+        intern_put(&in->directories, directory, strlen(directory));
 }
 
 /* The module's table, from its own image or (should the log be odd) any other. */
@@ -320,33 +335,46 @@ static const struct sites_header *table_of(struct places *p, struct module *m)
     struct tables *t = tables_of(p);
     const struct site_tables *own;
 
-    if (m->table)
+    if (m->sought)
         return m->table;
+    m->sought = true;
     own = tables_of_image(p, m->image);
     if (own)
         m->table = site_tables_find(own, m->log.id);
     for (uint32_t i = 0; !m->table && i < t->nimages; i++)
         if (t->images[i].traced && tables_of_image(p, i))
             m->table = site_tables_find(p->inside->images[i].tables, m->log.id);
-    if (m->table)
-        m->frame_sites = xcalloc(m->table->nframes + (size_t)1, sizeof(*m->frame_sites));
-    else
-        output_note(p->output, "'%s' has lost a site table", t->images[m->image].path);
+    if (!m->table) {
+        sink_note(p->sink, "'%s' has lost a site table", t->images[m->image].path);
+        return NULL;
+    }
+    note_directory(p->inside, m->table);
+    m->frame_sites = xcalloc(m->table->nframes + (size_t)1, sizeof(*m->frame_sites));
     return m->table;
 }
 
-/* Functions of all modules there are; those of later ones join when they are looked at. */
-static bool is_traced(struct places *p, const char *function)
+/* The tables of all modules there are: what traced code consists of. */
+static void read_all_tables(struct places *p)
 {
     struct places_inside *in = p->inside;
 
+    if (in->tables_read == in->nmodules)
+        return;
+    in->tables_read = in->nmodules;
     for (size_t i = 0; i < in->nmodules; i++) {
-        const struct sites_header *h = in->modules[i].listed ? NULL : table_of(p, &in->modules[i]);
+        const struct sites_header *h = table_of(p, &in->modules[i]);
 
-        in->modules[i].listed = true;
-        if (h)
+        if (h && !in->modules[i].listed)
             note_traced(in, h);
+        in->modules[i].listed = true;
     }
+}
+
+static bool is_traced(struct places *p, const char *function)
+{
+    const struct places_inside *in = p->inside;
+
+    read_all_tables(p);
     return *function && intern_find(&in->traced, function, strlen(function)) != INTERN_NONE;
 }
 
@@ -467,7 +495,7 @@ uint64_t places_find_site(struct places *p, uint32_t number)
 {
     uint64_t **page = &p->pages[number >> PLACE_PAGE_BITS], *entry, place;
 
-    pthread_mutex_lock(&p->output->lock);
+    pthread_mutex_lock(&p->sink->lock);
     if (!*page)
         __atomic_store_n(page, xcalloc((size_t)1 << PLACE_PAGE_BITS, sizeof(**page)),
                          __ATOMIC_RELEASE);
@@ -478,11 +506,24 @@ uint64_t places_find_site(struct places *p, uint32_t number)
         place = new_site(p, number);
         __atomic_store_n(entry, place, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&p->output->lock);
+    pthread_mutex_unlock(&p->sink->lock);
     return place;
 }
 
 /* ---- addresses ---- */
+
+/* The file as the site tables have it: without the directory it was compiled in. */
+static const char *short_file(const struct places_inside *in, const char *file)
+{
+    for (uint32_t i = 0; file && i < in->directories.count; i++) {
+        const char *directory = intern_get(&in->directories, i);
+        size_t n = strlen(directory);
+
+        if (!strncmp(file, directory, n) && file[n] == '/')
+            return file + n + 1;
+    }
+    return file;
+}
 
 /* Equal places of different addresses are one site. */
 static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t parent)
@@ -491,7 +532,7 @@ static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t pa
     struct buf b = { 0 };
     uint32_t number, known = in->pc_sites.count, location;
 
-    add_location(&b, f->file, f->line, f->column, f->function);
+    add_location(&b, short_file(in, f->file), f->line, f->column, f->function);
     location = (uint32_t)b.len;
     buf_addf(&b, "\n%s\n%u", f->function, parent);
     number = intern_put(&in->pc_sites, b.data, b.len);
@@ -528,6 +569,7 @@ static uint64_t new_pc(struct places *p, uint64_t pc)
     int n = symbolizer_frames(p->inside->symbolizer, pc - 1, frames, SYM_FRAMES_MAX);
     uint32_t site = SITE_NONE;
 
+    read_all_tables(p); /* they know the directories */
     if (n <= 0)
         return unknown_pc(p, pc - 1);
     for (int i = n - 1; i >= 0; i--) /* the outermost is the parent of the others */
@@ -564,9 +606,9 @@ uint64_t places_find_pc(struct places *p, struct pc_cache *c, uint64_t pc)
     n = map_put(&c->index, pc, (uint32_t)c->count);
     if (*n == c->count) {
         GROW(c->places, c->cap, c->count + 1);
-        pthread_mutex_lock(&p->output->lock);
+        pthread_mutex_lock(&p->sink->lock);
         c->places[c->count++] = shared_pc(p, pc);
-        pthread_mutex_unlock(&p->output->lock);
+        pthread_mutex_unlock(&p->sink->lock);
     }
     return c->places[*n];
 }
@@ -576,11 +618,11 @@ bool places_pc_is_traced(struct places *p, uint64_t pc)
     const struct tables *t = tables_of(p);
     bool traced = false;
 
-    pthread_mutex_lock(&p->output->lock);
+    pthread_mutex_lock(&p->sink->lock);
     for (size_t i = 0; i < t->nimages && !traced; i++)
         traced = p->inside->images[i].current && t->images[i].traced && pc > t->images[i].low &&
                  pc <= t->images[i].high;
-    pthread_mutex_unlock(&p->output->lock);
+    pthread_mutex_unlock(&p->sink->lock);
     return traced;
 }
 
@@ -591,6 +633,6 @@ void places_name_threads(struct places *p, uint32_t thread)
 
     if (all > thread && all <= RING_THREADS_MAX)
         thread = all - 1;
-    output_name_threads(p->output, thread);
+    sink_name_threads(p->sink, thread);
     __atomic_store_n(&p->named_threads, thread + 1, __ATOMIC_RELAXED);
 }

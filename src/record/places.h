@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "record/output.h"
+#include "record/sink.h"
 #include "record/ring.h"
 
 /* A place in a word: */
@@ -35,10 +35,10 @@ static inline uint32_t place_function(uint64_t place)
     return n ? n - 1 : FUNCTION_NONE;
 }
 
-enum { PLACE_PAGE_BITS = 12 };
+enum { PLACE_PAGE_BITS = 16 };
 
 struct places {
-    struct output *output;
+    struct sink *sink;
     const struct ring *ring;
     uint64_t **pages;    /* site number >> PLACE_PAGE_BITS -> places */
     uint32_t generation; /* grows when addresses change their meaning */
@@ -55,7 +55,7 @@ struct pc_cache {
     uint32_t generation;
 };
 
-void places_init(struct places *p, struct output *o, const struct ring *r);
+void places_init(struct places *p, struct sink *o, const struct ring *r);
 void places_release(struct places *p);
 void pc_cache_release(struct pc_cache *c);
 

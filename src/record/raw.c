@@ -304,7 +304,11 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
         site = place_site(places_site(r->places, (uint32_t)w[1]));
     ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW, site, 0);
     ev->size = 1u << log;
-    if (arg & ACCESS_VALUE64) {
+    if (arg & ACCESS_RUN) {
+        if (arg & ACCESS_PC || w[1] >> 32 > ACCESS_MAX_BYTES || w[1] >> 32 == 0)
+            return "impossible run";
+        ev->size = (uint32_t)(w[1] >> 32);
+    } else if (arg & ACCESS_VALUE64) {
         ev->flags = EV_VALUE;
         ev->value = w[2];
     } else if ((arg & (ACCESS_VALUE32 | ACCESS_PC)) == ACCESS_VALUE32) {

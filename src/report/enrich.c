@@ -271,6 +271,13 @@ static size_t name_variables(struct enricher *e, struct allocation_query *querie
     return n;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 /* What nobody has a name for is a part of something that was allocated. */
 static void name_allocated(struct enricher *e, struct finding *r)
 {
@@ -278,14 +285,18 @@ static void name_allocated(struct enricher *e, struct finding *r)
     const char *at;
     struct buf b = { 0 };
 
-    if (!a || r->variable_key || !e->recorded)
+    if (r->variable_key || !e->recorded)
         return;
-    at = stack_own_location(&a->stack);
-    if (a->is_stack)
+    if (!a && !naming_is_main_stack(&e->naming, r->address))
+        return;
+    at = a ? stack_own_location(&a->stack) : NULL;
+    if (!a)
+        buf_addf(&b, "stack of %s", thread_name(e, 0));
+    else if (a->is_stack)
         buf_addf(&b, "stack of %s", a->thread);
     else
         buf_addf(&b, "heap block of %" PRIu64 " byte%s allocated at %s, offset %" PRIu64, a->bytes,
-                 a->bytes == 1 ? "" : "s", at ? at : a->location, a->offset);
+                 a->bytes == 1 ? "" : "s", base_name(at ? at : a->location), a->offset);
     r->variable = findings_string(e->f, b.data);
     buf_release(&b);
 }

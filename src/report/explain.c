@@ -161,8 +161,9 @@ static void write_witness(struct painter *p, const struct findings *f, const str
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
                   const struct explain_options *options, FILE *out)
 {
-    struct painter p = { out, options->colour };
+    struct painter p;
 
+    painter_init(&p, out, options->colour);
     fputs("race ", out);
     paint_bold(&p, r->id);
     fprintf(out, " on variable %s in '%s'\n", r->variable, f->trace.path);

@@ -1,6 +1,7 @@
 /* naming.c - names for what a recorded program's trace has only as addresses */
 #include "report/naming.h"
 #include "symbol/symbol.h"
+#include "symbol/tidy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,6 +78,16 @@ static const char *take_text(struct naming *n, struct buf *b)
     return s;
 }
 
+const char *naming_location(struct naming *n, const char *location)
+{
+    struct buf b = { 0 };
+
+    if (!n->symbols || location[0] != '/' || tidy_is(location))
+        return findings_string(n->home, location);
+    tidy_path(&b, NULL, location);
+    return take_text(n, &b);
+}
+
 const char *naming_object(struct naming *n, uint64_t target)
 {
     struct buf b = { 0 };
@@ -114,6 +125,23 @@ const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes, co
     if (d.path_offset)
         buf_addf(&b, "+%" PRIu64, d.path_offset);
     return take_text(n, &b);
+}
+
+/* The kernel puts the first stack on top of all mappings: in the last 16 GiB of the address
+ * space, and above the dynamic loader, which comes first below it. */
+bool naming_is_main_stack(const struct naming *n, uint64_t address)
+{
+    const uint64_t lowest = 0x7ffc00000000, end = 0x800000000000;
+
+    if (!n->symbols || address < lowest || address >= end)
+        return false;
+    for (size_t i = 0; i < n->tables->nimages; i++) {
+        const struct image *m = &n->tables->images[i];
+
+        if (m->path && !strstr(m->path, "vdso") && m->high > address)
+            return false;
+    }
+    return true;
 }
 
 bool location_is_system(const char *location)

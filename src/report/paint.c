@@ -4,6 +4,48 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
+
+void painter_init(struct painter *p, FILE *out, bool colour)
+{
+    *p = (struct painter){ .out = out, .colour = colour };
+    if (!getcwd(p->folder, sizeof(p->folder) - 1) || strcmp(p->folder, "/") == 0)
+        p->folder[0] = 0;
+    if (p->folder[0])
+        strcat(p->folder, "/");
+}
+
+const char *paint_location(const struct painter *p, const char *location)
+{
+    size_t n = strlen(p->folder);
+
+    return n && strncmp(location, p->folder, n) == 0 ? location + n : location;
+}
+
+/* The first frame of a stack is what happened, at its own location. */
+static const char *place_of(const struct painter *p, const struct stack *s, const char *location)
+{
+    bool known = s->count && s->frames[0].location;
+
+    return paint_location(p, known ? s->frames[0].location : location);
+}
+
+/* Where something was done; of what a library did on the program's behalf (std::thread, operator
+ * new), the program's part. Code without debug information has only a function. */
+static void paint_own_place(struct painter *p, const struct stack *s, const char *location)
+{
+    const char *own = stack_own_location(s);
+
+    if (!own && s->count && s->frames[0].function)
+        fprintf(p->out, "in %s", s->frames[0].function);
+    else
+        fprintf(p->out, "at %s", paint_location(p, own ? own : location));
+}
+
+const char *paint_place(const struct painter *p, const struct side *s)
+{
+    return place_of(p, &s->stack, s->location);
+}
 
 size_t paint_width(const char *s)
 {
@@ -50,7 +92,7 @@ static void paint_locks(struct painter *p, const struct side *s)
 
         fprintf(p->out, "%s%s%s", i ? ", " : "", l->name, l->shared ? " shared" : "");
         if (own || l->location)
-            fprintf(p->out, " (taken at %s)", own ? own : l->location);
+            fprintf(p->out, " (taken at %s)", paint_location(p, own ? own : l->location));
     }
     fputc('\n', p->out);
 }
@@ -61,7 +103,7 @@ static void paint_stack(struct painter *p, const struct stack *s, const char *ma
         const struct frame *f = &s->frames[i];
 
         fprintf(p->out, "%s#%zu %s%s%s%s\n", margin, i, f->function ? f->function : "?",
-                f->location ? " at " : "", f->location ? f->location : "",
+                f->location ? " at " : "", f->location ? paint_location(p, f->location) : "",
                 f->inlined ? " (inlined)" : "");
     }
     if (s->omitted)
@@ -87,8 +129,8 @@ static void paint_source(struct painter *p, const struct side *s)
 
     if (!x)
         return;
-    if (strcmp(x->location, s->location) != 0)
-        fprintf(p->out, "          %s:\n", x->location);
+    if (strcmp(paint_location(p, x->location), paint_place(p, s)) != 0)
+        fprintf(p->out, "          %s:\n", paint_location(p, x->location));
     for (size_t i = 0; i < x->count; i++)
         fprintf(p->out, "        %c %5" PRIu64 " | %s\n", i == x->marked ? '>' : ' ', x->first + i,
                 x->lines[i]);
@@ -96,23 +138,21 @@ static void paint_source(struct painter *p, const struct side *s)
 
 static void paint_creation(struct painter *p, const struct side *s)
 {
-    const struct stack *stack = &s->created_stack;
-    const char *function = stack->count ? stack->frames[0].function : NULL;
-
-    fprintf(p->out, "          thread %s was created by %s at %s%s%s (event %" PRIu64 ")\n",
-            s->thread, s->creator, s->created_at, function ? " in " : "", function ? function : "",
-            s->created_event);
-    if (stack_adds(stack))
-        paint_stack(p, stack, "            ");
+    fprintf(p->out, "          thread %s was created by %s ", s->thread, s->creator);
+    paint_own_place(p, &s->created_stack, s->created_at);
+    fprintf(p->out, " (event %" PRIu64 ")\n", s->created_event);
+    paint_stack(p, &s->created_stack, "            ");
 }
 
 void paint_side(struct painter *p, const char *label, const struct side *s)
 {
     fprintf(p->out, "  %-7s %s", label, s->op);
-    if (s->order)
-        fprintf(p->out, " (%s)", s->order);
+    if (s->order || s->bytes)
+        fprintf(p->out, " (%s%s", s->order ? s->order : "", s->order && s->bytes ? ", " : "");
     if (s->bytes)
-        fprintf(p->out, " (%" PRIu64 " byte%s)", s->bytes, s->bytes == 1 ? "" : "s");
+        fprintf(p->out, "%" PRIu64 " byte%s", s->bytes, s->bytes == 1 ? "" : "s");
+    if (s->order || s->bytes)
+        fputc(')', p->out);
     if (s->value)
         fprintf(p->out, " of %s", s->value);
     if (s->old)
@@ -120,7 +160,7 @@ void paint_side(struct painter *p, const char *label, const struct side *s)
     fprintf(p->out, " by %s", s->thread);
     if (s->thread_name)
         fprintf(p->out, " (%s)", s->thread_name);
-    fprintf(p->out, " at %s", s->location);
+    fprintf(p->out, " at %s", paint_place(p, s));
     if (s->function)
         fprintf(p->out, " in %s", s->function);
     fprintf(p->out, " (event %" PRIu64 ")\n", s->event);
@@ -141,9 +181,10 @@ void paint_allocation(struct painter *p, const struct finding *r)
         fprintf(p->out, "  memory  on the stack of %s\n", a->thread);
         return;
     }
-    fprintf(p->out,
-            "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s at %s (event %" PRIu64 ")\n",
-            a->offset, a->bytes, a->thread, a->location, a->event);
+    fprintf(p->out, "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s ", a->offset,
+            a->bytes, a->thread);
+    paint_own_place(p, &a->stack, a->location);
+    fprintf(p->out, " (event %" PRIu64 ")\n", a->event);
     if (stack_adds(&a->stack))
         paint_stack(p, &a->stack, "          ");
 }
@@ -170,7 +211,7 @@ void paint_step(struct painter *p, const struct schedule_step *step, bool is_swi
         paint_padded(p, step->thread, w->thread);
         fputs("  ", p->out);
         paint_padded(p, step->operation, w->operation);
-        fprintf(p->out, "  %s", step->location);
+        fprintf(p->out, "  %s", paint_location(p, step->location));
     }
     fputc('\n', p->out);
 }

@@ -10,7 +10,14 @@
 struct painter {
     FILE *out;
     bool colour;
+    char folder[1024]; /* the current directory with a slash; files in it are shown without it */
 };
+
+void painter_init(struct painter *p, FILE *out, bool colour);
+/* Where an access is, in the spelling of its stack (`side.location` is the trace's own). */
+const char *paint_place(const struct painter *p, const struct side *s);
+/* The part of a location that is printed. */
+const char *paint_location(const struct painter *p, const char *location);
 
 /* Text padded with blanks to a width in characters (not bytes). */
 size_t paint_width(const char *s);

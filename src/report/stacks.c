@@ -19,11 +19,21 @@ static void push(struct maker *m, struct frame frame)
         m->omitted++;
 }
 
-static const char *site_location(struct maker *m, uint32_t site)
+/* The function and location of a site. Of code without debug information the recorder knows the
+ * function alone, or only an offset in an image ("libz.so.1+0x1f0"), and says that for both. */
+static void site_parts(struct maker *m, uint32_t site, const char **in, const char **at)
 {
-    if (site == SITE_NONE)
-        return NULL;
-    return findings_string(m->naming->home, tables_location(m->tables, site));
+    const char *function = tables_site_function(m->tables, site);
+    const char *location = site == SITE_NONE ? NULL : tables_location(m->tables, site);
+
+    if (m->tables->process.known && function && strcmp(function, location) == 0) {
+        if (strstr(location, "+0x"))
+            function = NULL;
+        else
+            location = NULL;
+    }
+    *in = naming_function(m->naming, function);
+    *at = location ? naming_location(m->naming, location) : NULL;
 }
 
 static const char *function_name(struct maker *m, uint32_t function)
@@ -41,8 +51,7 @@ static void push_site(struct maker *m, uint32_t site, const char *function)
 
     for (;; site = parent) {
         parent = tables_site_parent(m->tables, site);
-        in = naming_function(m->naming, tables_site_function(m->tables, site));
-        at = site_location(m, site);
+        site_parts(m, site, &in, &at);
         if (parent == SITE_NONE)
             break;
         push(m, (struct frame){ in, at, true });

@@ -100,7 +100,7 @@ void steps_feed(struct steps *s, const struct batch *b, const struct tables *t)
     }
 }
 
-int steps_collect(struct steps *s, struct trace *t, struct error *err)
+static int read_steps(struct steps *s, struct trace *t, struct error *err)
 {
     struct batch b;
     int r = trace_rewind(t, err);
@@ -113,4 +113,17 @@ int steps_collect(struct steps *s, struct trace *t, struct error *err)
         return error_set(err, "there is no event %llu",
                          (unsigned long long)s->list[s->next].position);
     return 0;
+}
+
+int steps_collect(struct steps *s, struct trace *t, struct error *err)
+{
+    struct naming naming;
+    int r;
+
+    naming_init(&naming, s->home, trace_tables(t));
+    s->naming = &naming;
+    r = read_steps(s, t, err);
+    s->naming = NULL;
+    naming_release(&naming);
+    return r;
 }

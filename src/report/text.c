@@ -42,7 +42,8 @@ enum { COL_NUMBER, COL_ID, COL_STRENGTH, COL_VARIABLE, COL_FIRST, COL_SECOND, CO
 static const char *const heads[COLS] = { "#",     "id",     "strength", "variable",
                                          "first", "second", "count" };
 
-static const char *cell(const struct findings *f, size_t i, int column, char number[24])
+static const char *cell(const struct painter *p, const struct findings *f, size_t i, int column,
+                        char number[24])
 {
     const struct finding *r = &f->races[i];
 
@@ -57,9 +58,9 @@ static const char *cell(const struct findings *f, size_t i, int column, char num
     case COL_VARIABLE:
         return r->variable;
     case COL_FIRST:
-        return r->sides[0].location;
+        return paint_place(p, &r->sides[0]);
     case COL_SECOND:
-        return r->sides[1].location;
+        return paint_place(p, &r->sides[1]);
     default:
         snprintf(number, 24, "%" PRIu64, r->count);
         return number;
@@ -74,7 +75,7 @@ static void write_table(struct painter *p, const struct findings *f)
     for (int c = 0; c < COLS; c++) {
         width[c] = strlen(heads[c]);
         for (size_t i = 0; i < f->count; i++) {
-            size_t w = paint_width(cell(f, i, c, number));
+            size_t w = paint_width(cell(p, f, i, c, number));
 
             width[c] = w > width[c] ? w : width[c];
         }
@@ -88,7 +89,7 @@ static void write_table(struct painter *p, const struct findings *f)
     for (size_t i = 0; i < f->count; i++) {
         for (int c = 0; c < COLS; c++) {
             fputs("  ", p->out);
-            paint_padded(p, cell(f, i, c, number), width[c]);
+            paint_padded(p, cell(p, f, i, c, number), width[c]);
         }
         fputs("  ", p->out);
         paint_engines(p, f, f->races[i].engines);
@@ -179,8 +180,9 @@ static void write_totals(struct painter *p, const struct findings *f)
 
 void text_report(const struct findings *f, bool colour, FILE *out)
 {
-    struct painter p = { out, colour };
+    struct painter p;
 
+    painter_init(&p, out, colour);
     write_summary(&p, f);
     if (f->count)
         write_table(&p, f);

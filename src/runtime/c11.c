@@ -22,14 +22,14 @@ static int run(void *entry)
 
 INTERPOSE(int, thrd_create, thrd_t *thread, thrd_start_t start, void *arg)
 {
-    struct thread_entry *e = thread_prepare(*(void **)&start, arg, WHERE_CALLER());
+    struct thread_entry *e = thread_prepare(*(void **)&start, arg, NULL, WHERE_CALLER());
     int r;
 
     if (!e)
         return REAL(thrd_create)(thread, start, arg);
     r = REAL(thrd_create)(thread, run, e);
     if (r == thrd_success)
-        thread_created(e, thread, false);
+        thread_created(e, thread);
     else
         thread_failed(e);
     return r;

@@ -15,8 +15,6 @@
 #include "runtime/interpose.h"
 
 #include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static pid_t process; /* that this memory belongs to */
 static _Thread_local bool forking __attribute__((tls_model("initial-exec")));
@@ -169,13 +167,13 @@ static void copy_args(char **argv, const char *first, va_list args)
         *++argv = va_arg(args, char *);
 }
 
-#define LIST_TO_ARRAY(first)           \
-    va_list args;                      \
-    va_start(args, first);             \
-    size_t n = count_args(first, args); \
-    va_end(args);                      \
-    char *argv[n];                     \
-    va_start(args, first);             \
+#define LIST_TO_ARRAY(first)                                                                       \
+    va_list args;                                                                                  \
+    va_start(args, first);                                                                         \
+    size_t n = count_args(first, args);                                                            \
+    va_end(args);                                                                                  \
+    char *argv[n];                                                                                 \
+    va_start(args, first);                                                                         \
     copy_args(argv, first, args)
 
 REPLACE(int, execl, const char *path, const char *first, ...)
@@ -207,4 +205,12 @@ REPLACE(int, execle, const char *path, const char *first, ...)
 
     REAL(execve)(path, argv, envp);
     return exec_failed(told);
+}
+
+/* Handlers may call these first: look them up while nothing is interrupted. */
+static __attribute__((constructor)) void look_up(void)
+{
+    (void)REAL(_Fork);
+    (void)REAL(execve);
+    (void)REAL(execv);
 }

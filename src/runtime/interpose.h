@@ -18,7 +18,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -36,14 +39,29 @@ HIDDEN void rt_atomic_store_1(uint8_t *p, uint8_t value, unsigned order, uint64_
 
 /* A function that takes the place of libc's, which is never called. */
 #ifdef HEDDLE_STATIC
-#define REPLACE(type, name, ...)            \
-    EXPORT type __wrap_##name(__VA_ARGS__); \
+#define REPLACE(type, name, ...)                                                                   \
+    EXPORT type __wrap_##name(__VA_ARGS__);                                                        \
     EXPORT type __wrap_##name(__VA_ARGS__)
 #else
-#define REPLACE(type, name, ...)                             \
-    EXPORT __attribute__((weak)) type name(__VA_ARGS__);     \
+#define REPLACE(type, name, ...)                                                                   \
+    EXPORT __attribute__((weak)) type name(__VA_ARGS__);                                           \
     EXPORT __attribute__((weak)) type name(__VA_ARGS__)
 #endif
+
+/* The start of a function, as a place: code addresses are taken for return addresses. */
+static inline uint64_t where_inside(const void *function)
+{
+    return WHERE_PC | ((uint64_t)(uintptr_t)function + 1);
+}
+
+/* Memory that never comes from malloc; NULL if there is none. */
+static inline void *rt_pages(size_t bytes)
+{
+    void *m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1L, 0L);
+
+    return m == MAP_FAILED ? NULL : m;
+}
 
 /* ---- a lock ---- */
 
@@ -66,7 +84,7 @@ static inline void rt_lock_drop(struct rt_lock *l)
 }
 
 extern HIDDEN struct rt_lock threads_lock;  /* pthread_thread.c: the table of threads */
-extern HIDDEN struct rt_lock actions_lock;  /* signal.c: the users' handlers */
+extern HIDDEN struct rt_lock actions_lock;  /* signal.c, notify.c: the program's handlers */
 extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
 
 /* ---- mutexes (mutex.c) ---- */
@@ -77,7 +95,8 @@ HIDDEN void own_tid_forget(void); /* in a forked child */
 
 enum {
     KIND_TYPE = 3, /* bits of __kind: PTHREAD_MUTEX_NORMAL, _RECURSIVE, _ERRORCHECK, _ADAPTIVE */
-    KIND_ROBUST = 16
+    KIND_ROBUST = 16,
+    LOCK_TID = 0x3fffffff /* FUTEX_TID_MASK: the owner, in the lock word of robust mutexes */
 };
 
 /* Types whose owner glibc checks, so that operations on them can fail. */
@@ -99,9 +118,13 @@ ALWAYS_INLINE bool mutex_is_outermost(const pthread_mutex_t *m)
 /* To be asked before an unlock: will it let go of the mutex? */
 ALWAYS_INLINE bool mutex_will_be_free(const pthread_mutex_t *m)
 {
+    int owner = m->__data.__owner;
+
     if (likely(!mutex_is_checked(m)))
         return true;
-    return m->__data.__owner == own_tid() && mutex_is_outermost(m);
+    if (m->__data.__kind & KIND_ROBUST) /* __owner is not set while the mutex is inconsistent */
+        owner = m->__data.__lock & LOCK_TID;
+    return owner == own_tid() && mutex_is_outermost(m);
 }
 
 ALWAYS_INLINE void mutex_acquired(const pthread_mutex_t *m, int result, uint64_t where)
@@ -133,12 +156,15 @@ HIDDEN void cond_wait_cancelled(void *wait); /* a cleanup handler */
 
 struct thread_entry;
 /* Before a thread is created; NULL: it will not be recorded. Afterwards thread_created() or
- * thread_failed(). `thread` is where the creating function wrote the name. */
-HIDDEN struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where);
-HIDDEN void thread_created(struct thread_entry *e, const pthread_t *thread, bool detached);
+ * thread_failed(); in between signals are blocked. `thread` is where libc wrote the name. */
+HIDDEN struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t *attr,
+                                           uint64_t where);
+HIDDEN void thread_created(struct thread_entry *e, const pthread_t *thread);
 HIDDEN void thread_failed(struct thread_entry *e);
 /* In the child, before its function runs; returns the function and its argument. */
 HIDDEN void *thread_enter(struct thread_entry *e, void **arg);
+/* A thread that was not created under our eyes has begun to record: watch for its end. */
+HIDDEN void thread_attached(void);
 /* The number of a thread, to be asked before a join: afterwards the name may be another's.
  * THREAD_NONE: not known. thread_joined() is for joins that succeeded. */
 HIDDEN uint32_t thread_number_of(pthread_t thread);
@@ -155,10 +181,13 @@ struct handler_frame {
 };
 extern HIDDEN _Thread_local struct handler_frame *handler_innermost
     __attribute__((tls_model("initial-exec")));
+/* The thread goes on at stack address `sp`: which handlers has it left? (jump.c) */
+HIDDEN void handlers_leave(uintptr_t sp);
+HIDDEN void handlers_leave_all(void);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
 
 /* The objects of their edges: a signal's number, and one for all timers. */
-enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS };
+enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS }; /* 1 to 64, 65 */
 ALWAYS_INLINE void signal_sent(int sig, uint64_t where)
 {
     if (sig > 0 && sig < SIGNALS)

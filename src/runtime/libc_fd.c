@@ -6,15 +6,6 @@
  */
 #include "runtime/libc.h"
 
-/* Call the interposer on behalf of `where`. */
-#define VIA_FD(call)                                                                          \
-    ({                                                                                        \
-        hint_give(where);                                                                     \
-        __typeof__(call) result_ = call;                                                      \
-        hint_drop();                                                                          \
-        result_;                                                                              \
-    })
-
 /* ---- one buffer ---- */
 
 #define READ_INTO(name, buffer, params, args)                                                 \
@@ -68,9 +59,11 @@ LIBC(int, getentropy, (void *p, size_t n), (p, n))
 
 /* ---- several buffers ---- */
 
+enum { VECTOR_MAX = 1024 }; /* the kernel's limit: a call with more fails */
+
 static void reads_vector(const struct iovec *v, int n, uint64_t where)
 {
-    if (n <= 0 || n > IOV_MAX || !rt_recording())
+    if (n <= 0 || n > VECTOR_MAX || !rt_recording())
         return;
     rt_read(v, (size_t)n * sizeof(*v), where);
     for (int i = 0; i < n; i++)
@@ -82,7 +75,7 @@ static void writes_vector(const struct iovec *v, int n, ssize_t got, uint64_t wh
 {
     size_t left = got > 0 ? (size_t)got : 0, take;
 
-    if (n <= 0 || n > IOV_MAX || !rt_recording())
+    if (n <= 0 || n > VECTOR_MAX || !rt_recording())
         return;
     rt_read(v, (size_t)n * sizeof(*v), where);
     for (int i = 0; i < n && left; i++, left -= take) {

@@ -113,6 +113,9 @@
     X(fread_unlocked, 4, 0)                                                                        \
     X(fwrite, 4, 0)                                                                                \
     X(fwrite_unlocked, 4, 0)                                                                       \
+    X(fgetc, 1, 0)                                                                                 \
+    X(getc, 1, 0)                                                                                  \
+    X(getchar, 0, 0)                                                                               \
     X(fgets, 3, 0)                                                                                 \
     X(fgets_unlocked, 3, 0)                                                                        \
     X(fputs, 2, 0)                                                                                 \

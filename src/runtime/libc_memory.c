@@ -1,5 +1,6 @@
 /* libc_memory.c - memcpy and its relatives */
 #include "runtime/libc.h"
+#include "runtime/libc_at.h"
 
 /* Bytes up to and with the first that differ; n if none does. */
 static inline size_t bytes_compared(const void *a, const void *b, size_t n)
@@ -204,3 +205,22 @@ LIBC(void, __explicit_bzero_chk, (void *d, size_t n, size_t room), (d, n, room))
         rt_write(d, n, where);
     CALL(__explicit_bzero_chk)(d, n, room);
 }
+
+/* ---- for tsan.c ---- */
+
+#ifndef LIBC_NAMES
+void *libc_at_memcpy(void *d, const void *s, size_t n, uint64_t where)
+{
+    return at_memcpy(d, s, n, where);
+}
+
+void *libc_at_memmove(void *d, const void *s, size_t n, uint64_t where)
+{
+    return at_memmove(d, s, n, where);
+}
+
+void *libc_at_memset(void *d, int c, size_t n, uint64_t where)
+{
+    return at_memset(d, c, n, where);
+}
+#endif

@@ -59,6 +59,27 @@ LIBC(size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f), (
     return CALL(fwrite_unlocked)(p, size, n, f);
 }
 
+/* ---- characters ---- */
+
+LIBC(int, fgetc, (FILE * f), (f))
+{
+    size_t buffered = uses_for_input(f, where);
+    int c = CALL(fgetc)(f);
+
+    has_got(f, buffered, 1, where);
+    return c;
+}
+
+LIBC(int, getc, (FILE * f), (f))
+{
+    return at_fgetc(f, where);
+}
+
+LIBC0(int, getchar)
+{
+    return at_fgetc(stdin, where);
+}
+
 /* ---- lines ---- */
 
 #define FGETS(name, params, args)                                                             \

@@ -16,10 +16,8 @@
 #include "runtime/interpose.h"
 
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 static _Thread_local pid_t tid_seen __attribute__((tls_model("initial-exec")));
 
@@ -84,7 +82,7 @@ static bool read_entry(const void *at, uintptr_t *to)
 {
     struct iovec local = { to, sizeof(*to) }, remote = { (void *)(uintptr_t)at, sizeof(*to) };
 
-    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == sizeof(*to);
+    return syscall(SYS_process_vm_readv, getpid(), &local, 1L, &remote, 1L, 0L) == sizeof(*to);
 }
 
 void mutex_release_robust(void)

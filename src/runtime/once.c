@@ -19,9 +19,7 @@
 #include "runtime/interpose.h"
 
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #include <threads.h>
-#include <unistd.h>
 
 struct order {
     void (*function)(void);
@@ -32,13 +30,46 @@ struct order {
 
 static _Thread_local struct order *pending __attribute__((tls_model("initial-exec")));
 
+/* Initialisations completed so far, of anything: while it stands still, who has learned from an
+ * object has nothing more to learn from it. */
+static uint64_t completed;
+
+enum { SEEN = 16 }; /* objects that a thread remembers; programs ask for few of them often */
+static _Thread_local struct {
+    const void *control;
+    uint64_t completed;
+    uint32_t thread;
+} seen[SEEN] __attribute__((tls_model("initial-exec")));
+
+/* Before anybody can know that the object is initialised. */
+static void publish(const void *control, uint64_t where)
+{
+    rt_sync(OP_BEFORE, control, where);
+    __atomic_fetch_add(&completed, 1, __ATOMIC_SEQ_CST);
+}
+
+/* After the object was found initialised. */
+static void learn(const void *control, uint64_t where)
+{
+    uint64_t now = __atomic_load_n(&completed, __ATOMIC_SEQ_CST);
+    unsigned i = (uintptr_t)control / 8 % SEEN;
+    uint32_t thread = rt_thread_number();
+
+    if (seen[i].control == control && seen[i].completed == now && seen[i].thread == thread)
+        return;
+    rt_sync(OP_AFTER, control, where);
+    seen[i].control = control;
+    seen[i].completed = now;
+    seen[i].thread = thread;
+}
+
 static void run(void)
 {
     struct order *o = pending;
 
     o->ran = true;
     o->function(); /* may come here again for another object, or not return */
-    rt_sync(OP_BEFORE, o->control, o->where);
+    publish(o->control, o->where);
 }
 
 INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
@@ -50,7 +81,7 @@ INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
     r = REAL(pthread_once)(control, run);
     pending = outer;
     if (!o.ran && r == 0)
-        rt_sync(OP_AFTER, control, o.where);
+        learn(control, o.where);
     return r;
 }
 
@@ -62,7 +93,7 @@ INTERPOSE(void, call_once, once_flag *control, void (*function)(void))
     REAL(call_once)(control, run);
     pending = outer;
     if (!o.ran)
-        rt_sync(OP_AFTER, control, o.where);
+        learn(control, o.where);
 }
 
 /* ---- C++ ---- */
@@ -73,7 +104,7 @@ static void futex(uint32_t *word, int op, uint32_t value)
 {
     int saved = errno;
 
-    syscall(SYS_futex, word, op, value, NULL, NULL, 0);
+    syscall(SYS_futex, word, op, value, NULL, NULL, 0L);
     errno = saved;
 }
 
@@ -109,13 +140,13 @@ REPLACE(int, __cxa_guard_acquire, uint64_t *guard)
     if (!(__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE) & DONE) &&
         guard_take((uint32_t *)guard))
         return 1;
-    rt_sync(OP_AFTER, guard, WHERE_CALLER());
+    learn(guard, WHERE_CALLER());
     return 0;
 }
 
 REPLACE(void, __cxa_guard_release, uint64_t *guard)
 {
-    rt_sync(OP_BEFORE, guard, WHERE_CALLER());
+    publish(guard, WHERE_CALLER());
     rt_atomic_store_1((uint8_t *)guard, DONE, ORDER_RELEASE, WHERE_CALLER());
     guard_give((uint32_t *)guard, DONE);
 }

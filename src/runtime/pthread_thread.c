@@ -11,6 +11,9 @@
  * are still recorded, however the thread ends (return, exit, cancel). Cancelled
  * asynchronously, it may have been inside the runtime, and lets go of that.
  *
+ * Signals are blocked while a thread is created, and in the child until it has
+ * begun, so that no handler of the child records before that.
+ *
  * Concurrency: the table is under threads_lock. Memory comes from pages of our
  * own, not from malloc.
  * Limits: who reads the pthread_t from memory that pthread_create() filled, and
@@ -19,20 +22,18 @@
 #include "runtime/interpose.h"
 
 #include <stdarg.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 struct thread_entry {
     struct thread_entry *next; /* in its bucket, or in the list of spare ones */
     pthread_t id;
     void *start, *arg;
+    sigset_t mask; /* of the creator, to be the child's */
     uint32_t number;
     uint16_t holders;
     uint8_t rounds; /* of destructors it has seen */
-    bool listed, named, detached, ended;
+    bool listed, named, detached, ended, has_mask;
 };
 
 enum {
@@ -50,13 +51,9 @@ static _Thread_local struct thread_entry *own __attribute__((tls_model("initial-
 
 static void add_spare(void)
 {
-    char *m = (char *)syscall(SYS_mmap, NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct thread_entry *e = (struct thread_entry *)m;
+    struct thread_entry *e = rt_pages(SLAB_BYTES);
 
-    if (m == MAP_FAILED)
-        return;
-    for (size_t i = 0; i < SLAB_BYTES / sizeof(*e); i++) {
+    for (size_t i = 0; e && i < SLAB_BYTES / sizeof(*e); i++) {
         e[i].next = spare;
         spare = &e[i];
     }
@@ -134,7 +131,7 @@ static void unlist_if_over(struct thread_entry *e)
 /* ---- the end of a thread ---- */
 
 static pthread_key_t end_key;
-static bool has_end_key; /* under threads_lock */
+static bool has_end_key;
 
 /* Called once per round of destructors. */
 static void thread_ends(void *arg)
@@ -145,6 +142,7 @@ static void thread_ends(void *arg)
         rt_release_all();
         __heddle_tls.busy = 0;
     }
+    handlers_leave_all();
     if (++e->rounds < LAST_ROUND) {
         rt_busy_begin();
         pthread_setspecific(end_key, e);
@@ -161,49 +159,69 @@ static void thread_ends(void *arg)
     rt_lock_drop(&threads_lock);
 }
 
-static void watch_end(struct thread_entry *e)
+/* Early, to be one of the first 32, for which setting a value needs no memory. */
+static __attribute__((constructor(101))) void make_key(void)
 {
     rt_lock_take(&threads_lock);
     if (!has_end_key)
         has_end_key = pthread_key_create(&end_key, thread_ends) == 0;
-    if (has_end_key)
-        pthread_setspecific(end_key, e);
     rt_lock_drop(&threads_lock);
 }
 
-/* A thread that others may join although we did not see it begin: the main one, mostly. */
-static void register_self(void)
+static void watch_end(struct thread_entry *e)
+{
+    own = e;
+    if (unlikely(!has_end_key)) /* another constructor came first */
+        make_key();
+    rt_busy_begin();
+    if (has_end_key)
+        pthread_setspecific(end_key, e);
+    rt_busy_end();
+}
+
+/* The main thread, mostly; others may join it. */
+void thread_attached(void)
 {
     struct thread_entry *e = own;
 
     if (likely(e && e->listed))
         return;
     rt_lock_take(&threads_lock);
-    if (!e) {
-        e = entry_new(0);
-        if (e)
-            e->holders = 1;
-    }
+    if (!e && (e = entry_new(0)))
+        e->holders = 1;
     if (e) {
         e->number = rt_thread_number();
         list(e, pthread_self());
     }
     rt_lock_drop(&threads_lock);
-    if (e && !own) {
-        own = e;
+    if (e && !own)
         watch_end(e);
-    }
 }
 
 /* ---- creating ---- */
 
-struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where)
+static void look_at(struct thread_entry *e, const pthread_attr_t *attr)
+{
+    int state = PTHREAD_CREATE_JOINABLE;
+    sigset_t mask;
+
+    e->has_mask = true;
+    if (!attr)
+        return;
+    pthread_attr_getdetachstate(attr, &state);
+    e->detached = state == PTHREAD_CREATE_DETACHED;
+    e->has_mask = pthread_attr_getsigmask_np(attr, &mask) == PTHREAD_ATTR_NO_SIGMASK_NP;
+}
+
+struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t *attr,
+                                    uint64_t where)
 {
     struct thread_entry *e;
+    sigset_t all;
 
     if (!rt_recording())
         return NULL;
-    register_self();
+    thread_attached();
     rt_lock_take(&threads_lock);
     e = entry_new(THREAD_NONE);
     rt_lock_drop(&threads_lock);
@@ -213,41 +231,48 @@ struct thread_entry *thread_prepare(void *start, void *arg, uint64_t where)
     e->start = start;
     e->arg = arg;
     e->number = rt_thread_fork(where);
+    look_at(e, attr);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &e->mask);
     return e;
 }
 
-void thread_created(struct thread_entry *e, const pthread_t *thread, bool detached)
+void thread_created(struct thread_entry *e, const pthread_t *thread)
 {
+    sigset_t mask = e->mask;
+
     rt_lock_take(&threads_lock);
     if (!e->named) /* then the child did not run yet, and *thread is certainly there */
         list(e, *thread);
-    e->detached |= detached;
     unlist_if_over(e);
     entry_put(e);
     rt_lock_drop(&threads_lock);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void thread_failed(struct thread_entry *e)
 {
+    sigset_t mask = e->mask;
+
     rt_lock_take(&threads_lock);
     e->holders = 1;
     entry_put(e);
     rt_lock_drop(&threads_lock);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void *thread_enter(struct thread_entry *e, void **arg)
 {
-    void *start = e->start;
-
     *arg = e->arg;
     rt_thread_begin(e->number);
-    own = e;
     rt_lock_take(&threads_lock);
     if (!e->named)
         list(e, pthread_self());
     rt_lock_drop(&threads_lock);
     watch_end(e);
-    return start;
+    if (e->has_mask)
+        pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
+    return e->start;
 }
 
 static void *run(void *entry)
@@ -261,18 +286,16 @@ static void *run(void *entry)
 INTERPOSE(int, pthread_create, pthread_t *restrict thread, const pthread_attr_t *restrict attr,
           void *(*start)(void *), void *restrict arg)
 {
-    int state = PTHREAD_CREATE_JOINABLE, r;
-    struct thread_entry *e = thread_prepare(*(void **)&start, arg, WHERE_CALLER());
+    struct thread_entry *e = thread_prepare(*(void **)&start, arg, attr, WHERE_CALLER());
+    int r;
 
     if (!e)
         return REAL(pthread_create)(thread, attr, start, arg);
-    if (attr)
-        pthread_attr_getdetachstate(attr, &state);
     r = REAL(pthread_create)(thread, attr, run, e);
     if (r)
         thread_failed(e);
     else
-        thread_created(e, thread, state == PTHREAD_CREATE_DETACHED);
+        thread_created(e, thread);
     return r;
 }
 
@@ -380,6 +403,8 @@ INTERPOSE(int, pthread_setname_np, pthread_t thread, const char *name)
 
     if (r == 0 && pthread_equal(thread, pthread_self()))
         rt_thread_name(name);
+    else if (r == 0)
+        rt_thread_name_of(thread_number_of(thread), name);
     return r;
 }
 

@@ -324,7 +324,7 @@ static bool map_ring(int fd)
         if (ftruncate(fd, (off_t)bytes))
             return false;
         m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_NORESERVE, fd, 0);
+                            MAP_SHARED | MAP_NORESERVE, fd, 0L);
         if (m != MAP_FAILED) {
             syscall(SYS_madvise, m, bytes, MADV_DONTDUMP);
             rt.ring_base = m;

@@ -95,6 +95,7 @@ HIDDEN void rt_thread_end(void);
 HIDDEN void rt_thread_join(uint32_t thread, uint64_t where);
 HIDDEN uint32_t rt_thread_number(void);
 HIDDEN void rt_thread_name(const char *name); /* of the calling thread */
+HIDDEN void rt_thread_name_of(uint32_t thread, const char *name);
 /* Another thread of control on this system thread (fibers): switch tls to its state. A fiber is
  * a thread of the trace. `ordered`: the switch orders (happens-before both ways). */
 struct rt_thread;

@@ -21,15 +21,15 @@
  */
 #include "runtime/interpose.h"
 
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 /* The kernel's signal set: one word, also the start of a sigset_t. */
 typedef uint64_t mask_word;
-#define BIT(sig) (UINT64_C(1) << ((sig)-1))
+#define BIT(sig) (UINT64_C(1) << ((sig) - 1))
 /* Faults: blocking them would kill the program. */
 #define FAULTS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
+
+#define MAY_WAIT ~(FAULTS | BIT(SIGKILL) | BIT(SIGSTOP))
 
 typedef void (*handler_fn)(int, siginfo_t *, void *);
 
@@ -56,28 +56,34 @@ static struct sigaction wrap(int sig, const struct sigaction *a)
 {
     struct sigaction own = *a;
 
-    if (!is_function(a))
-        return own;
-    own.sa_flags |= SA_SIGINFO;
-    own.sa_sigaction = wrapper;
     actions[sig].sa_mask = a->sa_mask;
     actions[sig].sa_flags = a->sa_flags;
+    if (!is_function(a))
+        return own; /* one that still runs is kept */
+    own.sa_flags |= SA_SIGINFO;
+    own.sa_sigaction = wrapper;
     __atomic_store_n(&actions[sig].sa_sigaction, a->sa_sigaction, __ATOMIC_RELEASE);
     return own;
 }
 
-/* What the program gets to see of an action of ours. */
+/* What the program gets to see of an action. */
 static void unwrap(struct sigaction *a, const struct sigaction *users)
 {
-    if (a->sa_sigaction != wrapper)
-        return;
-    a->sa_sigaction = users->sa_sigaction;
+    if (a->sa_sigaction == wrapper)
+        a->sa_sigaction = users->sa_sigaction;
     if (!(users->sa_flags & SA_SIGINFO))
         a->sa_flags &= ~SA_SIGINFO;
 }
 
+static int change(int sig, const struct sigaction *action, struct sigaction *old, uint64_t where);
+
 INTERPOSE(int, sigaction, int sig, const struct sigaction *restrict action,
           struct sigaction *restrict old)
+{
+    return change(sig, action, old, WHERE_CALLER());
+}
+
+static int change(int sig, const struct sigaction *action, struct sigaction *old, uint64_t where)
 {
     struct sigaction new, own, was, users;
     int r;
@@ -86,7 +92,7 @@ INTERPOSE(int, sigaction, int sig, const struct sigaction *restrict action,
         return REAL(sigaction)(sig, action, old);
     if (action) {
         new = *action;
-        signal_sent(sig, WHERE_CALLER());
+        signal_sent(sig, where);
     }
     rt_lock_take(&actions_lock);
     users = actions[sig];
@@ -103,14 +109,8 @@ INTERPOSE(int, sigaction, int sig, const struct sigaction *restrict action,
     return r;
 }
 
-#ifdef HEDDLE_STATIC
-#define own_sigaction __wrap_sigaction
-#else
-#define own_sigaction sigaction
-#endif
-
 /* The older functions, as glibc makes them of sigaction(). */
-static sighandler_t install(int sig, sighandler_t handler, int flags, bool block)
+static sighandler_t install(int sig, sighandler_t handler, int flags, bool block, uint64_t where)
 {
     struct sigaction a = { .sa_flags = flags }, old;
 
@@ -121,39 +121,39 @@ static sighandler_t install(int sig, sighandler_t handler, int flags, bool block
     a.sa_handler = handler;
     if (block)
         sigaddset(&a.sa_mask, sig);
-    return own_sigaction(sig, &a, &old) ? SIG_ERR : old.sa_handler;
+    return change(sig, &a, &old, where) ? SIG_ERR : old.sa_handler;
 }
 
-static sighandler_t install_bsd(int sig, sighandler_t handler)
+static sighandler_t install_bsd(int sig, sighandler_t handler, uint64_t where)
 {
     bool interrupt = sig > 0 && sig < SIGNALS && interrupts[sig];
 
-    return install(sig, handler, interrupt ? 0 : SA_RESTART, true);
+    return install(sig, handler, interrupt ? 0 : SA_RESTART, true, where);
 }
 
 REPLACE(sighandler_t, signal, int sig, sighandler_t handler)
 {
-    return install_bsd(sig, handler);
+    return install_bsd(sig, handler, WHERE_CALLER());
 }
 
 REPLACE(sighandler_t, bsd_signal, int sig, sighandler_t handler)
 {
-    return install_bsd(sig, handler);
+    return install_bsd(sig, handler, WHERE_CALLER());
 }
 
 REPLACE(sighandler_t, ssignal, int sig, sighandler_t handler)
 {
-    return install_bsd(sig, handler);
+    return install_bsd(sig, handler, WHERE_CALLER());
 }
 
 REPLACE(sighandler_t, __sysv_signal, int sig, sighandler_t handler)
 {
-    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false, WHERE_CALLER());
 }
 
 REPLACE(sighandler_t, sysv_signal, int sig, sighandler_t handler)
 {
-    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false);
+    return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, false, WHERE_CALLER());
 }
 
 INTERPOSE(int, siginterrupt, int sig, int interrupt)
@@ -178,8 +178,8 @@ REPLACE(sighandler_t, sigset, int sig, sighandler_t handler)
     }
     sigaddset(&set, sig);
     if (handler != SIG_HOLD)
-        before = install(sig, handler, 0, false);
-    else if (own_sigaction(sig, NULL, &a) == 0)
+        before = install(sig, handler, 0, false, WHERE_CALLER());
+    else if (change(sig, NULL, &a, 0) == 0)
         before = a.sa_handler;
     if (before == SIG_ERR ||
         pthread_sigmask(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &old))
@@ -189,14 +189,34 @@ REPLACE(sighandler_t, sigset, int sig, sighandler_t handler)
 
 /* ---- running a handler ---- */
 
-/* Called with all three arguments, whatever it takes. */
+/* The frame that rt_handler_begin() skipped, since the interrupted code may be about to fill it,
+ * says meanwhile who called the handler. */
+static struct heddle_frame set_frame(handler_fn handler, const ucontext_t *context)
+{
+    struct heddle_frame *f = &__heddle_tls.shadow[(__heddle_tls.depth - 1) & SHADOW_MASK], was = *f;
+
+    if (__heddle_tls.self)
+        *f = (struct heddle_frame){ (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+                                    where_inside(*(void **)&handler) };
+    return was;
+}
+
+static void put_frame_back(struct heddle_frame was)
+{
+    if (__heddle_tls.self && __heddle_tls.depth)
+        __heddle_tls.shadow[(__heddle_tls.depth - 1) & SHADOW_MASK] = was;
+}
+
+/* The handler is called with all three arguments, whatever it takes. */
 static void run_handler(handler_fn handler, int sig, siginfo_t *info, void *context)
 {
     struct handler_frame frame = { .outer = handler_innermost };
-    uint64_t where = WHERE_PC | (uint64_t)(uintptr_t)handler;
+    uint64_t where = where_inside(*(void **)&handler);
+    struct heddle_frame kept;
     int saved = errno;
 
     frame.saved = rt_handler_begin();
+    kept = set_frame(handler, context);
     handler_innermost = &frame;
     signal_taken(sig, where);
     if (info->si_code == SI_TIMER)
@@ -205,6 +225,7 @@ static void run_handler(handler_fn handler, int sig, siginfo_t *info, void *cont
     handler(sig, info, context);
     saved = errno;
     handler_innermost = frame.outer;
+    put_frame_back(kept);
     rt_handler_end(frame.saved);
     errno = saved;
 }
@@ -265,7 +286,9 @@ static void put_off(int sig, siginfo_t *info, void *context)
     int saved = errno;
 
     set_mask(~FAULTS | BIT(sig));
-    if (!rt_signals_pending)
+    /* This handler may itself have been interrupted here, by one that was put off: the mask to go
+     * back to is that of the code further out, unless all is blocked there already. */
+    if (!rt_signals_pending || (*mask & MAY_WAIT) != MAY_WAIT)
         mask_before = *mask;
     rt_signals_pending = 1;
     *mask |= ~FAULTS | BIT(sig);
@@ -303,4 +326,10 @@ void signals_forked(void)
 {
     if (rt_signals_pending)
         rt_signals_run_pending();
+}
+
+/* Handlers may call these first: look them up while nothing is interrupted. */
+static __attribute__((constructor)) void look_up(void)
+{
+    (void)REAL(sigaction);
 }

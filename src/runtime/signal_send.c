@@ -1,10 +1,9 @@
 /* signal_send.c - who sends signals, and who waits for them without a handler
  *
- * Sending and arming a timer happen before the handler runs or the wait ends;
- * the object is the signal's number, for timers one of their own as well, since
- * timer_settime() does not know the signal. Sends that fail are recorded, too:
- * an edge from nobody who was woken.
- * Not here: signalfd, whose read() is an edge of the file descriptor.
+ * Sending happens before the handler runs or the wait ends; the object is the
+ * signal's number. Sends that fail are recorded, too: an edge that nobody takes.
+ * Not here: timers made by timer_create() (notify.c); signalfd, whose read() is
+ * an edge of the file descriptor.
  */
 #include "runtime/interpose.h"
 
@@ -84,13 +83,6 @@ INTERPOSE(int, setitimer, __itimer_which_t which, const struct itimerval *restri
     return REAL(setitimer)(which, value, old);
 }
 
-INTERPOSE(int, timer_settime, timer_t timer, int flags, const struct itimerspec *restrict value,
-          struct itimerspec *restrict old)
-{
-    rt_sync_number(OP_BEFORE, OBJECT_TIMERS, WHERE_CALLER());
-    return REAL(timer_settime)(timer, flags, value, old);
-}
-
 /* ---- waiting ---- */
 
 INTERPOSE(int, sigwait, const sigset_t *restrict set, int *restrict sig)
@@ -117,4 +109,14 @@ INTERPOSE(int, sigtimedwait, const sigset_t *restrict set, siginfo_t *restrict i
 
     signal_taken(r, WHERE_CALLER());
     return r;
+}
+
+/* Handlers may call these first: look them up while nothing is interrupted. */
+static __attribute__((constructor)) void look_up(void)
+{
+    (void)REAL(raise);
+    (void)REAL(kill);
+    (void)REAL(pthread_kill);
+    (void)REAL(sigqueue);
+    (void)REAL(alarm);
 }

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 HIDDEN void rt_release_all(void);
+HIDDEN uint64_t rt_held(void);
+HIDDEN void rt_hold_again(uint64_t held);
 
 struct stripe rt_stripes[RING_STRIPES] __attribute__((aligned(4096)));
 
@@ -50,4 +52,21 @@ void stripes_clear(void)
     for (i = 0; i < RING_STRIPES; i++)
         if (rt_stripes[i].word | rt_stripes[i].version)
             rt_stripes[i].word = rt_stripes[i].version = 0;
+}
+
+/* What rt_release_all() would give back: the stripe + 1, and in bit 32 whether it is for a write. */
+uint64_t rt_held(void)
+{
+    struct rt_thread *t = tls.self;
+
+    if (!t || !t->held)
+        return 0;
+    return t->held | (rt_stripes[t->held - 1].version & 1) << 32;
+}
+
+/* A handler has mended what made the operation fault: it is tried again, under the lock again. */
+void rt_hold_again(uint64_t held)
+{
+    if (held)
+        stripe_lock(tls.self, (uint32_t)held - 1, held >> 32);
 }

@@ -35,7 +35,7 @@ static void unlock_spare(void)
 static void *map(size_t bytes)
 {
     void *m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1L, 0L);
 
     return m == MAP_FAILED ? NULL : m;
 }
@@ -146,6 +146,8 @@ bool thread_attach(void)
         event_thread(OP_BEGIN, t->number, WHERE_PC);
     }
     rt_busy_end();
+    if (t)
+        thread_attached();
     errno = saved;
     return t != NULL;
 }
@@ -240,12 +242,17 @@ uint32_t rt_thread_number(void)
 
 void rt_thread_name(const char *name)
 {
+    rt_thread_name_of(rt_thread_number(), name);
+}
+
+void rt_thread_name_of(uint32_t number, const char *name)
+{
     struct ring_thread *r;
     size_t i;
 
-    if (!tls.self || rt.mode != MODE_ON)
+    if (number == UINT32_MAX || rt.mode != MODE_ON)
         return;
-    r = ring_thread_at(tls.self->number);
+    r = ring_thread_at(number);
     for (i = 0; i + 1 < sizeof(r->name) && name[i]; i++)
         r->name[i] = name[i];
     r->name[i] = 0;

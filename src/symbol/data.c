@@ -28,6 +28,16 @@ static void add_scope_names(struct buf *b, Dwarf_Die *die)
     free(scopes);
 }
 
+/* Of a function that was inlined everywhere clang leaves no name, but calls its static variables
+ * "f.counter". */
+static void add_symbol_scope(struct buf *b, const char *name, const char *symbol)
+{
+    const char *dot = strrchr(symbol, '.');
+
+    if (dot && dot > symbol && strcmp(dot + 1, name) == 0)
+        buf_addf(b, "%.*s::", (int)(dot - symbol), symbol);
+}
+
 /* gcc leaves the linkage names of local statics to the symbol table. */
 static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *symbol)
 {
@@ -49,7 +59,10 @@ static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *
         add_scope_names(b, &home);
     else
         add_scope_names(b, die);
-    buf_addstr(b, name ? name : "?");
+    name = name ? name : "?";
+    if (b->len == 0 && symbol)
+        add_symbol_scope(b, name, symbol->name);
+    buf_addstr(b, name);
 }
 
 static int from_dwarf(struct binary *i, uint64_t address, uint64_t bytes, struct sym_data *out)

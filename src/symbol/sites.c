@@ -5,6 +5,7 @@
  */
 #include "symbol/sites.h"
 #include "base/alloc.h"
+#include "symbol/tidy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,6 +78,14 @@ const struct sites_header *site_tables_find(const struct site_tables *t, const u
             high = middle;
     }
     return low < t->count && compare_ids(t->tables[low]->id, id) == 0 ? t->tables[low] : NULL;
+}
+
+void sites_file(const struct sites_header *h, uint32_t file, struct buf *out)
+{
+    const char *folder = sites_string(h, h->directory), *name = sites_string(h, file);
+
+    if (*name)
+        tidy_path(out, *folder ? folder : NULL, name);
 }
 
 /* ---- checking ---- */

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/rt_sites.h"
 
@@ -54,6 +55,11 @@ static inline const char *sites_string(const struct sites_header *h, uint32_t of
 {
     return (const char *)sites_frame(h, h->nframes) + offset;
 }
+
+/* Append the name of a source file (a site's or frame's `file`) in one spelling for all modules:
+ * with the folder of the compilation where it is relative, without "." and "..". Two files "a.c"
+ * of different folders stay apart, and a header has one name. Nothing for an unknown file. */
+void sites_file(const struct sites_header *h, uint32_t file, struct buf *out);
 
 /* The module's bitcode, NULL where there is none. */
 static inline const void *sites_bitcode(const struct sites_header *h, size_t *bytes)

@@ -61,6 +61,8 @@ struct encoder {
 
 void encoder_init(struct encoder *e, uint32_t context_bits, bool threads);
 void encoder_release(struct encoder *e);
+/* Another number of contexts, before the next chunk is started. */
+void encoder_resize(struct encoder *e, uint32_t context_bits);
 /* Start the next chunk. In a thread chunk the first event's stamp is `stamp`. */
 void encoder_start(struct encoder *e, uint64_t stamp);
 /* Takes as many of the n events as fit the chunk (at most `limit` events in all); returns how

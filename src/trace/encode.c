@@ -24,6 +24,14 @@ void encoder_release(struct encoder *e)
     context_release(&e->context);
 }
 
+void encoder_resize(struct encoder *e, uint32_t context_bits)
+{
+    if (e->context.bits == context_bits)
+        return;
+    context_release(&e->context);
+    context_init(&e->context, context_bits);
+}
+
 void encoder_start(struct encoder *e, uint64_t stamp)
 {
     context_reset(&e->context);

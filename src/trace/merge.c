@@ -445,10 +445,11 @@ int merge_next(struct merge *m, struct batch *out)
 
 static void forget_objects(struct merge *m)
 {
-    for (size_t i = 0; i < m->nobjects; i++) {
-        free(m->objects[i].waiting.at);
-        m->objects[i] = (struct object){ 0 };
-    }
+    for (size_t i = 0; i < m->nobjects; i++)
+        if (m->objects[i].waiting.at)
+            free(m->objects[i].waiting.at);
+    if (m->nobjects)
+        memset(m->objects, 0, m->nobjects * sizeof(*m->objects));
     if (!m->stripes)
         m->nobjects = 0;
     map_clear(&m->object_index);

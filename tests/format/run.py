@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """The document is enough to read .hdl files: a reader made from it sees what heddle sees.
 
-    run.py HEDDLE GENERATOR
+    run.py HEDDLE GENERATOR RECORDING
 
 Every text trace of tests/traces and some generated ones are converted, read by
-hdl.py, and compared with what heddle converts back; prints TAP.
+hdl.py, and compared with what heddle converts back. So are recordings, which
+RECORDING makes: threads layout, stripes, processes. Prints TAP.
 """
 import pathlib
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import hdl
 
 TRACES = pathlib.Path(__file__).resolve().parent.parent / "traces"
+RECORDINGS = 6
 GENERATED = [
     ["--small", "--events", "2000", "--threads", "5", "--values"],
     ["--events", "70000", "--values", "--heap", "20", "--atomic", "20", "--branch", "10",
@@ -22,13 +24,37 @@ GENERATED = [
 ]
 
 
-def same(heddle, trace, work):
-    file, text = work / "x.hdl", work / "x.std"
-    subprocess.run([heddle, "convert", "--quiet", "--compression=none", trace, file], check=True)
+def read_alike(heddle, file, work):
+    """The second reader, if it sees what heddle sees; else None."""
+    text = work / "x.std"
     subprocess.run([heddle, "convert", "--quiet", file, text], check=True)
     reader = hdl.Reader(file.read_bytes())
     lines = "".join(line + "\n" for line in reader.lines)
-    return reader.complete and lines.encode("utf-8", "surrogateescape") == text.read_bytes()
+    alike = lines.encode("utf-8", "surrogateescape") == text.read_bytes()
+    return reader if reader.complete and alike else None
+
+
+def same(heddle, trace, work):
+    file = work / "x.hdl"
+    subprocess.run([heddle, "convert", "--quiet", "--compression=none", trace, file], check=True)
+    return read_alike(heddle, file, work) is not None
+
+
+def same_recording(heddle, recording, seed, work):
+    """Also what the file says about the process, and that a converted file says the same."""
+    out = subprocess.run([recording, work, str(seed)], check=True, capture_output=True, text=True)
+    file = pathlib.Path(out.stdout.strip())
+    reader = read_alike(heddle, file, work)
+    if not reader or reader.layout != 2:
+        return False
+    merged = work / "merged.hdl"
+    subprocess.run([heddle, "convert", "--quiet", "--compression=none", file, merged], check=True)
+    again = read_alike(heddle, merged, work)
+    return (again is not None and again.lines == reader.lines and again.images == reader.images
+            and again.process == reader.process and again.thread_names == reader.thread_names
+            and reader.process["command"] == "./mock --seed" and reader.thread_names[0] == "first"
+            and reader.process[1] == int(file.stem) and "mocked" in reader.notes
+            and [image["traced"] for image in reader.images] == [1, 0])
 
 
 def generate(generator, work):
@@ -39,16 +65,20 @@ def generate(generator, work):
 
 
 def main():
-    heddle, generator = sys.argv[1:]
+    heddle, generator, recording = sys.argv[1:]
     with tempfile.TemporaryDirectory() as tmp:
         work = pathlib.Path(tmp)
         traces = sorted(TRACES.rglob("*.std")) + list(generate(generator, work))
-        print(f"1..{len(traces)}")
+        print(f"1..{len(traces) + RECORDINGS}")
         good = True
         for n, trace in enumerate(traces, 1):
             ok = same(heddle, trace, work)
             good = good and ok
             print(f"{'ok' if ok else 'not ok'} {n} - {trace.name}")
+        for seed in range(RECORDINGS):
+            ok = same_recording(heddle, recording, seed, work)
+            good = good and ok
+            print(f"{'ok' if ok else 'not ok'} {len(traces) + seed + 1} - recording {seed}")
     return 0 if good else 1
 
 

@@ -1,6 +1,7 @@
 // One element of a million is shared.
 // race: a b
 // flags: -O2
+// tsan: misses
 #include "prog.h"
 
 enum { N = 1 << 19 };

@@ -1,5 +1,6 @@
 // std::call_once, also when the first attempt throws.
 // gcc: also
+// tsan: hangs
 #include <mutex>
 #include <thread>
 

@@ -2,6 +2,8 @@
 // flags: -std=c++17
 // gcc: also
 #include <map>
+#include <cstdlib>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <thread>
@@ -9,7 +11,7 @@
 std::shared_mutex lock;
 std::map<int, std::string> table;
 
-static void read()
+static void look_up()
 {
     for (int i = 0; i < 20; i++) {
         std::shared_lock<std::shared_mutex> guard(lock);
@@ -19,7 +21,7 @@ static void read()
     }
 }
 
-static void write()
+static void fill()
 {
     for (int i = 0; i < 20; i++) {
         std::unique_lock<std::shared_mutex> guard(lock);
@@ -29,7 +31,7 @@ static void write()
 
 int main()
 {
-    std::thread a(read), b(write), c(read);
+    std::thread a(look_up), b(fill), c(look_up);
     a.join();
     b.join();
     c.join();

@@ -2,6 +2,7 @@
 // flags: -O0
 // flags: -O2
 // gcc: also
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>

@@ -1,7 +1,6 @@
 // A virtual call against the delete of its object.
 // race: a|c b|d|c
 // may: a|b|c|d a|b|c|d
-// tsan: other kinds
 #include <chrono>
 #include <thread>
 
@@ -11,7 +10,7 @@ struct Base {
         return value; // [c]
     }
     virtual ~Base() // [d]
-    {
+    {               // [d]
     } // [d]
     int value = 1;
 };

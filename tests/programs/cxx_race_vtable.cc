@@ -24,8 +24,8 @@ struct Base {
 };
 
 struct Derived : Base {
-    Derived()
-    {
+    Derived() // [b]
+    {         // [b]
     } // [b]
     int get() const override
     {

@@ -1,6 +1,7 @@
 // 100,000 frames that each write an escaping local.
 // flags: -O1 -fno-optimize-sibling-calls
 // gcc: also
+// tsan: hangs
 #include "prog.h"
 
 static int __attribute__((noinline)) dive(int n, int *parent)

@@ -2,17 +2,20 @@
 // race: a b
 // flags: -O0
 // flags: -O2
+// tsan: hangs
 #include "prog.h"
 
 int x;
 
-static int __attribute__((noinline, optnone)) dive(int n)
+static int __attribute__((noinline)) dive(int n)
 {
     if (n == 0) {
         x = 1; // [a]
         return 0;
     }
-    return dive(n - 1) + 1;
+    int depth = dive(n - 1);
+    __asm__ volatile("" : "+r"(depth));
+    return depth + 1;
 }
 
 THREAD(deep)

@@ -4,15 +4,19 @@
 // tsan: hangs
 #include "prog.h"
 
+int x;
+
 THREAD(child)
 {
     pause_ms(10);
+    x++;
     puts("last");
     return NULL;
 }
 
 int main(void)
 {
+    x = 1;
     start(child, NULL);
     pthread_exit(NULL);
 }

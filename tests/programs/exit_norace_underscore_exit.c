@@ -3,13 +3,17 @@
 // gcc: also
 #include "prog.h"
 
+int x;
+
 THREAD(child)
 {
+    x++;
     _exit(3);
 }
 
 int main(void)
 {
+    x = 1;
     start(child, NULL);
     pause();
     return 0;

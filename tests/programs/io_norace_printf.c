@@ -4,8 +4,11 @@
 // stdout: two
 #include "prog.h"
 
+int x;
+
 THREAD(work)
 {
+    x++;
     printf("one\n");
     return NULL;
 }

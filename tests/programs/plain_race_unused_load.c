@@ -7,7 +7,7 @@ int x;
 
 THREAD(reader)
 {
-    x; // [a]
+    (void)x; // [a]
     return NULL;
 }
 

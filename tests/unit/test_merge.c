@@ -7,10 +7,12 @@
  */
 #include "hdl_tools.h"
 
+#include "base/rt_stripe.h"
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { THREADS_MAX = 16, OBJECTS = 6 };
+enum { THREADS_MAX = 16, OBJECTS = 6, COUNTERS = RING_STRIPES };
 
 /* One thread's events with all that the file says about them. */
 struct own {
@@ -24,7 +26,8 @@ struct program {
     struct tables tables;
     unsigned threads;
     struct own own[THREADS_MAX];
-    uint64_t counters[OBJECTS + THREADS_MAX];
+    bool stripes; /* sequence numbers count per stripe, not per object */
+    uint64_t counters[COUNTERS];
     struct events all; /* in the order of execution */
 };
 
@@ -45,7 +48,11 @@ static void program_release(struct program *p)
 static void happen(struct program *p, struct event ev, int object)
 {
     struct own *o = &p->own[ev.thread];
+    bool own = ev.op == OP_BEGIN || ev.op == OP_END;
     size_t n = o->events.count;
+
+    if (p->stripes && object >= 0)
+        object = (int)ring_stripe(ring_class(ev.op), own ? ev.thread : ev.target);
 
     GROW(o->sequences, o->cap_q, n + 1);
     GROW(o->stamps, o->cap_t, n + 1);
@@ -76,12 +83,13 @@ static struct event operation_on(unsigned object, uint64_t *seed)
     }
 }
 
-static void simulate(struct program *p, uint64_t seed, unsigned threads, size_t events)
+static void simulate_with(struct program *p, uint64_t seed, unsigned threads, size_t events,
+                          bool stripes)
 {
     bool begun[THREADS_MAX] = { true };
     unsigned forked = 1;
 
-    *p = (struct program){ .threads = threads };
+    *p = (struct program){ .threads = threads, .stripes = stripes };
     fill_tables(&p->tables, threads, 10);
     while (p->all.count < events) {
         uint32_t thread = (uint32_t)below(&seed, forked);
@@ -114,6 +122,11 @@ static void simulate(struct program *p, uint64_t seed, unsigned threads, size_t 
         happen(p, (struct event){ .op = OP_END, .thread = i }, OBJECTS + (int)i);
 }
 
+static void simulate(struct program *p, uint64_t seed, unsigned threads, size_t events)
+{
+    simulate_with(p, seed, threads, events, false);
+}
+
 /* Clocks that tick seldom, and differ between threads. */
 static void spoil_stamps(struct program *p, uint64_t seed, uint64_t tick, uint64_t skew)
 {
@@ -128,7 +141,8 @@ static void spoil_stamps(struct program *p, uint64_t seed, uint64_t tick, uint64
 /* In rounds, as buffers fill up: `piece` events of each thread. */
 static void write_program(const struct program *p, const char *path, size_t piece)
 {
-    struct hdl_options o = { .compression = HDL_LZ4, .threads = true, .stamp_ns = 100 };
+    struct hdl_options o = { .compression = HDL_LZ4, .threads = true, .stamp_ns = 100,
+                             .stripes = p->stripes };
     struct error err = { "" };
     struct hdl_writer *w = hdl_create(path, &p->tables, &o, &err);
     bool more = true;
@@ -158,9 +172,10 @@ static void write_program(const struct program *p, const char *path, size_t piec
  * usable[t]: the events of thread t that are in the file without a hole. */
 static void merge_slowly(const struct program *p, const size_t *usable, struct events *out)
 {
-    uint64_t seen[OBJECTS + THREADS_MAX] = { 0 };
+    static uint64_t seen[COUNTERS];
     size_t at[THREADS_MAX] = { 0 };
 
+    memset(seen, 0, sizeof(seen));
     for (;;) {
         unsigned best = THREADS_MAX;
 
@@ -216,7 +231,7 @@ static void expect_merge(const struct program *p, const char *path, const size_t
 
 static void exact_stamps_give_the_order_of_execution(void **state)
 {
-    struct program p;
+    static struct program p;
     struct reading r;
 
     (void)state;
@@ -234,9 +249,10 @@ static void exact_stamps_give_the_order_of_execution(void **state)
 /* Each thread's own order, and on each object the order of the sequence numbers. */
 static void expect_rules(const struct program *p, const struct events *got)
 {
-    uint64_t seen[OBJECTS + THREADS_MAX] = { 0 };
+    static uint64_t seen[COUNTERS];
     size_t at[THREADS_MAX] = { 0 };
 
+    memset(seen, 0, sizeof(seen));
     for (size_t i = 0; i < got->count; i++) {
         uint32_t t = got->list[i].thread;
         const struct own *o = &p->own[t];
@@ -254,14 +270,14 @@ static void bad_stamps_never_break_program_order_or_sequence_numbers(void **stat
     static const uint64_t ticks[] = { 1, 7, 100, 1000000 }, skews[] = { 0, 50, 5000 };
 
     (void)state;
-    for (uint64_t seed = 0; seed < 36; seed++) {
+    for (uint64_t seed = 0; seed < 72; seed++) {
+        static struct program p;
         size_t usable[THREADS_MAX];
-        struct program p;
         struct reading r;
 
-        simulate(&p, seed, 1 + (unsigned)(seed % THREADS_MAX), 3000);
+        simulate_with(&p, seed, 1 + (unsigned)(seed % THREADS_MAX), 3000, seed >= 36);
         spoil_stamps(&p, seed, ticks[seed % 4], skews[seed / 4 % 3]);
-        write_program(&p, path_to("m.hdl"), 1 + seed * seed * 3);
+        write_program(&p, path_to("m.hdl"), 1 + seed % 36 * seed * 3);
         reading_start(&r, path_to("m.hdl"));
         assert_int_equal(r.events.count, p.all.count); /* nothing is lost, nothing is stuck */
         expect_rules(&p, &r.events);
@@ -305,14 +321,13 @@ static size_t chunks_of(const struct buf *file)
     return n;
 }
 
-static void a_lost_chunk_ends_its_thread_and_whoever_needs_it(void **state)
+static void lose_each_chunk(bool stripes)
 {
     struct buf file = { 0 };
     size_t usable[THREADS_MAX], tried = 0;
-    struct program p;
+    static struct program p;
 
-    (void)state;
-    simulate(&p, 3, 6, 2000);
+    simulate_with(&p, 3, 6, 2000, stripes);
     spoil_stamps(&p, 3, 10, 40);
     write_program(&p, path_to("m.hdl"), 40);
     slurp(path_to("m.hdl"), &file);
@@ -341,11 +356,18 @@ static void a_lost_chunk_ends_its_thread_and_whoever_needs_it(void **state)
     program_release(&p);
 }
 
+static void a_lost_chunk_ends_its_thread_and_whoever_needs_it(void **state)
+{
+    (void)state;
+    lose_each_chunk(false);
+    lose_each_chunk(true);
+}
+
 static void a_file_cut_anywhere_gives_a_consistent_prefix(void **state)
 {
     struct buf file = { 0 };
     uint64_t seed = 5;
-    struct program p;
+    static struct program p;
 
     (void)state;
     simulate(&p, 4, 5, 1000);
@@ -408,6 +430,65 @@ static void losses_are_told(void **state)
     assert_int_equal(r.events.list[2].thread, 1);
     assert_string_equal(r.info.loss, "thread T1 stops after 1 events: operation 2 of the object it "
                                      "uses next was lost");
+    reading_release(&r);
+    tables_release(&t);
+}
+
+/* The runtime's own numbers of classes are those of the trace. */
+static void stripes_know_the_classes_of_operations(void **state)
+{
+    (void)state;
+    for (unsigned op = 0; op < OP_COUNT; op++)
+        if (op_is_known(op))
+            assert_int_equal(ring_class(op), op_class_of(op));
+    assert_int_equal(ring_stripe(STRIPE_ATOMIC, 0x1234), ring_stripe(STRIPE_ATOMIC, 0x1230));
+    assert_int_not_equal(ring_stripe(STRIPE_LOCK, 0x1230), ring_stripe(STRIPE_CONDITION, 0x1230));
+    assert_int_equal(ring_stripe(STRIPE_LOCK, 0x7f0012345678), 0xd514);
+}
+
+static void frees_of_unknown_size_free_what_is_there(void **state)
+{
+    static const struct event a[] = { { .op = OP_ALLOC, .target = 0x100, .value = 24 },
+                                      { .op = OP_FREE, .target = 0x100 },
+                                      { .op = OP_FREE, .target = 0x100 },
+                                      { .op = OP_ALLOC, .target = 0x100, .value = UINT64_C(5) << 32 },
+                                      { .op = OP_ALLOC, .target = 0x100, .value = 8 } };
+    static const struct event b[] = { { .op = OP_FREE, .target = 0x100, .thread = 1 },
+                                      { .op = OP_FREE, .target = 0x200, .thread = 1 } };
+    static const uint64_t a_sequences[] = { 1, 2, 3, 4, 6 }, b_sequences[] = { 5, 1 };
+    static const uint64_t stamps[5], want[] = { 24, 24, 0, UINT64_C(5) << 32, 0, 0, 8 };
+    struct hdl_options o = { .threads = true, .stripes = true };
+    struct tables t = { 0 };
+    struct error err = { "" };
+    struct hdl_writer *w = hdl_create(path_to("m.hdl"), &t, &o, &err);
+    struct reading r;
+    uint64_t freed = 0;
+
+    (void)state;
+    fill_tables(&t, 2, 1);
+    assert_int_equal(
+        hdl_write_thread(w, 0, 0, &(struct hdl_stream){ a, a_sequences, stamps, NULL, 5 }, &err),
+        0);
+    assert_int_equal(
+        hdl_write_thread(w, 1, 0, &(struct hdl_stream){ b, b_sequences, stamps, NULL, 2 }, &err),
+        0);
+    assert_int_equal(hdl_finish(w, &err), 0);
+    for (int pass = 0; pass < 2; pass++) {
+        if (!pass) {
+            reading_start(&r, path_to("m.hdl"));
+        } else {
+            events_release(&r.events);
+            assert_int_equal(r.source->ops->rewind(r.source, &r.err), 0);
+            reading_pass(&r);
+        }
+        assert_int_equal(r.events.count, 7);
+        for (size_t i = 0; i < 7; i++)
+            if (r.events.list[i].thread == 1 && r.events.list[i].target == 0x100)
+                freed = r.events.list[i].value;
+        assert_int_equal(freed, UINT64_C(5) << 32); /* by another thread */
+        assert_int_equal(r.events.list[1].value, want[1]);
+        assert_int_equal(r.events.list[2].value, want[2]); /* freed twice */
+    }
     reading_release(&r);
     tables_release(&t);
 }
@@ -560,6 +641,8 @@ int main(void)
         cmocka_unit_test(a_lost_chunk_ends_its_thread_and_whoever_needs_it),
         cmocka_unit_test(a_file_cut_anywhere_gives_a_consistent_prefix),
         cmocka_unit_test(losses_are_told),
+        cmocka_unit_test(stripes_know_the_classes_of_operations),
+        cmocka_unit_test(frees_of_unknown_size_free_what_is_there),
         cmocka_unit_test(calls_keep_their_objects_when_they_are_merged),
         cmocka_unit_test(ten_thousand_waiting_threads_take_little_memory),
     };

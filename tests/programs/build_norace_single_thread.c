@@ -12,6 +12,8 @@ static int square(int x)
 
 int main(void)
 {
+    static int volatile global;
+    global++;
     int (*volatile f)(int) = square;
     int squares = 0, sum = 0, n = 100;
     char vla[n], *text = NULL;

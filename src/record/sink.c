@@ -1,5 +1,5 @@
-/* output.c - making, filling and completing the file of a recording */
-#include "record/output.h"
+/* sink.c - making, filling and completing the file of a recording */
+#include "record/sink.h"
 #include "base/alloc.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -18,7 +19,7 @@ enum {
 };
 
 /* The nth file's path: %p in the name is the process, a number is added from the second on. */
-static void add_path(struct buf *b, const struct output_options *o, uint32_t pid, int n)
+static void add_path(struct buf *b, const struct sink_options *o, uint32_t pid, int n)
 {
     const char *name = o->name && *o->name ? o->name : "%p";
     size_t len = strlen(name);
@@ -41,7 +42,7 @@ static void add_path(struct buf *b, const struct output_options *o, uint32_t pid
 }
 
 /* A new file that is locked before anybody can look at it for long; its path is in `path`. */
-static int make_file(const struct output_options *o, uint32_t pid, struct buf *path,
+static int make_file(const struct sink_options *o, uint32_t pid, struct buf *path,
                      struct error *err)
 {
     int fd = -1;
@@ -59,7 +60,7 @@ static int make_file(const struct output_options *o, uint32_t pid, struct buf *p
     return fd;
 }
 
-int output_open(struct output *o, struct ring *r, const struct output_options *options,
+int sink_open(struct sink *o, struct ring *r, const struct sink_options *options,
                 struct error *err)
 {
     struct hdl_options h = { .compression = options->compression,
@@ -71,7 +72,9 @@ int output_open(struct output *o, struct ring *r, const struct output_options *o
                              .in_place = true };
     struct buf path = { 0 };
 
-    *o = (struct output){ .lock = PTHREAD_MUTEX_INITIALIZER,
+    if (options->directory && *options->directory)
+        (void)mkdir(options->directory, 0777); /* `record` made it; a program that runs alone not */
+    *o = (struct sink){ .lock = PTHREAD_MUTEX_INITIALIZER,
                           .ring = r,
                           .max_bytes = options->max_bytes };
     h.fd = make_file(options, r->pid, &path, err);
@@ -81,7 +84,7 @@ int output_open(struct output *o, struct ring *r, const struct output_options *o
     return o->hdl ? 0 : -1;
 }
 
-int output_close(struct output *o, struct error *err)
+int sink_close(struct sink *o, struct error *err)
 {
     int r = hdl_finish(o->hdl, err);
 
@@ -91,7 +94,7 @@ int output_close(struct output *o, struct error *err)
     return r;
 }
 
-void output_note(struct output *o, const char *fmt, ...)
+void sink_note(struct sink *o, const char *fmt, ...)
 {
     struct process *p = &o->tables.process;
     char text[512];
@@ -108,25 +111,27 @@ void output_note(struct output *o, const char *fmt, ...)
     process_add_note(p, text, strlen(text));
 }
 
-static void stop(struct output *o, const char *why)
+static void stop(struct sink *o, const char *why)
 {
     if (o->stopped)
         return;
     __atomic_store_n(&o->stopped, true, __ATOMIC_RELAXED);
     ring_stop(o->ring);
-    output_note(o, "recording stopped: %s", why);
+    sink_note(o, "recording stopped: %s", why);
 }
 
-void output_append(struct output *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+void sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
                    uint64_t stamp_first, uint64_t stamp_last)
 {
     struct error err;
     char text[64];
 
     pthread_mutex_lock(&o->lock);
-    if (!o->stopped &&
-        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0)
+    if (!o->failed &&
+        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0) {
+        o->failed = true;
         stop(o, err.text);
+    }
     if (o->max_bytes && hdl_bytes(o->hdl) >= o->max_bytes) {
         snprintf(text, sizeof(text), "the trace has reached %" PRIu64 " bytes", o->max_bytes);
         stop(o, text);
@@ -134,7 +139,7 @@ void output_append(struct output *o, const struct hdl_packer *p, uint32_t thread
     pthread_mutex_unlock(&o->lock);
 }
 
-void output_name_threads(struct output *o, uint32_t thread)
+void sink_name_threads(struct sink *o, uint32_t thread)
 {
     struct intern *t = &o->tables.threads;
 

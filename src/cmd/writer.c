@@ -1,0 +1,144 @@
+/* writer.c - heddle writer: the process that writes a recorded program's trace
+ *
+ * Not for people: the runtime in the recorded program starts it, with the
+ * shared memory on a descriptor (docs/design/recording.md). It must not be a
+ * child that the program could wait for, nor hold any file of the program's, or
+ * whoever reads the program's output would wait for us too; and it outlives
+ * whatever ends the program, Ctrl-C included.
+ */
+#include "cmd/commands.h"
+#include "cmd/common.h"
+#include "record/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define USAGE                                                                                      \
+    "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--max-size=BYTES]\n"       \
+    "        [--compression=zstd|lz4|none] [--level=N] [--workers=N] [--foreground]\n"
+
+struct writer {
+    int fd;
+    bool foreground; /* for tests */
+    struct recorder_options options;
+};
+
+/* "--name=VALUE" or "--name VALUE"; *i moves on. NULL: another option. */
+static const char *option_value(char **argv, int argc, int *i, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strncmp(argv[*i], name, n))
+        return NULL;
+    if (argv[*i][n] == '=')
+        return argv[*i] + n + 1;
+    if (argv[*i][n] || *i + 1 == argc)
+        return NULL;
+    return argv[++*i];
+}
+
+static bool set_compression(struct sink_options *o, const char *name)
+{
+    static const char *const names[] = { "none", "lz4", "zstd" };
+
+    for (int i = 0; i < 3; i++) {
+        if (!strcmp(name, names[i])) {
+            o->compression = (enum hdl_compression)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_option(struct writer *w, char **argv, int argc, int *i)
+{
+    struct sink_options *o = &w->options.sink;
+    const char *v;
+
+    if (!strcmp(argv[*i], "--foreground"))
+        w->foreground = true;
+    else if ((v = option_value(argv, argc, i, "--fd")))
+        w->fd = atoi(v);
+    else if ((v = option_value(argv, argc, i, "--dir")))
+        o->directory = v;
+    else if ((v = option_value(argv, argc, i, "--name")))
+        o->name = v;
+    else if ((v = option_value(argv, argc, i, "--max-size")))
+        o->max_bytes = strtoull(v, NULL, 10);
+    else if ((v = option_value(argv, argc, i, "--level")))
+        o->level = atoi(v);
+    else if ((v = option_value(argv, argc, i, "--workers")))
+        w->options.workers = (unsigned)atoi(v);
+    else if ((v = option_value(argv, argc, i, "--compression")))
+        return set_compression(o, v);
+    else
+        return false;
+    return true;
+}
+
+static void ignore_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP, SIGTTOU };
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        signal(signals[i], SIG_IGN);
+}
+
+/* Descriptors: nothing but the memory, which becomes number 3. */
+static void close_files(struct writer *w)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (w->fd != 3) {
+        dup2(w->fd, 3);
+        w->fd = 3;
+    }
+    for (int fd = 0; fd <= 2; fd++)
+        if (null >= 0)
+            dup2(null, fd);
+    syscall(SYS_close_range, 4u, ~0u, 0u);
+}
+
+/* A session of its own, and not the child of anybody who waits. The parent returns false. */
+static bool leave(void)
+{
+    pid_t child = fork();
+
+    if (child > 0)
+        return false;
+    if (child == 0)
+        setsid();
+    return true; /* also where it did not work: better a child than no recording */
+}
+
+int cmd_writer(int argc, char **argv)
+{
+    struct writer w = { .fd = -1, .options.sink.compression = HDL_LZ4 };
+    struct error err;
+    struct ring ring;
+    int r;
+
+    for (int i = 0; i < argc; i++) {
+        if (!parse_option(&w, argv, argc, &i)) {
+            fputs(USAGE, stderr);
+            return EXIT_USAGE;
+        }
+    }
+    ignore_signals();
+    if (!w.foreground) {
+        close_files(&w);
+        if (!leave())
+            _exit(0);
+    }
+    if (ring_open(&ring, w.fd, &err) < 0)
+        return own_failure("writer: %s", err.text);
+    close(w.fd);
+    r = recorder_run(&ring, &w.options, &err);
+    ring_close(&ring);
+    return r < 0 ? own_failure("writer: %s", err.text) : EXIT_NOTHING;
+}

@@ -1,0 +1,343 @@
+/* driver.c - heddle-cc and heddle-c++: the compiler with our plugin and runtime
+ *
+ * The user's arguments go through unchanged and in order; ours are put around them. What the
+ * command will do (compile, link what) is found out from the arguments, response files included.
+ * The plugin, the runtime's libraries and their lists lie beside the driver in a build tree, in
+ * lib/heddle or lib/ARCHITECTURE/heddle beside its bin/ when installed.
+ *
+ * gcc as backend: objects are compiled as for ThreadSanitizer and linked with our runtime; the
+ * flag goes to the compiler proper through a specs file, so that gcc does not link libtsan.
+ */
+#include <glob.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pass/args.h"
+
+#ifdef HEDDLE_DRIVER_CXX
+static const char *const self = "heddle-c++", *const compiler = "clang++-19";
+static const char *const backend_variable = "HEDDLE_CXX_BACKEND";
+#else
+static const char *const self = "heddle-cc", *const compiler = "clang-19";
+static const char *const backend_variable = "HEDDLE_CC_BACKEND";
+#endif
+
+struct command {
+    struct args given;    /* as the user wrote them, ours taken out */
+    struct args expanded; /* the same with response files read */
+    bool inputs;          /* there is something to work on */
+    bool no_link;         /* -c, -S, -E, -fsyntax-only ... */
+    bool debug;           /* a -g option was given */
+    bool shared, is_static, bare; /* bare: -r, -nostdlib: no runtime */
+    bool full, foreign;           /* foreign: not for x86-64 */
+    char *excludes; /* newline-separated patterns */
+};
+
+static const char help[] =
+    "usage: %s [OPTION]... [COMPILER ARGUMENT]...\n"
+    "Compiles and links with the compiler, adding what heddle needs to record the program.\n"
+    "\n"
+    "  --full               record values, branches and calls of untraced code\n"
+    "  --exclude=PATTERN    do not trace: fun:GLOB, src:GLOB, or GLOB for either; repeatable\n"
+    "  --exclude-file=FILE  patterns, one a line, # for comments\n"
+    "  --heddle-help        this text\n"
+    "\n"
+    "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1, HEDDLE_EXCLUDE,\n"
+    "HEDDLE_EXCLUDE_FILE as the options; %s names another compiler\n"
+    "(a gcc compiles with -fsanitize=thread).\n";
+
+static void fail(const char *what, const char *subject)
+{
+    fprintf(stderr, "%s: %s '%s'\n", self, what, subject);
+    exit(128);
+}
+
+static bool is(const char *s, const char *t)
+{
+    return strcmp(s, t) == 0;
+}
+
+static bool begins(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (is(s, *list))
+            return true;
+    return false;
+}
+
+/* ---- what is asked for ---- */
+
+static void exclude(struct command *c, const char *patterns)
+{
+    c->excludes = format("%s%s\n", c->excludes, patterns);
+}
+
+static void exclude_file(struct command *c, const char *path)
+{
+    char *text = read_text(path);
+    if (!text)
+        fail("cannot read", path);
+    exclude(c, text);
+}
+
+static bool take_own_option(struct command *c, const char *s)
+{
+    if (is(s, "--heddle-help")) {
+        printf(help, self, backend_variable);
+        exit(0);
+    }
+    if (is(s, "--full"))
+        c->full = true;
+    else if (begins(s, "--exclude="))
+        exclude(c, s + strlen("--exclude="));
+    else if (begins(s, "--exclude-file="))
+        exclude_file(c, s + strlen("--exclude-file="));
+    else
+        return is(s, "-fsanitize=thread"); /* what we do instead */
+    return true;
+}
+
+static bool is_debug_option(const char *s)
+{
+    static const char *const exact[] = { "-g",  "-g0", "-g1", "-g2", "-g3", "-gmlt", NULL };
+    return is_one_of(s, exact) || begins(s, "-gdwarf") || begins(s, "-ggdb") ||
+           begins(s, "-gline") || begins(s, "-glldb") || begins(s, "-gsce");
+}
+
+static bool takes_value(const char *s)
+{
+    static const char *const options[] = {
+        "-o",        "-x",          "-I",           "-D",         "-U",       "-L",
+        "-T",        "-u",          "-z",           "-e",         "-F",       "-A",
+        "-include",  "-imacros",    "-isystem",     "-iquote",    "-idirafter", "-iprefix",
+        "-iwithprefix", "-iwithprefixbefore", "-isysroot", "-include-pch", "--sysroot", "--param",
+        "-Xlinker",  "-Xclang",     "-Xpreprocessor", "-Xassembler", "-mllvm", "-target",
+        "-MF",       "-MT",         "-MQ",          "-MJ",        "-aux-info", "-arch",
+        "-dumpdir",  "-dumpbase",   "-wrapper",     "-rpath",     "-soname",  "-h",
+        "-fplugin-arg", "-specs",   "-B",           "-framework", "--serialize-diagnostics",
+        "-ivfsoverlay", "-iframework", "-Xarch_host", NULL
+    };
+    return is_one_of(s, options);
+}
+
+static void note_option(struct command *c, const char *s)
+{
+    static const char *const no_link[] = { "-c",  "-S",   "-E",    "-M",
+                                           "-MM", "-fsyntax-only", "--analyze", "--preprocess",
+                                           "--compile", "--assemble", "-emit-ast", "--precompile",
+                                           NULL };
+    static const char *const bare[] = { "-r", "-nostdlib", "-nodefaultlibs", NULL };
+    c->no_link |= is_one_of(s, no_link);
+    c->bare |= is_one_of(s, bare);
+    c->debug |= is_debug_option(s);
+    c->shared |= is(s, "-shared") || is(s, "--shared") || is(s, "-dynamiclib");
+    c->is_static |= is(s, "-static") || is(s, "-static-pie") || is(s, "--static");
+    if (is(s, "-m32") || is(s, "-mx32") || begins(s, "--target="))
+        c->foreign = !begins(s, "--target=x86_64");
+    else if (is(s, "-m64"))
+        c->foreign = false;
+    c->inputs |= s[0] != '-' || is(s, "-") || begins(s, "-l");
+}
+
+static void read_arguments(struct command *c, char **argv)
+{
+    bool inner = false; /* an option of ours came out of a response file */
+    for (; *argv; argv++) {
+        struct args part = { 0 };
+        args_expand(&part, *argv);
+        for (size_t i = 0; i < part.count; i++) {
+            if (!take_own_option(c, part.at[i]))
+                args_add(&c->expanded, part.at[i]);
+            else if (argv[0][0] == '@')
+                inner = true;
+            else
+                part.at[i] = NULL;
+        }
+        if (part.count > 0 && (argv[0][0] == '@' || part.at[0]))
+            args_add(&c->given, *argv);
+    }
+    if (inner)
+        c->given = c->expanded;
+    for (size_t i = 0; i < c->expanded.count; i++) {
+        note_option(c, c->expanded.at[i]);
+        i += takes_value(c->expanded.at[i]);
+    }
+}
+
+static bool is_set(const char *variable)
+{
+    const char *s = getenv(variable);
+    return s && *s && !is(s, "0");
+}
+
+static void read_environment(struct command *c)
+{
+    const char *list = getenv("HEDDLE_EXCLUDE"), *file = getenv("HEDDLE_EXCLUDE_FILE");
+    c->excludes = format("%s", "");
+    c->full = is_set("HEDDLE_FULL");
+    if (list && *list)
+        exclude(c, list);
+    if (file && *file)
+        exclude_file(c, file);
+}
+
+/* ---- where our parts are ---- */
+
+static char *find_library_directory(void)
+{
+    char path[4096], *found = NULL;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n < 0)
+        fail("cannot find", "/proc/self/exe");
+    path[n] = 0;
+    const char *bin = dirname(path);
+    static const char *const places[] = { "%s/heddle-pass.so", "%s/../lib/heddle/heddle-pass.so",
+                                          "%s/../lib/*/heddle/heddle-pass.so",
+                                          "%s/../lib64/heddle/heddle-pass.so" };
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+        glob_t g;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        if (glob(format(places[i], bin), 0, NULL, &g) == 0)
+            found = realpath(dirname(g.gl_pathv[0]), NULL);
+#pragma GCC diagnostic pop
+    }
+    if (!found)
+        fail("cannot find the plugin for", bin);
+    return found;
+}
+
+/* ---- our arguments ---- */
+
+static uint64_t config_hash(const struct command *c)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full;
+    for (const char *s = c->excludes; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static void add_compile(const struct command *c, const char *dir, bool gcc, struct args *out)
+{
+    if (!gcc)
+        args_add(out, "--start-no-unused-arguments");
+    args_add(out, "-D__HEDDLE__=1");
+    args_addf(out, "-D__HEDDLE_CONFIG=0x%llx", (unsigned long long)config_hash(c));
+    if (gcc) {
+        args_addf(out, "-specs=%s/heddle-gcc.specs", dir);
+        if (!c->debug)
+            args_add(out, "-g1");
+        return;
+    }
+    if (!c->debug) {
+        args_add(out, "-gline-tables-only");
+        args_add(out, "-fdebug-info-for-profiling"); /* linkage names of inlined functions */
+    }
+    args_addf(out, "-fpass-plugin=%s/heddle-pass.so", dir);
+    args_add(out, "--end-no-unused-arguments");
+}
+
+static void add_link(const struct command *c, const char *dir, bool gcc, struct args *out)
+{
+    if (c->shared || c->bare)
+        return;
+    const char *kind = c->is_static ? "-static" : "";
+    /* as linker arguments: a -x of the user's does not apply to them */
+    args_addf(out, "-Wl,--whole-archive,%s/libheddle-rt%s.a", dir, kind);
+    if (gcc && !c->is_static)
+        args_addf(out, "-Wl,%s/libheddle-rt-libc.a", dir);
+    args_add(out, "-Wl,--no-whole-archive");
+    if (c->is_static)
+        args_addf(out, "-Wl,@%s/heddle-rt.wrap", dir);
+    else
+        args_addf(out, "-Wl,--dynamic-list=%s/heddle-rt.syms", dir);
+    args_split(out, "-ldl -lpthread -lm");
+}
+
+/* A shared library gets the runtime from the program: its symbols may stay undefined. */
+static bool demands_definitions(const char *s)
+{
+    static const char *const forms[] = { "-Wl,-z,defs",    "-Wl,--no-undefined",
+                                         "-Wl,-no-undefined", "-Wl,-zdefs", NULL };
+    return is_one_of(s, forms);
+}
+
+static char *without_definitions(const char *s)
+{
+    static const char *const parts[] = { ",-z,defs", ",--no-undefined", ",-zdefs" };
+    char *copy = format("%s", s);
+    for (size_t i = 0; begins(s, "-Wl,") && i < sizeof parts / sizeof *parts; i++)
+        for (char *at; (at = strstr(copy, parts[i])) &&
+                       (at[strlen(parts[i])] == 0 || at[strlen(parts[i])] == ',');)
+            memmove(at, at + strlen(parts[i]), strlen(at + strlen(parts[i])) + 1);
+    return copy;
+}
+
+static void add_users(const struct command *c, struct args *out)
+{
+    for (size_t i = 0; i < c->given.count; i++) {
+        char *s = c->given.at[i], *next = c->given.at[i + 1];
+        if (!c->shared) {
+            args_add(out, s);
+        } else if (is(s, "-z") && next && is(next, "defs")) {
+            i++;
+        } else if (is(s, "-Xlinker") && next && (is(next, "--no-undefined") || is(next, "-zdefs"))) {
+            i++;
+        } else if (!demands_definitions(s)) {
+            args_add(out, without_definitions(s));
+        }
+    }
+}
+
+static void export_settings(const struct command *c)
+{
+    if (c->full)
+        setenv("HEDDLE_FULL", "1", 1);
+    if (*c->excludes)
+        setenv("HEDDLE_EXCLUDE", c->excludes, 1);
+    unsetenv("HEDDLE_EXCLUDE_FILE"); /* in the list now */
+}
+
+static bool is_gcc(const struct args *backend)
+{
+    const char *last = backend->at[backend->count - 1], *slash = strrchr(last, '/');
+    last = slash ? slash + 1 : last;
+    return strstr(last, "gcc") || (strstr(last, "g++") && !strstr(last, "clang"));
+}
+
+int main(int argc, char **argv)
+{
+    struct command c = { 0 };
+    struct args out = { 0 };
+    const char *backend = getenv(backend_variable);
+    args_split(&out, backend && *backend ? backend : compiler);
+    if (out.count == 0)
+        fail("no compiler in", backend_variable);
+    bool gcc = is_gcc(&out);
+    read_environment(&c);
+    read_arguments(&c, argv + (argc > 0));
+    if (is_set("HEDDLE_DISABLE") || !c.inputs || c.foreign) {
+        for (size_t i = 0; i < c.given.count; i++)
+            args_add(&out, c.given.at[i]);
+    } else {
+        const char *dir = find_library_directory();
+        add_compile(&c, dir, gcc, &out);
+        add_users(&c, &out);
+        if (!c.no_link)
+            add_link(&c, dir, gcc, &out);
+        export_settings(&c);
+    }
+    execvp(out.at[0], out.at);
+    perror(format("%s: cannot run '%s'", self, out.at[0]));
+    return 128;
+}

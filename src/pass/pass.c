@@ -1,0 +1,203 @@
+/* pass.c - instruments a module
+ *
+ * Order of things: the bitcode is taken as it is; debug records become instructions, which LLVM-C
+ * can see and move; each function is listed, thinned out and rewritten; then the table and the
+ * constructor are added, and the debug records are restored.
+ */
+#include "pass/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_sites.h"
+#include "runtime/abi.h"
+
+static const char done_mark[] = "heddle.instrumented";
+
+int pass_run(LLVMModuleRef module);
+
+/* ---- which functions ---- */
+
+static bool is_ours_or_a_sanitizers(const char *name)
+{
+    static const char *const prefixes[] = { "__heddle_", "__tsan_", "tsan.", "asan.",
+                                            "msan.",     "__llvm_", "sancov." };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (starts_with(name, prefixes[i]))
+            return true;
+    return false;
+}
+
+static bool is_resolver(struct pass *p, LLVMValueRef function)
+{
+    for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(p->module); i; i = LLVMGetNextGlobalIFunc(i))
+        if (LLVMGetGlobalIFuncResolver(i) == function)
+            return true;
+    return false;
+}
+
+static bool is_wanted(struct pass *p, LLVMValueRef f)
+{
+    size_t n;
+    if (LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
+        return false;
+    if (is_ours_or_a_sanitizers(LLVMGetValueName2(f, &n)) || function_has(f, "naked") ||
+        function_has(f, "disable_sanitizer_instrumentation") || is_resolver(p, f))
+        return false;
+    LLVMMetadataRef sub = LLVMGetSubprogram(f);
+    LLVMMetadataRef file = sub ? LLVMDIScopeGetFile(sub) : NULL;
+    unsigned length;
+    return !is_excluded(f, sub ? node_string(p, sub, 2) : NULL,
+                        file ? LLVMDIFileGetFilename(file, &length) : NULL,
+                        LLVMGetSourceFileName(p->module, &n));
+}
+
+/* ---- one function ---- */
+
+/* Before entry code goes in, all allocas of fixed size stand first: behind a split they would
+ * become allocations at run time. Returns the first instruction behind them. */
+static LLVMValueRef gather_allocas(struct pass *p, LLVMValueRef f)
+{
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(f);
+    LLVMValueRef first = LLVMGetFirstInstruction(entry);
+    while (LLVMIsAAllocaInst(first))
+        first = LLVMGetNextInstruction(first);
+    for (LLVMValueRef i = first, next; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        if (!LLVMIsAAllocaInst(i) || !LLVMIsConstant(LLVMGetOperand(i, 0)))
+            continue;
+        LLVMInstructionRemoveFromParent(i);
+        LLVMPositionBuilderBefore(p->mover, first);
+        LLVMSetCurrentDebugLocation2(p->mover, NULL);
+        LLVMInsertIntoBuilder(p->mover, i);
+    }
+    return first;
+}
+
+static bool needs_frame(struct pass *p, const struct items *items)
+{
+    if (function_has(p->function, "presplitcoroutine"))
+        return false; /* it comes back on other stacks */
+    for (size_t i = 0; i < items->count; i++)
+        if (items->at[i].kind != ITEM_EXIT && items->at[i].kind != ITEM_RESTORE)
+            return true;
+    return false;
+}
+
+static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
+{
+    LLVMValueRef back = NULL, site_word = NULL;
+    p->function = f;
+    p->function_index = (uint32_t)map_get(&p->functions, f) - 1;
+    list_items(p, f, items);
+    p->has_frame = needs_frame(p, items);
+    if (!p->full)
+        drop_covered(p, f, items);
+    LLVMValueRef first = gather_allocas(p, f);
+    if (p->has_frame) {
+        uint32_t site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
+        LLVMPositionBuilderBefore(p->b, first);
+        LLVMSetCurrentDebugLocation2(p->b, NULL);
+        back = emit_entry(p, site, &site_word);
+    }
+    if (p->full)
+        emit_items_full(p, items, back, site_word);
+    else
+        emit_items(p, items);
+}
+
+/* What was true of the function is not true of its instrumented code. */
+static void drop_attributes(LLVMValueRef f)
+{
+    static const char *const names[] = { "memory", "nosync", "nofree", "speculatable",
+                                         "nocallback" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind(names[i]));
+}
+
+static void instrument_all(struct pass *p)
+{
+    struct items items = { 0 };
+    struct {
+        LLVMValueRef *at;
+        size_t count, room;
+    } todo = { 0 };
+    uint64_t n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f)) {
+        map_set(&p->functions, f, ++n);
+        if (!is_wanted(p, f))
+            continue;
+        RESERVE(todo);
+        todo.at[todo.count++] = f;
+    }
+    for (size_t i = 0; i < todo.count; i++)
+        instrument(p, todo.at[i], &items);
+    for (size_t i = 0; i < todo.count; i++)
+        drop_attributes(todo.at[i]);
+    free(todo.at);
+    free(items.at);
+}
+
+/* ---- the module ---- */
+
+static void init_types(struct pass *p)
+{
+    LLVMContextRef c = p->context;
+    p->i1 = LLVMInt1TypeInContext(c);
+    p->i8 = LLVMInt8TypeInContext(c);
+    p->i32 = LLVMInt32TypeInContext(c);
+    p->i64 = LLVMInt64TypeInContext(c);
+    p->ptr = LLVMPointerTypeInContext(c, 0);
+    p->none = LLVMVoidTypeInContext(c);
+    LLVMValueRef weights[] = { LLVMMDStringInContext(c, "branch_weights", 14), const32(p, 1),
+                               const32(p, 1 << 20) };
+    p->unlikely = LLVMMDNodeInContext(c, weights, 3);
+}
+
+static void add_globals(struct pass *p)
+{
+    p->tls = LLVMAddGlobal(p->module, p->i64, "__heddle_tls");
+    LLVMSetThreadLocalMode(p->tls, LLVMInitialExecTLSModel);
+    LLVMSetAlignment(p->tls, 8);
+    LLVMTypeRef record = LLVMArrayType2(p->i8, sizeof(struct heddle_module));
+    p->record = LLVMAddGlobal(p->module, record, "__heddle_module");
+    LLVMSetLinkage(p->record, LLVMInternalLinkage);
+    LLVMSetInitializer(p->record, LLVMConstNull(record));
+}
+
+static bool is_done(LLVMModuleRef module)
+{
+    if (LLVMGetNamedMetadata(module, done_mark, strlen(done_mark)))
+        return true;
+    LLVMGetOrInsertNamedMetadata(module, done_mark, strlen(done_mark));
+    return false;
+}
+
+int pass_run(LLVMModuleRef module)
+{
+    const char *full = getenv("HEDDLE_FULL");
+    if (!starts_with(LLVMGetTarget(module), "x86_64") || is_done(module))
+        return 0;
+    exclude_init();
+    struct pass p = { .module = module, .context = LLVMGetModuleContext(module) };
+    p.layout = LLVMGetModuleDataLayout(module);
+    p.b = LLVMCreateBuilderInContext(p.context);
+    p.mover = LLVMCreateBuilderInContext(p.context);
+    p.full = full && strcmp(full, "1") == 0;
+    init_types(&p);
+    p.table = table_new(module); /* takes the bitcode */
+    LLVMBool records = LLVMIsNewDbgInfoFormat(module);
+    LLVMSetIsNewDbgInfoFormat(module, false);
+    p.names = names_new(&p);
+    add_globals(&p);
+    instrument_all(&p);
+    table_emit(&p);
+    LLVMSetIsNewDbgInfoFormat(module, records);
+    names_free(p.names);
+    table_free(p.table);
+    map_release(&p.functions);
+    map_release(&p.escapes);
+    LLVMDisposeBuilder(p.b);
+    LLVMDisposeBuilder(p.mover);
+    return 1;
+}

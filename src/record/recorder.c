@@ -1,0 +1,285 @@
+/* recorder.c - the life of a recording
+ *
+ * Collect full chunks and work on them until the process is gone: it ended (a
+ * thread waits for that on a process file descriptor), or it became another
+ * program (exec), which shows in its mappings. Then take what its threads were
+ * filling, and complete the file.
+ */
+#include "record/recorder.h"
+#include "base/alloc.h"
+#include "record/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WAIT_MS = 100,      /* the process wakes us when there is much to do; else we look */
+    LOOK_MS = 3000,     /* is it still the same program? exec announces itself, mostly */
+    IDLE_MS = 2000,     /* who reads the file while it grows sees all but the last seconds */
+    WORKERS_MAX = 4,    /* more than the program can feed */
+    THREADS_TOLD = 50000 /* threads whose names are written */
+};
+
+struct recorder {
+    struct ring *ring;
+    struct sink sink;
+    struct places places;
+    struct clock clock;
+    struct pool *pool;
+    uint32_t *numbers; /* of collected chunks */
+    uint64_t faults;   /* lists of chunks that were none */
+    int pidfd;
+    bool gone; /* atomic: set by the watcher */
+    pthread_t watcher;
+    enum process_end end;
+};
+
+static uint64_t clock_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- the process ---- */
+
+static void *watch(void *arg)
+{
+    struct recorder *r = arg;
+    struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+
+    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+        ;
+    __atomic_store_n(&r->gone, true, __ATOMIC_SEQ_CST);
+    ring_wake_self(r->ring);
+    return NULL;
+}
+
+/* How it ended, where the system still knows: field 52 of /proc/PID/stat, as wait() has it. */
+static void find_status(struct recorder *r)
+{
+    struct process *p = &r->sink.tables.process;
+    char path[64], text[2048], state = 0;
+    int status = 0, fd;
+    ssize_t n;
+    char *at;
+
+    snprintf(path, sizeof(path), "/proc/%u/stat", r->ring->pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    at = strrchr(text, ')');
+    if (!at || sscanf(at + 1, " %c", &state) != 1 || (state != 'Z' && state != 'X'))
+        return;
+    at = strrchr(at, ' ');
+    status = at ? atoi(at + 1) : 0;
+    r->end = WIFSIGNALED(status) ? PROCESS_KILLED : PROCESS_EXITED;
+    p->numbers[PROCESS_STATUS] =
+        (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static bool is_gone(struct recorder *r)
+{
+    if (__atomic_load_n(&r->gone, __ATOMIC_SEQ_CST)) {
+        r->end = PROCESS_GONE;
+        find_status(r);
+        return true;
+    }
+    return false;
+}
+
+/* It execs: the memory is gone from its mappings, and so is everything that wrote to it. */
+static bool has_execed(struct recorder *r)
+{
+    if (ring_is_mapped(r->ring))
+        return false;
+    r->end = PROCESS_EXECED;
+    return true;
+}
+
+static int watch_process(struct recorder *r, struct error *err)
+{
+    r->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)r->ring->pid, 0);
+    if (r->pidfd < 0 && errno == ESRCH) {
+        r->gone = true; /* already: there may be something to write all the same */
+        return 0;
+    }
+    if (r->pidfd < 0)
+        return error_set(err, "cannot watch process %u: %s", r->ring->pid, strerror(errno));
+    if (pthread_create(&r->watcher, NULL, watch, r) != 0)
+        return error_set(err, "cannot start a thread");
+    return 0;
+}
+
+/* ---- what is told about it ---- */
+
+static void note_start(struct recorder *r)
+{
+    const struct ring_header *h = r->ring->header;
+    struct process *p = &r->sink.tables.process;
+    struct timespec real, mono;
+    uint64_t real_ns, mono_ns;
+
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+    mono_ns = (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec;
+    p->known = true;
+    p->numbers[PROCESS_PID] = r->ring->pid;
+    p->numbers[PROCESS_MODE] = h->mode;
+    p->numbers[PROCESS_FILTER] = h->filter;
+    p->numbers[PROCESS_START_NS] = real_ns;
+    p->numbers[PROCESS_CLOCK_NS] = mono_ns;
+}
+
+static void note_threads(struct recorder *r)
+{
+    uint32_t n = r->sink.tables.threads.count;
+
+    for (uint32_t i = 0; i < n && i < THREADS_TOLD; i++) {
+        struct ring_thread t;
+
+        if (ring_thread(r->ring, i, &t))
+            process_add_thread(&r->sink.tables.process, i, t.tid, t.name, strlen(t.name));
+    }
+}
+
+static void note_end(struct recorder *r, const struct pool_counts *c)
+{
+    const struct ring_header *h = r->ring->header;
+    uint64_t *n = r->sink.tables.process.numbers;
+
+    n[PROCESS_END] = r->end;
+    n[PROCESS_MODE] = h->mode;
+    n[PROCESS_LOST] = c->lost > h->lost ? c->lost : h->lost;
+    n[PROCESS_FILTERED] = h->filtered;
+    n[PROCESS_LATE] = h->late;
+    n[PROCESS_IGNORED] = h->ignored;
+    n[PROCESS_OVERRUNS] = h->overruns;
+    n[PROCESS_MODULES_LOST] = h->dropped_log;
+    n[PROCESS_DAMAGED] = c->damaged + r->faults;
+    n[PROCESS_DROPPED] = c->dropped;
+    if (r->faults)
+        sink_note(&r->sink, "the list of full buffers was damaged");
+    note_threads(r);
+}
+
+/* ---- the loop ---- */
+
+/* Chunks that are full now; how many. */
+static size_t collect(struct recorder *r)
+{
+    size_t n = ring_collect(r->ring, r->numbers, &r->faults);
+
+    if (n)
+        pool_add(r->pool, r->numbers, n);
+    return n;
+}
+
+static void record(struct recorder *r)
+{
+    uint64_t looked = clock_ms();
+
+    while (!is_gone(r)) {
+        uint32_t seen = __atomic_load_n(&r->ring->header->wake_writer, __ATOMIC_SEQ_CST);
+        uint64_t now;
+
+        clock_tick(&r->clock);
+        if (collect(r) | pool_work(r->pool))
+            continue;
+        now = clock_ms();
+        if (__atomic_load_n(&r->ring->header->exec, __ATOMIC_RELAXED) || now - looked >= LOOK_MS) {
+            if (has_execed(r))
+                return;
+            places_read_log(&r->places);
+            looked = now;
+        }
+        pool_flush_idle(r->pool, IDLE_MS);
+        ring_wait(r->ring, seen, WAIT_MS);
+    }
+}
+
+static void drain(struct recorder *r)
+{
+    struct pool_counts counts;
+    size_t n;
+
+    while (collect(r))
+        ;
+    pool_wait(r->pool);
+    n = ring_collect_rest(r->ring, r->numbers);
+    pool_add(r->pool, r->numbers, n);
+    pool_finish(r->pool, &counts);
+    places_read_log(&r->places);
+    note_end(r, &counts);
+}
+
+/* ---- life cycle ---- */
+
+static int start(struct recorder *r, const struct recorder_options *o, struct error *err)
+{
+    const struct ring_header *h = r->ring->header;
+    unsigned workers = o->workers ? o->workers : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (workers > WORKERS_MAX)
+        workers = WORKERS_MAX;
+    if (sink_open(&r->sink, r->ring, &o->sink, err) < 0)
+        return -1;
+    note_start(r);
+    if (watch_process(r, err) < 0 || hdl_write_process(r->sink.hdl, err) < 0) {
+        hdl_abort(r->sink.hdl);
+        tables_release(&r->sink.tables);
+        return -1;
+    }
+    clock_init(&r->clock, h->tsc_start, h->ns_start);
+    places_init(&r->places, &r->sink, r->ring);
+    r->numbers = xcalloc(r->ring->chunks_max, sizeof(*r->numbers));
+    r->pool = pool_new(r->ring, &r->sink, &r->places, &r->clock, workers ? workers : 1,
+                       o->sink.compression, o->sink.level);
+    return 0;
+}
+
+static int finish(struct recorder *r, struct error *err)
+{
+    int result;
+
+    pool_free(r->pool);
+    result = sink_close(&r->sink, err);
+    places_release(&r->places);
+    free(r->numbers);
+    return result;
+}
+
+int recorder_run(struct ring *ring, const struct recorder_options *options, struct error *err)
+{
+    struct recorder r = { .ring = ring, .pidfd = -1 };
+    int result;
+
+    if (start(&r, options, err) < 0) {
+        ring_tell(ring, WRITER_FAILED);
+        return -1;
+    }
+    ring_tell(ring, WRITER_READY);
+    record(&r);
+    drain(&r);
+    result = finish(&r, err);
+    ring_tell(ring, WRITER_DONE);
+    if (r.pidfd >= 0) { /* where the process lives on as another program, the watcher still waits */
+        pthread_cancel(r.watcher);
+        pthread_join(r.watcher, NULL);
+        close(r.pidfd);
+    }
+    return result;
+}

@@ -1,0 +1,265 @@
+/* libc_system.c - times, files, names: structures and strings that libc or the kernel fills in */
+#include "runtime/libc.h"
+
+/* A function whose pointer argument `out` is written when it succeeds. */
+#define FILLS(name, out, params, args)                                                        \
+    LIBC(int, name, params, args)                                                             \
+    {                                                                                         \
+        int r = CALL(name) args;                                                              \
+                                                                                              \
+        if (r == 0)                                                                           \
+            write_if(out, sizeof(*(out)), where);                                             \
+        return r;                                                                             \
+    }
+
+/* ---- time ---- */
+
+/* The time zone is an untyped pointer that must be NULL, or is filled with two ints. */
+LIBC(int, gettimeofday, (struct timeval * t, void *zone), (t, zone))
+{
+    int r = CALL(gettimeofday)(t, zone);
+
+    if (r == 0) {
+        write_if(t, sizeof(*t), where);
+        write_if(zone, sizeof(struct timezone), where);
+    }
+    return r;
+}
+
+FILLS(clock_gettime, t, (clockid_t clock, struct timespec *t), (clock, t))
+FILLS(clock_getres, t, (clockid_t clock, struct timespec *t), (clock, t))
+
+LIBC(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
+{
+    int r;
+
+    rt_read(t, sizeof(*t), where);
+    r = CALL(nanosleep)(t, left);
+    if (r != 0)
+        write_if(left, sizeof(*left), where);
+    return r;
+}
+
+LIBC(int, clock_nanosleep,
+     (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+     (clock, flags, t, left))
+{
+    int r;
+
+    rt_read(t, sizeof(*t), where);
+    r = CALL(clock_nanosleep)(clock, flags, t, left);
+    if (r == EINTR && !(flags & TIMER_ABSTIME))
+        write_if(left, sizeof(*left), where);
+    return r;
+}
+
+LIBC(time_t, time, (time_t * t), (t))
+{
+    write_if(t, sizeof(*t), where);
+    return CALL(time)(t);
+}
+
+LIBC(struct tm *, localtime_r, (const time_t *t, struct tm *out), (t, out))
+{
+    rt_read(t, sizeof(*t), where);
+    rt_write(out, sizeof(*out), where);
+    return CALL(localtime_r)(t, out);
+}
+
+LIBC(struct tm *, gmtime_r, (const time_t *t, struct tm *out), (t, out))
+{
+    rt_read(t, sizeof(*t), where);
+    rt_write(out, sizeof(*out), where);
+    return CALL(gmtime_r)(t, out);
+}
+
+LIBC(char *, ctime_r, (const time_t *t, char *out), (t, out))
+{
+    char *r;
+
+    rt_read(t, sizeof(*t), where);
+    r = CALL(ctime_r)(t, out);
+    write_string(r, where);
+    return r;
+}
+
+LIBC(char *, asctime_r, (const struct tm *t, char *out), (t, out))
+{
+    char *r;
+
+    rt_read(t, sizeof(*t), where);
+    r = CALL(asctime_r)(t, out);
+    write_string(r, where);
+    return r;
+}
+
+LIBC(time_t, mktime, (struct tm * t), (t))
+{
+    rt_read(t, sizeof(*t), where);
+    rt_write(t, sizeof(*t), where);
+    return CALL(mktime)(t);
+}
+
+LIBC(size_t, strftime, (char *out, size_t room, const char *fmt, const struct tm *t),
+     (out, room, fmt, t))
+{
+    size_t n;
+
+    read_string(fmt, where);
+    rt_read(t, sizeof(*t), where);
+    n = CALL(strftime)(out, room, fmt, t);
+    if (n)
+        rt_write(out, n + 1, where);
+    return n;
+}
+
+/* ---- files ---- */
+
+#define STAT(name, params, args)                                                              \
+    LIBC(int, name, params, args)                                                             \
+    {                                                                                         \
+        int r;                                                                                \
+                                                                                              \
+        read_string(path, where);                                                             \
+        r = CALL(name) args;                                                                  \
+        if (r == 0)                                                                           \
+            rt_write(out, sizeof(*out), where);                                               \
+        return r;                                                                             \
+    }
+
+STAT(stat, (const char *path, struct stat *out), (path, out))
+STAT(lstat, (const char *path, struct stat *out), (path, out))
+STAT(stat64, (const char *path, struct stat64 *out), (path, out))
+STAT(lstat64, (const char *path, struct stat64 *out), (path, out))
+STAT(fstatat, (int dir, const char *path, struct stat *out, int flags), (dir, path, out, flags))
+STAT(fstatat64, (int dir, const char *path, struct stat64 *out, int flags), (dir, path, out, flags))
+FILLS(fstat, out, (int fd, struct stat *out), (fd, out))
+FILLS(fstat64, out, (int fd, struct stat64 *out), (fd, out))
+
+LIBC(int, access, (const char *path, int mode), (path, mode))
+{
+    read_string(path, where);
+    return CALL(access)(path, mode);
+}
+
+LIBC(int, unlink, (const char *path), (path))
+{
+    read_string(path, where);
+    return CALL(unlink)(path);
+}
+
+LIBC(int, rename, (const char *from, const char *to), (from, to))
+{
+    read_string(from, where);
+    read_string(to, where);
+    return CALL(rename)(from, to);
+}
+
+/* ---- names: buffers that get a string ---- */
+
+LIBC(char *, getcwd, (char *p, size_t n), (p, n))
+{
+    char *r = CALL(getcwd)(p, n);
+
+    write_string(r, where);
+    return r;
+}
+
+LIBC(char *, __getcwd_chk, (char *p, size_t n, size_t room), (p, n, room))
+{
+    char *r = CALL(__getcwd_chk)(p, n, room);
+
+    write_string(r, where);
+    return r;
+}
+
+LIBC(char *, realpath, (const char *path, char *p), (path, p))
+{
+    char *r;
+
+    read_string(path, where);
+    r = CALL(realpath)(path, p);
+    write_string(r, where);
+    return r;
+}
+
+LIBC(char *, __realpath_chk, (const char *path, char *p, size_t room), (path, p, room))
+{
+    char *r;
+
+    read_string(path, where);
+    r = CALL(__realpath_chk)(path, p, room);
+    write_string(r, where);
+    return r;
+}
+
+LIBC(ssize_t, readlink, (const char *path, char *p, size_t n), (path, p, n))
+{
+    ssize_t r;
+
+    read_string(path, where);
+    r = CALL(readlink)(path, p, n);
+    if (r > 0)
+        rt_write(p, (size_t)r, where);
+    return r;
+}
+
+LIBC(ssize_t, __readlink_chk, (const char *path, char *p, size_t n, size_t room),
+     (path, p, n, room))
+{
+    ssize_t r;
+
+    read_string(path, where);
+    r = CALL(__readlink_chk)(path, p, n, room);
+    if (r > 0)
+        rt_write(p, (size_t)r, where);
+    return r;
+}
+
+static inline int wrote_name(int r, const char *p, size_t n, uint64_t where)
+{
+    size_t length;
+
+    if (r == 0 && n && rt_recording()) {
+        length = CALL(strnlen)(p, n);
+        rt_write(p, length < n ? length + 1 : n, where);
+    }
+    return r;
+}
+
+LIBC(int, gethostname, (char *p, size_t n), (p, n))
+{
+    return wrote_name(CALL(gethostname)(p, n), p, n, where);
+}
+
+LIBC(int, __gethostname_chk, (char *p, size_t n, size_t room), (p, n, room))
+{
+    return wrote_name(CALL(__gethostname_chk)(p, n, room), p, n, where);
+}
+
+FILLS(uname, out, (struct utsname * out), (out))
+
+/* ---- processes ---- */
+
+/* With _GNU_SOURCE the first parameter is an enum; the symbol takes an int. */
+FILLS(getrusage, out, (__rusage_who_t who, struct rusage *out), (who, out))
+FILLS(getrlimit, out, (__rlimit_resource_t which, struct rlimit *out), (which, out))
+FILLS(getrlimit64, out, (__rlimit_resource_t which, struct rlimit64 *out), (which, out))
+
+LIBC(pid_t, wait, (int *status), (status))
+{
+    pid_t r = CALL(wait)(status);
+
+    if (r > 0)
+        write_if(status, sizeof(*status), where);
+    return r;
+}
+
+LIBC(pid_t, waitpid, (pid_t pid, int *status, int flags), (pid, status, flags))
+{
+    pid_t r = CALL(waitpid)(pid, status, flags);
+
+    if (r > 0)
+        write_if(status, sizeof(*status), where);
+    return r;
+}

@@ -1,0 +1,239 @@
+/* stub.c - a runtime for tests of the plugin: writes what it is told to stdout, one event a line
+ *
+ *     read 4 12          access, bytes, site
+ *     range-write 40 13
+ *     atomic add 4 6 14  operation, bytes, order, site
+ *     fence 6 15
+ *     enter 3 / exit 1   full builds: records of the chunk, decoded
+ *     access write 4 12 7    ... with the value; "-" without
+ *     branch 16 1            site, outcome
+ *     call 17 2 / return 17 5
+ *     depth 0            at the end: the shadow stack's depth
+ *
+ * The filter never matches. Addresses are checked against the shadow stack's bounds only.
+ */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_ring.h"
+#include "runtime/abi.h"
+
+static uint64_t filter[FILTER_MASK + 1];
+static struct heddle_frame shadow[SHADOW_MASK + 1];
+static struct {
+    struct ring_chunk head;
+    char room[4096];
+    char slack[RING_SLACK];
+} chunk = { .head = { .cursor = RING_CHUNK_HEADER, .limit = 4096 } };
+_Thread_local struct heddle_tls __heddle_tls __attribute__((tls_model("initial-exec"))) = {
+    .filter = filter, .epoch = 1 << FILTER_EPOCH_SHIFT, .shadow = shadow, .chunk = &chunk.head
+};
+char __heddle_abi_1;
+static uint32_t base;
+
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+}
+
+/* ---- records of a full build ---- */
+
+static const uint64_t *decode(const uint64_t *w)
+{
+    uint64_t low = w[0] & RING_LOW;
+    unsigned kind = (unsigned)(w[0] >> 56), arg = w[0] >> 48 & 0xff;
+    switch (kind) {
+    case R_ENTER:
+        say("enter %d\n", (int)(w[1] - base));
+        return w + 2;
+    case R_EXIT:
+        say("exit %d\n", (int)low);
+        return w + 1;
+    case R_BRANCH:
+        say("branch %d %d\n", (int)((uint32_t)low - base), (int)(low >> 32));
+        return w + 1;
+    case R_ACCESS: {
+        char value[32] = "-";
+        if (arg & ACCESS_VALUE32)
+            snprintf(value, sizeof value, "%u", (unsigned)(w[1] >> 32));
+        if (arg & ACCESS_VALUE64)
+            snprintf(value, sizeof value, "%llu", (unsigned long long)w[2]);
+        say("access %s %d %d %s\n", arg & ACCESS_WRITE ? "write" : "read",
+            1 << (arg >> ACCESS_SIZE_SHIFT & 7), (int)((uint32_t)w[1] - base), value);
+        return w + (arg & ACCESS_VALUE64 ? 3 : 2);
+    }
+    default:
+        say("bad record %llx\n", (unsigned long long)w[0]);
+        exit(1);
+    }
+}
+
+static void flush(void)
+{
+    const uint64_t *at = (const uint64_t *)((char *)&chunk + RING_CHUNK_HEADER);
+    const uint64_t *end = (const uint64_t *)((char *)&chunk + chunk.head.cursor);
+    while (at < end)
+        at = decode(at);
+    chunk.head.cursor = RING_CHUNK_HEADER;
+}
+
+__attribute__((preserve_most)) void __heddle_full(void)
+{
+    flush();
+}
+
+/* ---- entry points ---- */
+
+void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
+{
+    uint32_t next = 1000;
+    for (; start < stop; start++) {
+        start->base = next;
+        next += start->sites;
+    }
+    base = 1000;
+}
+
+#define ACCESS(verb, n)                                                              \
+    __attribute__((preserve_most)) void __heddle_##verb##n(void *p, uint32_t site)   \
+    {                                                                                \
+        (void)p;                                                                     \
+        flush();                                                                     \
+        say("%s %d %d\n", #verb, n, (int)(site - base));                             \
+    }
+#define ACCESSES(n) ACCESS(read, n) ACCESS(write, n) ACCESS(update, n)
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+void __heddle_read_range(void *p, uint64_t bytes, uint32_t site)
+{
+    (void)p;
+    flush();
+    say("range-read %d %d\n", (int)bytes, (int)(site - base));
+}
+
+void __heddle_write_range(void *p, uint64_t bytes, uint32_t site)
+{
+    (void)p;
+    flush();
+    say("range-write %d %d\n", (int)bytes, (int)(site - base));
+}
+
+static void atomic(const char *verb, int bytes, uint32_t order, uint32_t site)
+{
+    flush();
+    say("atomic %s %d %d %d\n", verb, bytes, (int)order, (int)(site - base));
+}
+
+#define RMW(T, n, verb, expression)                                               \
+    T __heddle_atomic_##verb##_##n(T *p, T v, uint32_t order, uint32_t site)      \
+    {                                                                             \
+        T old = *p;                                                               \
+        *p = expression;                                                          \
+        atomic(#verb, n, order, site);                                            \
+        return old;                                                               \
+    }
+#define ATOMICS(T, S, n)                                                                        \
+    T __heddle_atomic_load_##n(T *p, uint32_t order, uint32_t site)                             \
+    {                                                                                           \
+        atomic("load", n, order, site);                                                         \
+        return *p;                                                                              \
+    }                                                                                           \
+    void __heddle_atomic_store_##n(T *p, T v, uint32_t order, uint32_t site)                    \
+    {                                                                                           \
+        atomic("store", n, order, site);                                                        \
+        *p = v;                                                                                 \
+    }                                                                                           \
+    T __heddle_atomic_cas_##n(T *p, T expected, T desired, uint32_t order, uint32_t failure,    \
+                              uint32_t site)                                                    \
+    {                                                                                           \
+        T old = *p;                                                                             \
+        (void)failure;                                                                          \
+        if (old == expected)                                                                    \
+            *p = desired;                                                                       \
+        atomic("cas", n, order, site);                                                          \
+        return old;                                                                             \
+    }                                                                                           \
+    RMW(T, n, exchange, v)                                                                      \
+    RMW(T, n, add, (T)(old + v))                                                                \
+    RMW(T, n, sub, (T)(old - v))                                                                \
+    RMW(T, n, and, old &v)                                                                      \
+    RMW(T, n, or, old | v)                                                                      \
+    RMW(T, n, xor, old ^ v)                                                                     \
+    RMW(T, n, nand, (T) ~(old & v))                                                             \
+    RMW(T, n, max, (S)old > (S)v ? old : v)                                                     \
+    RMW(T, n, min, (S)old < (S)v ? old : v)                                                     \
+    RMW(T, n, umax, old > v ? old : v)                                                          \
+    RMW(T, n, umin, old < v ? old : v)
+ATOMICS(uint8_t, int8_t, 1)
+ATOMICS(uint16_t, int16_t, 2)
+ATOMICS(uint32_t, int32_t, 4)
+ATOMICS(uint64_t, int64_t, 8)
+ATOMICS(unsigned __int128, __int128, 16)
+
+void __heddle_fence(uint32_t order, uint32_t site)
+{
+    flush();
+    say("fence %d %d\n", (int)order, (int)(site - base));
+}
+
+void __heddle_atomic_begin(void *p)
+{
+    (void)p;
+    flush();
+}
+
+void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
+{
+    (void)p;
+    atomic("rmw", (int)bytes, order, site);
+}
+
+void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)
+{
+    flush();
+    for (uint32_t i = 0; i < pointers; i++)
+        if (!pointer[i])
+            abort();
+    say("call %d %d\n", (int)(site - base), (int)pointers);
+}
+
+void __heddle_return(uint32_t site, uint64_t value)
+{
+    flush();
+    say("return %d %lld\n", (int)(site - base), (long long)value);
+}
+
+/* Two modelled functions, one of each kind. */
+size_t __heddle_strlen(const char *s, uint32_t site)
+{
+    flush();
+    say("libc strlen %d\n", (int)(site - base));
+    return strlen(s);
+}
+
+int __heddle_snprintf(uint32_t site, char *out, size_t n, const char *fmt, ...)
+{
+    va_list ap;
+    flush();
+    say("libc snprintf %d\n", (int)(site - base));
+    va_start(ap, fmt);
+    int r = vsnprintf(out, n, fmt, ap);
+    va_end(ap);
+    return r;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    flush();
+    say("depth %d\n", (int)__heddle_tls.depth);
+}

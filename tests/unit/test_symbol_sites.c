@@ -1,0 +1,238 @@
+/* test_symbol_sites.c - reading and checking the site tables of an object file */
+#include "symbol/sites.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char strings[] = "\0a.c\0main\0counter"; /* 1 a.c, 5 main, 10 counter */
+
+/* A table of two sites and two frames: site 1 is inlined at frame 1, that at frame 0. */
+static struct buf make_table(uint64_t id, const char *bitcode)
+{
+    struct sites_header h = { .magic = SITES_MAGIC,
+                              .id = { id, 7 },
+                              .nsites = 2,
+                              .nframes = 2,
+                              .string_bytes = sizeof(strings),
+                              .source = 1 };
+    struct sites_site sites[2] = {
+        { .kind = SITE_READ, .line = 3, .column = 4, .file = 1, .function = 5, .variable = 10 },
+        { .kind = SITE_WRITE, .line = 5, .file = 1, .function = 5, .inlined_at = 2 },
+    };
+    struct sites_frame frames[2] = { { .file = 1, .line = 20, .function = 5 },
+                                     { .file = 1, .line = 21, .function = 5, .inlined_at = 1 } };
+    struct buf b = { 0 };
+
+    memcpy(h.magic, SITES_MAGIC, 8);
+    buf_add(&b, &h, sizeof(h));
+    buf_add(&b, sites, sizeof(sites));
+    buf_add(&b, frames, sizeof(frames));
+    buf_add(&b, strings, sizeof(strings));
+    while (b.len % 8)
+        buf_addch(&b, 0);
+    h.bitcode_offset = bitcode ? b.len : 0;
+    h.bitcode_bytes = bitcode ? strlen(bitcode) : 0;
+    if (bitcode)
+        buf_addstr(&b, bitcode);
+    while (b.len % 8)
+        buf_addch(&b, 0);
+    h.total_bytes = b.len;
+    memcpy(b.data, &h, sizeof(h));
+    return b;
+}
+
+static void check_table(const struct sites_header *h)
+{
+    const struct sites_site *s;
+
+    assert_non_null(h);
+    assert_string_equal(sites_string(h, h->source), "a.c");
+    s = sites_site(h, 0);
+    assert_int_equal(s->line, 3);
+    assert_string_equal(sites_string(h, s->function), "main");
+    assert_string_equal(sites_string(h, s->variable), "counter");
+    s = sites_site(h, 1);
+    assert_int_equal(sites_frame(h, s->inlined_at - 1)->line, 21);
+    assert_int_equal(sites_frame(h, sites_frame(h, s->inlined_at - 1)->inlined_at - 1)->line, 20);
+}
+
+static void tables_are_found_among_other_things(void **state)
+{
+    struct buf all = { 0 }, one = make_table(9, "BC bitcode"), two = make_table(3, NULL);
+    struct site_tables *t;
+    const uint64_t nine[2] = { 9, 7 }, three[2] = { 3, 7 }, other[2] = { 9, 8 };
+    size_t bytes;
+
+    (void)state;
+    buf_add(&all, "BC\xc0\xde....", 8);
+    buf_add(&all, one.data, one.len);
+    buf_add(&all, "\0\0\0\0\0\0\0\0padding!", 16);
+    buf_add(&all, two.data, two.len);
+    buf_add(&all, "tail", 4);
+    t = site_tables_parse(all.data, all.len);
+    assert_int_equal(site_tables_count(t), 2);
+    assert_int_equal(site_tables_damaged(t), 0);
+    check_table(site_tables_find(t, nine));
+    check_table(site_tables_find(t, three));
+    assert_null(site_tables_find(t, other));
+    assert_ptr_equal(site_tables_get(t, 0), site_tables_find(t, three));
+    assert_memory_equal(sites_bitcode(site_tables_find(t, nine), &bytes), "BC bitcode", 10);
+    assert_int_equal(bytes, 10);
+    assert_null(sites_bitcode(site_tables_find(t, three), &bytes));
+    site_tables_close(t);
+    buf_release(&all);
+    buf_release(&one);
+    buf_release(&two);
+}
+
+static void files_have_the_folder_of_their_compilation(void **state)
+{
+    struct buf b = make_table(1, NULL), name = { 0 };
+    struct site_tables *t = site_tables_parse(b.data, b.len);
+    const struct sites_header *h = site_tables_get(t, 0);
+
+    (void)state;
+    sites_file(h, 1, &name); /* the folder is not known */
+    assert_string_equal(name.data, "a.c");
+    name.len = 0;
+    sites_file(h, 0, &name);
+    assert_int_equal(name.len, 0); /* an unknown file stays unknown */
+    site_tables_close(t);
+    ((struct sites_header *)(void *)b.data)->directory = 5;
+    t = site_tables_parse(b.data, b.len);
+    sites_file(site_tables_get(t, 0), 1, &name);
+    assert_string_equal(name.data, "main/a.c");
+    site_tables_close(t);
+    buf_release(&name);
+    buf_release(&b);
+}
+
+/* One field of one of two tables is wrong: that table goes, the other stays. */
+static void check_damage(size_t offset, uint64_t value, size_t bytes)
+{
+    struct buf b = make_table(1, "bitcode"), good = make_table(2, NULL);
+    const uint64_t two[2] = { 2, 7 };
+    struct site_tables *t;
+
+    memcpy(b.data + offset, &value, bytes);
+    buf_add(&b, good.data, good.len);
+    t = site_tables_parse(b.data, b.len);
+    assert_int_equal(site_tables_count(t), 1);
+    assert_int_equal(site_tables_damaged(t), 1);
+    check_table(site_tables_find(t, two));
+    site_tables_close(t);
+    buf_release(&b);
+    buf_release(&good);
+}
+
+#define HEADER(field)   offsetof(struct sites_header, field)
+#define SITE(i, field)  (sizeof(struct sites_header) + (i) * 40 + offsetof(struct sites_site, field))
+#define FRAME(i, field) (SITE(2, kind) + (i) * 24 + offsetof(struct sites_frame, field))
+
+static void damaged_tables_are_left_out(void **state)
+{
+    (void)state;
+    check_damage(HEADER(total_bytes), 71, 8);
+    check_damage(HEADER(total_bytes), UINT64_MAX, 8);
+    check_damage(HEADER(total_bytes), 1 << 20, 8);
+    check_damage(HEADER(nsites), UINT32_MAX, 4);
+    check_damage(HEADER(nframes), UINT32_MAX, 4);
+    check_damage(HEADER(string_bytes), UINT32_MAX, 4);
+    check_damage(HEADER(string_bytes), 0, 4);
+    check_damage(HEADER(string_bytes), sizeof(strings) - 1, 4); /* no NUL at its end */
+    check_damage(HEADER(source), sizeof(strings), 4);
+    check_damage(HEADER(directory), 1000, 4);
+    check_damage(HEADER(bitcode_offset), 8, 8);
+    check_damage(HEADER(bitcode_offset), UINT64_MAX, 8);
+    check_damage(HEADER(bitcode_bytes), UINT64_MAX, 8);
+    check_damage(HEADER(bitcode_offset), 0, 8); /* but bytes */
+    check_damage(SITE(0, file), 18, 4);
+    check_damage(SITE(1, function), 100, 4);
+    check_damage(SITE(1, variable), 100, 4);
+    check_damage(SITE(1, inlined_at), 3, 4);
+    check_damage(FRAME(0, file), 100, 4);
+    check_damage(FRAME(1, function), 100, 4);
+    check_damage(FRAME(1, inlined_at), 3, 4);
+    check_damage(FRAME(1, inlined_at), 2, 4); /* itself */
+    check_damage(FRAME(0, inlined_at), 2, 4); /* each other */
+}
+
+static void cut_tables_are_left_out(void **state)
+{
+    struct buf b = make_table(1, NULL);
+
+    (void)state;
+    for (size_t n = 0; n < b.len; n++) {
+        char *copy = xmalloc(n + 1);
+        struct site_tables *t;
+
+        memcpy(copy, b.data, n);
+        t = site_tables_parse(copy, n);
+        assert_int_equal(site_tables_count(t), 0);
+        site_tables_close(t);
+        free(copy);
+    }
+    buf_release(&b);
+}
+
+static void an_elf_file_carries_them(void **state)
+{
+    char folder[] = "/tmp/heddle_sites_XXXXXX", command[512];
+    struct buf b = make_table(5, NULL);
+    const uint64_t five[2] = { 5, 7 };
+    struct site_tables *t;
+    struct error err;
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof(command), "%s/table", folder);
+    f = fopen(command, "w");
+    assert_int_equal(fwrite(b.data, 1, b.len, f), b.len);
+    fclose(f);
+    snprintf(command, sizeof(command),
+             "cd %s && echo 'int main(void){return 0;}' > m.c && cc m.c -o plain && "
+             "objcopy --add-section .llvmcmd=table plain full && strip full",
+             folder);
+    if (system(command) == 0) {
+        snprintf(command, sizeof(command), "%s/full", folder);
+        t = site_tables_open(command, &err);
+        assert_non_null(t);
+        check_table(site_tables_find(t, five));
+        site_tables_close(t);
+        snprintf(command, sizeof(command), "%s/plain", folder);
+        t = site_tables_open(command, &err);
+        assert_non_null(t);
+        assert_int_equal(site_tables_count(t), 0);
+        site_tables_close(t);
+    }
+    snprintf(command, sizeof(command), "%s/m.c", folder);
+    assert_null(site_tables_open(command, &err));
+    assert_non_null(strstr(err.text, "not an ELF file"));
+    assert_null(site_tables_open("/nonexistent/x", &err));
+    assert_string_equal(err.text, "cannot open '/nonexistent/x': No such file or directory");
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_found_among_other_things),
+        cmocka_unit_test(files_have_the_folder_of_their_compilation),
+        cmocka_unit_test(damaged_tables_are_left_out),
+        cmocka_unit_test(cut_tables_are_left_out),
+        cmocka_unit_test(an_elf_file_carries_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
