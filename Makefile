@@ -1,9 +1,10 @@
 # Makefile - the front door; Meson does the work (meson.build)
 #
 #   make                build/heddle
-#   make demo           analyse a small racy trace
+#   make demo           record and analyse a small racy program
 #   make test           everything that must hold before a commit (scripts/test)
-#   make bench          throughput and size on generated traces (bench/)
+#   make test-real      real programs built with heddle-cc, recorded and analysed (tests/real)
+#   make bench          cost of recording; throughput and size on generated traces (bench/)
 #   make install        DESTDIR= PREFIX=/usr/local
 #   make format         clang-format all C files; check-format only looks
 #   make clean          remove every build directory
@@ -13,7 +14,7 @@ DESTDIR ?=
 BUILD   := build
 
 all: build
-.PHONY: all deps build demo test bench install clean format check-format
+.PHONY: all deps build demo test test-real bench install clean format check-format
 
 deps:
 	@scripts/deps
@@ -30,6 +31,9 @@ demo: build
 
 test: deps
 	@scripts/test
+
+test-real: build
+	@tests/real/run $(BUILD)
 
 bench: build
 	@bench/run $(BUILD)

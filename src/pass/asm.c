@@ -205,7 +205,7 @@ void emit_asm(struct pass *p, const struct item *item)
 {
     const char *name = intrinsic_name(item->inst);
     uint32_t number = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes,
-                                 item->bytes ? variable_name(p, item->inst, ITEM_ADDRESS(item))
+                                 item->bytes ? variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes)
                                              : "");
     at_instruction(p, item->inst);
     LLVMValueRef site = site_value(p, number);

@@ -173,7 +173,7 @@ void emit_atomic(struct pass *p, const struct item *item)
     LLVMOpcode op = LLVMGetInstructionOpcode(item->inst);
     const char *variable = "";
     if (op != LLVMFence)
-        variable = variable_name(p, item->inst, ITEM_ADDRESS(item));
+        variable = variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes);
     uint32_t number = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes, variable);
     at_instruction(p, item->inst);
     LLVMValueRef site = site_value(p, number);

@@ -126,12 +126,34 @@ bool is_libatomic(LLVMValueRef call)
     return false;
 }
 
-/* "__atomic_load_16" gives 16; the generic ones have the size as their first argument. */
-static unsigned suffix_bytes(const char *name)
+struct libatomic {
+    LLVMValueRef call, site, pointer;
+    char verb[24];   /* "load", "fetch_add" */
+    unsigned bytes;  /* 0: not constant, or of a size that we do not have */
+    bool generic;    /* size first, values behind pointers */
+    unsigned first;  /* argument behind the pointer */
+};
+
+static bool is_our_size(uint64_t n)
 {
-    const char *last = strrchr(name, '_');
-    unsigned n = (unsigned)strtoul(last + 1, NULL, 10);
-    return n == 1 || n == 2 || n == 4 || n == 8 || n == 16 ? n : 0;
+    return n == 1 || n == 2 || n == 4 || n == 8 || n == 16;
+}
+
+/* "__atomic_load_16(pointer, order)" or "__atomic_load(16, pointer, result, order)" */
+static struct libatomic parse_libatomic(LLVMValueRef call)
+{
+    struct libatomic a = { .call = call };
+    const char *verb = callee_name(call) + strlen("__atomic_"), *last = strrchr(verb, '_');
+    unsigned suffix = last ? (unsigned)strtoul(last + 1, NULL, 10) : 0;
+    a.generic = !suffix;
+    size_t n = suffix ? (size_t)(last - verb) : strlen(verb);
+    snprintf(a.verb, sizeof a.verb, "%.*s", (int)n, verb);
+    LLVMValueRef size = a.generic ? LLVMIsAConstantInt(LLVMGetOperand(call, 0)) : NULL;
+    uint64_t bytes = size ? LLVMConstIntGetZExtValue(size) : suffix;
+    a.bytes = is_our_size(bytes) ? (unsigned)bytes : 0;
+    a.pointer = LLVMGetOperand(call, a.generic);
+    a.first = a.generic + 1u;
+    return a;
 }
 
 /* C11's numbers, 0 to 5, to ours. */
@@ -141,50 +163,93 @@ static LLVMValueRef our_order(struct pass *p, LLVMValueRef c11)
     return LLVMBuildAdd(p->b, n, const32(p, 1), "");
 }
 
-static bool emit_sized(struct pass *p, LLVMValueRef call, const char *name, unsigned bytes,
-                       LLVMValueRef site)
+/* The n-th value argument: itself, or what it points to. */
+static LLVMValueRef value_argument(struct pass *p, const struct libatomic *a, unsigned n)
 {
-    LLVMTypeRef result = LLVMTypeOf(call);
-    unsigned n = LLVMGetNumArgOperands(call);
-    LLVMValueRef args[4];
-    char ours[64];
-    if (LLVMGetTypeKind(result) != LLVMVoidTypeKind && LLVMGetTypeKind(result) != LLVMIntegerTypeKind)
+    LLVMValueRef v = LLVMGetOperand(a->call, a->first + n);
+    LLVMTypeRef type = LLVMIntTypeInContext(p->context, 8 * a->bytes);
+    if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
+        return LLVMBuildIntCast2(p->b, v, type, false, "");
+    LLVMValueRef load = LLVMBuildLoad2(p->b, type, v, "");
+    LLVMSetAlignment(load, 1);
+    return load;
+}
+
+static LLVMValueRef perform(struct pass *p, const struct libatomic *a, const char *verb,
+                            LLVMValueRef *args, unsigned n)
+{
+    char name[64];
+    bool stores = strcmp(verb, "store") == 0;
+    snprintf(name, sizeof name, "__heddle_atomic_%s_%u", verb, a->bytes);
+    LLVMTypeRef type = LLVMIntTypeInContext(p->context, 8 * a->bytes);
+    args[n] = a->site;
+    return call_runtime(p, name, EFFECT_ALL, stores ? p->none : type, n + 1, args);
+}
+
+static void store_result(struct pass *p, const struct libatomic *a, unsigned argument,
+                         LLVMValueRef value)
+{
+    LLVMSetAlignment(LLVMBuildStore(p->b, value, LLVMGetOperand(a->call, argument)), 1);
+}
+
+/* Writes what was there back to `expected`, which changes nothing if it was as expected. */
+static void perform_cas(struct pass *p, const struct libatomic *a)
+{
+    unsigned at = a->first;
+    LLVMValueRef want = value_argument(p, a, 0);
+    LLVMValueRef args[] = { a->pointer,
+                            want,
+                            value_argument(p, a, 1),
+                            our_order(p, LLVMGetOperand(a->call, at + 2)),
+                            our_order(p, LLVMGetOperand(a->call, at + 3)),
+                            NULL };
+    LLVMValueRef old = perform(p, a, "cas", args, 5);
+    store_result(p, a, at, old);
+    LLVMValueRef same = LLVMBuildICmp(p->b, LLVMIntEQ, old, want, "");
+    replace_instruction(a->call, LLVMBuildIntCast2(p->b, same, LLVMTypeOf(a->call), false, ""));
+}
+
+/* False: an operation that we do not have. */
+static bool perform_libatomic(struct pass *p, const struct libatomic *a)
+{
+    bool load = strcmp(a->verb, "load") == 0, store = strcmp(a->verb, "store") == 0;
+    bool exchange = strcmp(a->verb, "exchange") == 0, fetch = starts_with(a->verb, "fetch_");
+    if (strcmp(a->verb, "compare_exchange") == 0) {
+        perform_cas(p, a);
+        return true;
+    }
+    if (!load && !store && !exchange && !fetch)
         return false;
-    const char *verb = name + strlen("__atomic_");
-    verb += starts_with(verb, "fetch_") ? strlen("fetch_") : 0;
-    if (starts_with(verb, "compare") || n > 3 || n < 2)
-        return false;
-    for (unsigned i = 0; i + 1 < n; i++)
-        args[i] = LLVMGetOperand(call, i);
-    if (n == 3 && LLVMStoreSizeOfType(p->layout, LLVMTypeOf(args[1])) != bytes)
-        return false;
-    args[n - 1] = our_order(p, LLVMGetOperand(call, n - 1));
-    args[n] = site;
-    snprintf(ours, sizeof ours, "__heddle_atomic_%s", verb);
-    LLVMValueRef v = call_runtime(p, ours, EFFECT_ALL, result, n + 1, args);
-    replace_instruction(call, LLVMGetTypeKind(result) == LLVMVoidTypeKind ? NULL : v);
+    unsigned results = a->generic && (load || exchange); /* a pointer for the result */
+    LLVMValueRef order = LLVMGetOperand(a->call, a->first + !load + results);
+    LLVMValueRef args[4] = { a->pointer };
+    if (!load)
+        args[1] = value_argument(p, a, 0);
+    args[1 + !load] = our_order(p, order);
+    LLVMValueRef v = perform(p, a, fetch ? a->verb + strlen("fetch_") : a->verb, args, 2 + !load);
+    if (results)
+        store_result(p, a, a->first + !load, v);
+    replace_instruction(a->call, a->generic || store ? NULL : from_integer(p, v, LLVMTypeOf(a->call)));
     return true;
 }
 
 void emit_libatomic(struct pass *p, const struct item *item)
 {
-    LLVMValueRef call = item->inst;
-    const char *name = callee_name(call);
-    unsigned bytes = suffix_bytes(name);
-    uint32_t number = table_site(p, SITE_ATOMIC, call, item->index, bytes, "");
-    at_instruction(p, call);
-    LLVMValueRef site = site_value(p, number);
-    if (bytes && emit_sized(p, call, name, bytes, site))
+    struct libatomic a = parse_libatomic(item->inst);
+    if (LLVMGetTypeKind(LLVMTypeOf(a.pointer)) != LLVMPointerTypeKind)
         return;
-    LLVMValueRef pointer = LLVMGetOperand(call, bytes ? 0 : 1);
-    if (LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind)
+    uint32_t number = table_site(p, SITE_ATOMIC, a.call, item->index, a.bytes,
+                                 variable_name(p, a.call, a.pointer, a.bytes));
+    at_instruction(p, a.call);
+    a.site = site_value(p, number);
+    if (a.bytes && perform_libatomic(p, &a))
         return;
-    LLVMValueRef size = const32(p, bytes);
-    if (!bytes)
-        size = LLVMBuildIntCast2(p->b, LLVMGetOperand(call, 0), p->i32, false, "");
-    call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);
-    at_instruction(p, LLVMGetNextInstruction(call));
-    LLVMValueRef args[] = { pointer, size, const32(p, ORDER_SEQ_CST), site };
+    LLVMValueRef size = const32(p, a.bytes ? a.bytes : 1);
+    if (a.generic)
+        size = LLVMBuildIntCast2(p->b, LLVMGetOperand(a.call, 0), p->i32, false, "");
+    call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &a.pointer);
+    at_instruction(p, LLVMGetNextInstruction(a.call));
+    LLVMValueRef args[] = { a.pointer, size, const32(p, ORDER_SEQ_CST), a.site };
     call_runtime(p, "__heddle_atomic_end", EFFECT_ALL, p->none, 4, args);
 }
 

@@ -204,7 +204,8 @@ static bool join_read(struct cover *c, size_t since, size_t i)
 {
     struct key *key = &c->keys[c->key_of[i] - 1];
     struct item *write = &c->items->at[i];
-    if (key->read <= since)
+    bool has_update = key->bytes <= 16 && (key->bytes & (key->bytes - 1)) == 0;
+    if (!has_update || key->read <= since)
         return false;
     struct item *read = &c->items->at[key->read - 1];
     read->update = true;

@@ -142,7 +142,7 @@ void number_site(struct pass *p, struct item *item)
         item->site = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes, "");
         return;
     }
-    const char *variable = variable_name(p, item->inst, ITEM_ADDRESS(item));
+    const char *variable = variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes);
     item->site = table_site(p, item->write ? SITE_WRITE : SITE_READ, item->inst, item->index,
                             item->bytes, variable);
     if (item->update)

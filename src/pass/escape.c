@@ -60,8 +60,8 @@ static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVM
         follow(w, call);
         return false;
     }
-    if (name)
-        return !keeps_nothing(name);
+    if (name || is_libatomic(call))
+        return name && !keeps_nothing(name);
     unsigned n = LLVMGetNumArgOperands(call), nocapture = attribute_kind("nocapture");
     if (p->full || LLVMGetCalledValue(call) == value || LLVMGetNumOperandBundles(call))
         return true;

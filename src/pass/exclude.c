@@ -81,11 +81,9 @@ static bool matches_name(const char *pattern, const char *linkage, const char *p
     return fnmatch(pattern, linkage, 0) == 0 || (plain && fnmatch(pattern, plain, 0) == 0);
 }
 
-bool is_excluded(LLVMValueRef function, const char *plain, const char *file,
-                 const char *module_file)
+static bool matches(const char *linkage, const char *plain, const char *file,
+                    const char *module_file)
 {
-    size_t n;
-    const char *linkage = LLVMGetValueName2(function, &n);
     for (size_t i = 0; i < patterns.count; i++) {
         const char *pattern = patterns.at[i];
         bool fun = starts_with(pattern, "fun:"), src = starts_with(pattern, "src:");
@@ -93,6 +91,46 @@ bool is_excluded(LLVMValueRef function, const char *plain, const char *file,
         if (!src && matches_name(pattern, linkage, plain))
             return true;
         if (!fun && (matches_file(pattern, file) || matches_file(pattern, module_file)))
+            return true;
+    }
+    return false;
+}
+
+static bool excludes_subprogram(struct pass *p, const char *linkage, LLVMMetadataRef sub)
+{
+    LLVMMetadataRef file = sub ? LLVMDIScopeGetFile(sub) : NULL;
+    unsigned n;
+    size_t length;
+    return matches(linkage ? linkage : "", sub ? node_string(p, sub, 2) : NULL,
+                   file ? LLVMDIFileGetFilename(file, &n) : NULL,
+                   LLVMGetSourceFileName(p->module, &length));
+}
+
+bool is_excluded(struct pass *p, LLVMValueRef function)
+{
+    size_t n;
+    LLVMMetadataRef sub = LLVMGetSubprogram(function);
+    bool yes = function_has(function, "disable_sanitizer_instrumentation") ||
+               excludes_subprogram(p, LLVMGetValueName2(function, &n), sub);
+    if (sub)
+        map_set(&p->excluded, sub, yes ? 2 : 1);
+    return yes;
+}
+
+bool is_excluded_inline(struct pass *p, LLVMValueRef inst)
+{
+    LLVMMetadataRef at = LLVMInstructionGetDebugLoc(inst), outer;
+    for (; at && (outer = LLVMDILocationGetInlinedAt(at)); at = outer) {
+        LLVMMetadataRef scope = LLVMDILocationGetScope(at);
+        uint64_t known = map_get(&p->excluded, scope);
+        if (!known) {
+            LLVMMetadataRef sub = subprogram_of(p, scope);
+            known = sub ? map_get(&p->excluded, sub) : 1;
+            if (!known)
+                known = excludes_subprogram(p, node_string(p, sub, 3), sub) ? 2 : 1;
+            map_set(&p->excluded, scope, known);
+        }
+        if (known == 2)
             return true;
     }
     return false;

@@ -67,6 +67,12 @@ LLVMValueRef const64(struct pass *p, uint64_t n)
     return LLVMConstInt(p->i64, n, false);
 }
 
+LLVMValueRef global_named(struct pass *p, LLVMTypeRef type, const char *name)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(p->module, name);
+    return g ? g : LLVMAddGlobal(p->module, type, name);
+}
+
 struct callee runtime_function(struct pass *p, const char *name, LLVMTypeRef result, unsigned n,
                                LLVMTypeRef *params)
 {

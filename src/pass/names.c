@@ -79,9 +79,11 @@ static bool is_structure(LLVMMetadataRef node)
 
 /* ---- locals ---- */
 
-static void note_declare(struct names *n, LLVMValueRef call)
+/* dbg.declare and dbg.value have the address first, dbg.assign (optimised code) fifth. A value
+ * that is an alloca is the variable's place, too. */
+static void note_declare(struct names *n, LLVMValueRef call, bool assign)
 {
-    LLVMValueRef slot = LLVMGetOperand(call, 0), address;
+    LLVMValueRef slot = LLVMGetOperand(call, assign ? 4 : 0), address;
     if (LLVMGetMDNodeNumOperands(slot) != 1) /* of a value as metadata: the value */
         return;
     LLVMGetMDNodeOperands(slot, &address);
@@ -96,8 +98,8 @@ static void note_locals(struct pass *p, struct names *n)
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
                 const char *name = LLVMIsACallInst(i) ? intrinsic_name(i) : NULL;
-                if (name && strcmp(name, "llvm.dbg.declare") == 0)
-                    note_declare(n, i);
+                if (name && starts_with(name, "llvm.dbg.") && !starts_with(name, "llvm.dbg.label"))
+                    note_declare(n, i, strcmp(name, "llvm.dbg.assign") == 0);
             }
 }
 
@@ -204,7 +206,7 @@ static LLVMMetadataRef strip_type(struct pass *p, LLVMMetadataRef type)
 }
 
 static LLVMMetadataRef member_at(struct pass *p, LLVMMetadataRef structure, uint64_t offset,
-                                 uint64_t *rest)
+                                 uint64_t size, uint64_t *rest)
 {
     LLVMMetadataRef list = node_operand(p, structure, COMPOSITE_ELEMENTS);
     if (!list)
@@ -221,7 +223,7 @@ static LLVMMetadataRef member_at(struct pass *p, LLVMMetadataRef structure, uint
             continue;
         uint64_t start = LLVMDITypeGetOffsetInBits(m) / 8;
         uint64_t bytes = (LLVMDITypeGetSizeInBits(m) + 7) / 8;
-        if (offset < start || offset >= start + bytes)
+        if (offset < start || offset + size > start + bytes)
             continue;
         *rest = offset - start;
         return m;
@@ -229,16 +231,17 @@ static LLVMMetadataRef member_at(struct pass *p, LLVMMetadataRef structure, uint
     return NULL;
 }
 
-/* Appends the path of members that leads to the offset: ".limits.max". */
-static void add_members(struct pass *p, LLVMMetadataRef type, uint64_t offset, const char *dot)
+/* Appends the path of members that leads to the bytes: ".limits.max". */
+static void add_members(struct pass *p, LLVMMetadataRef type, uint64_t offset, uint64_t bytes,
+                        const char *dot)
 {
     char *text = p->names->text;
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         type = strip_type(p, type);
-        if (!type || !is_structure(type))
+        if (!type || !is_structure(type) || bytes == 0)
             return;
         uint64_t size = LLVMDITypeGetSizeInBits(type) / 8;
-        LLVMMetadataRef member = member_at(p, type, size ? offset % size : 0, &offset);
+        LLVMMetadataRef member = member_at(p, type, size ? offset % size : 0, bytes, &offset);
         const char *name = member ? node_string(p, member, TYPE_NAME) : NULL;
         if (!member)
             return;
@@ -252,7 +255,7 @@ static void add_members(struct pass *p, LLVMMetadataRef type, uint64_t offset, c
 
 /* ---- accesses ---- */
 
-static void name_global(struct pass *p, LLVMValueRef global, int64_t offset)
+static void name_global(struct pass *p, LLVMValueRef global, int64_t offset, uint64_t bytes)
 {
     size_t n, count;
     const char *name = LLVMGetValueName2(global, &n);
@@ -267,18 +270,20 @@ static void name_global(struct pass *p, LLVMValueRef global, int64_t offset)
     const char *plain = variable ? node_string(p, variable, VARIABLE_NAME) : NULL;
     snprintf(p->names->text, sizeof p->names->text, "%s", plain ? plain : name);
     if (variable && offset >= 0)
-        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, ".");
+        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes,
+                    ".");
 }
 
-static void name_local(struct pass *p, LLVMMetadataRef variable, int64_t offset)
+static void name_local(struct pass *p, LLVMMetadataRef variable, int64_t offset, uint64_t bytes)
 {
     const char *name = node_string(p, variable, VARIABLE_NAME);
     snprintf(p->names->text, sizeof p->names->text, "%s", name ? name : "");
     if (name && offset >= 0)
-        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, ".");
+        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes,
+                    ".");
 }
 
-static void name_member(struct pass *p, const char *type_name, uint64_t offset)
+static void name_member(struct pass *p, const char *type_name, uint64_t offset, uint64_t bytes)
 {
     LLVMMetadataRef type = find_structure(p, type_name, offset + 1);
     const char *plain = type ? node_string(p, type, TYPE_NAME) : NULL;
@@ -287,11 +292,11 @@ static void name_member(struct pass *p, const char *type_name, uint64_t offset)
     unsigned tag = tag_of(type);
     const char *word = tag == TAG_UNION ? "union" : tag == TAG_CLASS ? "class" : "struct";
     snprintf(p->names->text, sizeof p->names->text, "%s %s", word, plain);
-    add_members(p, type, offset, "::");
+    add_members(p, type, offset, bytes, "::");
 }
 
 /* TBAA: !{base type, access type, offset}; a base type: !{"name", member type, offset ...} */
-static bool name_by_tbaa(struct pass *p, LLVMValueRef inst)
+static bool name_by_tbaa(struct pass *p, LLVMValueRef inst, uint64_t bytes)
 {
     LLVMValueRef tag = LLVMGetMetadata(inst, LLVMGetMDKindIDInContext(p->context, "tbaa", 4));
     if (!tag || LLVMGetMDNodeNumOperands(tag) < 3)
@@ -302,7 +307,7 @@ static bool name_by_tbaa(struct pass *p, LLVMValueRef inst)
     const char *name = base ? node_string(p, base, 0) : NULL;
     if (!name || base == node_operand(p, node, 1) || !offset || !LLVMIsAConstantInt(offset))
         return false;
-    name_member(p, name, LLVMConstIntGetZExtValue(offset));
+    name_member(p, name, LLVMConstIntGetZExtValue(offset), bytes);
     return p->names->text[0] != 0;
 }
 
@@ -336,35 +341,42 @@ static const char *plain_type_name(const char *s, char *out, size_t room)
     return out;
 }
 
-static void name_by_gep(struct pass *p, LLVMValueRef address)
+/* The outermost structure that constant indices lead out of. */
+static void name_by_gep(struct pass *p, LLVMValueRef address, uint64_t bytes)
 {
-    char name[256];
-    uint64_t offset;
+    char name[256] = "";
+    uint64_t sum = 0, offset;
     for (int depth = 0; depth < DEPTH_MAX && LLVMIsAGetElementPtrInst(address); depth++) {
         LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
         const char *s = LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
-        if (s && offset_in_type(p, address, &offset)) {
-            name_member(p, plain_type_name(s, name, sizeof name), offset);
-            return;
-        }
+        if (!offset_in_type(p, address, &offset))
+            break;
+        sum += offset;
+        if (s)
+            plain_type_name(s, name, sizeof name);
+        LLVMValueRef first = LLVMGetOperand(address, 1);
+        if (!LLVMIsAConstantInt(first) || LLVMConstIntGetSExtValue(first) != 0)
+            break;
         address = LLVMGetOperand(address, 0);
     }
+    if (name[0])
+        name_member(p, name, sum, bytes);
 }
 
-const char *variable_name(struct pass *p, LLVMValueRef inst, LLVMValueRef address)
+const char *variable_name(struct pass *p, LLVMValueRef inst, LLVMValueRef address, uint64_t bytes)
 {
     int64_t offset;
     LLVMValueRef object = underlying_object(address);
     bool exact = strip_offset(p, address, &offset) == object;
     p->names->text[0] = 0;
     if (LLVMIsAGlobalVariable(object)) {
-        name_global(p, object, exact ? offset : -1);
+        name_global(p, object, exact ? offset : -1, bytes);
     } else if (LLVMIsAAllocaInst(object)) {
         uint64_t variable = map_get(&p->names->locals, object);
         if (variable)
-            name_local(p, (LLVMMetadataRef)(uintptr_t)variable, exact ? offset : -1);
-    } else if (!name_by_tbaa(p, inst)) {
-        name_by_gep(p, address);
+            name_local(p, (LLVMMetadataRef)(uintptr_t)variable, exact ? offset : -1, bytes);
+    } else if (!name_by_tbaa(p, inst, bytes)) {
+        name_by_gep(p, address, bytes);
     }
     return p->names->text;
 }

@@ -41,15 +41,8 @@ static bool is_wanted(struct pass *p, LLVMValueRef f)
     size_t n;
     if (LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
         return false;
-    if (is_ours_or_a_sanitizers(LLVMGetValueName2(f, &n)) || function_has(f, "naked") ||
-        function_has(f, "disable_sanitizer_instrumentation") || is_resolver(p, f))
-        return false;
-    LLVMMetadataRef sub = LLVMGetSubprogram(f);
-    LLVMMetadataRef file = sub ? LLVMDIScopeGetFile(sub) : NULL;
-    unsigned length;
-    return !is_excluded(f, sub ? node_string(p, sub, 2) : NULL,
-                        file ? LLVMDIFileGetFilename(file, &length) : NULL,
-                        LLVMGetSourceFileName(p->module, &n));
+    return !is_ours_or_a_sanitizers(LLVMGetValueName2(f, &n)) && !function_has(f, "naked") &&
+           !is_resolver(p, f) && !is_excluded(p, f);
 }
 
 /* ---- one function ---- */
@@ -156,7 +149,7 @@ static void init_types(struct pass *p)
 
 static void add_globals(struct pass *p)
 {
-    p->tls = LLVMAddGlobal(p->module, p->i64, "__heddle_tls");
+    p->tls = global_named(p, p->i64, "__heddle_tls");
     LLVMSetThreadLocalMode(p->tls, LLVMInitialExecTLSModel);
     LLVMSetAlignment(p->tls, 8);
     LLVMTypeRef record = LLVMArrayType2(p->i8, sizeof(struct heddle_module));
@@ -196,6 +189,7 @@ int pass_run(LLVMModuleRef module)
     names_free(p.names);
     table_free(p.table);
     map_release(&p.functions);
+    map_release(&p.excluded);
     map_release(&p.escapes);
     LLVMDisposeBuilder(p.b);
     LLVMDisposeBuilder(p.mover);

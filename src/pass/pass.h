@@ -76,6 +76,7 @@ struct pass {
     struct table *table;
     struct names *names;
     struct map functions; /* function -> its number in the bitcode + 1 */
+    struct map excluded;  /* scope of the debug information -> 1 no, 2 yes */
     struct map escapes;   /* alloca, argument, global -> 1 private, 2 escapes */
     /* of the function at hand */
     LLVMValueRef function;
@@ -96,6 +97,7 @@ bool is_debug(LLVMValueRef inst);                        /* llvm.dbg.* */
 bool starts_with(const char *s, const char *prefix);
 LLVMValueRef const32(struct pass *p, uint64_t n);
 LLVMValueRef const64(struct pass *p, uint64_t n);
+LLVMValueRef global_named(struct pass *p, LLVMTypeRef type, const char *name);
 /* A function of the runtime; declared on first use. */
 struct callee {
     LLVMTypeRef type;
@@ -119,8 +121,9 @@ LLVMValueRef underlying_object(LLVMValueRef address);
 
 /* exclude.c: the environment's HEDDLE_EXCLUDE and HEDDLE_EXCLUDE_FILE */
 void exclude_init(void);
-bool is_excluded(LLVMValueRef function, const char *plain_name, const char *file,
-                 const char *module_file);
+bool is_excluded(struct pass *p, LLVMValueRef function);
+/* Of code that was inlined: is it an excluded function's? Known by its debug location. */
+bool is_excluded_inline(struct pass *p, LLVMValueRef inst);
 
 /* sites.c */
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
@@ -167,6 +170,8 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
                      LLVMValueRef site_word);
 
 /* table.c */
+/* The function a scope of the debug information belongs to, NULL if none. */
+LLVMMetadataRef subprogram_of(struct pass *p, LLVMMetadataRef scope);
 struct table *table_new(LLVMModuleRef module);
 void table_free(struct table *t);
 /* A new site. `inst` gives the position; NULL: the function's entry. */
@@ -180,7 +185,7 @@ void table_emit(struct pass *p);
 struct names *names_new(struct pass *p);
 void names_free(struct names *n);
 /* The name of what is accessed, "" if not known; valid until the next call. */
-const char *variable_name(struct pass *p, LLVMValueRef inst, LLVMValueRef address);
+const char *variable_name(struct pass *p, LLVMValueRef inst, LLVMValueRef address, uint64_t bytes);
 /* Operand of a metadata node, NULL if it has none there. */
 LLVMMetadataRef node_operand(struct pass *p, LLVMMetadataRef node, unsigned index);
 const char *node_string(struct pass *p, LLVMMetadataRef node, unsigned index);

@@ -190,8 +190,21 @@ static bool decides(LLVMValueRef inst)
     return LLVMIsConditional(inst) && !LLVMIsConstant(LLVMGetCondition(inst));
 }
 
+/* Of an excluded function's code only what others must know of is listed. */
+static void list_excluded(struct items *items, LLVMValueRef inst)
+{
+    const char *name = is_call(inst) ? intrinsic_name(inst) : NULL;
+    if (is_call(inst) && !name && !is_harmless(inst))
+        add_item(items, ITEM_BREAK, inst);
+}
+
 static void list_instruction(struct pass *p, struct items *items, LLVMValueRef inst)
 {
+    if (is_excluded_inline(p, inst) && !LLVMIsATerminatorInst(inst) &&
+        !LLVMIsALandingPadInst(inst)) {
+        list_excluded(items, inst);
+        return;
+    }
     switch (LLVMGetInstructionOpcode(inst)) {
     case LLVMLoad:
         if (LLVMGetOrdering(inst) == LLVMAtomicOrderingNotAtomic)

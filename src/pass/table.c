@@ -164,8 +164,7 @@ static uint32_t file_name(struct table *t, LLVMMetadataRef file)
     return at;
 }
 
-/* The subprogram a scope belongs to. */
-static LLVMMetadataRef subprogram_of(struct pass *p, LLVMMetadataRef scope)
+LLVMMetadataRef subprogram_of(struct pass *p, LLVMMetadataRef scope)
 {
     while (scope && LLVMGetMetadataKind(scope) != LLVMDISubprogramMetadataKind) {
         LLVMMetadataKind kind = LLVMGetMetadataKind(scope);
@@ -326,7 +325,7 @@ static void emit_record(struct pass *p)
 
 static LLVMValueRef hidden_global(struct pass *p, const char *name)
 {
-    LLVMValueRef g = LLVMAddGlobal(p->module, p->i8, name);
+    LLVMValueRef g = global_named(p, p->i8, name);
     LLVMSetVisibility(g, LLVMHiddenVisibility);
     return g;
 }
@@ -344,7 +343,7 @@ static void emit_constructor(struct pass *p)
                             LLVMCreateEnumAttribute(p->context, attribute_kind("nounwind"), 0));
     LLVMPositionBuilderAtEnd(p->b, LLVMAppendBasicBlockInContext(p->context, f, ""));
     LLVMSetCurrentDebugLocation2(p->b, NULL);
-    LLVMValueRef version = LLVMAddGlobal(p->module, p->i8, ABI_VERSION_SYMBOL);
+    LLVMValueRef version = global_named(p, p->i8, ABI_VERSION_SYMBOL);
     LLVMSetVolatile(LLVMBuildLoad2(p->b, p->i8, version, ""), true);
     LLVMValueRef bounds[] = { hidden_global(p, "__start_" MODULES_SECTION),
                               hidden_global(p, "__stop_" MODULES_SECTION) };

@@ -329,7 +329,7 @@ static inline size_t record_words(uint64_t word)
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
 
-    if (__builtin_expect(kind == R_ACCESS, 1))
+    if (kind == R_ACCESS)
         return 2 + (word >> 48 & ACCESS_VALUE64 ? 1 : 0);
     n = kind < sizeof(words) ? words[kind] : 0;
     if (kind == R_ATOMIC)
@@ -346,6 +346,8 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_STAMP:
         take_stamp(r, t, start, w[0] & RING_LOW);
         return NULL;
+    case R_ACCESS:
+        return take_access(r, t, w);
     case R_RANGE:
         return take_range(r, t, w);
     case R_ENTER:
@@ -378,6 +380,33 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     }
 }
 
+/* Most of a chunk: accesses with a site and without a value, up to the first other record or the
+ * end of the slice. Returns where it stopped. */
+static const uint64_t *take_plain(struct raw_reader *r, const struct raw_thread *t,
+                                  const uint64_t *w, const uint64_t *end)
+{
+    const unsigned plain = (unsigned)R_ACCESS << 8, more = ACCESS_PC | ACCESS_VALUE32 |
+                                                           ACCESS_VALUE64 | ACCESS_RUN;
+    struct event *ev = r->events + r->count, *last = r->events + RAW_SLICE;
+    uint64_t *stamp = r->stamps + r->count, *sequence = r->sequences + r->count;
+
+    for (; w + 2 <= end && ev < last; w += 2, ev++) {
+        unsigned arg = (unsigned)(w[0] >> 48), log = arg >> ACCESS_SIZE_SHIFT & 7;
+
+        if ((arg & ~0xffu) != plain || arg & more || log > 4)
+            break;
+        *ev = (struct event){ .target = w[0] & RING_LOW,
+                              .thread = t->thread,
+                              .site = place_site(places_site(r->places, (uint32_t)w[1])),
+                              .size = 1u << log,
+                              .op = (uint8_t)(OP_READ + (arg & ACCESS_WRITE)) };
+        *stamp++ = t->stamp;
+        *sequence++ = 0;
+    }
+    r->count = (size_t)(ev - r->events);
+    return w;
+}
+
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
                        size_t from, size_t to)
 {
@@ -387,18 +416,21 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
     if (!from)
         take_stamp(r, t, c->head.tsc_start, c->head.tsc_start);
     while (w < end && !fault) {
-        size_t n = record_words(*w);
+        size_t n;
 
+        if (__builtin_expect(!t->call_waits, 1)) {
+            w = take_plain(r, t, w, end);
+            if (w == end)
+                break;
+        }
+        n = record_words(*w);
         if (!n || n > (size_t)(end - w)) {
             fault = "unknown or cut record";
             break;
         }
         if (__builtin_expect(t->call_waits, 0) && *w >> 56 != R_STAMP)
             settle_call(r, t, w[0], n > 1 ? w[1] : 0);
-        if (__builtin_expect(*w >> 56 == R_ACCESS, 1))
-            fault = take_access(r, t, w);
-        else
-            fault = take_record(r, t, w, c->head.tsc_start);
+        fault = take_record(r, t, w, c->head.tsc_start);
         w += n;
     }
     flush(r);

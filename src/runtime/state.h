@@ -108,7 +108,7 @@ static inline uint64_t clock_stamp(void)
 
 /* ---- thread.c ---- */
 HIDDEN void thread_attached(void); /* pthread_thread.c: watch for its end */
-HIDDEN bool thread_attach(void); /* a state for the calling thread */
+HIDDEN bool thread_attach(void);   /* a state for the calling thread */
 HIDDEN void thread_reset_tls(bool keep_frames);
 HIDDEN void threads_forget(void); /* in a forked child */
 

@@ -54,7 +54,8 @@ void stripes_clear(void)
             rt_stripes[i].word = rt_stripes[i].version = 0;
 }
 
-/* What rt_release_all() would give back: the stripe + 1, and in bit 32 whether it is for a write. */
+/* What rt_release_all() would give back: the stripe + 1, and in bit 32 whether it is for a write.
+ */
 uint64_t rt_held(void)
 {
     struct rt_thread *t = tls.self;

@@ -213,7 +213,7 @@ void __heddle_return(uint32_t site, uint64_t value)
     say("return %d %lld\n", (int)(site - base), (long long)value);
 }
 
-/* Two modelled functions, one of each kind. */
+/* Modelled functions of both kinds; printf goes to stderr and is not told. */
 size_t __heddle_strlen(const char *s, uint32_t site)
 {
     flush();
@@ -228,6 +228,17 @@ int __heddle_snprintf(uint32_t site, char *out, size_t n, const char *fmt, ...)
     say("libc snprintf %d\n", (int)(site - base));
     va_start(ap, fmt);
     int r = vsnprintf(out, n, fmt, ap);
+    va_end(ap);
+    return r;
+}
+
+int __heddle_printf(uint32_t site, const char *fmt, ...)
+{
+    va_list ap;
+    (void)site;
+    flush();
+    va_start(ap, fmt);
+    int r = vfprintf(stderr, fmt, ap);
     va_end(ap);
     return r;
 }

@@ -1,4 +1,4 @@
-// An assembly counter without a lock prefix on one side is still just a counter: the data race.
+// A counter in assembly, before the data: it orders nothing that comes after it.
 // race: a b
 #include "prog.h"
 
@@ -13,13 +13,13 @@ THREAD(first)
 
 THREAD(second)
 {
-    x = 2; // [b]
     __asm__ volatile("lock; incl %0" : "+m"(entered) : : "memory");
+    x = 2; // [b]
     return NULL;
 }
 
 int main(void)
 {
-    run_two(second, first);
+    run_two(first, second);
     return 0;
 }

@@ -1,4 +1,4 @@
-// A relaxed STORE by a third thread ends the release sequence.
+// A relaxed STORE by a third thread ends the release sequence; the acquire reads that store.
 // race: a b
 // tsan: misses
 #include "prog.h"
@@ -22,8 +22,9 @@ THREAD(middle)
 
 THREAD(receiver)
 {
-    while (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) != 2)
+    while (__atomic_load_n(&flag, __ATOMIC_RELAXED) != 2)
         sched_yield();
+    USE(__atomic_load_n(&flag, __ATOMIC_ACQUIRE));
     data = 2; // [b]
     return NULL;
 }

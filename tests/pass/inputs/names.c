@@ -13,7 +13,7 @@ struct q {
         float real;
     };
 };
-static struct q global;
+struct q global;
 int numbers[10];
 extern void sink(void *p);
 
