@@ -37,6 +37,7 @@ test-real: build
 
 bench: build
 	@bench/run $(BUILD)
+	@bench/record $(BUILD)
 
 install: deps $(BUILD)/build.ninja
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

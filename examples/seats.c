@@ -2,7 +2,8 @@
  *
  * A clerk books the eight seats of a row, each under the lock; people who come
  * later change their seats, but the first one stays as it is. The board shows
- * who has the first seat and forgets the lock: a race, in every run.
+ * who has the first seat and holds a lock, too, but its own: a race, in every
+ * run.
  *
  * ThreadSanitizer remembers four accesses per eight bytes of memory. When the
  * board looks, the booking of the first seat is long forgotten, so it says
@@ -17,6 +18,7 @@ enum { SEATS = 8 };
 static char row[SEATS]; /* who has the seat, a letter; 0: free */
 static int stood_up;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t screen = PTHREAD_MUTEX_INITIALIZER;
 
 static void book(int seat, char who)
 {
@@ -39,7 +41,9 @@ static void *clerk(void *unused)
 static void *board(void *unused)
 {
     usleep(100000); /* the doors open */
+    pthread_mutex_lock(&screen);
     printf("the first seat has %c\n", row[0]);
+    pthread_mutex_unlock(&screen);
     return unused;
 }
 

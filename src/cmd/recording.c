@@ -158,6 +158,7 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
     code = add_paths(r, &b);
     if (code == 0) {
         add_options(&b, o);
+        buf_addf(&b, "pid=%d\n", (int)l->pid);
         changes[0] = b.data;
         changes[1] = preload(r->kind);
         code = launch_go(l, changes);

@@ -28,14 +28,14 @@ static const char *const backend_variable = "HEDDLE_CC_BACKEND";
 #endif
 
 struct command {
-    struct args given;    /* as the user wrote them, ours taken out */
-    struct args expanded; /* the same with response files read */
-    bool inputs;          /* there is something to work on */
-    bool no_link;         /* -c, -S, -E, -fsyntax-only ... */
-    bool debug;           /* a -g option was given */
+    struct args given;            /* as the user wrote them, ours taken out */
+    struct args expanded;         /* the same with response files read */
+    bool inputs;                  /* there is something to work on */
+    bool no_link;                 /* -c, -S, -E, -fsyntax-only ... */
+    bool debug;                   /* a -g option was given */
     bool shared, is_static, bare; /* bare: -r, -nostdlib: no runtime */
     bool full, foreign;           /* foreign: not for x86-64 */
-    char *excludes; /* newline-separated patterns */
+    char *excludes;               /* newline-separated patterns */
 };
 
 static const char help[] =
@@ -109,32 +109,73 @@ static bool take_own_option(struct command *c, const char *s)
 
 static bool is_debug_option(const char *s)
 {
-    static const char *const exact[] = { "-g",  "-g0", "-g1", "-g2", "-g3", "-gmlt", NULL };
+    static const char *const exact[] = { "-g", "-g0", "-g1", "-g2", "-g3", "-gmlt", NULL };
     return is_one_of(s, exact) || begins(s, "-gdwarf") || begins(s, "-ggdb") ||
            begins(s, "-gline") || begins(s, "-glldb") || begins(s, "-gsce");
 }
 
 static bool takes_value(const char *s)
 {
-    static const char *const options[] = {
-        "-o",        "-x",          "-I",           "-D",         "-U",       "-L",
-        "-T",        "-u",          "-z",           "-e",         "-F",       "-A",
-        "-include",  "-imacros",    "-isystem",     "-iquote",    "-idirafter", "-iprefix",
-        "-iwithprefix", "-iwithprefixbefore", "-isysroot", "-include-pch", "--sysroot", "--param",
-        "-Xlinker",  "-Xclang",     "-Xpreprocessor", "-Xassembler", "-mllvm", "-target",
-        "-MF",       "-MT",         "-MQ",          "-MJ",        "-aux-info", "-arch",
-        "-dumpdir",  "-dumpbase",   "-wrapper",     "-rpath",     "-soname",  "-h",
-        "-fplugin-arg", "-specs",   "-B",           "-framework", "--serialize-diagnostics",
-        "-ivfsoverlay", "-iframework", "-Xarch_host", NULL
-    };
+    static const char *const options[] = { "-o",
+                                           "-x",
+                                           "-I",
+                                           "-D",
+                                           "-U",
+                                           "-L",
+                                           "-T",
+                                           "-u",
+                                           "-z",
+                                           "-e",
+                                           "-F",
+                                           "-A",
+                                           "-include",
+                                           "-imacros",
+                                           "-isystem",
+                                           "-iquote",
+                                           "-idirafter",
+                                           "-iprefix",
+                                           "-iwithprefix",
+                                           "-iwithprefixbefore",
+                                           "-isysroot",
+                                           "-include-pch",
+                                           "--sysroot",
+                                           "--param",
+                                           "-Xlinker",
+                                           "-Xclang",
+                                           "-Xpreprocessor",
+                                           "-Xassembler",
+                                           "-mllvm",
+                                           "-target",
+                                           "-MF",
+                                           "-MT",
+                                           "-MQ",
+                                           "-MJ",
+                                           "-aux-info",
+                                           "-arch",
+                                           "-dumpdir",
+                                           "-dumpbase",
+                                           "-wrapper",
+                                           "-rpath",
+                                           "-soname",
+                                           "-h",
+                                           "-fplugin-arg",
+                                           "-specs",
+                                           "-B",
+                                           "-framework",
+                                           "--serialize-diagnostics",
+                                           "-ivfsoverlay",
+                                           "-iframework",
+                                           "-Xarch_host",
+                                           NULL };
     return is_one_of(s, options);
 }
 
 static void note_option(struct command *c, const char *s)
 {
-    static const char *const no_link[] = { "-c",  "-S",   "-E",    "-M",
-                                           "-MM", "-fsyntax-only", "--analyze", "--preprocess",
-                                           "--compile", "--assemble", "-emit-ast", "--precompile",
+    static const char *const no_link[] = { "-c",         "-S",           "-E",
+                                           "-M",         "-MM",          "-fsyntax-only",
+                                           "--analyze",  "--preprocess", "--compile",
+                                           "--assemble", "-emit-ast",    "--precompile",
                                            NULL };
     static const char *const bare[] = { "-r", "-nostdlib", "-nodefaultlibs", NULL };
     c->no_link |= is_one_of(s, no_link);
@@ -232,7 +273,6 @@ static void add_compile(const struct command *c, const char *dir, bool gcc, stru
     if (!gcc)
         args_add(out, "--start-no-unused-arguments");
     args_add(out, "-D__HEDDLE__=1");
-    args_addf(out, "-D__HEDDLE_CONFIG=0x%llx", (unsigned long long)config_hash(c));
     if (gcc) {
         args_addf(out, "-specs=%s/heddle-gcc.specs", dir);
         if (!c->debug)
@@ -243,6 +283,8 @@ static void add_compile(const struct command *c, const char *dir, bool gcc, stru
         args_add(out, "-gline-tables-only");
         args_add(out, "-fdebug-info-for-profiling"); /* linkage names of inlined functions */
     }
+    /* clang ignores a seed, but a ccache behind us sees that the result is another one */
+    args_addf(out, "-frandom-seed=heddle-%llx", (unsigned long long)config_hash(c));
     args_addf(out, "-fpass-plugin=%s/heddle-pass.so", dir);
     args_add(out, "--end-no-unused-arguments");
 }
@@ -257,9 +299,10 @@ static void add_link(const struct command *c, const char *dir, bool gcc, struct 
     if (gcc && !c->is_static)
         args_addf(out, "-Wl,%s/libheddle-rt-libc.a", dir);
     args_add(out, "-Wl,--no-whole-archive");
-    if (c->is_static)
+    if (c->is_static) {
+        args_addf(out, "-Wl,%s/libheddle-rt-static-libc.a", dir);
         args_addf(out, "-Wl,@%s/heddle-rt.wrap", dir);
-    else
+    } else
         args_addf(out, "-Wl,--dynamic-list=%s/heddle-rt.syms", dir);
     args_split(out, "-ldl -lpthread -lm");
 }
@@ -267,8 +310,8 @@ static void add_link(const struct command *c, const char *dir, bool gcc, struct 
 /* A shared library gets the runtime from the program: its symbols may stay undefined. */
 static bool demands_definitions(const char *s)
 {
-    static const char *const forms[] = { "-Wl,-z,defs",    "-Wl,--no-undefined",
-                                         "-Wl,-no-undefined", "-Wl,-zdefs", NULL };
+    static const char *const forms[] = { "-Wl,-z,defs", "-Wl,--no-undefined", "-Wl,-no-undefined",
+                                         "-Wl,-zdefs", NULL };
     return is_one_of(s, forms);
 }
 
@@ -291,7 +334,8 @@ static void add_users(const struct command *c, struct args *out)
             args_add(out, s);
         } else if (is(s, "-z") && next && is(next, "defs")) {
             i++;
-        } else if (is(s, "-Xlinker") && next && (is(next, "--no-undefined") || is(next, "-zdefs"))) {
+        } else if (is(s, "-Xlinker") && next &&
+                   (is(next, "--no-undefined") || is(next, "-zdefs"))) {
             i++;
         } else if (!demands_definitions(s)) {
             args_add(out, without_definitions(s));

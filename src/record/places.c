@@ -50,7 +50,6 @@ struct places_inside {
     uint32_t *pc_site;
     size_t pc_site_cap;
     struct intern traced; /* functions that are compiled for tracing */
-    struct intern directories; /* where traced code was compiled */
 };
 
 void places_init(struct places *p, struct sink *o, const struct ring *r)
@@ -83,7 +82,6 @@ void places_release(struct places *p)
     intern_release(&in->pc_sites);
     free(in->pc_site);
     intern_release(&in->traced);
-    intern_release(&in->directories);
     free(in);
 }
 
@@ -319,16 +317,6 @@ static struct site_tables *tables_of_image(struct places *p, uint32_t image)
     return state->tables;
 }
 
-/* Where the module was compiled. Site tables name files as the compiler was given them, debug
- * information mostly with this in front. */
-static void note_directory(struct places_inside *in, const struct sites_header *h)
-{
-    const char *directory = sites_string(h, h->directory);
-
-    if (*directory == '/' && directory[1])
-        intern_put(&in->directories, directory, strlen(directory));
-}
-
 /* The module's table, from its own image or (should the log be odd) any other. */
 static const struct sites_header *table_of(struct places *p, struct module *m)
 {
@@ -348,7 +336,6 @@ static const struct sites_header *table_of(struct places *p, struct module *m)
         sink_note(p->sink, "'%s' has lost a site table", t->images[m->image].path);
         return NULL;
     }
-    note_directory(p->inside, m->table);
     m->frame_sites = xcalloc(m->table->nframes + (size_t)1, sizeof(*m->frame_sites));
     return m->table;
 }
@@ -391,6 +378,17 @@ static void add_location(struct buf *b, const char *file, uint32_t line, uint32_
         buf_addf(b, ":%u", column);
 }
 
+/* Of a site or frame in a table, with the folder of the compilation. */
+static void add_table_location(struct buf *b, const struct sites_header *h, uint32_t file,
+                               uint32_t line, uint32_t column, uint32_t function)
+{
+    struct buf name = { 0 };
+
+    sites_file(h, file, &name);
+    add_location(b, name.data, line, column, sites_string(h, function));
+    buf_release(&name);
+}
+
 static uint32_t function_number(struct places *p, const char *name)
 {
     if (!name || !*name)
@@ -430,7 +428,7 @@ static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_
         const char *function = sites_string(h, f->function);
         struct buf b = { 0 };
 
-        add_location(&b, sites_string(h, f->file), f->line, f->column, function);
+        add_table_location(&b, h, f->file, f->line, f->column, f->function);
         parent = add_site(p, b.data, b.len, function_number(p, function), parent);
         m->frame_sites[chain[n]] = parent + 1;
         buf_release(&b);
@@ -455,7 +453,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
     bool call = s->kind == SITE_CALL || s->kind == SITE_LIBC;
     struct buf b = { 0 };
 
-    add_location(&b, sites_string(h, s->file), s->line, s->column, function);
+    add_table_location(&b, h, s->file, s->line, s->column, s->function);
     site = add_site(p, b.data, b.len, number, parent);
     buf_release(&b);
     if (call)
@@ -512,19 +510,6 @@ uint64_t places_find_site(struct places *p, uint32_t number)
 
 /* ---- addresses ---- */
 
-/* The file as the site tables have it: without the directory it was compiled in. */
-static const char *short_file(const struct places_inside *in, const char *file)
-{
-    for (uint32_t i = 0; file && i < in->directories.count; i++) {
-        const char *directory = intern_get(&in->directories, i);
-        size_t n = strlen(directory);
-
-        if (!strncmp(file, directory, n) && file[n] == '/')
-            return file + n + 1;
-    }
-    return file;
-}
-
 /* Equal places of different addresses are one site. */
 static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t parent)
 {
@@ -532,7 +517,7 @@ static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t pa
     struct buf b = { 0 };
     uint32_t number, known = in->pc_sites.count, location;
 
-    add_location(&b, short_file(in, f->file), f->line, f->column, f->function);
+    add_location(&b, f->file, f->line, f->column, f->function);
     location = (uint32_t)b.len;
     buf_addf(&b, "\n%s\n%u", f->function, parent);
     number = intern_put(&in->pc_sites, b.data, b.len);
@@ -569,12 +554,11 @@ static uint64_t new_pc(struct places *p, uint64_t pc)
     int n = symbolizer_frames(p->inside->symbolizer, pc - 1, frames, SYM_FRAMES_MAX);
     uint32_t site = SITE_NONE;
 
-    read_all_tables(p); /* they know the directories */
     if (n <= 0)
         return unknown_pc(p, pc - 1);
     for (int i = n - 1; i >= 0; i--) /* the outermost is the parent of the others */
         site = pc_site(p, &frames[i], site);
-    return make_place(site, function_number(p, frames[0].function));
+    return make_place(site, function_number(p, frames[n - 1].function)); /* what was entered */
 }
 
 /* Lock held. */

@@ -228,7 +228,7 @@ void ring_give_back(struct ring *r, uint32_t number)
     __atomic_store_n(&c->state, CHUNK_FREE, __ATOMIC_RELAXED);
     __atomic_store_n(&r->taken[number], false, __ATOMIC_RELEASE);
     do {
-        c->next = (uint32_t)old;
+        __atomic_store_n(&c->next, (uint32_t)old, __ATOMIC_RELAXED);
         new = ((old >> 32) + 1) << 32 | (number + 1);
     } while (!__atomic_compare_exchange_n(&h->free_head, &old, new, true, __ATOMIC_RELEASE,
                                           __ATOMIC_RELAXED));

@@ -36,7 +36,7 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     struct ring_chunk *c = tls.chunk;
     uint64_t *w = (uint64_t *)((char *)c + c->cursor);
 
-    w[0] = RING_WORD(R_STAMP, 0, stamp);
+    w[0] = RING_WORD(R_STAMP, 0, tls.self->stamp = stamp);
     w[1] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6, (uintptr_t)p);
     w[2] = where;
     w[3] = number << 8 | order;
@@ -123,7 +123,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
             return perform;                                                                        \
         stripe_lock(tls.self, stripe, true);                                                       \
         was = perform;                                                                             \
-        stamp = clock_stamp();                                                                     \
+        stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
                       (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
@@ -155,7 +155,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         stripe_lock(tls.self, stripe, false);                                                      \
         was = DO_LOAD(n);                                                                          \
         version = s->version;                                                                      \
-        stamp = clock_stamp();                                                                     \
+        stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
                       (uint64_t)was, 0);                                                           \
@@ -181,7 +181,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         }                                                                                          \
         stripe_lock(tls.self, stripe, true);                                                       \
         DO_STORE(n);                                                                               \
-        stamp = clock_stamp();                                                                     \
+        stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
                       (uint64_t)v, 0);                                                             \
@@ -211,7 +211,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         stripe_lock(tls.self, stripe, true);                                                       \
         done = __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,              \
                                            __ATOMIC_SEQ_CST);                                      \
-        stamp = clock_stamp();                                                                     \
+        stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         if (done)                                                                                  \
             append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),           \
@@ -265,7 +265,7 @@ EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_
 
     if (!tls.self || tls.self->held != stripe + 1)
         return;
-    stamp = clock_stamp();
+    stamp = clock_publish();
     number = stripe_unlock(tls.self, stripe, true);
     append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
     rt_busy_end();

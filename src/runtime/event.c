@@ -46,7 +46,7 @@ static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsig
     w[1] = RING_WORD(R_SYNC, op, object);
     w[2] = where;
     w[3] = stripe_take(ring_stripe(op_class, key));
-    w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+    w[0] = RING_WORD(R_STAMP, 0, t->stamp = clock_publish());
     commit(4);
     epoch_next(t);
 }
@@ -79,19 +79,21 @@ void event_thread(unsigned op, uint32_t thread, uint64_t where)
 
 void rt_fence(unsigned order, uint64_t where)
 {
+    struct rt_thread *t;
     uint64_t *w;
 
     if (!rt_recording())
         return;
     rt_busy_begin();
-    w = sync_room(tls.self);
+    t = tls.self;
+    w = sync_room(t);
     if (w) {
-        w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+        w[0] = RING_WORD(R_STAMP, 0, t->stamp = clock_publish());
         w[1] = RING_WORD(R_FENCE, order, 0);
         w[2] = where;
         commit(3);
     }
-    epoch_next(tls.self);
+    epoch_next(t);
     rt_busy_end();
 }
 
@@ -107,7 +109,8 @@ EXPORT void __heddle_fence(uint32_t order, uint32_t site)
 
 void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
 {
-    uint64_t *w = sync_room(tls.self);
+    struct rt_thread *t = tls.self;
+    uint64_t *w = sync_room(t);
 
     if (!w)
         return;
@@ -115,7 +118,7 @@ void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
     w[2] = where;
     w[3] = bytes;
     w[4] = stripe_take(ring_stripe(STRIPE_MEMORY, a));
-    w[0] = RING_WORD(R_STAMP, 0, clock_stamp());
+    w[0] = RING_WORD(R_STAMP, 0, t->stamp = clock_publish());
     commit(5);
 }
 

@@ -182,6 +182,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     struct range_query q = { .address = (uintptr_t)start };
     struct heddle_module *m;
     struct image *im;
+    bool again;
 
     rt_constructor();
     rt_busy_begin();
@@ -196,6 +197,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     }
     dl_iterate_phdr(image_of, &q);
     im = q.low ? image_find(q.low, true) : NULL;
+    again = im && im->start && rt.ring;
     if (im) {
         im->start = start;
         im->stop = stop;
@@ -205,5 +207,8 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         dl_iterate_phdr(log_image, NULL);
     start_lock_give();
     rt_busy_end();
-    rt_recording(); /* recording starts with the first traced image */
+    /* Recording starts with the first traced image. One that was loaded before and is loaded
+     * again at the same place has new variables. */
+    if (rt_recording() && again)
+        rt_alloc((void *)im->low, im->high - im->low, WHERE_CALLER());
 }

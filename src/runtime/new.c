@@ -4,8 +4,8 @@
  * where the program was. An allocator whose operators do not call malloc (jemalloc,
  * tcmalloc) leaves the hint lying, and is recorded here. Nothing else changes: a
  * replaced operator replaces ours (weak), and an exception passes through. Where no library has
- * the operator (libstdc++ linked from its archive finds ours and brings none) it
- * is malloc; running out of memory then gives NULL instead of bad_alloc.
+ * the operator (libstdc++ linked from its archive finds ours and brings none) the
+ * fallback below does the same.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,6 @@
 
 typedef const void *nothrow_ref;
 
-/* Mangled names: m is size_t, PvSt11align_val_t an alignment, RKSt9nothrow_t std::nothrow. */
 #ifdef HEDDLE_STATIC
 #define MAY_BE_MISSING(type, name, ...)                                                            \
     extern type __real_##name(__VA_ARGS__) __attribute__((weak));
@@ -50,21 +49,48 @@ typedef const void *nothrow_ref;
         hint_drop();                                                                               \
     }
 
-static inline void *aligned(size_t align, size_t n)
+/* ---- where there is no next definition ----
+ *
+ * What the standard asks of operator new, with libstdc++'s own functions where they are linked.
+ */
+extern void (*_ZSt15get_new_handlerv(void))(void) __attribute__((weak));
+extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));
+
+/* Room is to be made by the program's handler; false: there is none, and it does not throw. */
+static bool make_room(bool throws)
+{
+    void (*handler)(void) = _ZSt15get_new_handlerv ? _ZSt15get_new_handlerv() : NULL;
+
+    if (handler)
+        handler();
+    else if (throws && _ZSt17__throw_bad_allocv)
+        _ZSt17__throw_bad_allocv();
+    return handler;
+}
+
+static void *allocate(size_t align, size_t n, bool throws)
 {
     void *p = NULL;
 
-    return posix_memalign(&p, align < sizeof(p) ? sizeof(p) : align, n ? n : 1) ? NULL : p;
+    do {
+        if (!align)
+            p = malloc(n ? n : 1);
+        else if (posix_memalign(&p, align < sizeof(p) ? sizeof(p) : align, n ? n : 1))
+            p = NULL;
+    } while (!p && make_room(throws));
+    return p;
 }
 
-NEW(_Znwm, (n), malloc(n ? n : 1), size_t n)
-NEW(_Znam, (n), malloc(n ? n : 1), size_t n)
-NEW(_ZnwmRKSt9nothrow_t, (n, t), malloc(n ? n : 1), size_t n, nothrow_ref t)
-NEW(_ZnamRKSt9nothrow_t, (n, t), malloc(n ? n : 1), size_t n, nothrow_ref t)
-NEW(_ZnwmSt11align_val_t, (n, a), aligned(a, n), size_t n, size_t a)
-NEW(_ZnamSt11align_val_t, (n, a), aligned(a, n), size_t n, size_t a)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (n, a, t), aligned(a, n), size_t n, size_t a, nothrow_ref t)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (n, a, t), aligned(a, n), size_t n, size_t a, nothrow_ref t)
+/* ---- the operators: m is size_t, St11align_val_t an alignment, RKSt9nothrow_t std::nothrow ---- */
+
+NEW(_Znwm, (n), allocate(0, n, true), size_t n)
+NEW(_Znam, (n), allocate(0, n, true), size_t n)
+NEW(_ZnwmRKSt9nothrow_t, (n, t), allocate(0, n, false), size_t n, nothrow_ref t)
+NEW(_ZnamRKSt9nothrow_t, (n, t), allocate(0, n, false), size_t n, nothrow_ref t)
+NEW(_ZnwmSt11align_val_t, (n, a), allocate(a, n, true), size_t n, size_t a)
+NEW(_ZnamSt11align_val_t, (n, a), allocate(a, n, true), size_t n, size_t a)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a, nothrow_ref t)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a, nothrow_ref t)
 
 DELETE(_ZdlPv, (p), void *p)
 DELETE(_ZdaPv, (p), void *p)

@@ -19,6 +19,7 @@
 struct rt_options rt_options = {
     .filter = true,
     .malloc_events = true,
+    .children = true,
     .max_memory_mib = 16,
     .directory = "heddle.data",
 };
@@ -36,6 +37,8 @@ static const struct {
     { "lose", &rt_options.lose, NULL, NULL,
       "when the writer lags, lose accesses (counted) rather than wait for it (0)" },
     { "malloc", &rt_options.malloc_events, NULL, NULL, "record malloc and free (1)" },
+    { "children", &rt_options.children, NULL, NULL, "record child processes too (1)" },
+    { "pid", NULL, &rt_options.pid, NULL, "with children=0: the process to record" },
     { "verbose", &rt_options.verbose, NULL, NULL, "say on stderr what goes wrong (0)" },
     { "memory", NULL, &rt_options.max_memory_mib, NULL,
       "MiB of records that may wait for the writer (16)" },
@@ -112,6 +115,8 @@ void options_read(void)
         rt_options.max_memory_mib = 1;
     if (rt_options.max_memory_mib > 1024)
         rt_options.max_memory_mib = 1024;
+    if (!rt_options.children && rt_options.pid != (uint32_t)syscall(SYS_getpid))
+        rt_options.record = false;
     if (rt_options.record && !rt_options.writer[0]) {
         rt_options.record = false;
         rt_say("cannot record: HEDDLE_OPTIONS lacks writer=PATH (use heddle record)");

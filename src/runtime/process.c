@@ -20,7 +20,7 @@ void rt_fork_after(bool child)
 {
     start_lock_give();
     if (child && rt.mode == MODE_ON) {
-        rt.mode = MODE_RESTART;
+        rt.mode = rt_options.children ? MODE_RESTART : MODE_OFF;
         ring_close();
         thread_reset_tls(true);
         threads_forget();

@@ -60,7 +60,7 @@ void thread_reset_tls(bool keep_frames)
 
 static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-    return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
+    return syscall(SYS_futex, word, op, value, timeout, NULL, 0L);
 }
 
 static uint64_t now_ns(void)

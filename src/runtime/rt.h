@@ -160,6 +160,8 @@ struct rt_options {
     bool lose;    /* when the writer lags: lose accesses rather than wait */
     bool verbose; /* say on stderr what goes wrong */
     bool malloc_events;
+    bool children;           /* record forked and started programs too */
+    uint32_t pid;            /* if not children: the only process to record */
     uint32_t max_memory_mib; /* of chunks waiting for the writer */
     char writer[512];        /* path of the heddle command */
     char directory[512];

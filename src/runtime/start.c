@@ -12,9 +12,24 @@
 #include <sched.h>
 
 struct rt_process rt;
+struct rt_newest rt_newest __attribute__((aligned(64)));
 
 /* Objects of another version of the ABI do not link with this runtime. */
 EXPORT char __heddle_abi_1;
+extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_1")));
+
+/* A program with a runtime of its own may be run with the shared one preloaded (its parent had
+ * none): then that one stays out of the way. */
+static bool is_second_copy(void)
+{
+#ifdef HEDDLE_STATIC
+    return false;
+#else
+    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_1");
+
+    return first && first != &rt_abi_of_this_copy;
+#endif
+}
 
 /* Protects starting, and the list of modules (image.c). Nothing else is taken inside. */
 static uint32_t start_lock;
@@ -73,7 +88,7 @@ void rt_constructor(void)
         return;
     rt_busy_begin();
     options_read();
-    rt.mode = rt_options.record ? MODE_RESTART : MODE_OFF;
+    rt.mode = rt_options.record && !is_second_copy() ? MODE_RESTART : MODE_OFF;
     rt_busy_end();
 }
 

@@ -62,8 +62,9 @@ struct rt_thread {
     uint32_t serial;   /* of the next chunk */
     uint32_t recorded; /* frames that the trace knows of */
     uint32_t since_stamp;
-    uint64_t lost; /* accesses, not yet said in a record */
-    uint64_t held; /* stripe + 1 whose lock the thread holds */
+    uint64_t stamp; /* the last one written */
+    uint64_t lost;  /* accesses, not yet said in a record */
+    uint64_t held;  /* stripe + 1 whose lock the thread holds */
     bool fiber;
     struct load_seen loads[LOAD_CACHE];
     struct run runs[RUN_CACHE]; /* of the current chunk, by site */
@@ -104,6 +105,23 @@ static inline struct ring_thread *ring_thread_at(uint32_t number)
 static inline uint64_t clock_stamp(void)
 {
     return __rdtsc() >> RING_STAMP_SHIFT;
+}
+
+/* The newest stamp of any thread's synchronisation or allocation. Those publish theirs, accesses
+ * only look: an access that follows such an event of another thread, by whatever data flow, has a
+ * later stamp, without reading the time itself. In a cache line of its own. */
+extern HIDDEN struct rt_newest {
+    uint64_t stamp;
+    char rest[56];
+} rt_newest;
+
+static inline uint64_t clock_publish(void)
+{
+    uint64_t now = clock_stamp();
+
+    if (now > __atomic_load_n(&rt_newest.stamp, __ATOMIC_RELAXED))
+        __atomic_store_n(&rt_newest.stamp, now, __ATOMIC_RELEASE);
+    return now;
 }
 
 /* ---- thread.c ---- */

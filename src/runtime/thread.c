@@ -69,7 +69,7 @@ static struct rt_thread *state_get(uint32_t number)
         return NULL;
     t->number = number;
     t->serial = t->recorded = t->since_stamp = 0;
-    t->lost = t->held = 0;
+    t->lost = t->held = t->stamp = 0;
     t->fiber = false;
     memset(t->loads, 0, sizeof(t->loads));
     return t;

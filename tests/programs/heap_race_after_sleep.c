@@ -1,0 +1,32 @@
+// The reader finds the block after a sleep, with no synchronisation at all since it was made.
+// race: a d
+// race: b c
+// gcc: also
+#include "prog.h"
+
+int *box;
+
+THREAD(maker)
+{
+    pause_ms(5);
+    int *p = malloc(40);
+    __asm__ volatile("" : "+r"(p));
+    p[2] = 1; // [a]
+    box = p;  // [b]
+    return NULL;
+}
+
+THREAD(reader)
+{
+    pause_ms(40);
+    int *p = box; // [c]
+    USE(p[2]);    // [d]
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(maker, reader);
+    free(box);
+    return 0;
+}
