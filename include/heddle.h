@@ -48,10 +48,10 @@ HEDDLE_WEAK void __heddle_annotate_thread_name(const char *name);
 }
 #endif
 
-#define HEDDLE_CALL(name, ...)                   \
-    do {                                         \
-        if (__heddle_annotate_##name)            \
-            __heddle_annotate_##name(__VA_ARGS__); \
+#define HEDDLE_CALL(name, ...)                                                                     \
+    do {                                                                                           \
+        if (__heddle_annotate_##name)                                                              \
+            __heddle_annotate_##name(__VA_ARGS__);                                                 \
     } while (0)
 
 #define HEDDLE_HAPPENS_BEFORE(p)   HEDDLE_CALL(happens_before, p)

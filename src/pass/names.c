@@ -84,8 +84,8 @@ static bool is_structure(LLVMMetadataRef node)
 static void note_declare(struct names *n, LLVMValueRef call, bool assign)
 {
     LLVMValueRef slot = LLVMGetOperand(call, assign ? 4 : 0), address;
-    if (LLVMGetMDNodeNumOperands(slot) != 1) /* of a value as metadata: the value */
-        return;
+    if (LLVMGetMetadataKind(LLVMValueAsMetadata(slot)) != LLVMLocalAsMetadataMetadataKind)
+        return; /* a constant, or a list of values */
     LLVMGetMDNodeOperands(slot, &address);
     if (address && LLVMIsAAllocaInst(address))
         map_set(&n->locals, address,

@@ -45,21 +45,20 @@ void benign_add(const volatile void *address, uint64_t bytes)
 bool benign_find(uintptr_t address, uint64_t bytes)
 {
     for (uint32_t i = 0, n = __atomic_load_n(&benign_used, __ATOMIC_ACQUIRE); i < n; i++)
-        if (address >= benign[i].address &&
-            address + bytes <= benign[i].address + benign[i].bytes)
+        if (address >= benign[i].address && address + bytes <= benign[i].address + benign[i].bytes)
             return true;
     return false;
 }
 
 /* ---- dynamic_annotations.h ---- */
 
-#define ANNOTATE(name, ...)                                                                   \
-    EXPORT __attribute__((weak)) void name(const char *file, int line, ##__VA_ARGS__);        \
-    EXPORT __attribute__((weak)) void name(const char *file __attribute__((unused)),          \
+#define ANNOTATE(name, ...)                                                                        \
+    EXPORT __attribute__((weak)) void name(const char *file, int line, ##__VA_ARGS__);             \
+    EXPORT __attribute__((weak)) void name(const char *file __attribute__((unused)),               \
                                            int line __attribute__((unused)), ##__VA_ARGS__)
-#define ANNOTATE_NOTHING(name, ...)  \
-    ANNOTATE(name, ##__VA_ARGS__)    \
-    {                                \
+#define ANNOTATE_NOTHING(name, ...)                                                                \
+    ANNOTATE(name, ##__VA_ARGS__)                                                                  \
+    {                                                                                              \
     }
 #define UNUSED __attribute__((unused))
 
@@ -193,8 +192,8 @@ ANNOTATE_NOTHING(AnnotateNoOp, address p UNUSED)
 
 /* ---- <heddle.h> ---- */
 
-#define HEDDLE(name, ...)                                 \
-    EXPORT void __heddle_annotate_##name(__VA_ARGS__);    \
+#define HEDDLE(name, ...)                                                                          \
+    EXPORT void __heddle_annotate_##name(__VA_ARGS__);                                             \
     EXPORT void __heddle_annotate_##name(__VA_ARGS__)
 
 HEDDLE(happens_before, address p)

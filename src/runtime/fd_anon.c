@@ -208,14 +208,14 @@ INTERPOSE(int, pselect, int n, fd_set *r, fd_set *w, fd_set *e, const struct tim
 
 /* ---- making ---- */
 
-#define MAKES(name, args, ...)                                                                \
-    INTERPOSE(int, name, __VA_ARGS__)                                                         \
-    {                                                                                         \
-        int fd = REAL(name) args;                                                             \
-                                                                                              \
-        if (fd >= 0)                                                                          \
-            anon_new(fd);                                                                     \
-        return fd;                                                                            \
+#define MAKES(name, args, ...)                                                                     \
+    INTERPOSE(int, name, __VA_ARGS__)                                                              \
+    {                                                                                              \
+        int fd = REAL(name) args;                                                                  \
+                                                                                                   \
+        if (fd >= 0)                                                                               \
+            anon_new(fd);                                                                          \
+        return fd;                                                                                 \
     }
 
 MAKES(eventfd, (initial, flags), unsigned initial, int flags)

@@ -26,18 +26,18 @@ INTERPOSE(int, flock, int fd, int op)
     return r;
 }
 
-#define LOCKF(name, type)                                                                     \
-    INTERPOSE(int, name, int fd, int op, type n)                                              \
-    {                                                                                         \
-        uint64_t where = WHERE_CALLER();                                                      \
-        int r;                                                                                \
-                                                                                              \
-        if (op == F_ULOCK)                                                                    \
-            fd_release(fd, where);                                                            \
-        r = REAL(name)(fd, op, n);                                                            \
-        if (r == 0 && op != F_ULOCK)                                                          \
-            fd_acquire(fd, where);                                                            \
-        return r;                                                                             \
+#define LOCKF(name, type)                                                                          \
+    INTERPOSE(int, name, int fd, int op, type n)                                                   \
+    {                                                                                              \
+        uint64_t where = WHERE_CALLER();                                                           \
+        int r;                                                                                     \
+                                                                                                   \
+        if (op == F_ULOCK)                                                                         \
+            fd_release(fd, where);                                                                 \
+        r = REAL(name)(fd, op, n);                                                                 \
+        if (r == 0 && op != F_ULOCK)                                                               \
+            fd_acquire(fd, where);                                                                 \
+        return r;                                                                                  \
     }
 LOCKF(lockf, off_t)
 LOCKF(lockf64, off64_t)
@@ -48,27 +48,27 @@ static bool sets_lock(int op)
 }
 
 /* The argument is an int or a pointer, or not there: passed on as it came. */
-#define FCNTL(name)                                                                           \
-    INTERPOSE(int, name, int fd, int op, ...)                                                 \
-    {                                                                                         \
-        uint64_t where = WHERE_CALLER();                                                      \
-        bool unlocks;                                                                         \
-        void *argument;                                                                       \
-        va_list ap;                                                                           \
-        int r;                                                                                \
-                                                                                              \
-        va_start(ap, op);                                                                     \
-        argument = va_arg(ap, void *);                                                        \
-        va_end(ap);                                                                           \
-        unlocks = sets_lock(op) && argument && ((struct flock *)argument)->l_type == F_UNLCK; \
-        if (unlocks)                                                                          \
-            fd_release(fd, where);                                                            \
-        r = REAL(name)(fd, op, argument);                                                     \
-        if (r == 0 && sets_lock(op) && !unlocks)                                              \
-            fd_acquire(fd, where);                                                            \
-        if (r >= 0 && (op == F_DUPFD || op == F_DUPFD_CLOEXEC))                               \
-            anon_copy(fd, r);                                                                 \
-        return r;                                                                             \
+#define FCNTL(name)                                                                                \
+    INTERPOSE(int, name, int fd, int op, ...)                                                      \
+    {                                                                                              \
+        uint64_t where = WHERE_CALLER();                                                           \
+        bool unlocks;                                                                              \
+        void *argument;                                                                            \
+        va_list ap;                                                                                \
+        int r;                                                                                     \
+                                                                                                   \
+        va_start(ap, op);                                                                          \
+        argument = va_arg(ap, void *);                                                             \
+        va_end(ap);                                                                                \
+        unlocks = sets_lock(op) && argument && ((struct flock *)argument)->l_type == F_UNLCK;      \
+        if (unlocks)                                                                               \
+            fd_release(fd, where);                                                                 \
+        r = REAL(name)(fd, op, argument);                                                          \
+        if (r == 0 && sets_lock(op) && !unlocks)                                                   \
+            fd_acquire(fd, where);                                                                 \
+        if (r >= 0 && (op == F_DUPFD || op == F_DUPFD_CLOEXEC))                                    \
+            anon_copy(fd, r);                                                                      \
+        return r;                                                                                  \
     }
 FCNTL(fcntl)
 FCNTL(fcntl64)
@@ -106,9 +106,9 @@ static void semaphores(enum op event, int id, const struct sembuf *v, size_t n, 
         bool before = event == OP_BEFORE, zero = before ? v[i].sem_op < 0 : v[i].sem_op == 0;
 
         if (zero || (before ? v[i].sem_op > 0 : v[i].sem_op < 0))
-            rt_sync_number(event,
-                           fd_key(SALT_SEMAPHORES, (uint64_t)id, v[i].sem_num | (uint64_t)zero << 32),
-                           where);
+            rt_sync_number(
+                event, fd_key(SALT_SEMAPHORES, (uint64_t)id, v[i].sem_num | (uint64_t)zero << 32),
+                where);
     }
 }
 

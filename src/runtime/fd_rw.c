@@ -31,22 +31,22 @@ static void gives(int fd, const struct fd_call *c, const void *p, size_t n)
 }
 
 /* `fd` is the parameter's name; buffer and bytes may be NULL and 0. */
-#define READS(type, name, buffer, args, ...)                                                  \
-    INTERPOSE(type, name, __VA_ARGS__)                                                        \
-    {                                                                                         \
-        struct fd_call c = FD_CALL();                                                         \
-        type r = REAL(name) args;                                                             \
-                                                                                              \
-        got(fd, &c, r, buffer);                                                               \
-        return r;                                                                             \
+#define READS(type, name, buffer, args, ...)                                                       \
+    INTERPOSE(type, name, __VA_ARGS__)                                                             \
+    {                                                                                              \
+        struct fd_call c = FD_CALL();                                                              \
+        type r = REAL(name) args;                                                                  \
+                                                                                                   \
+        got(fd, &c, r, buffer);                                                                    \
+        return r;                                                                                  \
     }
-#define WRITES(type, name, buffer, bytes, args, ...)                                          \
-    INTERPOSE(type, name, __VA_ARGS__)                                                        \
-    {                                                                                         \
-        struct fd_call c = FD_CALL();                                                         \
-                                                                                              \
-        gives(fd, &c, buffer, bytes);                                                         \
-        return REAL(name) args;                                                               \
+#define WRITES(type, name, buffer, bytes, args, ...)                                               \
+    INTERPOSE(type, name, __VA_ARGS__)                                                             \
+    {                                                                                              \
+        struct fd_call c = FD_CALL();                                                              \
+                                                                                                   \
+        gives(fd, &c, buffer, bytes);                                                              \
+        return REAL(name) args;                                                                    \
     }
 
 READS(ssize_t, read, p, (fd, p, n), int fd, void *p, size_t n)
@@ -61,8 +61,7 @@ READS(ssize_t, recvfrom, p, (fd, p, n, flags, from, bytes), int fd, void *p, siz
 READS(ssize_t, recvmsg, NULL, (fd, m, flags), int fd, struct msghdr *m, int flags)
 READS(int, recvmmsg, NULL, (fd, m, n, flags, t), int fd, struct mmsghdr *m, unsigned n, int flags,
       struct timespec *t)
-READS(ssize_t, mq_receive, p, (fd, p, n, priority), mqd_t fd, char *p, size_t n,
-      unsigned *priority)
+READS(ssize_t, mq_receive, p, (fd, p, n, priority), mqd_t fd, char *p, size_t n, unsigned *priority)
 READS(int, eventfd_read, NULL, (fd, value), int fd, eventfd_t *value)
 
 /* The fortified ones end the program when the buffer is too small. */
@@ -95,18 +94,18 @@ WRITES(int, ftruncate, NULL, 0, (fd, at), int fd, off_t at)
 
 /* ---- from one descriptor to another: what came in goes on ---- */
 
-#define PASSES_ON(name, args, ...)                                                            \
-    INTERPOSE(ssize_t, name, __VA_ARGS__)                                                     \
-    {                                                                                         \
-        uint64_t where = WHERE_CALLER();                                                      \
-        ssize_t r;                                                                            \
-                                                                                              \
-        fd_acquire(in, where);                                                                \
-        fd_release(out, where);                                                               \
-        r = REAL(name) args;                                                                  \
-        if (r >= 0)                                                                           \
-            fd_acquire(in, where);                                                            \
-        return r;                                                                             \
+#define PASSES_ON(name, args, ...)                                                                 \
+    INTERPOSE(ssize_t, name, __VA_ARGS__)                                                          \
+    {                                                                                              \
+        uint64_t where = WHERE_CALLER();                                                           \
+        ssize_t r;                                                                                 \
+                                                                                                   \
+        fd_acquire(in, where);                                                                     \
+        fd_release(out, where);                                                                    \
+        r = REAL(name) args;                                                                       \
+        if (r >= 0)                                                                                \
+            fd_acquire(in, where);                                                                 \
+        return r;                                                                                  \
     }
 
 PASSES_ON(splice, (in, in_at, out, out_at, n, flags), int in, off64_t *in_at, int out,

@@ -151,9 +151,8 @@ INTERPOSE(int, socketpair, int domain, int type, int protocol, int fd[2])
     hint_drop();
     if (r == 0 && syscall(SYS_fstat, fd[0], &s[0]) == 0 && syscall(SYS_fstat, fd[1], &s[1]) == 0)
         for (int i = 0; i < 2; i++)
-            remember(s[i].st_ino,
-                     (struct socket_keys){ fd_key(SALT_UNIX, s[i].st_ino, 0),
-                                           fd_key(SALT_UNIX, s[1 - i].st_ino, 0) });
+            remember(s[i].st_ino, (struct socket_keys){ fd_key(SALT_UNIX, s[i].st_ino, 0),
+                                                        fd_key(SALT_UNIX, s[1 - i].st_ino, 0) });
     errno = saved;
     return r;
 }

@@ -125,32 +125,32 @@ LIBC_FUNCTIONS(LIBC_NEXT)
 
 /* Functions without parameters. */
 #ifdef LIBC_NAMES
-#define LIBC0_AS(type, name)                                                                  \
-    EXPORT __attribute__((weak)) type name(void);                                             \
-    EXPORT __attribute__((weak)) type name(void)                                              \
-    {                                                                                         \
-        return at_##name(WHERE_CALLER());                                                     \
+#define LIBC0_AS(type, name)                                                                       \
+    EXPORT __attribute__((weak)) type name(void);                                                  \
+    EXPORT __attribute__((weak)) type name(void)                                                   \
+    {                                                                                              \
+        return at_##name(WHERE_CALLER());                                                          \
     }
 #else
-#define LIBC0_AS(type, name)                                                                  \
-    EXPORT type __heddle_##name(uint32_t site);                                               \
-    EXPORT type __heddle_##name(uint32_t site)                                                \
-    {                                                                                         \
-        return at_##name(where_site(site));                                                   \
+#define LIBC0_AS(type, name)                                                                       \
+    EXPORT type __heddle_##name(uint32_t site);                                                    \
+    EXPORT type __heddle_##name(uint32_t site)                                                     \
+    {                                                                                              \
+        return at_##name(where_site(site));                                                        \
     }
 #endif
-#define LIBC0(type, name)                                                                     \
-    static inline type at_##name(uint64_t where);                                             \
-    LIBC0_AS(type, name)                                                                      \
+#define LIBC0(type, name)                                                                          \
+    static inline type at_##name(uint64_t where);                                                  \
+    LIBC0_AS(type, name)                                                                           \
     static inline type at_##name(uint64_t where)
 
 /* Call the interposer on behalf of `where`. */
-#define VIA_FD(call)                                                                          \
-    ({                                                                                        \
-        hint_give(where);                                                                     \
-        __typeof__(call) result_ = call;                                                      \
-        hint_drop();                                                                          \
-        result_;                                                                              \
+#define VIA_FD(call)                                                                               \
+    ({                                                                                             \
+        hint_give(where);                                                                          \
+        __typeof__(call) result_ = call;                                                           \
+        hint_drop();                                                                               \
+        result_;                                                                                   \
     })
 
 /* Reads of strings, as far as they go. */

@@ -8,20 +8,20 @@
 
 /* ---- one buffer ---- */
 
-#define READ_INTO(name, buffer, params, args)                                                 \
-    LIBC(ssize_t, name, params, args)                                                         \
-    {                                                                                         \
-        ssize_t got = VIA_FD(name args);                                                      \
-                                                                                              \
-        if (got > 0)                                                                          \
-            rt_write(buffer, (size_t)got, where);                                             \
-        return got;                                                                           \
+#define READ_INTO(name, buffer, params, args)                                                      \
+    LIBC(ssize_t, name, params, args)                                                              \
+    {                                                                                              \
+        ssize_t got = VIA_FD(name args);                                                           \
+                                                                                                   \
+        if (got > 0)                                                                               \
+            rt_write(buffer, (size_t)got, where);                                                  \
+        return got;                                                                                \
     }
-#define WRITE_FROM(name, buffer, params, args)                                                \
-    LIBC(ssize_t, name, params, args)                                                         \
-    {                                                                                         \
-        rt_read(buffer, n, where);                                                            \
-        return VIA_FD(name args);                                                             \
+#define WRITE_FROM(name, buffer, params, args)                                                     \
+    LIBC(ssize_t, name, params, args)                                                              \
+    {                                                                                              \
+        rt_read(buffer, n, where);                                                                 \
+        return VIA_FD(name args);                                                                  \
     }
 
 READ_INTO(read, p, (int fd, void *p, size_t n), (fd, p, n))

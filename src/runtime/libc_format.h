@@ -43,10 +43,10 @@ struct format {
 struct conversion {
     int position; /* 1 ..; 0: the next */
     bool suppressed, allocates;
-    int width, precision;           /* -1: none */
-    int width_at, precision_at;     /* `*`: argument; -1: none */
-    char length;                    /* 0 h H(hh) l L(ll, q) D(long double) j z t */
-    char letter;                    /* 0: the format ended */
+    int width, precision;       /* -1: none */
+    int width_at, precision_at; /* `*`: argument; -1: none */
+    char length;                /* 0 h H(hh) l L(ll, q) D(long double) j z t */
+    char letter;                /* 0: the format ended */
 };
 
 /* Parse the conversion behind a '%'; returns what follows it. `f` gives positions to `*`. */

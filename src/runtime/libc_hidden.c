@@ -16,16 +16,16 @@ STATE(drand48);
 
 /* ---- broken-down time ---- */
 
-#define TIME_STRUCT(name)                                                                     \
-    LIBC(struct tm *, name, (const time_t *t), (t))                                           \
-    {                                                                                         \
-        struct tm *r;                                                                         \
-                                                                                              \
-        rt_read(t, sizeof(*t), where);                                                        \
-        WRITES_STATE(localtime_result);                                                       \
-        r = CALL(name)(t);                                                                    \
-        write_if(r, sizeof(*r), where);                                                       \
-        return r;                                                                             \
+#define TIME_STRUCT(name)                                                                          \
+    LIBC(struct tm *, name, (const time_t *t), (t))                                                \
+    {                                                                                              \
+        struct tm *r;                                                                              \
+                                                                                                   \
+        rt_read(t, sizeof(*t), where);                                                             \
+        WRITES_STATE(localtime_result);                                                            \
+        r = CALL(name)(t);                                                                         \
+        write_if(r, sizeof(*r), where);                                                            \
+        return r;                                                                                  \
     }
 
 TIME_STRUCT(localtime)

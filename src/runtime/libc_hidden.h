@@ -8,8 +8,8 @@
 #ifdef LIBC_NAMES
 #define STATE(name) extern EXPORT char __heddle_hidden_##name[8]
 #else
-#define STATE(name)                                    \
-    extern EXPORT char __heddle_hidden_##name[8];      \
+#define STATE(name)                                                                                \
+    extern EXPORT char __heddle_hidden_##name[8];                                                  \
     EXPORT char __heddle_hidden_##name[8]
 #endif
 #define READS_STATE(name)  rt_read(__heddle_hidden_##name, 1, where)

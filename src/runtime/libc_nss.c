@@ -14,26 +14,26 @@ STATE(ttyname_result);
 STATE(ptsname_result);
 STATE(getlogin_result);
 
-#define ENTRY_BY_NAME(type, name, state)                                                      \
-    LIBC(struct type *, name, (const char *key), (key))                                       \
-    {                                                                                         \
-        struct type *r;                                                                       \
-                                                                                              \
-        read_string(key, where);                                                              \
-        WRITES_STATE(state);                                                                  \
-        r = CALL(name)(key);                                                                  \
-        write_if(r, sizeof(*r), where);                                                       \
-        return r;                                                                             \
+#define ENTRY_BY_NAME(type, name, state)                                                           \
+    LIBC(struct type *, name, (const char *key), (key))                                            \
+    {                                                                                              \
+        struct type *r;                                                                            \
+                                                                                                   \
+        read_string(key, where);                                                                   \
+        WRITES_STATE(state);                                                                       \
+        r = CALL(name)(key);                                                                       \
+        write_if(r, sizeof(*r), where);                                                            \
+        return r;                                                                                  \
     }
-#define ENTRY_BY_NUMBER(type, name, number, state)                                            \
-    LIBC(struct type *, name, (number key), (key))                                            \
-    {                                                                                         \
-        struct type *r;                                                                       \
-                                                                                              \
-        WRITES_STATE(state);                                                                  \
-        r = CALL(name)(key);                                                                  \
-        write_if(r, sizeof(*r), where);                                                       \
-        return r;                                                                             \
+#define ENTRY_BY_NUMBER(type, name, number, state)                                                 \
+    LIBC(struct type *, name, (number key), (key))                                                 \
+    {                                                                                              \
+        struct type *r;                                                                            \
+                                                                                                   \
+        WRITES_STATE(state);                                                                       \
+        r = CALL(name)(key);                                                                       \
+        write_if(r, sizeof(*r), where);                                                            \
+        return r;                                                                                  \
     }
 
 ENTRY_BY_NAME(passwd, getpwnam, passwd_result)

@@ -16,15 +16,15 @@ static inline void reads_number(const char *s, const char *end, char **out, uint
 }
 
 /* An invalid base leaves glibc's end pointer unset. */
-#define STRTO_INTEGER(type, name, call)                                                       \
-    LIBC(type, name, (const char *s, char **out, int base), (s, out, base))                   \
-    {                                                                                         \
-        char *end = NULL;                                                                     \
-        type value = CALL(call)(s, &end, base);                                               \
-                                                                                              \
-        if (end)                                                                              \
-            reads_number(s, end, out, where);                                                 \
-        return value;                                                                         \
+#define STRTO_INTEGER(type, name, call)                                                            \
+    LIBC(type, name, (const char *s, char **out, int base), (s, out, base))                        \
+    {                                                                                              \
+        char *end = NULL;                                                                          \
+        type value = CALL(call)(s, &end, base);                                                    \
+                                                                                                   \
+        if (end)                                                                                   \
+            reads_number(s, end, out, where);                                                      \
+        return value;                                                                              \
     }
 
 STRTO_INTEGER(long, strtol, strtol)
@@ -38,14 +38,14 @@ STRTO_INTEGER(unsigned long, __isoc23_strtoul, __isoc23_strtoul)
 STRTO_INTEGER(long long, __isoc23_strtoll, __isoc23_strtoll)
 STRTO_INTEGER(unsigned long long, __isoc23_strtoull, __isoc23_strtoull)
 
-#define STRTO_FLOAT(type, name)                                                               \
-    LIBC(type, name, (const char *s, char **out), (s, out))                                   \
-    {                                                                                         \
-        char *end;                                                                            \
-        type value = CALL(name)(s, &end);                                                     \
-                                                                                              \
-        reads_number(s, end, out, where);                                                     \
-        return value;                                                                         \
+#define STRTO_FLOAT(type, name)                                                                    \
+    LIBC(type, name, (const char *s, char **out), (s, out))                                        \
+    {                                                                                              \
+        char *end;                                                                                 \
+        type value = CALL(name)(s, &end);                                                          \
+                                                                                                   \
+        reads_number(s, end, out, where);                                                          \
+        return value;                                                                              \
     }
 
 STRTO_FLOAT(double, strtod)

@@ -10,20 +10,36 @@ static void printf_conversion(const struct conversion *c, struct format *f)
     struct format_argument a = { FORMAT_NONE, 0, -1, -1 };
 
     switch (c->letter) {
-    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'b': case 'B':
-        a.type = c->length == 'l' || c->length == 'L' || c->length == 'j' ? FORMAT_LONG
-                                                                         : FORMAT_INT;
+    case 'd':
+    case 'i':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'b':
+    case 'B':
+        a.type =
+            c->length == 'l' || c->length == 'L' || c->length == 'j' ? FORMAT_LONG : FORMAT_INT;
         break;
-    case 'c': case 'C':
+    case 'c':
+    case 'C':
         a.type = FORMAT_INT;
         break;
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
         a.type = c->length == 'L' ? FORMAT_LONG_DOUBLE : FORMAT_DOUBLE;
         break;
     case 'p':
         a.type = FORMAT_POINTER;
         break;
-    case 's': case 'S':
+    case 's':
+    case 'S':
         a.type = c->length == 'l' || c->letter == 'S' ? FORMAT_WIDE_STRING : FORMAT_STRING;
         a.bytes = c->precision;
         a.limit_at = (int16_t)c->precision_at;

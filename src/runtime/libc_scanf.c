@@ -22,7 +22,14 @@ static const char *skip_set(const char *p)
 static int scanned_bytes(const struct conversion *c)
 {
     switch (c->letter) {
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
         return c->length == 'L' ? (int)sizeof(long double) : c->length == 'l' ? 8 : 4;
     case 'p':
         return sizeof(void *);
@@ -37,14 +44,31 @@ static void scanf_conversion(const struct conversion *c, struct format *f)
     bool wide = c->length == 'l' || c->letter == 'S' || c->letter == 'C';
 
     switch (c->letter) {
-    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'b': case 'p':
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+    case 'd':
+    case 'i':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'b':
+    case 'p':
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
         a.bytes = scanned_bytes(c);
         break;
-    case 's': case 'S': case '[':
+    case 's':
+    case 'S':
+    case '[':
         a.type = c->allocates ? FORMAT_NEW_STRING : wide ? FORMAT_WIDE_STRING : FORMAT_STRING;
         break;
-    case 'c': case 'C':
+    case 'c':
+    case 'C':
         a.type = c->allocates ? FORMAT_POINTER : FORMAT_CHARACTERS;
         a.bytes = (c->width > 0 ? c->width : 1) * (wide ? (int)sizeof(wchar_t) : 1);
         break;
@@ -128,43 +152,43 @@ static int scan_end(const struct scan *s, int assigned, uint64_t where)
 }
 
 /* From a string, from a stream, from stdin; plain, C99 and C23 names. */
-#define SCANF_STRING(name)                                                                    \
-    LIBC(int, name, (const char *from, const char *fmt, va_list ap), (from, fmt, ap))         \
-    {                                                                                         \
-        struct scan s;                                                                        \
-                                                                                              \
-        read_string(from, where);                                                             \
-        scan_begin(&s, fmt, ap, where);                                                       \
-        return scan_end(&s, CALL(name)(from, fmt, ap), where);                                \
+#define SCANF_STRING(name)                                                                         \
+    LIBC(int, name, (const char *from, const char *fmt, va_list ap), (from, fmt, ap))              \
+    {                                                                                              \
+        struct scan s;                                                                             \
+                                                                                                   \
+        read_string(from, where);                                                                  \
+        scan_begin(&s, fmt, ap, where);                                                            \
+        return scan_end(&s, CALL(name)(from, fmt, ap), where);                                     \
     }
-#define SCANF_FILE(name)                                                                      \
-    LIBC(int, name, (FILE * from, const char *fmt, va_list ap), (from, fmt, ap))              \
-    {                                                                                         \
-        size_t buffered = stdio_buffered(from);                                               \
-        struct scan s;                                                                        \
-        int assigned;                                                                         \
-                                                                                              \
-        rt_read(from, 1, where);                                                              \
-        scan_begin(&s, fmt, ap, where);                                                       \
-        assigned = CALL(name)(from, fmt, ap);                                                 \
-        if (stdio_buffered(from) >= buffered)                                                 \
-            stdio_acquire(from, where);                                                       \
-        return scan_end(&s, assigned, where);                                                 \
+#define SCANF_FILE(name)                                                                           \
+    LIBC(int, name, (FILE * from, const char *fmt, va_list ap), (from, fmt, ap))                   \
+    {                                                                                              \
+        size_t buffered = stdio_buffered(from);                                                    \
+        struct scan s;                                                                             \
+        int assigned;                                                                              \
+                                                                                                   \
+        rt_read(from, 1, where);                                                                   \
+        scan_begin(&s, fmt, ap, where);                                                            \
+        assigned = CALL(name)(from, fmt, ap);                                                      \
+        if (stdio_buffered(from) >= buffered)                                                      \
+            stdio_acquire(from, where);                                                            \
+        return scan_end(&s, assigned, where);                                                      \
     }
-#define SCANF_STDIN(name, of_file)                                                            \
-    LIBC(int, name, (const char *fmt, va_list ap), (fmt, ap))                                 \
-    {                                                                                         \
-        return at_##of_file(stdin, fmt, ap, where);                                           \
+#define SCANF_STDIN(name, of_file)                                                                 \
+    LIBC(int, name, (const char *fmt, va_list ap), (fmt, ap))                                      \
+    {                                                                                              \
+        return at_##of_file(stdin, fmt, ap, where);                                                \
     }
 
-#define SCANF_FAMILY(prefix)                                                                  \
-    SCANF_STRING(prefix##vsscanf)                                                             \
-    SCANF_FILE(prefix##vfscanf)                                                               \
-    SCANF_STDIN(prefix##vscanf, prefix##vfscanf)                                              \
-    VLIBC(int, prefix##sscanf, (const char *from, const char *fmt), fmt,                      \
-          at_##prefix##vsscanf(from, fmt, ap, where))                                         \
-    VLIBC(int, prefix##fscanf, (FILE * from, const char *fmt), fmt,                           \
-          at_##prefix##vfscanf(from, fmt, ap, where))                                         \
+#define SCANF_FAMILY(prefix)                                                                       \
+    SCANF_STRING(prefix##vsscanf)                                                                  \
+    SCANF_FILE(prefix##vfscanf)                                                                    \
+    SCANF_STDIN(prefix##vscanf, prefix##vfscanf)                                                   \
+    VLIBC(int, prefix##sscanf, (const char *from, const char *fmt), fmt,                           \
+          at_##prefix##vsscanf(from, fmt, ap, where))                                              \
+    VLIBC(int, prefix##fscanf, (FILE * from, const char *fmt), fmt,                                \
+          at_##prefix##vfscanf(from, fmt, ap, where))                                              \
     VLIBC(int, prefix##scanf, (const char *fmt), fmt, at_##prefix##vscanf(fmt, ap, where))
 
 #ifndef LIBC_NAMES /* headers turn these names into the C99 ones */

@@ -1,7 +1,6 @@
 /* libc_socket.c - sockets: addresses and options; see libc_fd.c */
 #include "runtime/libc.h"
 
-
 /* An address that the kernel fills in: at most `room` bytes of it, and its length. */
 static inline void wrote_address(const void *a, const socklen_t *bytes, socklen_t room,
                                  uint64_t where)
@@ -70,8 +69,7 @@ LIBC(int, connect, (int fd, const struct sockaddr *a, socklen_t bytes), (fd, a, 
     return VIA_FD(connect(fd, a, bytes));
 }
 
-LIBC(int, socketpair, (int domain, int type, int protocol, int fd[2]),
-     (domain, type, protocol, fd))
+LIBC(int, socketpair, (int domain, int type, int protocol, int fd[2]), (domain, type, protocol, fd))
 {
     int r = VIA_FD(socketpair(domain, type, protocol, fd));
 
@@ -82,15 +80,15 @@ LIBC(int, socketpair, (int domain, int type, int protocol, int fd[2]),
 
 /* ---- addresses that are written ---- */
 
-#define ADDRESS_OUT(name, call, params, args)                                                 \
-    LIBC(int, name, params, args)                                                             \
-    {                                                                                         \
-        socklen_t room = room_for_address(a, bytes, where);                                   \
-        int r = call;                                                                         \
-                                                                                              \
-        if (r >= 0)                                                                           \
-            wrote_address(a, bytes, room, where);                                             \
-        return r;                                                                             \
+#define ADDRESS_OUT(name, call, params, args)                                                      \
+    LIBC(int, name, params, args)                                                                  \
+    {                                                                                              \
+        socklen_t room = room_for_address(a, bytes, where);                                        \
+        int r = call;                                                                              \
+                                                                                                   \
+        if (r >= 0)                                                                                \
+            wrote_address(a, bytes, room, where);                                                  \
+        return r;                                                                                  \
     }
 
 ADDRESS_OUT(accept, VIA_FD(accept(fd, a, bytes)), (int fd, struct sockaddr *a, socklen_t *bytes),
@@ -116,8 +114,9 @@ LIBC(int, setsockopt, (int fd, int level, int option, const void *p, socklen_t b
 
 static inline size_t address_bytes(int family)
 {
-    return family == AF_INET ? sizeof(struct in_addr)
-                             : family == AF_INET6 ? sizeof(struct in6_addr) : 0;
+    return family == AF_INET    ? sizeof(struct in_addr)
+           : family == AF_INET6 ? sizeof(struct in6_addr)
+                                : 0;
 }
 
 LIBC(const char *, inet_ntop, (int family, const void *a, char *text, socklen_t room),

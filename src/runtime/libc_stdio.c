@@ -30,15 +30,15 @@ static inline void has_got(FILE *f, size_t buffered, size_t bytes, uint64_t wher
 
 /* ---- blocks ---- */
 
-#define FREAD(name, params, args)                                                             \
-    LIBC(size_t, name, params, args)                                                          \
-    {                                                                                         \
-        size_t buffered = uses_for_input(f, where), got;                                      \
-                                                                                              \
-        got = CALL(name) args;                                                                \
-        has_got(f, buffered, got * size, where);                                              \
-        rt_write(p, got * size, where);                                                       \
-        return got;                                                                           \
+#define FREAD(name, params, args)                                                                  \
+    LIBC(size_t, name, params, args)                                                               \
+    {                                                                                              \
+        size_t buffered = uses_for_input(f, where), got;                                           \
+                                                                                                   \
+        got = CALL(name) args;                                                                     \
+        has_got(f, buffered, got *size, where);                                                    \
+        rt_write(p, got *size, where);                                                             \
+        return got;                                                                                \
     }
 
 FREAD(fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f))
@@ -82,17 +82,17 @@ LIBC0(int, getchar)
 
 /* ---- lines ---- */
 
-#define FGETS(name, params, args)                                                             \
-    LIBC(char *, name, params, args)                                                          \
-    {                                                                                         \
-        size_t buffered = uses_for_input(f, where), got;                                      \
-        char *line = CALL(name) args;                                                         \
-                                                                                              \
-        got = line ? CALL(strlen)(line) : 0;                                                  \
-        has_got(f, buffered, got, where);                                                     \
-        if (line)                                                                             \
-            rt_write(line, got + 1, where);                                                   \
-        return line;                                                                          \
+#define FGETS(name, params, args)                                                                  \
+    LIBC(char *, name, params, args)                                                               \
+    {                                                                                              \
+        size_t buffered = uses_for_input(f, where), got;                                           \
+        char *line = CALL(name) args;                                                              \
+                                                                                                   \
+        got = line ? CALL(strlen)(line) : 0;                                                       \
+        has_got(f, buffered, got, where);                                                          \
+        if (line)                                                                                  \
+            rt_write(line, got + 1, where);                                                        \
+        return line;                                                                               \
     }
 
 FGETS(fgets, (char *s, int n, FILE *f), (s, n, f))

@@ -2,14 +2,14 @@
 #include "runtime/libc.h"
 
 /* A function whose pointer argument `out` is written when it succeeds. */
-#define FILLS(name, out, params, args)                                                        \
-    LIBC(int, name, params, args)                                                             \
-    {                                                                                         \
-        int r = CALL(name) args;                                                              \
-                                                                                              \
-        if (r == 0)                                                                           \
-            write_if(out, sizeof(*(out)), where);                                             \
-        return r;                                                                             \
+#define FILLS(name, out, params, args)                                                             \
+    LIBC(int, name, params, args)                                                                  \
+    {                                                                                              \
+        int r = CALL(name) args;                                                                   \
+                                                                                                   \
+        if (r == 0)                                                                                \
+            write_if(out, sizeof(*(out)), where);                                                  \
+        return r;                                                                                  \
     }
 
 /* ---- time ---- */
@@ -53,7 +53,7 @@ LIBC(int, clock_nanosleep,
     return r;
 }
 
-LIBC(time_t, time, (time_t * t), (t))
+LIBC(time_t, time, (time_t *t), (t))
 {
     write_if(t, sizeof(*t), where);
     return CALL(time)(t);
@@ -115,16 +115,16 @@ LIBC(size_t, strftime, (char *out, size_t room, const char *fmt, const struct tm
 
 /* ---- files ---- */
 
-#define STAT(name, params, args)                                                              \
-    LIBC(int, name, params, args)                                                             \
-    {                                                                                         \
-        int r;                                                                                \
-                                                                                              \
-        read_string(path, where);                                                             \
-        r = CALL(name) args;                                                                  \
-        if (r == 0)                                                                           \
-            rt_write(out, sizeof(*out), where);                                               \
-        return r;                                                                             \
+#define STAT(name, params, args)                                                                   \
+    LIBC(int, name, params, args)                                                                  \
+    {                                                                                              \
+        int r;                                                                                     \
+                                                                                                   \
+        read_string(path, where);                                                                  \
+        r = CALL(name) args;                                                                       \
+        if (r == 0)                                                                                \
+            rt_write(out, sizeof(*out), where);                                                    \
+        return r;                                                                                  \
     }
 
 STAT(stat, (const char *path, struct stat *out), (path, out))

@@ -81,7 +81,8 @@ static void *allocate(size_t align, size_t n, bool throws)
     return p;
 }
 
-/* ---- the operators: m is size_t, St11align_val_t an alignment, RKSt9nothrow_t std::nothrow ---- */
+/* ---- the operators: m is size_t, St11align_val_t an alignment, RKSt9nothrow_t std::nothrow ----
+ */
 
 NEW(_Znwm, (n), allocate(0, n, true), size_t n)
 NEW(_Znam, (n), allocate(0, n, true), size_t n)
@@ -89,8 +90,10 @@ NEW(_ZnwmRKSt9nothrow_t, (n, t), allocate(0, n, false), size_t n, nothrow_ref t)
 NEW(_ZnamRKSt9nothrow_t, (n, t), allocate(0, n, false), size_t n, nothrow_ref t)
 NEW(_ZnwmSt11align_val_t, (n, a), allocate(a, n, true), size_t n, size_t a)
 NEW(_ZnamSt11align_val_t, (n, a), allocate(a, n, true), size_t n, size_t a)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a, nothrow_ref t)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a, nothrow_ref t)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a,
+    nothrow_ref t)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (n, a, t), allocate(a, n, false), size_t n, size_t a,
+    nothrow_ref t)
 
 DELETE(_ZdlPv, (p), void *p)
 DELETE(_ZdaPv, (p), void *p)

@@ -35,43 +35,43 @@ static inline __attribute__((always_inline)) void writes(const void *p, unsigned
 
 /* ---- accesses ---- */
 
-#define FUNCTION(name, ...)            \
-    EXPORT void name(__VA_ARGS__);     \
+#define FUNCTION(name, ...)                                                                        \
+    EXPORT void name(__VA_ARGS__);                                                                 \
     EXPORT void name(__VA_ARGS__)
 
 /* Aligned or not, volatile or not: all the same here. */
-#define ACCESS(n, kind)                                                                       \
-    FUNCTION(__tsan_##kind##read##n, void *p)                                                 \
-    {                                                                                         \
-        reads(p, n, WHERE_CALLER());                                                          \
-    }                                                                                         \
-    FUNCTION(__tsan_##kind##write##n, void *p)                                                \
-    {                                                                                         \
-        writes(p, n, WHERE_CALLER());                                                         \
+#define ACCESS(n, kind)                                                                            \
+    FUNCTION(__tsan_##kind##read##n, void *p)                                                      \
+    {                                                                                              \
+        reads(p, n, WHERE_CALLER());                                                               \
+    }                                                                                              \
+    FUNCTION(__tsan_##kind##write##n, void *p)                                                     \
+    {                                                                                              \
+        writes(p, n, WHERE_CALLER());                                                              \
     }
 /* Compound: a read and a write by one call. */
-#define READ_WRITE(n, kind)                                                                   \
-    FUNCTION(__tsan_##kind##read_write##n, void *p)                                           \
-    {                                                                                         \
-        reads(p, n, WHERE_CALLER());                                                          \
-        writes(p, n, WHERE_CALLER());                                                         \
+#define READ_WRITE(n, kind)                                                                        \
+    FUNCTION(__tsan_##kind##read_write##n, void *p)                                                \
+    {                                                                                              \
+        reads(p, n, WHERE_CALLER());                                                               \
+        writes(p, n, WHERE_CALLER());                                                              \
     }
-#define ACCESS_PC(n)                                                                          \
-    FUNCTION(__tsan_read##n##_pc, void *p, void *pc)                                          \
-    {                                                                                         \
-        reads(p, n, AT(pc));                                                                  \
-    }                                                                                         \
-    FUNCTION(__tsan_write##n##_pc, void *p, void *pc)                                         \
-    {                                                                                         \
-        writes(p, n, AT(pc));                                                                 \
+#define ACCESS_PC(n)                                                                               \
+    FUNCTION(__tsan_read##n##_pc, void *p, void *pc)                                               \
+    {                                                                                              \
+        reads(p, n, AT(pc));                                                                       \
+    }                                                                                              \
+    FUNCTION(__tsan_write##n##_pc, void *p, void *pc)                                              \
+    {                                                                                              \
+        writes(p, n, AT(pc));                                                                      \
     }
-#define ACCESSES(n)                                                                           \
-    ACCESS(n, )                                                                               \
-    ACCESS(n, unaligned_)                                                                     \
-    ACCESS(n, volatile_)                                                                      \
-    ACCESS(n, unaligned_volatile_)                                                            \
-    READ_WRITE(n, )                                                                           \
-    READ_WRITE(n, unaligned_)                                                                 \
+#define ACCESSES(n)                                                                                \
+    ACCESS(n, )                                                                                    \
+    ACCESS(n, unaligned_)                                                                          \
+    ACCESS(n, volatile_)                                                                           \
+    ACCESS(n, unaligned_volatile_)                                                                 \
+    READ_WRITE(n, )                                                                                \
+    READ_WRITE(n, unaligned_)                                                                      \
     ACCESS_PC(n)
 
 ACCESSES(1)

@@ -12,8 +12,8 @@
 #include "runtime/ignore.h"
 #include "runtime/rt.h"
 
-#define FUNCTION(type, name, ...)      \
-    EXPORT type name(__VA_ARGS__);     \
+#define FUNCTION(type, name, ...)                                                                  \
+    EXPORT type name(__VA_ARGS__);                                                                 \
     EXPORT type name(__VA_ARGS__)
 
 /* ---- edges ---- */

@@ -4,18 +4,19 @@
 void AnnotateHappensBefore(const char *file, int line, const volatile void *address);
 void AnnotateHappensAfter(const char *file, int line, const volatile void *address);
 
-int data, token;
+int data, token, told;
 
 THREAD(sender)
 {
     data = 1;
     AnnotateHappensBefore(__FILE__, __LINE__, &token);
+    tell(&told);
     return NULL;
 }
 
 THREAD(receiver)
 {
-    pause_ms(40);
+    await(&told);
     AnnotateHappensAfter(__FILE__, __LINE__, &token);
     data = 2;
     return NULL;

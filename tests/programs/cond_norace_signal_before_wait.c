@@ -3,7 +3,7 @@
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-int data, ready;
+int data, ready, signalled;
 
 THREAD(sender)
 {
@@ -12,12 +12,13 @@ THREAD(sender)
     ready = 1;
     pthread_cond_signal(&cond);
     pthread_mutex_unlock(&lock);
+    tell(&signalled);
     return NULL;
 }
 
 THREAD(receiver)
 {
-    pause_ms(20);
+    await(&signalled);
     pthread_mutex_lock(&lock);
     while (!ready)
         pthread_cond_wait(&cond, &lock);

@@ -1,7 +1,7 @@
 // A virtual call against the delete of its object.
 // race: a|c b|d|c
 // may: a|b|c|d a|b|c|d
-#include <chrono>
+#include <atomic>
 #include <thread>
 
 struct Base {
@@ -16,14 +16,17 @@ struct Base {
 };
 
 Base *object = new Base;
+std::atomic<bool> done;
 
 int main()
 {
     std::thread t([] {
         volatile int sink = object->get(); // [a]
         (void)sink;
+        done.store(true, std::memory_order_relaxed);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (!done.load(std::memory_order_relaxed))
+        std::this_thread::yield();
     delete object; // [b]
     t.join();
 }

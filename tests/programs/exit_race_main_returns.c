@@ -3,11 +3,12 @@
 // gcc: also
 #include "prog.h"
 
-int x;
+int x, written;
 
 THREAD(child)
 {
     x = 1; // [a]
+    tell(&written);
     for (;;)
         pause_ms(1000);
     return NULL;
@@ -16,7 +17,7 @@ THREAD(child)
 int main(void)
 {
     start(child, NULL);
-    pause_ms(30);
+    await(&written);
     x = 2; // [b]
     return 0;
 }

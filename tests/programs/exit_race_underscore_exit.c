@@ -2,12 +2,12 @@
 // race: a b
 #include "prog.h"
 
-int x;
+int x, written;
 
 THREAD(child)
 {
     x = 1; // [a]
-    pause_ms(30);
+    await(&written);
     _exit(3);
 }
 
@@ -15,6 +15,7 @@ int main(void)
 {
     start(child, NULL);
     x = 2; // [b]
+    tell(&written);
     pause();
     return 0;
 }

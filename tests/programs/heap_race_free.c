@@ -3,17 +3,18 @@
 // gcc: also
 #include "prog.h"
 
-int *p;
+int *p, used;
 
 THREAD(user)
 {
     USE(p[3]); // [a]
+    tell(&used);
     return NULL;
 }
 
 THREAD(freer)
 {
-    pause_ms(20);
+    await(&used);
     free(p); // [b]
     return NULL;
 }

@@ -2,17 +2,18 @@
 // race: a b
 #include "prog.h"
 
-int *p, *q;
+int *p, *q, used;
 
 THREAD(reader)
 {
     USE(p[0]); // [a]
+    tell(&used);
     return NULL;
 }
 
 THREAD(mover)
 {
-    pause_ms(20);
+    await(&used);
     q = realloc(p, 1 << 20); // [b]
     return NULL;
 }

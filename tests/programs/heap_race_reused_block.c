@@ -1,5 +1,6 @@
 // The thread wrote this address before, in a block that is gone: the new block is a new object.
 // race: a b
+// tsan: differs
 #include "prog.h"
 
 int *published;

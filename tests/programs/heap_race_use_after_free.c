@@ -2,11 +2,11 @@
 // race: a b
 #include "prog.h"
 
-int *p;
+int *p, gone;
 
 THREAD(user)
 {
-    pause_ms(20);
+    await(&gone);
     USE(p[3]); // [a]
     return NULL;
 }
@@ -14,6 +14,7 @@ THREAD(user)
 THREAD(freer)
 {
     free(p); // [b]
+    tell(&gone);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 // The child records for itself, although nothing is left of the environment.
 // race: a b
+// tsan: loses the report
 #include "prog.h"
 #include <sys/wait.h>
 

@@ -1,6 +1,7 @@
 // A program closes every descriptor it does not know, changes directory and clears its environment.
 // race: a b
 // gcc: also
+// tsan: loses the report
 #include "prog.h"
 
 int x;

@@ -6,6 +6,8 @@
 #include "prog.h"
 #include <dlfcn.h>
 
+int gone;
+
 THREAD(work)
 {
     for (int i = 0; i < 5; i++) {
@@ -13,12 +15,13 @@ THREAD(work)
         ((void (*)(void))f)();
         dlclose(handle);
     }
+    tell(&gone);
     return NULL;
 }
 
 THREAD(later)
 {
-    pause_ms(50);
+    await(&gone);
     return work(NULL);
 }
 

@@ -3,7 +3,7 @@
 #include "prog.h"
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-int x, y;
+int x, y, unlocked;
 
 THREAD(first)
 {
@@ -11,12 +11,13 @@ THREAD(first)
     pthread_mutex_lock(&lock);
     y++;
     pthread_mutex_unlock(&lock);
+    tell(&unlocked);
     return NULL;
 }
 
 THREAD(second)
 {
-    pause_ms(50);
+    await(&unlocked);
     pthread_mutex_lock(&lock);
     y++;
     pthread_mutex_unlock(&lock);

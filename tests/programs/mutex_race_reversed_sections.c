@@ -3,19 +3,20 @@
 #include "prog.h"
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-int x, y, z;
+int x, z, unlocked;
 
 THREAD(first)
 {
     pthread_mutex_lock(&lock);
     x = 1; // [a]
     pthread_mutex_unlock(&lock);
+    tell(&unlocked);
     return NULL;
 }
 
 THREAD(second)
 {
-    pause_ms(50);
+    await(&unlocked);
     pthread_mutex_lock(&lock);
     z = 1;
     pthread_mutex_unlock(&lock);

@@ -2,7 +2,9 @@
  *
  * THREAD(f) { ... }      a thread function
  * run_two(f, g)          two threads side by side, joined
- * pause_ms(n)            lets others run first; orders nothing
+ * pause_ms(n)            lets others run first, most of the time; orders nothing
+ * tell(&flag)            after it, await(&flag) in another thread goes on: an order of events in
+ *                        time, on every machine, that is no order of memory (relaxed atomics)
  * USE(x)                 reads x even when optimised
  */
 #ifndef PROG_H
@@ -33,6 +35,17 @@ static inline void pause_ms(int ms)
 {
     struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
     nanosleep(&t, NULL);
+}
+
+static inline void tell(int *flag)
+{
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+
+static inline void await(int *flag)
+{
+    while (!__atomic_load_n(flag, __ATOMIC_RELAXED))
+        pause_ms(1);
 }
 
 static inline pthread_t start(void *(*f)(void *), void *arg)

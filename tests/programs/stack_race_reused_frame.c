@@ -1,6 +1,7 @@
 // Two calls after each other share stack memory; only the second one's local is shared.
 // race: a b
 // may: c b
+// tsan: differs
 #include "prog.h"
 
 int *published, done;

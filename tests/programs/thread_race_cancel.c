@@ -2,11 +2,12 @@
 // race: a b
 #include "prog.h"
 
-int x;
+int x, written;
 
 THREAD(child)
 {
     x = 1; // [a]
+    tell(&written);
     for (;;)
         pause_ms(1);
     return NULL;
@@ -15,7 +16,7 @@ THREAD(child)
 int main(void)
 {
     pthread_t t = start(child, NULL);
-    pause_ms(20);
+    await(&written);
     pthread_cancel(t);
     x = 2; // [b]
     pthread_join(t, NULL);

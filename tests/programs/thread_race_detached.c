@@ -1,21 +1,22 @@
-// A detached thread is never joined: sleeping until it is done is no order.
+// A detached thread is never joined: knowing that it is done is no order.
 // race: a b
 // gcc: also
 #include "prog.h"
 
-int x;
+int x, written;
 
 THREAD(child)
 {
     pthread_detach(pthread_self());
     x = 1; // [a]
+    tell(&written);
     return NULL;
 }
 
 int main(void)
 {
     start(child, NULL);
-    pause_ms(30);
+    await(&written);
     x = 2; // [b]
     return 0;
 }

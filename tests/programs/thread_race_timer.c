@@ -1,13 +1,15 @@
 // The timer's thread writes while main does.
 // race: a b
+// tsan: misses
 #include "prog.h"
 #include <signal.h>
 
-int x;
+int x, written;
 
 static void tick(union sigval value)
 {
     x = value.sival_int; // [a]
+    tell(&written);
 }
 
 int main(void)
@@ -18,6 +20,6 @@ int main(void)
     timer_create(CLOCK_MONOTONIC, &e, &timer);
     timer_settime(timer, 0, &soon, NULL);
     x = 2; // [b]
-    pause_ms(60);
+    await(&written);
     return 0;
 }

@@ -2,11 +2,11 @@
 // race: a b
 #include "prog.h"
 
-int x;
+int x, tried;
 
 THREAD(child)
 {
-    pause_ms(30);
+    await(&tried);
     x = 1; // [a]
     return NULL;
 }
@@ -16,6 +16,7 @@ int main(void)
     pthread_t t = start(child, NULL);
     if (pthread_tryjoin_np(t, NULL) == 0)
         return 1;
+    tell(&tried);
     x = 2; // [b]
     pthread_join(t, NULL);
     return 0;

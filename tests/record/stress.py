@@ -55,7 +55,7 @@ def kill_once(opts, program, directory, rng):
     dump = run([opts.heddle, "dump", found[0]])
     seen = {i: 0 for i in range(1, 4)}
     for line in dump.stdout.splitlines():
-        thread, op = line.split("|")[:2]
+        thread, op = line.split("\t")[-1].split("|")[:2]
         if op.startswith("rel(") and thread in ("T1", "T2", "T3"):
             seen[int(thread[1:])] += 1
     return done, seen, found[0]

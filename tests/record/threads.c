@@ -10,7 +10,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all_here;
 static long counter;
-static int raced, live, total;
+int raced;
+static int live, total;
 
 static void *work(void *arg)
 {

@@ -1,0 +1,304 @@
+/* test_record_sites.c - the writer: sites of an instrumented file, stacks, calls of untraced code
+ *
+ * The file is made here: an ELF file with nothing but a site table.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ring_tools.h"
+
+#include "base/alloc.h"
+#include "base/rt_sites.h"
+#include "record/recorder.h"
+#include "trace/trace.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+static char directory[] = "/tmp/heddle-sites-XXXXXX";
+static char elf_path[64];
+
+/* ---- the file ---- */
+
+/* 1 a.c, 5 main, 10 counter, 18 helper, 25 untraced, 34 /src */
+static const char strings[] = "\0a.c\0main\0counter\0helper\0untraced\0/src";
+
+enum { S_MAIN, S_COUNTER, S_INLINED, S_UNTRACED, S_TRACED, S_POINTER, S_HELPER, SITES };
+
+static const struct sites_site sites[SITES] = {
+    [S_MAIN] = { .kind = SITE_ENTRY, .line = 1, .file = 1, .function = 5 },
+    [S_COUNTER] = { .kind = SITE_READ,
+                    .line = 3,
+                    .column = 4,
+                    .file = 1,
+                    .function = 5,
+                    .variable = 10 },
+    [S_INLINED] = { .kind = SITE_WRITE, .line = 5, .file = 1, .function = 18, .inlined_at = 2 },
+    [S_UNTRACED] = { .kind = SITE_CALL, .line = 7, .file = 1, .function = 5, .variable = 25 },
+    [S_TRACED] = { .kind = SITE_CALL, .line = 8, .file = 1, .function = 5, .variable = 18 },
+    [S_POINTER] = { .kind = SITE_CALL, .line = 9, .file = 1, .function = 5 },
+    [S_HELPER] = { .kind = SITE_ENTRY, .line = 30, .file = 1, .function = 18 },
+};
+
+/* The write is inlined twice: at line 21 of helper, which is at line 20 of main. */
+static const struct sites_frame frames[] = {
+    { .file = 1, .line = 20, .column = 2, .function = 5 },
+    { .file = 1, .line = 21, .function = 18, .inlined_at = 1 },
+};
+
+static void add_table(struct buf *b)
+{
+    struct sites_header h = { .id = { 77, 88 },
+                              .nsites = SITES,
+                              .nframes = 2,
+                              .string_bytes = sizeof(strings),
+                              .source = 1,
+                              .directory = 34 };
+    size_t start = b->len;
+
+    memcpy(h.magic, SITES_MAGIC, 8);
+    buf_add(b, &h, sizeof(h));
+    buf_add(b, sites, sizeof(sites));
+    buf_add(b, frames, sizeof(frames));
+    buf_add(b, strings, sizeof(strings));
+    while (b->len % 8)
+        buf_addch(b, 0);
+    h.total_bytes = b->len - start;
+    memcpy(b->data + start, &h, sizeof(h));
+}
+
+static void make_elf(void)
+{
+    static const char names[] = "\0" SITES_SECTION "\0.shstrtab";
+    Elf64_Ehdr e = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+                                  EV_CURRENT },
+                     .e_type = ET_EXEC,
+                     .e_machine = EM_X86_64,
+                     .e_version = EV_CURRENT,
+                     .e_ehsize = sizeof(e),
+                     .e_shentsize = sizeof(Elf64_Shdr),
+                     .e_shnum = 3,
+                     .e_shstrndx = 2 };
+    Elf64_Shdr s[3] = { { 0 },
+                        { .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_addralign = 8 },
+                        { .sh_name = 1 + sizeof(SITES_SECTION), .sh_type = SHT_STRTAB } };
+    struct buf b = { 0 };
+    FILE *f;
+
+    buf_add(&b, &e, sizeof(e));
+    s[1].sh_offset = b.len;
+    add_table(&b);
+    s[1].sh_size = b.len - s[1].sh_offset;
+    s[2].sh_offset = b.len;
+    s[2].sh_size = sizeof(names);
+    buf_add(&b, names, sizeof(names));
+    while (b.len % 8)
+        buf_addch(&b, 0);
+    e.e_shoff = b.len;
+    buf_add(&b, s, sizeof(s));
+    memcpy(b.data, &e, sizeof(e));
+    f = fopen(elf_path, "w");
+    if (!f || fwrite(b.data, 1, b.len, f) != b.len || fclose(f))
+        fail();
+    buf_release(&b);
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(elf_path, sizeof(elf_path), "%s/prog", directory);
+    make_elf();
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    unlink(elf_path);
+    return rmdir(directory);
+}
+
+/* ---- the recorded process ---- */
+
+enum { BASE = 1000 }; /* of the module's sites */
+#define TRACED_CODE UINT64_C(0x400100)
+#define OTHER_CODE  UINT64_C(0x900100)
+
+static void log_program(struct mock *m)
+{
+    struct log_image image = { .low = 0x900000, .high = 0xa00000 };
+    struct log_module module = { .id = { 77, 88 }, .base = BASE, .sites = SITES };
+
+    mock_log(m, LOG_IMAGE, &image, sizeof(image), "/nowhere/libc", 14);
+    image = (struct log_image){ .low = 0x400000, .high = 0x500000, .traced = 1 };
+    mock_log(m, LOG_IMAGE, &image, sizeof(image), elf_path, strlen(elf_path) + 1);
+    mock_log(m, LOG_MODULE, &module, sizeof(module), "", 0);
+    m->h->threads = 1;
+}
+
+static void add_enter(struct mock_thread *t, uint32_t site, uint64_t back)
+{
+    mock_add(t, 2, RING_WORD(R_ENTER, 0, back), (uint64_t)(BASE + site));
+}
+
+static void add_exit(struct mock_thread *t, uint64_t n)
+{
+    mock_add(t, 1, RING_WORD(R_EXIT, 0, n));
+}
+
+static void add_call(struct mock_thread *t, uint32_t site, uint64_t pointer)
+{
+    mock_add(t, 4, RING_WORD(R_CALL, 0, 2), (uint64_t)(BASE + site), pointer, UINT64_C(0));
+}
+
+static void add_return(struct mock_thread *t, uint32_t site)
+{
+    mock_add(t, 3, RING_WORD(R_RETURN, 0, 0), (uint64_t)(BASE + site), UINT64_C(9));
+}
+
+static void run(struct mock *m)
+{
+    struct mock_thread t = { .m = m };
+
+    mock_wait_ready(m);
+    add_enter(&t, S_MAIN, OTHER_CODE);
+    mock_access(&t, false, 0x100, 2, BASE + S_COUNTER);
+    mock_access(&t, true, 0x108, 2, BASE + S_INLINED);
+    add_call(&t, S_UNTRACED, 0x200);
+    mock_stamp(&t);
+    add_return(&t, S_UNTRACED);
+    add_call(&t, S_TRACED, 0x300); /* no event: the table knows the function */
+    add_enter(&t, S_HELPER, TRACED_CODE);
+    add_exit(&t, 1);
+    add_return(&t, S_TRACED);
+    add_call(&t, S_POINTER, 0x400); /* no event: its function's entry follows */
+    add_enter(&t, S_HELPER, TRACED_CODE);
+    add_exit(&t, 1);
+    add_return(&t, S_POINTER);
+    add_call(&t, S_POINTER, 0x500); /* something untraced calls back */
+    add_enter(&t, S_HELPER, OTHER_CODE);
+    mock_hand_over(&t);
+    add_exit(&t, 1);
+    add_return(&t, S_POINTER);
+    add_exit(&t, 5);                /* more than were entered */
+    add_call(&t, S_UNTRACED, 0x600); /* the process dies in it */
+    _exit(0);
+}
+
+static const char *record(struct mock *m)
+{
+    struct recorder_options o = { .sink.directory = directory, .sink.name = "x%p.hdl" };
+    static char path[128];
+    struct error err = { "" };
+    struct ring r;
+    pid_t pid;
+
+    mock_new(m, 100);
+    log_program(m);
+    pid = fork();
+    if (pid == 0)
+        run(m);
+    m->h->pid = (uint32_t)pid;
+    assert_int_equal(ring_open(&r, m->fd, &err), 0);
+    if (recorder_run(&r, &o, &err) < 0)
+        fail_msg("%s", err.text);
+    ring_close(&r);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    snprintf(path, sizeof(path), "%s/x%d.hdl", directory, (int)pid);
+    return path;
+}
+
+/* ---- what must come out ---- */
+
+struct line {
+    unsigned op;
+    const char *location;
+    const char *function; /* target of enter, exit, call, return */
+    uint64_t pointer;     /* in D */
+};
+
+static const struct line want[] = {
+    { OP_ENTER, "libc+0x9000ff", "main", 0 },
+    { OP_READ, "/src/a.c:3:4", NULL, 0 },
+    { OP_WRITE, "/src/a.c:5", NULL, 0 },
+    { OP_CALL, "/src/a.c:7", "untraced", 0x200 },
+    { OP_RETURN, "/src/a.c:7", "untraced", 0 },
+    { OP_ENTER, "prog+0x4000ff", "helper", 0 },
+    { OP_EXIT, "/src/a.c:30", "helper", 0 },
+    { OP_ENTER, "prog+0x4000ff", "helper", 0 },
+    { OP_EXIT, "/src/a.c:30", "helper", 0 },
+    { OP_CALL, "/src/a.c:9", "?", 0x500 },
+    { OP_ENTER, "libc+0x9000ff", "helper", 0 },
+    { OP_EXIT, "/src/a.c:30", "helper", 0 },
+    { OP_RETURN, "/src/a.c:9", "?", 0 },
+    { OP_EXIT, "/src/a.c:1", "main", 0 },
+    { OP_CALL, "/src/a.c:7", "untraced", 0x600 },
+};
+
+static void check_line(const struct line *w, const struct event *ev, const struct trace_mem *mem,
+                       const struct tables *t)
+{
+    assert_int_equal(ev->op, w->op);
+    assert_string_equal(tables_location(t, ev->site), w->location);
+    if (w->function)
+        assert_string_equal(intern_get(&t->functions, (uint32_t)ev->target), w->function);
+    if (ev->op == OP_CALL) {
+        assert_int_equal(ev->old, 1);
+        assert_int_equal(mem->extra[ev->value], w->pointer);
+        assert_int_equal(mem->extra[ev->value + 1], 8);
+    }
+}
+
+static void sites_stacks_and_calls_are_told(void **state)
+{
+    struct error err = { "" };
+    struct trace_mem mem;
+    const struct tables *names;
+    struct trace *t;
+    struct mock m;
+    const char *path = record(&m);
+    uint32_t site;
+
+    (void)state;
+    t = trace_open(path, &err);
+    assert_non_null(t);
+    unlink(path);
+    assert_int_equal(trace_load(t, SIZE_MAX, &mem, &err), 0);
+    names = trace_tables(t);
+    assert_int_equal(mem.count, sizeof(want) / sizeof(want[0]));
+    for (size_t i = 0; i < mem.count; i++)
+        check_line(&want[i], &mem.events[i], &mem, names);
+    site = mem.events[1].site;
+    assert_string_equal(tables_site_variable(names, site), "counter");
+    assert_string_equal(tables_site_function(names, site), "main");
+    assert_int_equal(tables_site_parent(names, site), SITE_NONE);
+    site = mem.events[2].site; /* helper in helper in main */
+    assert_null(tables_site_variable(names, site));
+    assert_string_equal(tables_site_function(names, site), "helper");
+    site = tables_site_parent(names, site);
+    assert_string_equal(tables_location(names, site), "/src/a.c:21");
+    assert_string_equal(tables_site_function(names, site), "helper");
+    site = tables_site_parent(names, site);
+    assert_string_equal(tables_location(names, site), "/src/a.c:20:2");
+    assert_string_equal(tables_site_function(names, site), "main");
+    assert_int_equal(tables_site_parent(names, site), SITE_NONE);
+    trace_mem_release(&mem);
+    trace_close(t);
+    mock_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sites_stacks_and_calls_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
