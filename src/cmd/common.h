@@ -23,8 +23,8 @@ int usage_error(const struct command *c, const char *fmt, ...)
 int unknown_command(const char *name);
 void warn(const char *level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Where a result goes: a standard stream, or a file that appears only when it is complete. Devices and
- * pipes are written directly. */
+/* Where a result goes: a standard stream, or a file that appears only when it is complete. Devices
+ * and pipes are written directly. */
 struct outfile {
     FILE *file;
     const char *path; /* borrowed; NULL: a standard stream */

@@ -229,6 +229,51 @@ static void wait_for_writers(struct recording *r)
     }
 }
 
+/* Is there an access in it? Objects of other compilers have accesses, but no modules of ours. */
+static bool has_access(struct trace *t)
+{
+    struct error err;
+    struct batch b;
+
+    while (trace_next(t, &b, &err) > 0)
+        for (size_t i = 0; i < b.count; i++)
+            if (op_is_access(b.events[i].op))
+                return true;
+    return false;
+}
+
+/* A shell or a make that only started the program has the runtime preloaded, and so a trace of
+ * its locks and its memory: nothing that anybody wants to see. */
+static bool is_untraced(const struct trace_file *f)
+{
+    struct error err;
+    struct trace *t = trace_open(f->path, &err);
+    const struct tables *tables = t ? trace_tables(t) : NULL;
+    bool untraced = t && tables->process.known;
+
+    for (size_t i = 0; untraced && i < tables->nimages; i++)
+        untraced = !tables->images[i].traced;
+    if (untraced)
+        untraced = !has_access(t);
+    trace_close(t);
+    return untraced;
+}
+
+static void remove_untraced(struct recording *r)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < r->traces.count; i++) {
+        struct trace_file f = r->traces.files[i];
+
+        if (!trace_file_is_busy(&f) && is_untraced(&f) && unlink(f.path) == 0)
+            free(f.path);
+        else
+            r->traces.files[kept++] = f;
+    }
+    r->traces.count = kept;
+}
+
 static enum program_kind kind_of(const char *name)
 {
     char *path = program_find(name);
@@ -258,6 +303,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
         return code;
     r->code = launch_wait(&l);
     wait_for_writers(r);
+    remove_untraced(r);
     return 0;
 }
 

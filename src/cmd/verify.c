@@ -310,9 +310,9 @@ int cmd_verify(const struct options *o)
 {
     struct findings f = { 0 };
     struct operand result;
-    int code = access(o->arguments[0], R_OK) == 0 || strcmp(o->arguments[0], "-") == 0 ?
-                   0 :
-                   bad_input("cannot read '%s': %s", o->arguments[0], strerror(errno));
+    int code = access(o->arguments[0], R_OK) == 0 || strcmp(o->arguments[0], "-") == 0
+                   ? 0
+                   : bad_input("cannot read '%s': %s", o->arguments[0], strerror(errno));
 
     if (code == 0)
         code = operand_open(&result, o->arguments[1]);

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -83,10 +84,25 @@ static bool parse_option(struct writer *w, char **argv, int argc, int *i)
 
 static void ignore_signals(void)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP, SIGTTOU };
+    static const int signals[] = { SIGINT,  SIGTERM, SIGHUP,  SIGPIPE, SIGQUIT,
+                                   SIGTSTP, SIGTTOU, SIGUSR1, SIGUSR2, SIGXFSZ };
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         signal(signals[i], SIG_IGN);
+}
+
+/* What was allowed to the program is not meant for us, as far as that can be helped. */
+static void raise_limits(void)
+{
+    static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE };
+    struct rlimit l;
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        if (getrlimit(limits[i], &l) == 0) {
+            l.rlim_cur = l.rlim_max;
+            (void)setrlimit(limits[i], &l);
+        }
+    }
 }
 
 /* Descriptors: nothing but the memory, which becomes number 3. */
@@ -101,7 +117,9 @@ static void close_files(struct writer *w)
     for (int fd = 0; fd <= 2; fd++)
         if (null >= 0)
             dup2(null, fd);
-    syscall(SYS_close_range, 4u, ~0u, 0u);
+    if (syscall(SYS_close_range, 4u, ~0u, 0u) < 0) /* before Linux 5.9 */
+        for (long fd = 4, end = sysconf(_SC_OPEN_MAX); fd < end && fd < 1 << 16; fd++)
+            close((int)fd);
 }
 
 /* A session of its own, and not the child of anybody who waits. The parent returns false. */
@@ -130,6 +148,7 @@ int cmd_writer(int argc, char **argv)
         }
     }
     ignore_signals();
+    raise_limits();
     if (!w.foreground) {
         close_files(&w);
         if (!leave())

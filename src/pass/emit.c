@@ -1,12 +1,7 @@
 /* emit.c - the code of default builds: a question to the filter, and a call in a cold block
  *
- * The question of runtime/abi.h, arranged for short machine code. With A the address:
- *
- *     x    = filter[A & MASK * 8 in bytes] ^ (A >> 18 << 35) ^ epoch ^ all
- *     skip if (x & (FILTER_TAG | bits of the bytes touched)) == 0
- *
- * where `all` is 0xff for a read, 0xff00 for a write. Both masks are constants for accesses of 8
- * aligned bytes; for narrower ones the second is shifted by A & 7.
+ * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
+ * Two compares and two branches that are hardly ever taken.
  */
 #include "pass/pass.h"
 
@@ -33,39 +28,46 @@ LLVMValueRef site_value(struct pass *p, uint32_t site)
 
 /* ---- the question ---- */
 
-static LLVMValueRef touched_mask(struct pass *p, const struct item *item, LLVMValueRef address,
-                                 bool write)
-{
-    uint64_t bytes = ((UINT64_C(1) << item->bytes) - 1) << (write ? 8 : 0);
-    if (item->align >= 8)
-        return const64(p, FILTER_TAG | bytes);
-    LLVMValueRef shift = LLVMBuildAnd(p->b, address, const64(p, 7), "");
-    LLVMValueRef mask = LLVMBuildShl(p->b, const64(p, bytes), shift, "");
-    return LLVMBuildOr(p->b, mask, const64(p, FILTER_TAG), "");
-}
-
 static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
 {
     return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
 }
 
+/* Bytes of the word seen so far, shifted so that the access's own are the lowest. */
+static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef filter,
+                              LLVMValueRef a)
+{
+    bool write = item->write || item->update;
+    LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
+    word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORD_MASK), "");
+    word = LLVMBuildShl(p->b, word, const64(p, 1), "");
+    LLVMValueRef at = LLVMBuildAdd(
+        p->b, word, const64(p, offsetof(struct heddle_filter, seen) + (write ? 1 : 0)), "");
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+    LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i8, place, "");
+    if (item->bytes == 8)
+        return seen;
+    LLVMValueRef shift = LLVMBuildAnd(p->b, a, const64(p, 7), "");
+    seen = LLVMBuildZExt(p->b, seen, p->i32, "");
+    return LLVMBuildLShr(p->b, seen, LLVMBuildTrunc(p->b, shift, p->i32, ""), "");
+}
+
 /* True if the access may add something. */
 static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef pointer)
 {
-    bool write = item->write || item->update;
     LLVMValueRef a = LLVMBuildPtrToInt(p->b, pointer, p->i64, "");
-    LLVMValueRef at = LLVMBuildAnd(p->b, a, const64(p, FILTER_MASK << 3), "");
     LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
-    LLVMValueRef entry = LLVMBuildLoad2(p->b, p->i64, place, "");
-    LLVMValueRef tag = LLVMBuildLShr(p->b, a, const64(p, 3 + FILTER_BITS), "");
-    tag = LLVMBuildShl(p->b, tag, const64(p, FILTER_TAG_SHIFT), "");
     LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
-    LLVMValueRef x = LLVMBuildXor(p->b, tag, entry, "");
-    x = LLVMBuildXor(p->b, x, epoch, "");
-    x = LLVMBuildXor(p->b, x, const64(p, write ? 0xff00 : 0xff), "");
-    x = LLVMBuildAnd(p->b, x, touched_mask(p, item, a, write), "");
-    return LLVMBuildICmp(p->b, LLVMIntNE, x, const64(p, 0), "");
+    LLVMValueRef block = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT), "");
+    LLVMValueRef slot = LLVMBuildAnd(p->b, block, const64(p, FILTER_BLOCK_MASK), "");
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i64, filter, &slot, 1, "");
+    LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, place, "");
+    LLVMValueRef other =
+        LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
+    LLVMValueRef seen = load_seen(p, item, filter, a);
+    LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), (UINT64_C(1) << item->bytes) - 1, false);
+    LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, LLVMBuildAnd(p->b, seen, all, ""), all, "");
+    return LLVMBuildOr(p->b, other, some, "");
 }
 
 /* ---- the call ---- */
@@ -116,8 +118,8 @@ void emit_range(struct pass *p, const struct item *item)
     LLVMValueRef length = const64(p, item->bytes);
     if (item->kind == ITEM_RANGE && item->bytes == 0) {
         at_instruction(p, item->inst);
-        length = LLVMBuildIntCast2(p->b, LLVMGetOperand(item->inst, item->length), p->i64, false,
-                                   "");
+        length =
+            LLVMBuildIntCast2(p->b, LLVMGetOperand(item->inst, item->length), p->i64, false, "");
     }
     call_range(p, item, length, item->inst);
 }

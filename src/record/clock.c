@@ -66,7 +66,8 @@ void clock_init(struct clock *c, uint64_t stamp, uint64_t ns)
     }
     c->first_stamp = stamp;
     c->first_ns = ns;
-    c->pieces[0] = (struct clock_piece){ stamp, ns, rate ? rate : (uint64_t)20 << CLOCK_RATE_SHIFT };
+    c->pieces[0] =
+        (struct clock_piece){ stamp, ns, rate ? rate : (uint64_t)20 << CLOCK_RATE_SHIFT };
     c->next_ns = now + 50000000;
     __atomic_store_n(&c->count, 1, __ATOMIC_RELEASE);
 }

@@ -21,7 +21,7 @@
 struct module {
     struct log_module log;
     uint32_t image; /* number in tables.images */
-    bool sought; /* its table was, so it is here, or there is none */
+    bool sought;    /* its table was, so it is here, or there is none */
     const struct sites_header *table;
     uint32_t *frame_sites; /* frame -> site of the trace + 1 */
     bool listed;           /* its functions are in `traced` */
@@ -38,7 +38,7 @@ struct places_inside {
     uint64_t log_at;
     struct module *modules; /* sorted by their first site */
     size_t nmodules, modules_cap;
-    size_t tables_read; /* modules there were when all tables were read */
+    size_t tables_read;  /* modules there were when all tables were read */
     uint32_t last_image; /* the modules that follow are its */
     struct image_state *images;
     size_t images_cap;
@@ -189,9 +189,9 @@ static struct module *module_of(const struct places_inside *in, uint32_t number)
 {
     size_t n = modules_up_to(in, number);
 
-    return n && number - in->modules[n - 1].log.base < in->modules[n - 1].log.sites ?
-               &in->modules[n - 1] :
-               NULL;
+    return n && number - in->modules[n - 1].log.base < in->modules[n - 1].log.sites
+               ? &in->modules[n - 1]
+               : NULL;
 }
 
 static void log_module(struct places *p, const char *payload, size_t bytes)
@@ -313,7 +313,7 @@ static struct site_tables *tables_of_image(struct places *p, uint32_t image)
         sink_note(p->sink, "no locations of '%s': %s", path, err.text);
     else if (site_tables_damaged(state->tables))
         sink_note(p->sink, "'%s': %zu damaged site tables", path,
-                    site_tables_damaged(state->tables));
+                  site_tables_damaged(state->tables));
     return state->tables;
 }
 

@@ -40,8 +40,8 @@ enum { PLACE_PAGE_BITS = 16 };
 struct places {
     struct sink *sink;
     const struct ring *ring;
-    uint64_t **pages;    /* site number >> PLACE_PAGE_BITS -> places */
-    uint32_t generation; /* grows when addresses change their meaning */
+    uint64_t **pages;          /* site number >> PLACE_PAGE_BITS -> places */
+    uint32_t generation;       /* grows when addresses change their meaning */
     uint32_t unknown_function; /* of the trace: "?" */
     uint32_t named_threads;    /* threads below this have names */
     struct places_inside *inside;

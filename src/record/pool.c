@@ -12,7 +12,7 @@ enum {
     ENCODERS_MAX = 256, /* of about 100 KiB; a program with more threads at work at once gets
                            smaller chunks in its file */
     CHUNK_EVENTS = 1 << 16,
-    CHUNK_BYTES = 1 << 18, /* encoded, before compression: a full build's values fill it first */
+    CHUNK_BYTES = 1 << 18,  /* encoded, before compression: a full build's values fill it first */
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
     HELD_MAX = 64 /* chunks that wait for one that is missing; then it will never come */
@@ -29,13 +29,13 @@ struct stream {
     struct waiting *waiting;
     size_t nwaiting, waiting_cap;
     uint32_t next_serial;
-    bool busy, queued;          /* a worker has it; it is in the queue of work */
-    bool final;                 /* nothing more is added */
-    struct stream *next_queued; /* queue */
+    bool busy, queued;            /* a worker has it; it is in the queue of work */
+    bool final;                   /* nothing more is added */
+    struct stream *next_queued;   /* queue */
     struct stream *newer, *older; /* idle streams with an encoder, by age */
-    uint64_t idle_since;        /* ms */
+    uint64_t idle_since;          /* ms */
     struct encoder *encoder;
-    uint64_t first;             /* events in the file */
+    uint64_t first;                   /* events in the file */
     uint64_t stamp_first, stamp_last; /* of the encoder's events */
 };
 
@@ -164,8 +164,7 @@ static void flush_stream(struct worker *w, struct stream *s)
     if (!e || !e->count)
         return;
     hdl_pack(w->packer, e);
-    sink_append(w->pool->sink, w->packer, s->raw.thread, s->first, s->stamp_first,
-                  s->stamp_last);
+    sink_append(w->pool->sink, w->packer, s->raw.thread, s->first, s->stamp_first, s->stamp_last);
     s->first += e->count;
     e->count = 0;
 }
@@ -593,9 +592,8 @@ void pool_finish(struct pool *p, struct pool_counts *counts)
 
 /* ---- life cycle ---- */
 
-struct pool *pool_new(struct ring *r, struct sink *o, struct places *places,
-                      const struct clock *c, unsigned workers, enum hdl_compression compression,
-                      int level)
+struct pool *pool_new(struct ring *r, struct sink *o, struct places *places, const struct clock *c,
+                      unsigned workers, enum hdl_compression compression, int level)
 {
     struct pool *p = xcalloc(1, sizeof(*p));
 
@@ -612,8 +610,9 @@ struct pool *pool_new(struct ring *r, struct sink *o, struct places *places,
 
         w->pool = p;
         w->packer = hdl_packer_new(compression, level);
-        w->reader = (struct raw_reader){ .places = places, .clock = c, .ring = r, .take = encode,
-                                         .arg = w };
+        w->reader = (struct raw_reader){
+            .places = places, .clock = c, .ring = r, .take = encode, .arg = w
+        };
         if (i && pthread_create(&w->thread, NULL, worker_main, w) != 0) {
             hdl_packer_free(w->packer);
             break; /* with fewer, then */

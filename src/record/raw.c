@@ -322,9 +322,9 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
 static inline size_t record_words(uint64_t word)
 {
     static const uint8_t words[] = {
-        [R_STAMP] = 1,  [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,  [R_EXIT] = 1,
-        [R_SYNC] = 3,   [R_ATOMIC] = 3, [R_FENCE] = 2,  [R_MEMORY] = 4, [R_BRANCH] = 1,
-        [R_CALL] = 2,   [R_RETURN] = 3, [R_LOST] = 1,   [R_END] = 1,
+        [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3, [R_ENTER] = 2,  [R_EXIT] = 1,
+        [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2, [R_MEMORY] = 4, [R_BRANCH] = 1,
+        [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,  [R_END] = 1,
     };
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
@@ -385,8 +385,8 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
 static const uint64_t *take_plain(struct raw_reader *r, const struct raw_thread *t,
                                   const uint64_t *w, const uint64_t *end)
 {
-    const unsigned plain = (unsigned)R_ACCESS << 8, more = ACCESS_PC | ACCESS_VALUE32 |
-                                                           ACCESS_VALUE64 | ACCESS_RUN;
+    const unsigned plain = (unsigned)R_ACCESS << 8,
+                   more = ACCESS_PC | ACCESS_VALUE32 | ACCESS_VALUE64 | ACCESS_RUN;
     struct event *ev = r->events + r->count, *last = r->events + RAW_SLICE;
     uint64_t *stamp = r->stamps + r->count, *sequence = r->sequences + r->count;
 

@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 100,      /* the process wakes us when there is much to do; else we look */
-    LOOK_MS = 3000,     /* is it still the same program? exec announces itself, mostly */
-    IDLE_MS = 2000,     /* who reads the file while it grows sees all but the last seconds */
-    WORKERS_MAX = 4,    /* more than the program can feed */
+    WAIT_MS = 100,       /* the process wakes us when there is much to do; else we look */
+    LOOK_MS = 3000,      /* is it still the same program? exec announces itself, mostly */
+    IDLE_MS = 2000,      /* who reads the file while it grows sees all but the last seconds */
+    WORKERS_MAX = 4,     /* more than the program can feed */
     THREADS_TOLD = 50000 /* threads whose names are written */
 };
 
@@ -40,6 +40,7 @@ struct recorder {
     int pidfd;
     bool gone; /* atomic: set by the watcher */
     pthread_t watcher;
+    bool watched; /* there is a watcher */
     enum process_end end;
 };
 
@@ -53,13 +54,53 @@ static uint64_t clock_ms(void)
 
 /* ---- the process ---- */
 
+/* The state of a process as /proc/PID/stat has it ('R', 'Z' ...), 0 where there is none; `text`
+ * is the whole. */
+static char process_state(uint32_t pid, char *text, size_t bytes)
+{
+    char path[64], state = 0, *name_end;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? 0 : read(fd, text, bytes - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    name_end = strrchr(text, ')');
+    return name_end && sscanf(name_end + 1, " %c", &state) == 1 ? state : 0;
+}
+
+static bool is_dead(char state)
+{
+    return state == 0 || state == 'Z' || state == 'X';
+}
+
+/* Without process file descriptors (before Linux 5.3, or forbidden): look again and again. A dead
+ * main thread may leave others, so as long as the process exists its memory is asked, too. */
+static void wait_by_looking(const struct recorder *r)
+{
+    const struct timespec nap = { 0, WAIT_MS * 1000000L };
+    char text[2048];
+
+    while (kill((pid_t)r->ring->pid, 0) == 0 || errno != ESRCH) {
+        if (is_dead(process_state(r->ring->pid, text, sizeof(text))) && !ring_is_mapped(r->ring))
+            return;
+        nanosleep(&nap, NULL);
+    }
+}
+
 static void *watch(void *arg)
 {
     struct recorder *r = arg;
     struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
 
-    while (poll(&p, 1, -1) < 0 && errno == EINTR)
-        ;
+    if (r->pidfd < 0)
+        wait_by_looking(r);
+    else
+        while (poll(&p, 1, -1) < 0 && errno == EINTR)
+            ;
     __atomic_store_n(&r->gone, true, __ATOMIC_SEQ_CST);
     ring_wake_self(r->ring);
     return NULL;
@@ -69,21 +110,12 @@ static void *watch(void *arg)
 static void find_status(struct recorder *r)
 {
     struct process *p = &r->sink.tables.process;
-    char path[64], text[2048], state = 0;
-    int status = 0, fd;
-    ssize_t n;
-    char *at;
+    char text[2048], state = process_state(r->ring->pid, text, sizeof(text)), *at;
+    int status;
 
-    snprintf(path, sizeof(path), "/proc/%u/stat", r->ring->pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = 0;
-    at = strrchr(text, ')');
-    if (!at || sscanf(at + 1, " %c", &state) != 1 || (state != 'Z' && state != 'X'))
+    if (!state || !is_dead(state))
         return;
-    at = strrchr(at, ' ');
+    at = strrchr(text, ' ');
     status = at ? atoi(at + 1) : 0;
     r->end = WIFSIGNALED(status) ? PROCESS_KILLED : PROCESS_EXITED;
     p->numbers[PROCESS_STATUS] =
@@ -116,10 +148,9 @@ static int watch_process(struct recorder *r, struct error *err)
         r->gone = true; /* already: there may be something to write all the same */
         return 0;
     }
-    if (r->pidfd < 0)
-        return error_set(err, "cannot watch process %u: %s", r->ring->pid, strerror(errno));
     if (pthread_create(&r->watcher, NULL, watch, r) != 0)
         return error_set(err, "cannot start a thread");
+    r->watched = true;
     return 0;
 }
 
@@ -276,10 +307,11 @@ int recorder_run(struct ring *ring, const struct recorder_options *options, stru
     drain(&r);
     result = finish(&r, err);
     ring_tell(ring, WRITER_DONE);
-    if (r.pidfd >= 0) { /* where the process lives on as another program, the watcher still waits */
+    if (r.watched) { /* where the process lives on as another program, the watcher still waits */
         pthread_cancel(r.watcher);
         pthread_join(r.watcher, NULL);
-        close(r.pidfd);
     }
+    if (r.pidfd >= 0)
+        close(r.pidfd);
     return result;
 }

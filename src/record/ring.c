@@ -80,8 +80,7 @@ bool ring_knows_thread(const struct ring *r, uint64_t thread)
 
 bool ring_thread(const struct ring *r, uint32_t thread, struct ring_thread *out)
 {
-    memcpy(out,
-           (const char *)r->header + RING_THREADS_OFFSET + (uint64_t)thread * sizeof(*out),
+    memcpy(out, (const char *)r->header + RING_THREADS_OFFSET + (uint64_t)thread * sizeof(*out),
            sizeof(*out));
     out->name[sizeof(out->name) - 1] = 0;
     return out->tid != 0;
@@ -163,8 +162,8 @@ size_t ring_collect(struct ring *r, uint32_t *numbers, uint64_t *faults)
     do
         if (!(uint32_t)old)
             return 0;
-    while (!__atomic_compare_exchange_n(head, &old, ((old >> 32) + 1) << 32, true,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    while (!__atomic_compare_exchange_n(head, &old, ((old >> 32) + 1) << 32, true, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED));
     for (at = (uint32_t)old; at; n++) {
         if (at > r->chunks_max || n == r->chunks_max || !take(r, at - 1)) {
             ++*faults;

@@ -60,8 +60,7 @@ static int make_file(const struct sink_options *o, uint32_t pid, struct buf *pat
     return fd;
 }
 
-int sink_open(struct sink *o, struct ring *r, const struct sink_options *options,
-                struct error *err)
+int sink_open(struct sink *o, struct ring *r, const struct sink_options *options, struct error *err)
 {
     struct hdl_options h = { .compression = options->compression,
                              .level = options->level,
@@ -75,8 +74,8 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
     if (options->directory && *options->directory)
         (void)mkdir(options->directory, 0777); /* `record` made it; a program that runs alone not */
     *o = (struct sink){ .lock = PTHREAD_MUTEX_INITIALIZER,
-                          .ring = r,
-                          .max_bytes = options->max_bytes };
+                        .ring = r,
+                        .max_bytes = options->max_bytes };
     h.fd = make_file(options, r->pid, &path, err);
     if (h.fd >= 0)
         o->hdl = hdl_create(path.data, &o->tables, &h, err);
@@ -121,14 +120,13 @@ static void stop(struct sink *o, const char *why)
 }
 
 void sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
-                   uint64_t stamp_first, uint64_t stamp_last)
+                 uint64_t stamp_first, uint64_t stamp_last)
 {
     struct error err;
     char text[64];
 
     pthread_mutex_lock(&o->lock);
-    if (!o->failed &&
-        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0) {
+    if (!o->failed && hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0) {
         o->failed = true;
         stop(o, err.text);
     }

@@ -36,7 +36,7 @@ struct sink_options {
 
 /* Makes the file, "PID.hdl", or "PID-2.hdl" where that exists ..., and locks it (flock). */
 int sink_open(struct sink *o, struct ring *r, const struct sink_options *options,
-                struct error *err);
+              struct error *err);
 /* Completes the file; -1 where that failed (it is readable all the same). */
 int sink_close(struct sink *o, struct error *err);
 
@@ -47,7 +47,7 @@ static inline bool sink_is_stopped(const struct sink *o)
 
 /* A chunk of a thread's events; takes the lock. */
 void sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
-                   uint64_t stamp_first, uint64_t stamp_last);
+                 uint64_t stamp_first, uint64_t stamp_last);
 /* Threads up to this number have names from here on; takes the lock. */
 void sink_name_threads(struct sink *o, uint32_t thread);
 /* A line for the user, kept with the process; lock held. The first few only. */

@@ -8,16 +8,16 @@
  * Default build. Before it touches memory, code asks the thread's filter,
  * inline, whether the access can add anything; only if so it calls the runtime:
  *
- *     word  = address >> 3
- *     entry = tls.filter[word & FILTER_MASK]
- *     mine  = (word >> FILTER_BITS) << FILTER_TAG_SHIFT | tls.epoch
- *     want  = bits of the bytes touched, (1 << size) - 1 << (address & 7),
- *             for a write 8 positions higher
- *     ((entry ^ mine ^ want) & (FILTER_TAG | want)) == 0   ->  skip
+ *     block = address >> FILTER_BLOCK_SHIFT
+ *     known = filter.tags[block & FILTER_BLOCK_MASK] == (block ^ tls.epoch)
+ *     bytes = filter.seen[address >> 3 & FILTER_WORD_MASK], for a write the byte behind it
+ *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set
  *
- * An entry says: since the thread's last synchronisation these bytes of the
- * word were read (low byte) and written (next byte; a write sets both). Only
- * for accesses of 1, 2, 4 or 8 bytes that are aligned; all others call.
+ * A block of 256 bytes has a tag, and for each word of 8 bytes two bytes: which
+ * bytes of the word were read, and which were written (a write sets both), since
+ * the thread's last synchronisation. That is 28 % of the memory remembered, so
+ * the cache has room for it. Only for accesses of 1, 2, 4 or 8 bytes that are
+ * aligned; all others call.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.
@@ -43,16 +43,22 @@
 #define ABI_VERSION_SYMBOL "__heddle_abi_1" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 18, /* words remembered: 2 MiB of memory, a table of 2 MiB where touched. pbzip2
-                         records 154 M events with 15 bits, 94 M with 17, 41 M with 18 */
-    FILTER_TAG_SHIFT = 38,
-    FILTER_EPOCH_SHIFT = 16,
-    FILTER_EPOCH_BITS = 22,
-    SHADOW_BITS = 13 /* frames kept; deeper recursion forgets the outermost */
+    FILTER_BITS = 15, /* log2 of the blocks: 8 MiB remembered in 2.3 MiB, where touched */
+    FILTER_BLOCK_SHIFT = 8,
+    FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
+    SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
 };
-#define FILTER_MASK ((UINT64_C(1) << FILTER_BITS) - 1)
-#define FILTER_TAG  (~UINT64_C(0xffff)) /* address tag and epoch of an entry */
-#define SHADOW_MASK ((1u << SHADOW_BITS) - 1)
+#define FILTER_BLOCKS     (UINT64_C(1) << FILTER_BITS)
+#define FILTER_BLOCK_MASK (FILTER_BLOCKS - 1)
+#define FILTER_WORD_MASK  ((FILTER_BLOCKS << (FILTER_BLOCK_SHIFT - 3)) - 1)
+#define SHADOW_MASK       ((1u << SHADOW_BITS) - 1)
+
+struct heddle_filter {
+    uint64_t tags[FILTER_BLOCKS];
+    struct {
+        uint8_t read, written;
+    } seen[FILTER_WORD_MASK + 1];
+};
 
 struct heddle_frame {
     uint64_t return_address;
@@ -61,12 +67,12 @@ struct heddle_frame {
 
 /* The thread-local `__heddle_tls`, initial-exec. Offsets are part of the ABI. */
 struct heddle_tls {
-    uint64_t *filter;            /*  0: FILTER_MASK + 1 entries; never NULL */
-    uint64_t epoch;              /*  8: already shifted to its place; never 0 */
-    struct heddle_frame *shadow; /* 16: SHADOW_MASK + 1 frames; never NULL */
-    uint32_t depth;              /* 24 */
-    uint32_t low;                /* 28 */
-    struct ring_chunk *chunk;    /* 32: where a full build appends; never NULL */
+    struct heddle_filter *filter; /*  0: never NULL */
+    uint64_t epoch;               /*  8: already shifted to its place; never 0 */
+    struct heddle_frame *shadow;  /* 16: SHADOW_MASK + 1 frames; never NULL */
+    uint32_t depth;               /* 24 */
+    uint32_t low;                 /* 28 */
+    struct ring_chunk *chunk;     /* 32: where a full build appends; never NULL */
     /* The rest is the runtime's own. */
     struct rt_thread *self; /* 40: NULL before the thread's first event */
     uint32_t busy;          /* 48: > 0: inside the runtime; signals wait, nothing is recorded */

@@ -102,13 +102,13 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 {
     uint64_t at, covered = 1, take;
 
-    if (!rt_options.filter || bytes > 8 * FILTER_MASK / 2)
+    if (!rt_options.filter || bytes > 4 * FILTER_WORD_MASK)
         return false;
     for (at = a; at < a + bytes; at += take) {
         take = 8 - (at & 7);
         if (take > a + bytes - at)
             take = a + bytes - at;
-        covered &= filter_mark(at, (((uint64_t)1 << take) - 1) << (at & 7), write);
+        covered &= filter_mark(at, ((1u << take) - 1) << (at & 7), write);
     }
     return covered;
 }
@@ -139,8 +139,7 @@ static inline __attribute__((always_inline)) void access(const void *p, unsigned
     if (unlikely((a & 7) + bytes > 8)) {
         if (!mark_range(a, bytes, write))
             append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
-    } else if (!rt_options.filter ||
-               !filter_mark(a, (((uint64_t)1 << bytes) - 1) << (a & 7), write)) {
+    } else if (!rt_options.filter || !filter_mark(a, ((1u << bytes) - 1) << (a & 7), write)) {
         append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
     }
     rt_busy_end();

@@ -127,12 +127,12 @@ static void forget_range(uintptr_t a, uint64_t bytes)
 {
     uint64_t words = (bytes + (a & 7) + 7) / 8, i;
 
-    if (words > FILTER_MASK / 4) {
+    if (words > 4096) {
         epoch_next(tls.self);
         return;
     }
     for (i = 0; i < words; i++)
-        *filter_entry(a + 8 * i) = 0;
+        filter_forget(a + 8 * i);
 }
 
 void rt_alloc(const void *address, uint64_t bytes, uint64_t where)

@@ -13,36 +13,36 @@
 
 /* where + 1; 0: none; HINT_RECORDED: the event is recorded already */
 #define HINT_RECORDED UINT64_MAX
-extern HIDDEN _Thread_local uint64_t rt_hint __attribute__((tls_model("initial-exec")));
+extern EXPORT _Thread_local uint64_t __heddle_hint __attribute__((tls_model("initial-exec")));
 
 static inline void hint_give(uint64_t where)
 {
-    rt_hint = where + 1;
+    __heddle_hint = where + 1;
 }
 
 static inline void hint_recorded(void)
 {
-    rt_hint = HINT_RECORDED;
+    __heddle_hint = HINT_RECORDED;
 }
 
 static inline void hint_drop(void)
 {
-    rt_hint = 0;
+    __heddle_hint = 0;
 }
 
 /* True: the call comes from a modelled function, which records its buffers. */
 static inline bool hint_given(void)
 {
-    return rt_hint != 0;
+    return __heddle_hint != 0;
 }
 
 static inline uint64_t hint_take(uint64_t caller)
 {
-    uint64_t given = rt_hint;
+    uint64_t given = __heddle_hint;
 
     if (likely(!given))
         return caller;
-    rt_hint = 0;
+    __heddle_hint = 0;
     return given - 1;
 }
 

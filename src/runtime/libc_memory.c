@@ -2,13 +2,19 @@
 #include "runtime/libc.h"
 #include "runtime/libc_at.h"
 
+/* Eight bytes at any address, in any type. */
+struct word {
+    uint64_t value;
+} __attribute__((packed, may_alias));
+
 /* Bytes up to and with the first that differ; n if none does. */
 static inline size_t bytes_compared(const void *a, const void *b, size_t n)
 {
     const unsigned char *x = a, *y = b;
     size_t i = 0;
 
-    while (i + 8 <= n && !__builtin_memcmp(x + i, y + i, 8))
+    while (i + 8 <= n &&
+           ((const struct word *)(x + i))->value == ((const struct word *)(y + i))->value)
         i += 8;
     while (i < n && x[i] == y[i])
         i++;

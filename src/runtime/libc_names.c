@@ -12,10 +12,11 @@
  */
 #define LIBC_NAMES
 #define __NO_INLINE__ 1 /* the headers define some of them inline, else */
-#include "runtime/libc.h"
 #ifndef __clang__ /* reads what is only to be written: its address */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+#include "runtime/libc_export.h"
+#include "runtime/libc.h"
 
 EXPORT char __heddle_names_linked = 1;
 

@@ -20,7 +20,7 @@
 #include "runtime/hint.h"
 #include "runtime/rt.h"
 
-_Thread_local uint64_t rt_hint __attribute__((tls_model("initial-exec")));
+_Thread_local uint64_t __heddle_hint __attribute__((tls_model("initial-exec")));
 
 /* ---- memory while the real functions are looked up ---- */
 
@@ -69,7 +69,7 @@ INTERPOSE(void, free, void *p)
 {
     if (!p || is_early(p))
         return;
-    if (rt_hint == HINT_RECORDED) /* operator delete's */
+    if (__heddle_hint == HINT_RECORDED) /* operator delete's */
         hint_drop();
     else
         rt_free(p, 0, WHERE_CALLER());

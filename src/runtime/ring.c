@@ -31,12 +31,12 @@ static struct {
     char space[1 << 20];
 } nowhere = { .chunk = { .cursor = RING_CHUNK_HEADER, .limit = RING_CHUNK_HEADER } };
 
-static uint64_t no_filter[FILTER_MASK + 1];
+static struct heddle_filter no_filter;
 static struct heddle_frame no_shadow[SHADOW_MASK + 1];
 
 /* A thread that has no state yet: nothing matches in its filter, its frames go nowhere. */
 _Thread_local struct heddle_tls __heddle_tls = {
-    .filter = no_filter,
+    .filter = &no_filter,
     .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
     .shadow = no_shadow,
     .chunk = &nowhere.chunk,
@@ -50,7 +50,7 @@ void ring_reset_thread(void)
 
 void thread_reset_tls(bool keep_frames)
 {
-    tls.filter = no_filter;
+    tls.filter = &no_filter;
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     if (!keep_frames)
         tls.shadow = no_shadow;

@@ -55,7 +55,7 @@ struct run {
 struct rt_thread {
     struct heddle_tls saved; /* while another fiber runs on the system thread */
     struct rt_thread *next;  /* in the list of spare ones */
-    uint64_t *filter;
+    struct heddle_filter *filter;
     struct heddle_frame *shadow;
     uint64_t epoch; /* goes on when recycled, so that old entries never match */
     uint32_t number;
@@ -172,7 +172,7 @@ HIDDEN void epoch_wrap(struct rt_thread *t);
 static inline void epoch_next(struct rt_thread *t)
 {
     tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
-    if (unlikely(tls.epoch >> FILTER_TAG_SHIFT))
+    if (unlikely(!tls.epoch))
         epoch_wrap(t);
 }
 

@@ -42,7 +42,7 @@ static void *map(size_t bytes)
 
 static struct rt_thread *new_state(void)
 {
-    size_t filter = sizeof(uint64_t) * (FILTER_MASK + 1),
+    size_t filter = sizeof(struct heddle_filter),
            shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
     char *m = map(own + filter + shadow);
@@ -50,7 +50,7 @@ static struct rt_thread *new_state(void)
 
     if (!t)
         return NULL;
-    t->filter = (uint64_t *)(m + own);
+    t->filter = (struct heddle_filter *)(m + own);
     t->shadow = (struct heddle_frame *)(m + own + filter);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     return t;
@@ -97,7 +97,7 @@ static void state_use(struct rt_thread *t)
 /* The number of epochs is bounded: start again with an empty table. */
 void epoch_wrap(struct rt_thread *t)
 {
-    memset(t->filter, 0, sizeof(uint64_t) * (FILTER_MASK + 1));
+    memset(t->filter->tags, 0, sizeof(t->filter->tags));
     memset(t->loads, 0, sizeof(t->loads));
     memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;

@@ -134,8 +134,7 @@ static int write_small(struct hdl_writer *w, struct hdl_chunk_header h, const st
     w->small.len = 0;
     buf_add(&w->small, &column, sizeof(column));
     column.raw_bytes = (uint32_t)raw->len;
-    column.stored_bytes =
-        (uint32_t)compress(&w->packer.compressor, raw->data, raw->len, &w->small);
+    column.stored_bytes = (uint32_t)compress(&w->packer.compressor, raw->data, raw->len, &w->small);
     memcpy(w->small.data, &column, sizeof(column));
     return write_chunk(w, h, &w->small, err);
 }

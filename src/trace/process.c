@@ -15,7 +15,8 @@
 /* Keys: numbers have PROCESS_* + 1. */
 enum { KEY_NUMBERS_END = 64, KEY_COMMAND = 64, KEY_NOTE = 65, KEY_THREAD = 66 };
 
-_Static_assert((int)PROCESS_NUMBERS < (int)KEY_NUMBERS_END, "keys of numbers end before those of texts");
+_Static_assert((int)PROCESS_NUMBERS < (int)KEY_NUMBERS_END,
+               "keys of numbers end before those of texts");
 
 const char *const process_number_names[PROCESS_NUMBERS] = {
     [PROCESS_PID] = "process",

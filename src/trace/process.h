@@ -17,30 +17,30 @@
 /* Numbers of a process; part of the format: append only. */
 enum process_number {
     PROCESS_PID,
-    PROCESS_MODE,      /* enum ring_mode: 1 record, 2 full */
-    PROCESS_FILTER,    /* 1: the filter was on */
-    PROCESS_START_NS,  /* since 1970 */
-    PROCESS_CLOCK_NS,  /* the stamp at that moment */
-    PROCESS_END,       /* enum process_end */
-    PROCESS_STATUS,    /* exit status, or the signal's number */
-    PROCESS_LOST,      /* accesses lost because the writer lagged */
-    PROCESS_FILTERED,  /* accesses dropped by the filter's slow half */
-    PROCESS_LATE,      /* events of threads after their end */
-    PROCESS_IGNORED,   /* accesses ignored on request */
-    PROCESS_OVERRUNS,  /* shadow stacks that were too small */
-    PROCESS_DAMAGED,   /* chunks of raw records that were damaged */
-    PROCESS_DROPPED,   /* chunks dropped after the file could not grow any more */
+    PROCESS_MODE,         /* enum ring_mode: 1 record, 2 full */
+    PROCESS_FILTER,       /* 1: the filter was on */
+    PROCESS_START_NS,     /* since 1970 */
+    PROCESS_CLOCK_NS,     /* the stamp at that moment */
+    PROCESS_END,          /* enum process_end */
+    PROCESS_STATUS,       /* exit status, or the signal's number */
+    PROCESS_LOST,         /* accesses lost because the writer lagged */
+    PROCESS_FILTERED,     /* accesses dropped by the filter's slow half */
+    PROCESS_LATE,         /* events of threads after their end */
+    PROCESS_IGNORED,      /* accesses ignored on request */
+    PROCESS_OVERRUNS,     /* shadow stacks that were too small */
+    PROCESS_DAMAGED,      /* chunks of raw records that were damaged */
+    PROCESS_DROPPED,      /* chunks dropped after the file could not grow any more */
     PROCESS_MODULES_LOST, /* modules that did not fit the log */
     PROCESS_NUMBERS
 };
 extern const char *const process_number_names[PROCESS_NUMBERS]; /* "accesses lost" ... */
 
 enum process_end {
-    PROCESS_RUNNING,  /* not over when this was written */
-    PROCESS_GONE,     /* over, nothing more is known */
-    PROCESS_EXITED,   /* with a status */
-    PROCESS_KILLED,   /* by a signal */
-    PROCESS_EXECED    /* went on as another program */
+    PROCESS_RUNNING, /* not over when this was written */
+    PROCESS_GONE,    /* over, nothing more is known */
+    PROCESS_EXITED,  /* with a status */
+    PROCESS_KILLED,  /* by a signal */
+    PROCESS_EXECED   /* went on as another program */
 };
 
 struct process_thread {

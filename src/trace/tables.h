@@ -26,7 +26,8 @@ struct tables {
     struct intern sites;     /* location text of each site */
     uint32_t *site_function; /* site -> function number + 1, 0 unknown; may be shorter */
     size_t site_function_cap;
-    uint32_t *site_parent; /* site -> site of the call it was inlined at + 1, 0 none; may be shorter */
+    uint32_t
+        *site_parent; /* site -> site of the call it was inlined at + 1, 0 none; may be shorter */
     size_t site_parent_cap;
     uint32_t *site_variable; /* site -> number in site_variables + 1, 0 unknown; may be shorter */
     size_t site_variable_cap;

@@ -21,7 +21,7 @@
 #include "base/rt_ring.h"
 #include "runtime/abi.h"
 
-static uint64_t filter[FILTER_MASK + 1];
+static struct heddle_filter filter;
 static struct heddle_frame shadow[SHADOW_MASK + 1];
 static struct {
     struct ring_chunk head;
@@ -29,7 +29,7 @@ static struct {
     char slack[RING_SLACK];
 } chunk = { .head = { .cursor = RING_CHUNK_HEADER, .limit = 4096 } };
 _Thread_local struct heddle_tls __heddle_tls __attribute__((tls_model("initial-exec"))) = {
-    .filter = filter, .epoch = 1 << FILTER_EPOCH_SHIFT, .shadow = shadow, .chunk = &chunk.head
+    .filter = &filter, .epoch = 1 << FILTER_EPOCH_SHIFT, .shadow = shadow, .chunk = &chunk.head
 };
 char __heddle_abi_1;
 static uint32_t base;

@@ -4,18 +4,19 @@
 #include "prog.h"
 
 pthread_mutex_t lock;
-int x;
+int x, locked;
 
 THREAD(dies)
 {
     pthread_mutex_lock(&lock);
     x = 1;
+    tell(&locked);
     return NULL;
 }
 
 THREAD(inherits)
 {
-    pause_ms(10);
+    await(&locked);
     if (pthread_mutex_lock(&lock) == EOWNERDEAD)
         pthread_mutex_consistent(&lock);
     x++;

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Build, record and analyse the test programs; compare with what they say about themselves.
 
-    run.py --build BUILDDIR [--driver clang|gcc] [--all] [--jobs 2] [--keep DIR] [PATTERN ...]
+    run.py --build BUILDDIR [--driver clang|gcc|full] [--all] [--jobs 2] [--keep DIR] [PATTERN ...]
     run.py --tool tsan|tsan-gcc [--runs 3] [PATTERN ...]     the same programs, another detector
 
 Prints TAP, a case per program. docs/design/test-programs.md describes the comments that hold
-the expectations; PATTERN is a shell pattern or a part of a program's name. With --driver gcc only
-the programs that say `// gcc: also` run, unless --all is given. A program is a case of its own
-directory, so cases run side by side.
+the expectations; PATTERN is a shell pattern or a part of a program's name. The driver gcc compiles with
+-fsanitize=thread, full is clang with values, branches and calls recorded; both run only the programs
+that say `// gcc: also`, unless --all is given. Each case has a directory of its own, so they run
+side by side.
 """
 import argparse
 import concurrent.futures
@@ -132,7 +133,9 @@ class Heddle:
         self.build = os.path.abspath(build)
         self.env = dict(os.environ)
         if driver == "gcc":
-            self.env["HEDDLE_CC_BACKEND"] = "gcc"
+            self.env.update(HEDDLE_CC_BACKEND="gcc", HEDDLE_CXX_BACKEND="g++")
+        if driver == "full":
+            self.env["HEDDLE_FULL"] = "1"
         self.env.pop("HEDDLE_OPTIONS", None)
 
     def compiler(self, cxx, traced=True):
@@ -295,7 +298,7 @@ def selected(options):
     cases = [Case(f, variant) for f in files for variant in range(Case(f).variants)]
     if options.patterns:
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
-    elif options.driver == "gcc" and not options.all:
+    elif options.driver != "clang" and not options.all:
         cases = [c for c in cases if "gcc" in c.says]
     return cases
 
@@ -316,7 +319,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", default="build")
     p.add_argument("--tool", choices=["heddle", "tsan", "tsan-gcc"], default="heddle")
-    p.add_argument("--driver", choices=["clang", "gcc"], default="clang")
+    p.add_argument("--driver", choices=["clang", "gcc", "full"], default="clang")
     p.add_argument("--all", action="store_true")
     p.add_argument("--runs", type=int, default=3)
     p.add_argument("--jobs", type=int, default=2)

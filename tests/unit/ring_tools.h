@@ -47,22 +47,22 @@ static inline void mock_new(struct mock *m, uint32_t queue_max)
     if (m->fd < 0 || ftruncate(m->fd, (off_t)RING_BYTES) < 0)
         _exit(99);
     m->base = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
-    m->counters = mmap(NULL, RING_STRIPES * 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                       -1, 0);
+    m->counters =
+        mmap(NULL, RING_STRIPES * 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (m->base == MAP_FAILED || m->counters == MAP_FAILED)
         _exit(99);
     m->h = (struct ring_header *)m->base;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    *m->h = (struct ring_header){ .magic = RING_MAGIC,
-                                  .version = RING_VERSION,
-                                  .pid = (uint32_t)getpid(),
-                                  .bytes = RING_BYTES,
-                                  .mode = RING_MODE_RECORD,
-                                  .chunks_max = RING_CHUNKS_MAX,
-                                  .queue_max = queue_max,
-                                  .tsc_start = __rdtsc() >> RING_STAMP_SHIFT,
-                                  .ns_start = (uint64_t)t.tv_sec * 1000000000u +
-                                              (uint64_t)t.tv_nsec };
+    *m->h =
+        (struct ring_header){ .magic = RING_MAGIC,
+                              .version = RING_VERSION,
+                              .pid = (uint32_t)getpid(),
+                              .bytes = RING_BYTES,
+                              .mode = RING_MODE_RECORD,
+                              .chunks_max = RING_CHUNKS_MAX,
+                              .queue_max = queue_max,
+                              .tsc_start = __rdtsc() >> RING_STAMP_SHIFT,
+                              .ns_start = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec };
 }
 
 static inline void mock_free(struct mock *m)

@@ -141,8 +141,9 @@ static void spoil_stamps(struct program *p, uint64_t seed, uint64_t tick, uint64
 /* In rounds, as buffers fill up: `piece` events of each thread. */
 static void write_program(const struct program *p, const char *path, size_t piece)
 {
-    struct hdl_options o = { .compression = HDL_LZ4, .threads = true, .stamp_ns = 100,
-                             .stripes = p->stripes };
+    struct hdl_options o = {
+        .compression = HDL_LZ4, .threads = true, .stamp_ns = 100, .stripes = p->stripes
+    };
     struct error err = { "" };
     struct hdl_writer *w = hdl_create(path, &p->tables, &o, &err);
     bool more = true;
@@ -448,11 +449,13 @@ static void stripes_know_the_classes_of_operations(void **state)
 
 static void frees_of_unknown_size_free_what_is_there(void **state)
 {
-    static const struct event a[] = { { .op = OP_ALLOC, .target = 0x100, .value = 24 },
-                                      { .op = OP_FREE, .target = 0x100 },
-                                      { .op = OP_FREE, .target = 0x100 },
-                                      { .op = OP_ALLOC, .target = 0x100, .value = UINT64_C(5) << 32 },
-                                      { .op = OP_ALLOC, .target = 0x100, .value = 8 } };
+    static const struct event a[] = {
+        { .op = OP_ALLOC, .target = 0x100, .value = 24 },
+        { .op = OP_FREE, .target = 0x100 },
+        { .op = OP_FREE, .target = 0x100 },
+        { .op = OP_ALLOC, .target = 0x100, .value = UINT64_C(5) << 32 },
+        { .op = OP_ALLOC, .target = 0x100, .value = 8 }
+    };
     static const struct event b[] = { { .op = OP_FREE, .target = 0x100, .thread = 1 },
                                       { .op = OP_FREE, .target = 0x200, .thread = 1 } };
     static const uint64_t a_sequences[] = { 1, 2, 3, 4, 6 }, b_sequences[] = { 5, 1 };

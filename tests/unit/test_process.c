@@ -160,18 +160,18 @@ static void expect_refused(unsigned kind, uint32_t count, const char *raw, size_
 static void damaged_entries_are_refused(void **state)
 {
     (void)state;
-    expect_refused(HDL_PROCESS, 1, "\x01\x05\x01", 3);         /* longer than the column */
-    expect_refused(HDL_PROCESS, 1, "\x01\x02\x01\x01", 4);     /* two numbers in one */
-    expect_refused(HDL_PROCESS, 1, "\x01\x01\x01\x01", 4);     /* something left over */
-    expect_refused(HDL_PROCESS, 2, "\x01\x01\x01", 3);         /* one is missing */
-    expect_refused(HDL_PROCESS, 1, "\x42\x01\x01", 3);         /* a thread without its number */
+    expect_refused(HDL_PROCESS, 1, "\x01\x05\x01", 3);     /* longer than the column */
+    expect_refused(HDL_PROCESS, 1, "\x01\x02\x01\x01", 4); /* two numbers in one */
+    expect_refused(HDL_PROCESS, 1, "\x01\x01\x01\x01", 4); /* something left over */
+    expect_refused(HDL_PROCESS, 2, "\x01\x01\x01", 3);     /* one is missing */
+    expect_refused(HDL_PROCESS, 1, "\x42\x01\x01", 3);     /* a thread without its number */
     expect_refused(HDL_IMAGES, 1, "\x01x\x00\x01\x01\x01\x01", 7);
-    expect_refused(HDL_IMAGES, 1, "\x01x\x21", 3);             /* build id of 33 bytes */
-    expect_refused(HDL_INLINED, 1, "\x02\x02", 2);             /* its own parent */
-    expect_refused(HDL_INLINED, 1, "\x7f\x02", 2);             /* no such site */
-    expect_refused(HDL_VARIABLES, 1, "\x02\x00", 2);           /* no name */
-    expect_refused(HDL_VARIABLES, 1, "\x02\x01\n", 3);         /* cannot be printed */
-    expect_refused(HDL_VARIABLES, 1, "\x7f\x01x", 3);          /* no such site */
+    expect_refused(HDL_IMAGES, 1, "\x01x\x21", 3);     /* build id of 33 bytes */
+    expect_refused(HDL_INLINED, 1, "\x02\x02", 2);     /* its own parent */
+    expect_refused(HDL_INLINED, 1, "\x7f\x02", 2);     /* no such site */
+    expect_refused(HDL_VARIABLES, 1, "\x02\x00", 2);   /* no name */
+    expect_refused(HDL_VARIABLES, 1, "\x02\x01\n", 3); /* cannot be printed */
+    expect_refused(HDL_VARIABLES, 1, "\x7f\x01x", 3);  /* no such site */
 }
 
 static void later_versions_may_know_more(void **state)

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static char directory[] = "/tmp/heddle-record-XXXXXX";
@@ -704,6 +705,122 @@ static void the_size_limit_stops_the_recording(void **state)
     mock_free(&m);
 }
 
+static void a_full_disk_stops_the_recording(void **state)
+{
+    struct rlimit old, small;
+    struct recorder_options o = plain_options();
+    struct error err = { "" };
+    struct trace_mem mem;
+    struct trace *t;
+    struct mock m;
+    struct ring r;
+    char path[512];
+    pid_t pid;
+
+    (void)state;
+    mock_new(&m, 16);
+    pid = start_process(&m, run_threads, NULL);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){ 20000, old.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    o.sink.directory = directory;
+    snprintf(path, sizeof(path), "%s/%d.hdl", directory, pid);
+    assert_int_equal(ring_open(&r, m.fd, &err), 0);
+    setrlimit(RLIMIT_FSIZE, &small);
+    (void)recorder_run(&r, &o, &err); /* the end mark fits, or not */
+    setrlimit(RLIMIT_FSIZE, &old);
+    ring_close(&r);
+    assert_int_equal(m.h->stop, 1);
+    waitpid(pid, NULL, 0);
+    t = open_trace(path);
+    assert_int_equal(trace_load(t, SIZE_MAX, &mem, &err), 0);
+    assert_true(mem.count > 0); /* as much as needs nothing that was not written any more */
+    assert_true(mem.count < PRODUCERS * WRITES);
+    trace_mem_release(&mem);
+    trace_close(t);
+    mock_free(&m);
+}
+
+static void run_lossy(struct mock *m, void *arg)
+{
+    struct mock_thread t;
+
+    (void)arg;
+    m->h->threads = 1;
+    m->h->lost = 5;
+    mock_thread_begin(m, &t, 0);
+    mock_add(&t, 1, RING_WORD(R_LOST, 0, 7));
+    mock_access(&t, true, 0x10, 0, 0);
+    mock_add(&t, 1, RING_WORD(R_LOST, 0, 4));
+    mock_add(&t, 1, RING_WORD(R_END, 0, 0));
+}
+
+static void what_was_lost_is_counted(void **state)
+{
+    struct trace *t;
+    struct mock m;
+
+    (void)state;
+    mock_new(&m, 16);
+    t = record(&m, run_lossy, NULL, NULL);
+    assert_int_equal(trace_tables(t)->process.numbers[PROCESS_LOST], 11);
+    trace_close(t);
+    mock_free(&m);
+}
+
+/* The program that a process becomes has a file of its own; who waits for a file waits for its
+ * lock. */
+static void *lock_file(void *path)
+{
+    int fd = -1;
+
+    while (fd < 0)
+        fd = open(path, O_RDONLY);
+    flock(fd, LOCK_EX);
+    close(fd);
+    return NULL;
+}
+
+static void run_short(struct mock *m, void *arg)
+{
+    const struct timespec nap = { 0, 30000000 };
+
+    run_lossy(m, arg);
+    nanosleep(&nap, NULL);
+}
+
+static void files_get_new_names_and_are_locked(void **state)
+{
+    struct recorder_options o = plain_options();
+    struct error err = { "" };
+    pthread_t waiter;
+    char first[512], second[512];
+    struct mock m;
+    struct ring r;
+    int fd;
+    pid_t pid;
+
+    (void)state;
+    mock_new(&m, 16);
+    pid = start_process(&m, run_short, NULL);
+    snprintf(first, sizeof(first), "%s/a-%d.hdl", directory, pid);
+    snprintf(second, sizeof(second), "%s/a-%d-2.hdl", directory, pid);
+    fd = open(first, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    o.sink.directory = directory;
+    o.sink.name = "a-%p";
+    assert_int_equal(ring_open(&r, m.fd, &err), 0);
+    pthread_create(&waiter, NULL, lock_file, second);
+    assert_int_equal(recorder_run(&r, &o, &err), 0);
+    pthread_join(waiter, NULL);
+    ring_close(&r);
+    waitpid(pid, NULL, 0);
+    trace_close(open_trace(second));
+    assert_int_equal(unlink(first), 0);
+    mock_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,6 +834,9 @@ int main(void)
         cmocka_unit_test(a_handlers_records_stand_where_it_interrupted),
         cmocka_unit_test(damage_is_told_and_hurts_nobody),
         cmocka_unit_test(the_size_limit_stops_the_recording),
+        cmocka_unit_test(a_full_disk_stops_the_recording),
+        cmocka_unit_test(what_was_lost_is_counted),
+        cmocka_unit_test(files_get_new_names_and_are_locked),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -52,6 +52,7 @@ static const char *const canonical[] = {
     "T0|before(X)|1",
     "T0|after(X)|1",
     "T0|alloc(0x1000:64)|1",
+    "T0|free(0x1000:0)|1",
     "T0|free(0x1000:64)|1",
     "T0|alloc(p)|1",
     "T0|free(p)|1",
