@@ -113,8 +113,39 @@ static void count_races(struct findings *f)
             f->engines[i].races += f->races[k].engines >> i & 1;
 }
 
-/* What the traces say about themselves, summed up. Diagnoses stay with the parts: they were
- * printed as warnings, with the trace they are of. */
+static void add_total(struct findings_trace *t, const struct findings_counter *from)
+{
+    size_t i = 0;
+
+    while (i < t->ndiagnosis_totals && strcmp(t->diagnosis_totals[i].name, from->name) != 0)
+        i++;
+    if (i == t->ndiagnosis_totals)
+        t->diagnosis_totals[t->ndiagnosis_totals++] = (struct findings_counter){ from->name, 0 };
+    t->diagnosis_totals[i].value += from->value;
+}
+
+/* The first few of each kind, of every trace; their positions are in the traces they came from. */
+static void add_diagnoses(struct result *r)
+{
+    struct findings_trace *t = &r->findings.trace;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->nparts; i++)
+        n += r->parts[i].findings.trace.ndiagnoses;
+    t->diagnoses = arena_alloc(&r->findings.memory, n * sizeof(*t->diagnoses) + 1);
+    t->diagnosis_totals =
+        arena_alloc(&r->findings.memory, DIAG_KINDS * sizeof(*t->diagnosis_totals));
+    for (size_t i = 0; i < r->nparts; i++) {
+        const struct findings_trace *from = &r->parts[i].findings.trace;
+
+        for (size_t k = 0; k < from->ndiagnoses; k++)
+            t->diagnoses[t->ndiagnoses++] = from->diagnoses[k];
+        for (size_t k = 0; k < from->ndiagnosis_totals; k++)
+            add_total(t, &from->diagnosis_totals[k]);
+    }
+}
+
+/* What the traces say about themselves, summed up. */
 static void add_trace(struct findings_trace *t, const struct findings_trace *from)
 {
     t->events += from->events;
@@ -139,6 +170,7 @@ void result_combine(struct result *r, const char *shown)
         findings_join_recording(f, &r->parts[i].findings.trace.recording);
         add_engines(f, &r->parts[i].findings);
     }
+    add_diagnoses(r);
     take_races(r);
     merge_races(f);
     count_races(f);

@@ -1,56 +1,16 @@
-/* places.c - images, modules, and the sites of the trace made from them
+/* places.c - the sites of the trace, made from site tables and debug information
  *
- * The process logs its images, and behind each image the modules (translation
- * units compiled for tracing) in it: an identity and the number of its first
- * site. The site tables are read from the image's file when a site of the
- * image is first used.
- *
- * Images that were unloaded stay known until another one takes their
- * addresses: records made before may still be under way.
+ * The site tables are read from an image's file when a site of the image is
+ * first used; images and modules come from the process's log (places_log.c).
  */
-#include "record/places.h"
+#include "record/places_inside.h"
 #include "base/alloc.h"
-#include "symbol/sites.h"
 #include "symbol/symbol.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct module {
-    struct log_module log;
-    uint32_t image; /* number in tables.images */
-    bool sought;    /* its table was, so it is here, or there is none */
-    const struct sites_header *table;
-    uint32_t *frame_sites; /* frame -> site of the trace + 1 */
-    bool listed;           /* its functions are in `traced` */
-};
-
-/* What tables.images does not say. */
-struct image_state {
-    struct site_tables *tables; /* NULL until needed, or where there are none */
-    bool opened;
-    bool current; /* its addresses are its own */
-};
-
-struct places_inside {
-    uint64_t log_at;
-    struct module *modules; /* sorted by their first site */
-    size_t nmodules, modules_cap;
-    size_t tables_read;  /* modules there were when all tables were read */
-    uint32_t last_image; /* the modules that follow are its */
-    struct image_state *images;
-    size_t images_cap;
-    struct symbolizer *symbolizer;
-    struct map pc_index; /* address -> pcs */
-    uint64_t *pcs;
-    size_t npcs, pcs_cap;
-    struct intern pc_sites; /* location, function, parent -> pc_site */
-    uint32_t *pc_site;
-    size_t pc_site_cap;
-    struct intern traced; /* functions that are compiled for tracing */
-};
 
 void places_init(struct places *p, struct sink *o, const struct ring *r)
 {
@@ -92,190 +52,10 @@ void pc_cache_release(struct pc_cache *c)
     *c = (struct pc_cache){ 0 };
 }
 
-/* ---- the log ---- */
-
-static struct tables *tables_of(struct places *p)
-{
-    return &p->sink->tables;
-}
-
-/* The addresses of this image may have been another's. */
-static void clear_addresses(struct places *p, const struct image *image)
-{
-    struct tables *t = tables_of(p);
-    struct places_inside *in = p->inside;
-
-    for (size_t i = 0; i < t->nimages; i++) {
-        const struct image *other = &t->images[i];
-
-        if (!in->images[i].current || other->low >= image->high || image->low >= other->high)
-            continue;
-        symbolizer_remove_image(in->symbolizer, other->low);
-        in->images[i].current = false;
-        map_clear(&in->pc_index);
-        in->npcs = 0;
-        __atomic_fetch_add(&p->generation, 1, __ATOMIC_RELEASE);
-    }
-}
-
-static bool same_image(const struct image *a, const struct image *b)
-{
-    return a->low == b->low && a->high == b->high && !strcmp(a->path, b->path) &&
-           a->build_id_bytes == b->build_id_bytes &&
-           !memcmp(a->build_id, b->build_id, a->build_id_bytes);
-}
-
-static void add_image(struct places *p, struct image image)
-{
-    struct tables *t = tables_of(p);
-    struct places_inside *in = p->inside;
-
-    for (size_t i = 0; i < t->nimages; i++) {
-        if (in->images[i].current && same_image(&t->images[i], &image)) {
-            t->images[i].traced |= image.traced; /* told again, perhaps with its modules */
-            in->last_image = (uint32_t)i;
-            free(image.path);
-            return;
-        }
-    }
-    GROW(in->images, in->images_cap, t->nimages + 1);
-    clear_addresses(p, &image);
-    in->last_image = (uint32_t)t->nimages;
-    in->images[t->nimages].current =
-        symbolizer_add_image(in->symbolizer, image.path, image.base, image.low, image.high,
-                             image.build_id_bytes ? image.build_id : NULL,
-                             image.build_id_bytes) == 0;
-    *tables_add_image(t) = image;
-}
-
-static void log_image(struct places *p, const char *payload, size_t bytes)
-{
-    struct log_image l;
-    size_t path_bytes;
-
-    if (bytes < sizeof(l))
-        return;
-    memcpy(&l, payload, sizeof(l));
-    path_bytes = strnlen(payload + sizeof(l), bytes - sizeof(l));
-    if (l.low >= l.high || l.build_id_bytes > sizeof(l.build_id) || !path_bytes)
-        return;
-    struct image image = { .path = xstrndup(payload + sizeof(l), path_bytes),
-                           .build_id_bytes = l.build_id_bytes,
-                           .traced = l.traced,
-                           .base = l.base,
-                           .low = l.low,
-                           .high = l.high };
-    memcpy(image.build_id, l.build_id, l.build_id_bytes);
-    add_image(p, image);
-}
-
-/* The last module whose first site is at or below the number; how many there are of those. */
-static size_t modules_up_to(const struct places_inside *in, uint32_t number)
-{
-    size_t low = 0, high = in->nmodules;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (in->modules[middle].log.base <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static struct module *module_of(const struct places_inside *in, uint32_t number)
-{
-    size_t n = modules_up_to(in, number);
-
-    return n && number - in->modules[n - 1].log.base < in->modules[n - 1].log.sites
-               ? &in->modules[n - 1]
-               : NULL;
-}
-
-static void log_module(struct places *p, const char *payload, size_t bytes)
-{
-    struct places_inside *in = p->inside;
-    struct tables *t = tables_of(p);
-    struct log_module l;
-    const struct module *old;
-    size_t at;
-
-    if (bytes < sizeof(l) || !t->nimages)
-        return;
-    memcpy(&l, payload, sizeof(l));
-    if (!l.sites || l.sites > UINT32_MAX - l.base)
-        return;
-    old = module_of(in, l.base);
-    if (old)
-        return; /* told again */
-    at = modules_up_to(in, l.base);
-    GROW(in->modules, in->modules_cap, in->nmodules + 1);
-    memmove(&in->modules[at + 1], &in->modules[at], (in->nmodules - at) * sizeof(*in->modules));
-    in->modules[at] = (struct module){ .log = l, .image = in->last_image };
-    in->nmodules++;
-    t->images[in->last_image].modules++;
-    t->images[in->last_image].sites += l.sites;
-}
-
-/* Arguments follow each other, each with a NUL. */
-static void log_process(struct places *p, const char *payload, size_t bytes)
-{
-    struct process *process = &tables_of(p)->process;
-    char *line = xmalloc(bytes + 1);
-    size_t n = bytes;
-
-    memcpy(line, payload, bytes);
-    while (n && !line[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = ' ';
-    line[n] = 0;
-    free(process->command);
-    process->command = line;
-}
-
-static void log_entry(struct places *p, uint32_t kind, const char *payload, size_t bytes)
-{
-    switch (kind) {
-    case LOG_IMAGE:
-        log_image(p, payload, bytes);
-        break;
-    case LOG_MODULE:
-        log_module(p, payload, bytes);
-        break;
-    case LOG_PROCESS:
-        log_process(p, payload, bytes);
-        break;
-    case LOG_TEXT:
-        sink_note(p->sink, "%.*s", (int)strnlen(payload, bytes), payload);
-        break;
-    }
-}
-
-/* Lock held. */
-static void read_log(struct places *p)
-{
-    const char *payload;
-    uint32_t kind;
-    size_t bytes;
-
-    while (ring_log_entry(p->ring, &p->inside->log_at, &kind, &payload, &bytes)) {
-        char *copy = xmalloc(bytes + 1); /* the process cannot change this one */
-
-        memcpy(copy, payload, bytes);
-        copy[bytes] = 0;
-        log_entry(p, kind, copy, bytes);
-        free(copy);
-    }
-}
-
 void places_read_log(struct places *p)
 {
     pthread_mutex_lock(&p->sink->lock);
-    read_log(p);
+    places_log_read(p);
     pthread_mutex_unlock(&p->sink->lock);
 }
 
@@ -302,7 +82,7 @@ static void note_traced(struct places_inside *in, const struct sites_header *h)
 static struct site_tables *tables_of_image(struct places *p, uint32_t image)
 {
     struct image_state *state = &p->inside->images[image];
-    const char *path = tables_of(p)->images[image].path;
+    const char *path = places_tables(p)->images[image].path;
     struct error err;
 
     if (state->opened)
@@ -320,7 +100,7 @@ static struct site_tables *tables_of_image(struct places *p, uint32_t image)
 /* The module's table, from its own image or (should the log be odd) any other. */
 static const struct sites_header *table_of(struct places *p, struct module *m)
 {
-    struct tables *t = tables_of(p);
+    struct tables *t = places_tables(p);
     const struct site_tables *own;
 
     if (m->sought)
@@ -393,13 +173,13 @@ static uint32_t function_number(struct places *p, const char *name)
 {
     if (!name || !*name)
         return FUNCTION_NONE;
-    return intern_put(&tables_of(p)->functions, name, strlen(name));
+    return intern_put(&places_tables(p)->functions, name, strlen(name));
 }
 
 static uint32_t add_site(struct places *p, const char *location, size_t n, uint32_t function,
                          uint32_t parent)
 {
-    struct tables *t = tables_of(p);
+    struct tables *t = places_tables(p);
     uint32_t site = intern_append(&t->sites, location, n);
 
     if (function != FUNCTION_NONE)
@@ -460,7 +240,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
         return make_place(site, function_number(p, *variable ? variable : "?")) |
                (is_traced(p, variable) ? PLACE_CALL_TRACED : 0);
     if (*variable)
-        tables_set_site_variable(tables_of(p), site, variable, strlen(variable));
+        tables_set_site_variable(places_tables(p), site, variable, strlen(variable));
     return make_place(site, number);
 }
 
@@ -470,15 +250,15 @@ static uint64_t site_without_table(struct places *p, const struct module *m, uin
     struct buf b = { 0 };
     uint32_t site;
 
-    buf_addf(&b, "%s#%u", base_name(tables_of(p)->images[m->image].path), number);
+    buf_addf(&b, "%s#%u", base_name(places_tables(p)->images[m->image].path), number);
     site = add_site(p, b.data, b.len, function_number(p, b.data), SITE_NONE);
     buf_release(&b);
-    return make_place(site, tables_of(p)->site_function[site] - 1);
+    return make_place(site, places_tables(p)->site_function[site] - 1);
 }
 
 static uint64_t new_site(struct places *p, uint32_t number)
 {
-    struct module *m = module_of(p->inside, number);
+    struct module *m = places_module(p->inside, number);
     const struct sites_header *h;
 
     if (!m)
@@ -500,7 +280,7 @@ uint64_t places_find_site(struct places *p, uint32_t number)
     entry = &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
     place = *entry;
     if (!place) { /* nobody was faster */
-        read_log(p);
+        places_log_read(p);
         place = new_site(p, number);
         __atomic_store_n(entry, place, __ATOMIC_RELAXED);
     }
@@ -567,7 +347,7 @@ static uint64_t shared_pc(struct places *p, uint64_t pc)
     struct places_inside *in = p->inside;
     uint32_t *n;
 
-    read_log(p);
+    places_log_read(p);
     n = map_put(&in->pc_index, pc, (uint32_t)in->npcs);
     if (*n == in->npcs) {
         GROW(in->pcs, in->pcs_cap, in->npcs + 1);
@@ -599,7 +379,7 @@ uint64_t places_find_pc(struct places *p, struct pc_cache *c, uint64_t pc)
 
 bool places_pc_is_traced(struct places *p, uint64_t pc)
 {
-    const struct tables *t = tables_of(p);
+    const struct tables *t = places_tables(p);
     bool traced = false;
 
     pthread_mutex_lock(&p->sink->lock);

@@ -2,6 +2,7 @@
 #include "record/pool.h"
 #include "base/alloc.h"
 #include "record/raw.h"
+#include "record/turns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +19,9 @@ enum {
     HELD_MAX = 64 /* chunks that wait for one that is missing; then it will never come */
 };
 
-/* A chunk that waits for its turn. */
-struct waiting {
-    uint32_t number, serial;
-    uint32_t insert_serial, insert_at;
-};
-
 struct stream {
     struct raw_thread raw;
-    struct waiting *waiting;
-    size_t nwaiting, waiting_cap;
-    uint32_t next_serial;
+    struct turns turns; /* its chunks */
     bool busy, queued;            /* a worker has it; it is in the queue of work */
     bool final;                   /* nothing more is added */
     struct stream *next_queued;   /* queue */
@@ -125,8 +118,6 @@ static void make_busy(struct pool *p, struct stream *s)
     s->busy = true;
     p->nbusy++;
 }
-
-static bool has_work(const struct stream *s);
 
 static void make_idle(struct pool *p, struct stream *s)
 {
@@ -260,76 +251,6 @@ static void encode(void *arg, const struct raw_reader *r)
 }
 
 /* ---- chunks ---- */
-
-/* The chunk whose turn it is, or -1: the next serial number; or the smallest one, once it is
- * clear that the next never comes. Handlers' chunks come with the chunk they interrupted. Lock
- * held. */
-static long next_chunk(const struct stream *s)
-{
-    bool force = s->final || s->nwaiting > HELD_MAX;
-    long best = -1;
-
-    for (size_t i = 0; i < s->nwaiting; i++) {
-        const struct waiting *c = &s->waiting[i];
-
-        if (c->insert_at && !force)
-            continue;
-        if (c->serial == s->next_serial && !c->insert_at)
-            return (long)i;
-        if (force && (best < 0 || c->serial < s->waiting[best].serial))
-            best = (long)i;
-    }
-    return best;
-}
-
-/* Numbers that handlers' chunks had are not waited for. Lock held. */
-static void skip_serials(struct stream *s)
-{
-    for (bool again = true; again;) {
-        again = false;
-        for (size_t i = 0; i < s->nwaiting; i++) {
-            if (s->waiting[i].insert_at && s->waiting[i].serial == s->next_serial) {
-                s->next_serial++;
-                again = true;
-            }
-        }
-    }
-}
-
-static bool has_work(const struct stream *s)
-{
-    return s->nwaiting && next_chunk(s) >= 0;
-}
-
-static struct waiting remove_waiting(struct stream *s, size_t i)
-{
-    struct waiting c = s->waiting[i];
-
-    memmove(&s->waiting[i], &s->waiting[i + 1], (s->nwaiting - i - 1) * sizeof(c));
-    s->nwaiting--;
-    return c;
-}
-
-/* The next handler's chunk that belongs into chunk `serial` at or before offset `limit`. Only
- * those with a larger serial number: the others were before. Lock held. */
-static bool next_insert(struct stream *s, uint32_t serial, struct waiting *out)
-{
-    long best = -1;
-
-    for (size_t i = 0; i < s->nwaiting; i++) {
-        const struct waiting *c = &s->waiting[i];
-
-        if (!c->insert_at || c->insert_serial != serial)
-            continue;
-        if (best < 0 || c->insert_at < s->waiting[best].insert_at ||
-            (c->insert_at == s->waiting[best].insert_at && c->serial < s->waiting[best].serial))
-            best = (long)i;
-    }
-    if (best < 0)
-        return false;
-    *out = remove_waiting(s, (size_t)best);
-    return true;
-}
 
 static void note_damage(struct worker *w, const struct stream *s, const char *what)
 {

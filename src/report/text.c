@@ -142,6 +142,8 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     paint_engines(p, f, r->engines);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength],
             strength_meaning(r->strength));
+    if (r->trace)
+        fprintf(p->out, "  in '%s'\n", r->trace);
     paint_side(p, "first", &r->sides[0]);
     paint_side(p, "second", &r->sides[1]);
     paint_allocation(p, r);

@@ -43,33 +43,41 @@ static inline uint64_t *access_room(struct rt_thread *t)
     return w;
 }
 
+/* Sites are numbers below 2^32, epochs stand above 2^40; a return address never makes a run. */
+static inline uint64_t run_key(uint64_t where)
+{
+    return where ^ tls.epoch;
+}
+
 /* Does the access lengthen the site's last record? */
 static inline bool lengthen(struct run *r, uintptr_t a, unsigned arg, uint64_t where)
 {
     unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
+    uintptr_t low;
 
-    if (r->where != where || r->epoch != tls.epoch || r->arg != arg || (where & WHERE_PC) ||
-        r->high - r->low >= RUN_BYTES_MAX)
+    if (r->key != run_key(where) || (where & WHERE_PC))
         return false;
-    if (a == r->high) {
+    low = r->record[0] & RING_LOW;
+    if (r->high - low >= RUN_BYTES_MAX)
+        return false;
+    if (a == r->high)
         r->high += bytes;
-    } else if (a + bytes == r->low) {
-        r->low = a;
-    } else {
+    else if (a + bytes == low)
+        low = a;
+    else
         return false;
-    }
-    r->record[0] = RING_WORD(R_ACCESS, arg | ACCESS_RUN, r->low);
-    r->record[1] = where | (uint64_t)(r->high - r->low) << 32;
+    r->record[0] = RING_WORD(R_ACCESS, arg | ACCESS_RUN, low);
+    r->record[1] = where | (uint64_t)(r->high - low) << 32;
     return true;
 }
 
-static void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
+static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
 {
     struct run *r = &t->runs[where % RUN_CACHE];
     uint64_t *w;
     unsigned n;
 
-    if (rt_options.filter && lengthen(r, a, arg, where))
+    if (lengthen(r, a, arg, where)) /* without the filter there are no runs */
         return;
     w = access_room(t);
     if (!w)
@@ -78,7 +86,8 @@ static void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64
     w[n] = RING_WORD(R_ACCESS, arg | (where & WHERE_PC ? ACCESS_PC : 0), a);
     w[n + 1] = where;
     commit(n + 2);
-    *r = (struct run){ w + n, tls.epoch, a, a + (1u << (arg >> ACCESS_SIZE_SHIFT)), where, arg };
+    if (likely(rt_options.filter))
+        *r = (struct run){ w + n, run_key(where), a + (1u << (arg >> ACCESS_SIZE_SHIFT)) };
 }
 
 static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,
@@ -114,17 +123,21 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 }
 
 /* False: the thread does not record now. */
-static inline bool access_begins(void)
+static __attribute__((noinline)) bool access_begins_slow(void)
 {
-    if (unlikely(!tls.self || tls.busy) && !rt_recording())
+    if (!rt_recording())
         return false;
-    if (unlikely(rt.mode != MODE_ON))
-        return false;
-    if (unlikely(tls.ignore)) {
+    if (tls.ignore) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
         return false;
     }
     return true;
+}
+
+static inline bool access_begins(void)
+{
+    return likely(tls.self && !(tls.busy | tls.ignore) && rt.mode == MODE_ON) ||
+           access_begins_slow();
 }
 
 static inline __attribute__((always_inline)) void access(const void *p, unsigned log2_bytes,

@@ -131,22 +131,28 @@ LIBC(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f))
 
 LIBC(int, fputs, (const char *s, FILE *f), (s, f))
 {
-    read_string(s, where);
-    uses_for_output(f, STDIO_UNKNOWN, where);
+    size_t n = CALL(strlen)(s);
+
+    rt_read(s, n + 1, where);
+    uses_for_output(f, n, where);
     return CALL(fputs)(s, f);
 }
 
 LIBC(int, fputs_unlocked, (const char *s, FILE *f), (s, f))
 {
-    read_string(s, where);
-    uses_for_output(f, STDIO_UNKNOWN, where);
+    size_t n = CALL(strlen)(s);
+
+    rt_read(s, n + 1, where);
+    uses_for_output(f, n, where);
     return CALL(fputs_unlocked)(s, f);
 }
 
 LIBC(int, puts, (const char *s), (s))
 {
-    read_string(s, where);
-    uses_for_output(stdout, STDIO_UNKNOWN, where);
+    size_t n = CALL(strlen)(s);
+
+    rt_read(s, n + 1, where);
+    uses_for_output(stdout, n + 1, where);
     return CALL(puts)(s);
 }
 

@@ -45,10 +45,8 @@ struct load_seen {
  * bytes right behind or before it lengthens the record instead of adding one. */
 struct run {
     uint64_t *record;
-    uint64_t epoch;
-    uintptr_t low, high;
-    uint64_t where;
-    uint32_t arg;
+    uint64_t key; /* site and epoch */
+    uintptr_t high;
 };
 
 /* One per thread (and fiber) of the trace; recycled, never given back to the system. */

@@ -14,8 +14,9 @@
 #include "runtime/fd.h"
 #include "runtime/rt.h"
 
-/* What one call with a format, or a string, is thought to write at most. */
-#define STDIO_UNKNOWN 512
+/* What one call with a format is thought to write at most; more may be sent before it is released,
+ * which matters only if another thread reads it from the same file without a flush between. */
+#define STDIO_UNKNOWN 128
 
 /* Bytes that can be had without a system call. */
 static inline size_t stdio_buffered(const FILE *f)

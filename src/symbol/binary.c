@@ -37,7 +37,7 @@ bool binary_open(struct binary *i)
     if (i->opened)
         return i->file.elf != NULL;
     i->opened = true;
-    elf_file_open(&i->file, i->path, i->id, i->id_bytes);
+    elf_file_open(&i->file, i->path, i->id, i->id_bytes, !i->names_only);
     if (!i->file.elf)
         return false;
     symtab_add(&i->symbols, i->file.elf);

@@ -21,6 +21,7 @@ struct binary {
     uint8_t id[BINARY_ID_MAX];
     size_t id_bytes;
     bool opened;
+    bool names_only; /* no lines are wanted: reading its debug information would be a waste */
     struct elf_file file;
     struct symtab symbols;
     struct units units;

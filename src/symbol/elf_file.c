@@ -165,7 +165,8 @@ static void find_debug_file(struct elf_file *f)
         find_by_link(f, link, &m);
 }
 
-void elf_file_open(struct elf_file *f, const char *path, const uint8_t *id, size_t id_bytes)
+void elf_file_open(struct elf_file *f, const char *path, const uint8_t *id, size_t id_bytes,
+                   bool debug)
 {
     *f = (struct elf_file){ .fd = -1, .debug_fd = -1, .path = xstrndup(path, strlen(path)) };
     elf_version(EV_CURRENT);
@@ -181,6 +182,8 @@ void elf_file_open(struct elf_file *f, const char *path, const uint8_t *id, size
         f->elf = NULL;
         return;
     }
+    if (!debug)
+        return;
     if (!has_debug_info(f->elf))
         find_debug_file(f);
     f->dwarf = dwarf_begin_elf(f->debug_elf ? f->debug_elf : f->elf, DWARF_C_READ, NULL);

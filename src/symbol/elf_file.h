@@ -11,6 +11,7 @@
 
 #include <elfutils/libdw.h>
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,10 @@ struct elf_file {
     char *problem;
 };
 
-/* With the build id it must have (0 bytes: any). Never fails; see `elf`. */
-void elf_file_open(struct elf_file *f, const char *path, const uint8_t *id, size_t id_bytes);
+/* With the build id it must have (0 bytes: any). Never fails; see `elf`. Without `debug` its debug
+ * information is left alone: only symbol tables answer. */
+void elf_file_open(struct elf_file *f, const char *path, const uint8_t *id, size_t id_bytes,
+                   bool debug);
 void elf_file_close(struct elf_file *f);
 
 #endif

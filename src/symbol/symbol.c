@@ -129,6 +129,14 @@ int symbolizer_add_image(struct symbolizer *s, const char *path, uint64_t base, 
     return 0;
 }
 
+void symbolizer_names_only(struct symbolizer *s, uint64_t low)
+{
+    size_t at = find_place(s, low);
+
+    if (at < s->count && s->mappings[at].low == low)
+        s->mappings[at].binary->names_only = true;
+}
+
 uint64_t symbolizer_overlap(const struct symbolizer *s, uint64_t low, uint64_t high)
 {
     size_t at = find_place(s, low);

@@ -71,6 +71,8 @@ const char *symbolizer_problem(struct symbolizer *s, uint64_t address);
  * image that is there. */
 int symbolizer_add_image(struct symbolizer *s, const char *path, uint64_t base, uint64_t low,
                          uint64_t high, const uint8_t *build_id, size_t build_id_bytes);
+/* The image at `low` answers with function names only; before the first question about it. */
+void symbolizer_names_only(struct symbolizer *s, uint64_t low);
 /* Where an image starts that overlaps [low, high); UINT64_MAX where none does. */
 uint64_t symbolizer_overlap(const struct symbolizer *s, uint64_t low, uint64_t high);
 /* The image at `low` is gone (dlclose); 0, or -1 where there is none. Answers given stay valid. */

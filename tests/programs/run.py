@@ -309,7 +309,7 @@ def report(number, case, wrong, seconds, tool):
         excuse = f" # TODO tsan: {case.word('tsan')}"
     print(f"{'not ok' if wrong else 'ok'} {number} - {case.title}{excuse}")
     for sentence in wrong:
-        for line in sentence.rstrip("\n").split("\n")[:40]:
+        for line in sentence.rstrip("\n").split("\n")[:8]:
             print(f"#   {line}")
     sys.stdout.flush()
     return bool(wrong) and not excuse

@@ -56,13 +56,13 @@ static void what_is_dropped_was_seen_before(void **unused)
     (void)unused;
     __heddle_tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     for (i = 0; i < ROUNDS; i++) {
-        unsigned size = 1u << rnd() % 4, area = rnd() % 16 == 0,
+        unsigned size = 1u << rnd() % 4, area = rnd() % 64 == 0,
                  at = (unsigned)(rnd() % BYTES) & ~(size - 1);
         bool write = rnd() % 3 == 0, covered = true;
         uintptr_t a = address_of(2 * at + area);
         unsigned k;
 
-        if (rnd() % 200 == 0) {
+        if (rnd() % 1000 == 0) {
             __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
             memset(seen, 0, sizeof(seen));
         }
