@@ -7,11 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the folder of the executable. HEDDLE_LIBDIR is Meson's, relative to the prefix. */
-#ifndef HEDDLE_LIBDIR
-#define HEDDLE_LIBDIR "lib"
-#endif
-static const char *const folders[] = { "", "../" HEDDLE_LIBDIR "/heddle/", "../lib/heddle/" };
+/* From the folder of the executable: a build directory, Debian's library folder, others'. */
+static const char *const folders[] = { "", "../lib/x86_64-linux-gnu/heddle/", "../lib/heddle/",
+                                       "../lib64/heddle/" };
 
 char *place_self(void)
 {

@@ -10,7 +10,7 @@
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14 };
+enum { CC_PRESERVE_MOST = 14, INLINE_MAX = 3000 /* accesses of a function */ };
 
 LLVMValueRef tls_field(struct pass *p, unsigned offset)
 {
@@ -127,7 +127,7 @@ void emit_range(struct pass *p, const struct item *item)
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
-    if (small && item->align >= item->bytes)
+    if (small && item->align >= item->bytes && !p->huge)
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
         emit_access_call(p, item, item->inst);
@@ -191,6 +191,7 @@ void emit_item(struct pass *p, struct item *item)
 
 void emit_items(struct pass *p, struct items *items)
 {
+    p->huge = items->count > INLINE_MAX;
     for (size_t i = 0; i < items->count; i++)
         if (!items->at[i].dropped)
             emit_item(p, &items->at[i]);

@@ -84,8 +84,10 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     p->function_index = (uint32_t)map_get(&p->functions, f) - 1;
     list_items(p, f, items);
     p->has_frame = needs_frame(p, items);
-    if (!p->full)
+    if (!p->full) {
         drop_covered(p, f, items);
+        find_alignments(p, items);
+    }
     LLVMValueRef first = gather_allocas(p, f);
     if (p->has_frame) {
         uint32_t site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
@@ -189,6 +191,7 @@ int pass_run(LLVMModuleRef module)
     names_free(p.names);
     table_free(p.table);
     map_release(&p.functions);
+    map_release(&p.structures);
     map_release(&p.excluded);
     map_release(&p.escapes);
     LLVMDisposeBuilder(p.b);

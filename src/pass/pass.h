@@ -41,6 +41,7 @@ struct item {
     bool update;  /* a read with the write that follows it */
     bool dropped; /* covered by another */
     bool kills;   /* afterwards nothing is covered any more */
+    int8_t low; /* the address modulo 8, if known, else -1 */
     uint32_t align;
     uint32_t site;
     uint32_t index;       /* of the instruction in its function, debug intrinsics not counted */
@@ -76,12 +77,14 @@ struct pass {
     struct table *table;
     struct names *names;
     struct map functions; /* function -> its number in the bitcode + 1 */
+    struct map structures; /* TBAA node -> alignment (align.c) */
     struct map excluded;  /* scope of the debug information -> 1 no, 2 yes */
     struct map escapes;   /* alloca, argument, global -> 1 private, 2 escapes */
     /* of the function at hand */
     LLVMValueRef function;
     uint32_t function_index;
     bool has_frame;
+    bool huge; /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
     LLVMValueRef scratch; /* full: array for pointers of calls */
 };
@@ -129,6 +132,9 @@ bool is_excluded_inline(struct pass *p, LLVMValueRef inst);
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
 struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst);
 bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
+
+/* align.c: sets `low` of the accesses */
+void find_alignments(struct pass *p, struct items *items);
 
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);

@@ -16,14 +16,12 @@ enum {
     CHUNK_BYTES = 1 << 18,  /* encoded, before compression: a full build's values fill it first */
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
-    HELD_MAX = 64 /* chunks that wait for one that is missing; then it will never come */
 };
 
 struct stream {
     struct raw_thread raw;
-    struct turns turns; /* its chunks */
+    struct turns turns;           /* its chunks */
     bool busy, queued;            /* a worker has it; it is in the queue of work */
-    bool final;                   /* nothing more is added */
     struct stream *next_queued;   /* queue */
     struct stream *newer, *older; /* idle streams with an encoder, by age */
     uint64_t idle_since;          /* ms */
@@ -125,7 +123,7 @@ static void make_idle(struct pool *p, struct stream *s)
     p->nbusy--;
     if (s->encoder)
         idle_add(p, s);
-    if (has_work(s))
+    if (turns_ready(&s->turns))
         enqueue(p, s);
     if (!p->nbusy && !p->nqueued)
         pthread_cond_broadcast(&p->done);
@@ -292,16 +290,14 @@ static void decode(struct worker *w, struct stream *s, const struct chunk_copy *
 static size_t decode_inserts(struct worker *w, struct stream *s, size_t at)
 {
     uint32_t serial = w->chunk.head.serial;
-    struct waiting c;
+    struct turn c;
 
     for (;;) {
         size_t to;
         bool found;
 
         pthread_mutex_lock(&w->pool->lock);
-        found = next_insert(s, serial, &c);
-        if (found && c.serial == s->next_serial)
-            s->next_serial++;
+        found = turns_take_insert(&s->turns, serial, &c);
         pthread_mutex_unlock(&w->pool->lock);
         if (!found)
             return at;
@@ -317,7 +313,7 @@ static size_t decode_inserts(struct worker *w, struct stream *s, size_t at)
     }
 }
 
-static void decode_chunk(struct worker *w, struct stream *s, const struct waiting *c)
+static void decode_chunk(struct worker *w, struct stream *s, const struct turn *c)
 {
     size_t at = 0;
 
@@ -340,25 +336,19 @@ static void end_stream(struct worker *w, struct stream *s)
     raw_thread_release(&s->raw);
 }
 
-static bool take_chunk(struct pool *p, struct stream *s, struct waiting *c)
+static bool take_chunk(struct pool *p, struct stream *s, struct turn *c)
 {
-    long i;
+    bool found;
 
     pthread_mutex_lock(&p->lock);
-    skip_serials(s);
-    i = next_chunk(s);
-    if (i >= 0) {
-        *c = remove_waiting(s, (size_t)i);
-        if (!c->insert_at || c->serial >= s->next_serial)
-            s->next_serial = c->serial + 1;
-    }
+    found = turns_take(&s->turns, c);
     pthread_mutex_unlock(&p->lock);
-    return i >= 0;
+    return found;
 }
 
 static void work_on(struct worker *w, struct stream *s)
 {
-    struct waiting c;
+    struct turn c;
 
     w->stream = s;
     places_name_thread(w->pool->places, s->raw.thread);
@@ -393,11 +383,8 @@ static void add_chunk(struct pool *p, uint32_t number)
         return;
     }
     s = stream_of(p, head.thread);
-    GROW(s->waiting, s->waiting_cap, s->nwaiting + 1);
-    s->waiting[s->nwaiting++] =
-        (struct waiting){ number, head.serial, head.insert_serial, head.insert_at };
-    skip_serials(s);
-    if (has_work(s))
+    turns_add(&s->turns, (struct turn){ number, head.serial, head.insert_serial, head.insert_at });
+    if (turns_ready(&s->turns))
         enqueue(p, s);
 }
 
@@ -491,8 +478,8 @@ void pool_finish(struct pool *p, struct pool_counts *counts)
     for (size_t i = 0; i < p->streams_cap; i++) {
         if (!p->streams[i])
             continue;
-        p->streams[i]->final = true;
-        if (has_work(p->streams[i]))
+        p->streams[i]->turns.final = true;
+        if (turns_ready(&p->streams[i]->turns))
             enqueue(p, p->streams[i]);
     }
     pthread_cond_broadcast(&p->work);
@@ -561,7 +548,7 @@ void pool_free(struct pool *p)
         if (!s)
             continue;
         raw_thread_release(&s->raw);
-        free(s->waiting);
+        turns_release(&s->turns);
         free(s);
     }
     for (size_t i = 0; i < p->nspare; i++) {

@@ -5,6 +5,7 @@
  * the filter and appended; the frames that changed since the last event go
  * before it. An access that crosses words is covered when all of its words are.
  */
+#include "runtime/benign.h"
 #include "runtime/filter.h"
 #include "runtime/state.h"
 
@@ -66,8 +67,9 @@ static inline bool lengthen(struct run *r, uintptr_t a, unsigned arg, uint64_t w
         low = a;
     else
         return false;
-    r->record[0] = RING_WORD(R_ACCESS, arg | ACCESS_RUN, low);
-    r->record[1] = where | (uint64_t)(r->high - low) << 32;
+    /* in this order the record makes sense also between the two */
+    __atomic_store_n(&r->record[1], where | (uint64_t)(r->high - low) << 32, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->record[0], RING_WORD(R_ACCESS, arg | ACCESS_RUN, low), __ATOMIC_RELEASE);
     return true;
 }
 
@@ -149,7 +151,9 @@ static inline __attribute__((always_inline)) void access(const void *p, unsigned
     if (!access_begins())
         return;
     rt_busy_begin();
-    if (unlikely((a & 7) + bytes > 8)) {
+    if (is_benign(p, bytes)) {
+        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
+    } else if (unlikely((a & 7) + bytes > 8)) {
         if (!mark_range(a, bytes, write))
             append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
     } else if (!rt_options.filter || !filter_mark(a, ((1u << bytes) - 1) << (a & 7), write)) {
@@ -187,7 +191,7 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
     if (!bytes || !access_begins())
         return;
     rt_busy_begin();
-    if (!mark_range((uintptr_t)p, bytes, write))
+    if (!is_benign(p, bytes) && !mark_range((uintptr_t)p, bytes, write))
         append_range(tls.self, (uintptr_t)p, bytes, write, where);
     rt_busy_end();
 }

@@ -50,7 +50,7 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
 /* Frames, and room for the record: after this nothing can make the thread wait. */
 static bool prepare(void)
 {
-    if (!rt_recording() || tls.ignore)
+    if (!rt_recording()) /* synchronisation counts also where accesses are ignored */
         return false;
     rt_busy_begin();
     frames_flush(tls.self);

@@ -20,6 +20,6 @@ INTERPOSE(int, dlclose, void *handle)
 
     rt_images_update();
     r = REAL(dlclose)(handle);
-    rt_images_update();
+    rt_images_closed();
     return r;
 }

@@ -25,6 +25,8 @@ static struct image {
     uintptr_t low, high;
     struct heddle_module *start, *stop;
     bool logged;
+    bool traced; /* by -fsanitize=thread: it has no modules */
+    bool present;
 } images[IMAGES_MAX];
 static uint32_t nimages;
 static uint32_t next_site; /* site 0 is a site like others */
@@ -113,11 +115,14 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
     if (l.low >= l.high || !strncmp(path, "linux-vdso", 10))
         return 0;
     im = image_find(l.low, true);
-    if (!im || (im->logged && im->high == l.high))
+    if (!im)
+        return 0;
+    im->present = true;
+    if (im->logged && im->high == l.high)
         return 0;
     im->logged = true;
     im->high = l.high;
-    l.traced = im->start != NULL;
+    l.traced = im->start || im->traced;
     if (!*path) {
         n = syscall(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1);
         own[n > 0 ? n : 0] = 0;
@@ -158,6 +163,28 @@ void rt_images_update(void)
     rt_busy_end();
 }
 
+/* An image is gone: what is mapped there next has new variables. */
+void rt_images_closed(void)
+{
+    uint32_t i;
+
+    rt_busy_begin();
+    start_lock_take();
+    for (i = 0; i < nimages; i++)
+        images[i].present = false;
+    if (rt.ring)
+        dl_iterate_phdr(log_image, NULL);
+    start_lock_give();
+    rt_busy_end();
+    for (i = 0; rt.ring && i < nimages; i++) {
+        if (images[i].present || !images[i].logged)
+            continue;
+        images[i].logged = images[i].traced = false;
+        images[i].start = images[i].stop = NULL;
+        rt_alloc((void *)images[i].low, images[i].high - images[i].low, WHERE_CALLER());
+    }
+}
+
 /* Which image does an address lie in? */
 struct range_query {
     uintptr_t address, low;
@@ -182,7 +209,6 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     struct range_query q = { .address = (uintptr_t)start };
     struct heddle_module *m;
     struct image *im;
-    bool again;
 
     rt_constructor();
     rt_busy_begin();
@@ -197,7 +223,6 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     }
     dl_iterate_phdr(image_of, &q);
     im = q.low ? image_find(q.low, true) : NULL;
-    again = im && im->start && rt.ring;
     if (im) {
         im->start = start;
         im->stop = stop;
@@ -207,8 +232,27 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         dl_iterate_phdr(log_image, NULL);
     start_lock_give();
     rt_busy_end();
-    /* Recording starts with the first traced image. One that was loaded before and is loaded
-     * again at the same place has new variables. */
-    if (rt_recording() && again)
-        rt_alloc((void *)im->low, im->high - im->low, WHERE_CALLER());
+    rt_recording(); /* recording starts with the first traced image */
+}
+
+/* Code in the image of this address calls the __tsan_* interface. */
+void rt_image_traced(const void *code)
+{
+    struct range_query q = { .address = (uintptr_t)code };
+    struct image *im;
+
+    rt_constructor();
+    rt_busy_begin();
+    start_lock_take();
+    dl_iterate_phdr(image_of, &q);
+    im = q.low ? image_find(q.low, true) : NULL;
+    if (im && !im->traced) {
+        im->traced = true;
+        im->logged = false;
+        if (rt.ring)
+            dl_iterate_phdr(log_image, NULL);
+    }
+    start_lock_give();
+    rt_busy_end();
+    rt_recording();
 }

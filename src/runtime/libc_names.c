@@ -12,7 +12,7 @@
  */
 #define LIBC_NAMES
 #define __NO_INLINE__ 1 /* the headers define some of them inline, else */
-#ifndef __clang__ /* reads what is only to be written: its address */
+#ifndef __clang__       /* reads what is only to be written: its address */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include "runtime/libc_export.h"

@@ -102,9 +102,20 @@ static void parse(const char *text, char separator)
     }
 }
 
+/* The program may have a getenv() of its own (bash does). */
+static const char *variable(const char *name)
+{
+    char **e;
+
+    for (e = environ; e && *e; e++)
+        if (!strncmp(*e, name, strlen(name)))
+            return *e + strlen(name);
+    return NULL;
+}
+
 void options_read(void)
 {
-    const char *rt_line = getenv("HEDDLE_RT"), *user = getenv("HEDDLE_OPTIONS");
+    const char *rt_line = variable("HEDDLE_RT="), *user = variable("HEDDLE_OPTIONS=");
 
     if (rt_line) {
         rt_options.record = true;

@@ -193,6 +193,7 @@ void ring_hand_over(struct ring_chunk *c)
 bool ring_next_chunk(struct rt_thread *t, bool must)
 {
     struct ring_chunk *old = tls.chunk, *c;
+    uint32_t insert_serial = old->insert_serial, insert_at = old->insert_at;
 
     if (rt.mode != MODE_ON)
         return false;
@@ -205,6 +206,10 @@ bool ring_next_chunk(struct rt_thread *t, bool must)
     if (!c)
         return false;
     memset(t->runs, 0, sizeof(t->runs));
+    if (old != &nowhere.chunk) { /* a handler's chunks all belong at its place */
+        c->insert_serial = insert_serial;
+        c->insert_at = insert_at;
+    }
     tls.chunk = c;
     return true;
 }

@@ -114,6 +114,8 @@ HIDDEN void rt_exec(bool begins); /* true before exec, false when it failed */
 
 /* ---- images (image.c) ---- */
 
+HIDDEN void rt_image_traced(const void *code);
+HIDDEN void rt_images_closed(void); /* after dlclose */
 HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives memory back */
 
 /* ---- interposing ----

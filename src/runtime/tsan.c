@@ -152,5 +152,5 @@ FUNCTION(__tsan_func_exit, void)
 
 FUNCTION(__tsan_init, void)
 {
-    rt_recording();
+    rt_image_traced(__builtin_return_address(0));
 }

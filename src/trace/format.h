@@ -17,8 +17,9 @@ enum { HDL_MAJOR = 1, HDL_MINOR = 1 };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
-#define HDL_FEATURE_STRIPES ((uint64_t)1 << 1) /* sequence numbers count per stripe (rt_stripe.h)  \
-                                                */
+#define HDL_FEATURE_STRIPES                                                                        \
+    ((uint64_t)1 << 1) /* sequence numbers count per stripe (rt_stripe.h)                          \
+                        */
 #define HDL_FEATURES_KNOWN (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES)
 
 struct hdl_file_header { /* 64 bytes */

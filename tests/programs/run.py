@@ -25,7 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 60  # one build or one run; native runs take less than 0.3 s
 
-DIRECTIVE = re.compile(r"^// (race|may|never|predicted|flags|args|exit|stdout|engine|library|gcc|tsan|skip|options|stack): ?(.*)$")
+DIRECTIVE = re.compile(r"^// (race|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|tsan): ?(.*)$")
 MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
 
 
@@ -158,7 +158,7 @@ class Heddle:
 
     def race(self, case, race):
         places = tuple(self.place(case, access) for access in race["accesses"])
-        stacks = tuple([f.get("function", "?") for f in access.get("stack", [])] for access in race["accesses"])
+        stacks = tuple([f.get("function", "?") for f in a.get("stack", [])] for a in race["accesses"])
         return Race(places, set(race["engines"]), f"{race.get('variable', '?')} {race['strength']}", stacks)
 
     def place(self, case, access):
@@ -182,6 +182,9 @@ class Tsan:
     def __init__(self, family, runs):
         self.names = ("clang-19", "clang++-19") if family == "clang" else ("gcc", "g++")
         self.runs = runs
+        self.options = ("log_path=log exitcode=66 history_size=4 report_thread_leaks=0 report_signal_unsafe=0"
+                        " report_destroy_locked=0 external_symbolizer_path="
+                        + (shutil.which("llvm-symbolizer-19") or ""))
 
     def compiler(self, cxx, traced=True):
         return [self.names[cxx]] + (["-fsanitize=thread"] if traced else []), None
@@ -191,9 +194,7 @@ class Tsan:
         for _ in range(self.runs):
             for log in [f for f in os.listdir(work) if f.startswith("log.")]:
                 os.unlink(os.path.join(work, log))
-            env = dict(os.environ, TSAN_OPTIONS="log_path=log exitcode=66 history_size=4 report_thread_leaks=0"
-                       " report_signal_unsafe=0 report_destroy_locked=0 external_symbolizer_path="
-                       + (shutil.which("llvm-symbolizer-19") or ""))
+            env = dict(os.environ, TSAN_OPTIONS=self.options)
             r = run(["./prog", *case.word("args").split()], work, env)
             for log in [f for f in os.listdir(work) if f.startswith("log.")]:
                 with open(os.path.join(work, log), errors="replace") as f:
@@ -276,8 +277,11 @@ def judge_program(case, r, races, same_exit):
 
 def one(case, tool, keep, ours):
     """Build, run, compare; what is wrong, as sentences, and the seconds it took."""
-    work = os.path.join(keep, case.title.replace(" ", "")) if keep else tempfile.mkdtemp(prefix="heddle-prog-")
-    os.makedirs(work, exist_ok=True)
+    if keep:
+        work = os.path.join(keep, case.title.replace(" ", ""))
+        os.makedirs(work, exist_ok=True)
+    else:
+        work = tempfile.mkdtemp(prefix="heddle-prog-")
     begin = time.time()
     try:
         build(case, tool, work)
@@ -294,7 +298,8 @@ def one(case, tool, keep, ours):
 
 
 def selected(options):
-    files = [os.path.join(HERE, f) for f in sorted(os.listdir(HERE)) if re.search(r"_(no)?race_\w+\.(c|cc)$", f)]
+    names = [f for f in sorted(os.listdir(HERE)) if re.search(r"_(no)?race_\w+\.(c|cc)$", f)]
+    files = [os.path.join(HERE, f) for f in names]
     cases = [Case(f, variant) for f in files for variant in range(Case(f).variants)]
     if options.patterns:
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
