@@ -2,6 +2,9 @@
  *
  * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
  * Two compares and two branches that are hardly ever taken.
+ *
+ * Functions with very many accesses call without asking (the runtime asks): their code would
+ * grow by some 80 bytes an access, and compilers are slow on functions of that size.
  */
 #include "pass/pass.h"
 
@@ -33,7 +36,7 @@ static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
     return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
 }
 
-/* Bytes of the word seen so far, shifted so that the access's own are the lowest. */
+/* Bytes of the word seen so far; the access's own are the lowest, or where align.c found them. */
 static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef filter,
                               LLVMValueRef a)
 {
@@ -45,7 +48,7 @@ static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValue
         p->b, word, const64(p, offsetof(struct heddle_filter, seen) + (write ? 1 : 0)), "");
     LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
     LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i8, place, "");
-    if (item->bytes == 8)
+    if (item->low >= 0)
         return seen;
     LLVMValueRef shift = LLVMBuildAnd(p->b, a, const64(p, 7), "");
     seen = LLVMBuildZExt(p->b, seen, p->i32, "");
@@ -65,7 +68,8 @@ static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValu
     LLVMValueRef other =
         LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
     LLVMValueRef seen = load_seen(p, item, filter, a);
-    LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), (UINT64_C(1) << item->bytes) - 1, false);
+    uint64_t mask = ((UINT64_C(1) << item->bytes) - 1) << (item->low > 0 ? item->low : 0);
+    LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), mask, false);
     LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, LLVMBuildAnd(p->b, seen, all, ""), all, "");
     return LLVMBuildOr(p->b, other, some, "");
 }

@@ -1,8 +1,9 @@
 /* start.c - the runtime's beginning and end, and the registration of modules
  *
- * The constructor runs before all others of the program (priority 0) and reads
- * the options; recording starts there, so that the program's own constructors
- * are recorded. In a forked child it starts again when the child first records.
+ * A traced image registers from a constructor that runs before all others (priority
+ * 0); with the first one the options are read and recording starts, so that the
+ * program's own constructors are recorded. In a forked child it starts again when the child first
+ * records.
  */
 #include "runtime/options.h"
 #include "runtime/state.h"
@@ -78,10 +79,10 @@ void rt_stop(const char *why)
         rt_say("recording stopped: %s", why);
 }
 
-static __attribute__((constructor(101))) void start(void);
 void rt_constructor(void);
 
-/* From our own constructor or, if that comes first, from the first module's. */
+/* From the constructor of the first traced image: a process without any (the runtime may be
+ * preloaded into a shell) records nothing and starts no writer. */
 void rt_constructor(void)
 {
     if (rt.mode != MODE_EARLY)
@@ -90,12 +91,6 @@ void rt_constructor(void)
     options_read();
     rt.mode = rt_options.record && !is_second_copy() ? MODE_RESTART : MODE_OFF;
     rt_busy_end();
-}
-
-static void start(void)
-{
-    rt_constructor();
-    rt_recording();
 }
 
 #ifndef HEDDLE_STATIC

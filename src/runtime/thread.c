@@ -141,9 +141,10 @@ bool thread_attach(void)
         memcpy(t->shadow, tls.shadow,
                sizeof(*t->shadow) * (tls.depth <= SHADOW_MASK ? tls.depth : SHADOW_MASK + 1));
         state_use(t);
-        tls.low = 0; /* all frames are news to the trace */
+        t->recorded = tls.low = tls.depth; /* nothing comes before the begin */
         note_begin(t->number);
         event_thread(OP_BEGIN, t->number, WHERE_PC);
+        t->recorded = tls.low = 0; /* all frames are news to the trace */
     }
     rt_busy_end();
     if (t)

@@ -276,13 +276,12 @@ def judge_program(case, r, races, same_exit):
 
 
 def one(case, tool, keep, ours):
-    """Build, run, compare; what is wrong, as sentences, and the seconds it took."""
+    """Build, run, compare; what is wrong, as sentences."""
     if keep:
         work = os.path.join(keep, case.title.replace(" ", ""))
         os.makedirs(work, exist_ok=True)
     else:
         work = tempfile.mkdtemp(prefix="heddle-prog-")
-    begin = time.time()
     try:
         build(case, tool, work)
         r, races = tool.run(case, work)
@@ -294,7 +293,7 @@ def one(case, tool, keep, ours):
     finally:
         if not keep:
             shutil.rmtree(work, ignore_errors=True)
-    return wrong, time.time() - begin
+    return wrong
 
 
 def selected(options):
@@ -308,7 +307,7 @@ def selected(options):
     return cases
 
 
-def report(number, case, wrong, seconds, tool):
+def report(number, case, wrong, tool):
     excuse = ""
     if wrong and tool != "heddle" and "tsan" in case.says:
         excuse = f" # TODO tsan: {case.word('tsan')}"
@@ -343,8 +342,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         jobs = [pool.submit(one, c, tool, options.keep, options.tool == "heddle") for c in cases]
         for number, (case, job) in enumerate(zip(cases, jobs), 1):
-            wrong, seconds = job.result()
-            failed += report(number, case, wrong, seconds, options.tool)
+            failed += report(number, case, job.result(), options.tool)
     print(f"# {len(cases) - failed} of {len(cases)} programs as expected, {time.time() - begin:.0f} s")
     return 1 if failed or not cases else 0
 
