@@ -280,6 +280,8 @@ static int verify_parts(const char *directory, const struct operand *result,
 {
     int worst = EXIT_NOTHING;
 
+    if (!f->count)
+        puts("no races to verify");
     for (size_t i = 0; i < f->count; i++) {
         int code = 0;
 
@@ -296,7 +298,7 @@ static int verify_result(const char *path, const struct operand *result, const s
     struct operand in;
     int code;
 
-    if (f->count && f->races[0].trace && tracedir_is(path))
+    if (f->trace.processes > 1 && tracedir_is(path))
         return verify_parts(path, result, f);
     code = operand_open(&in, path);
     if (code)

@@ -56,7 +56,8 @@ static bool holds_word(struct pass *p, LLVMMetadataRef type, int depth)
         return false;
     if (is_word_type(LLVMGetMDString(all[0], &length)))
         return true;
-    if (n == 3 && LLVMIsAConstantInt(all[2]) && LLVMConstIntGetZExtValue(all[2]) == 0 && depth > 0) {
+    if (n == 3 && LLVMIsAConstantInt(all[2]) && LLVMConstIntGetZExtValue(all[2]) == 0 &&
+        depth > 0) {
         LLVMValueRef parent[8]; /* a scalar, !{"int", parent, 0}, or a structure of one member */
         unsigned k = LLVMGetMDNodeNumOperands(all[1]);
         if (k > 0 && k <= 8 && (LLVMGetMDNodeOperands(all[1], parent), parent[0]) &&

@@ -50,8 +50,8 @@ static bool has_mnemonic(const char *text, const char *mnemonic, unsigned *bytes
 
 static bool is_locked(const char *text, unsigned *bytes)
 {
-    static const char *const under_lock[] = { "add", "sub", "inc", "dec", "and", "or",
-                                              "xor", "neg", "not", "bts", "btr", "btc",
+    static const char *const under_lock[] = { "add", "sub", "inc",  "dec",    "and", "or",
+                                              "xor", "neg", "not",  "bts",    "btr", "btc",
                                               "adc", "sbb", "xadd", "cmpxchg" };
     if (has_mnemonic(text, "xchg", bytes))
         return true;
@@ -185,7 +185,8 @@ void list_asm(struct pass *p, LLVMValueRef call, struct items *items)
     } else {
         list_operands(p, call, items, list, n);
         size_t length; /* a compiler barrier often stands for hand-made synchronisation */
-        if (strstr(LLVMGetInlineAsmConstraintString(LLVMGetCalledValue(call), &length), "~{memory}"))
+        if (strstr(LLVMGetInlineAsmConstraintString(LLVMGetCalledValue(call), &length),
+                   "~{memory}"))
             add_item(items, ITEM_BREAK, call);
     }
 }
@@ -204,9 +205,9 @@ static void emit_fence_after(struct pass *p, const struct item *item, unsigned o
 void emit_asm(struct pass *p, const struct item *item)
 {
     const char *name = intrinsic_name(item->inst);
-    uint32_t number = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes,
-                                 item->bytes ? variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes)
-                                             : "");
+    uint32_t number = table_site(
+        p, SITE_ATOMIC, item->inst, item->index, item->bytes,
+        item->bytes ? variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes) : "");
     at_instruction(p, item->inst);
     LLVMValueRef site = site_value(p, number);
     if (item->bytes == 0) {

@@ -62,8 +62,8 @@ void replace_instruction(LLVMValueRef old, LLVMValueRef by)
     LLVMInstructionEraseFromParent(old);
 }
 
-static LLVMValueRef call_sized(struct pass *p, const char *verb, uint64_t bytes,
-                               LLVMTypeRef result, unsigned n, LLVMValueRef *args)
+static LLVMValueRef call_sized(struct pass *p, const char *verb, uint64_t bytes, LLVMTypeRef result,
+                               unsigned n, LLVMValueRef *args)
 {
     char name[48];
     snprintf(name, sizeof name, "__heddle_atomic_%s_%u", verb, (unsigned)bytes);
@@ -117,8 +117,7 @@ static const char *rmw_verb(LLVMAtomicRMWBinOp op)
     }
 }
 
-static void emit_bracket(struct pass *p, const struct item *item, unsigned order,
-                         LLVMValueRef site)
+static void emit_bracket(struct pass *p, const struct item *item, unsigned order, LLVMValueRef site)
 {
     LLVMValueRef pointer = ITEM_ADDRESS(item);
     call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);

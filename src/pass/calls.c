@@ -75,8 +75,7 @@ static void copy_extensions(LLVMValueRef from, LLVMValueRef to, unsigned shift)
     static const char *const kept[] = { "zeroext", "signext" };
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i <= LLVMGetNumArgOperands(from); i++) {
-            LLVMAttributeRef a =
-                LLVMGetCallSiteEnumAttribute(from, i, attribute_kind(kept[k]));
+            LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(from, i, attribute_kind(kept[k]));
             if (a)
                 LLVMAddCallSiteAttribute(to, i ? i + shift : 0, a);
         }
@@ -128,10 +127,10 @@ bool is_libatomic(LLVMValueRef call)
 
 struct libatomic {
     LLVMValueRef call, site, pointer;
-    char verb[24];   /* "load", "fetch_add" */
-    unsigned bytes;  /* 0: not constant, or of a size that we do not have */
-    bool generic;    /* size first, values behind pointers */
-    unsigned first;  /* argument behind the pointer */
+    char verb[24];  /* "load", "fetch_add" */
+    unsigned bytes; /* 0: not constant, or of a size that we do not have */
+    bool generic;   /* size first, values behind pointers */
+    unsigned first; /* argument behind the pointer */
 };
 
 static bool is_our_size(uint64_t n)
@@ -229,7 +228,8 @@ static bool perform_libatomic(struct pass *p, const struct libatomic *a)
     LLVMValueRef v = perform(p, a, fetch ? a->verb + strlen("fetch_") : a->verb, args, 2 + !load);
     if (results)
         store_result(p, a, a->first + !load, v);
-    replace_instruction(a->call, a->generic || store ? NULL : from_integer(p, v, LLVMTypeOf(a->call)));
+    replace_instruction(a->call,
+                        a->generic || store ? NULL : from_integer(p, v, LLVMTypeOf(a->call)));
     return true;
 }
 
@@ -257,12 +257,13 @@ void emit_libatomic(struct pass *p, const struct item *item)
 
 bool is_interposed(LLVMValueRef function)
 {
-    static const char *const names[] = { /* '*': any end */
-        "pthread_*", "sem_*",    "thrd_*",        "mtx_*",          "cnd_*",     "tss_*",
-        "call_once", "__cxa_*",  "_Unwind_*",     "malloc",         "calloc",    "realloc",
-        "free",      "_Zn[wa]*", "aligned_alloc", "posix_memalign", "_Zd[la]*",  "__heddle_*",
-        "__tsan_*",  "Annotate*", "_setjmp",      "setjmp",         "__sigsetjmp", "longjmp",
-        "siglongjmp", "abort",   "exit",          "_exit"
+    static const char *const names[] = {
+        /* '*': any end */
+        "pthread_*",  "sem_*",     "thrd_*",        "mtx_*",          "cnd_*",       "tss_*",
+        "call_once",  "__cxa_*",   "_Unwind_*",     "malloc",         "calloc",      "realloc",
+        "free",       "_Zn[wa]*",  "aligned_alloc", "posix_memalign", "_Zd[la]*",    "__heddle_*",
+        "__tsan_*",   "Annotate*", "_setjmp",       "setjmp",         "__sigsetjmp", "longjmp",
+        "siglongjmp", "abort",     "exit",          "_exit"
     };
     size_t n;
     const char *name = LLVMGetValueName2(function, &n);

@@ -38,9 +38,9 @@ static bool is_gep(LLVMValueRef v)
 /* Intrinsics that use memory, or an address, and keep nothing. */
 static bool keeps_nothing(const char *name)
 {
-    static const char *const names[] = { "llvm.mem",     "llvm.lifetime.", "llvm.invariant.",
-                                         "llvm.va_",     "llvm.objectsize", "llvm.is.constant",
-                                         "llvm.assume",  "llvm.prefetch",  "llvm.masked." };
+    static const char *const names[] = { "llvm.mem",    "llvm.lifetime.",  "llvm.invariant.",
+                                         "llvm.va_",    "llvm.objectsize", "llvm.is.constant",
+                                         "llvm.assume", "llvm.prefetch",   "llvm.masked." };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (starts_with(name, names[i]))
             return true;

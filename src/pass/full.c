@@ -21,8 +21,8 @@ enum { CC_PRESERVE_MOST = 14, RECORDS_MAX = RING_SLACK / 8, SELECTS_MAX = 6 };
 struct record {
     enum ring_kind kind;
     unsigned bytes;
-    const struct item *item;       /* R_ACCESS, R_BRANCH */
-    LLVMValueRef address, site;    /* R_ENTER, R_EXIT with a number that is not 1 */
+    const struct item *item;    /* R_ACCESS, R_BRANCH */
+    LLVMValueRef address, site; /* R_ENTER, R_EXIT with a number that is not 1 */
 };
 
 struct stretch {
@@ -91,8 +91,8 @@ static void load_cursor(struct pass *p, struct cursor *c)
                            chunk_field(p, c->chunk, offsetof(struct ring_chunk, cursor)), "");
 }
 
-static LLVMValueRef choose(struct pass *p, LLVMValueRef a, LLVMBasicBlockRef from_a,
-                           LLVMValueRef b, LLVMBasicBlockRef from_b)
+static LLVMValueRef choose(struct pass *p, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
+                           LLVMBasicBlockRef from_b)
 {
     LLVMValueRef phi = LLVMBuildPhi(p->b, LLVMTypeOf(a), "");
     LLVMAddIncoming(phi, &a, &from_a, 1);
@@ -176,14 +176,14 @@ static LLVMValueRef outcome(struct pass *p, LLVMValueRef inst)
     LLVMValueRef condition = LLVMGetOperand(inst, 0);
     LLVMValueRef number = const32(p, 0);
     for (unsigned i = LLVMGetNumSuccessors(inst) - 1; i > 0; i--) {
-        LLVMValueRef same = LLVMBuildICmp(p->b, LLVMIntEQ, condition, LLVMGetOperand(inst, 2 * i), "");
+        LLVMValueRef same =
+            LLVMBuildICmp(p->b, LLVMIntEQ, condition, LLVMGetOperand(inst, 2 * i), "");
         number = LLVMBuildSelect(p->b, same, const32(p, i), number, "");
     }
     return number;
 }
 
-static void write_branch(struct pass *p, LLVMValueRef place, LLVMValueRef site,
-                         LLVMValueRef number)
+static void write_branch(struct pass *p, LLVMValueRef place, LLVMValueRef site, LLVMValueRef number)
 {
     store_at(p, place, 0, site);
     number = LLVMBuildAnd(p->b, number, const32(p, 0xffff), "");

@@ -15,12 +15,26 @@
 #include <string.h>
 
 enum { NODES_MAX = 100000, DEPTH_MAX = 8, OPERANDS_MAX = 4096 };
-enum { TAG_CLASS = 0x02, TAG_MEMBER = 0x0d, TAG_STRUCT = 0x13, TAG_TYPEDEF = 0x16,
-       TAG_UNION = 0x17, TAG_CONST = 0x26, TAG_VOLATILE = 0x35, TAG_ARRAY = 0x01,
-       TAG_ATOMIC = 0x47 };
+enum {
+    TAG_CLASS = 0x02,
+    TAG_MEMBER = 0x0d,
+    TAG_STRUCT = 0x13,
+    TAG_TYPEDEF = 0x16,
+    TAG_UNION = 0x17,
+    TAG_CONST = 0x26,
+    TAG_VOLATILE = 0x35,
+    TAG_ARRAY = 0x01,
+    TAG_ATOMIC = 0x47
+};
 /* Operands of metadata nodes, as LLVM 19 lays them out. */
-enum { TYPE_NAME = 2, TYPE_BASE = 3, COMPOSITE_ELEMENTS = 4, COMPOSITE_IDENTIFIER = 7,
-       VARIABLE_NAME = 1, VARIABLE_TYPE = 3 };
+enum {
+    TYPE_NAME = 2,
+    TYPE_BASE = 3,
+    COMPOSITE_ELEMENTS = 4,
+    COMPOSITE_IDENTIFIER = 7,
+    VARIABLE_NAME = 1,
+    VARIABLE_TYPE = 3
+};
 
 struct names {
     struct map locals; /* alloca -> variable of the debug information */
@@ -183,8 +197,8 @@ static LLVMMetadataRef find_structure(struct pass *p, const char *name, uint64_t
         LLVMMetadataRef node = p->names->composites.at[i];
         const char *plain = node_string(p, node, TYPE_NAME);
         const char *identifier = node_string(p, node, COMPOSITE_IDENTIFIER);
-        bool same = (identifier && strcmp(identifier, name) == 0) ||
-                    (plain && strcmp(plain, name) == 0);
+        bool same =
+            (identifier && strcmp(identifier, name) == 0) || (plain && strcmp(plain, name) == 0);
         if (same && LLVMDITypeGetSizeInBits(node) / 8 >= bytes)
             return node;
     }
@@ -270,8 +284,7 @@ static void name_global(struct pass *p, LLVMValueRef global, int64_t offset, uin
     const char *plain = variable ? node_string(p, variable, VARIABLE_NAME) : NULL;
     snprintf(p->names->text, sizeof p->names->text, "%s", plain ? plain : name);
     if (variable && offset >= 0)
-        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes,
-                    ".");
+        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes, ".");
 }
 
 static void name_local(struct pass *p, LLVMMetadataRef variable, int64_t offset, uint64_t bytes)
@@ -279,8 +292,7 @@ static void name_local(struct pass *p, LLVMMetadataRef variable, int64_t offset,
     const char *name = node_string(p, variable, VARIABLE_NAME);
     snprintf(p->names->text, sizeof p->names->text, "%s", name ? name : "");
     if (name && offset >= 0)
-        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes,
-                    ".");
+        add_members(p, node_operand(p, variable, VARIABLE_TYPE), (uint64_t)offset, bytes, ".");
 }
 
 static void name_member(struct pass *p, const char *type_name, uint64_t offset, uint64_t bytes)
@@ -348,7 +360,8 @@ static void name_by_gep(struct pass *p, LLVMValueRef address, uint64_t bytes)
     uint64_t sum = 0, offset;
     for (int depth = 0; depth < DEPTH_MAX && LLVMIsAGetElementPtrInst(address); depth++) {
         LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-        const char *s = LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
+        const char *s =
+            LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
         if (!offset_in_type(p, address, &offset))
             break;
         sum += offset;

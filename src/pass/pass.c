@@ -20,7 +20,7 @@ int pass_run(LLVMModuleRef module);
 
 static bool is_ours_or_a_sanitizers(const char *name)
 {
-    static const char *const prefixes[] = { "__heddle_", "__tsan_", "tsan.", "asan.",
+    static const char *const prefixes[] = { "__heddle_", "__tsan_", "tsan.",  "asan.",
                                             "msan.",     "__llvm_", "sancov." };
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (starts_with(name, prefixes[i]))

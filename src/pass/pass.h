@@ -41,7 +41,7 @@ struct item {
     bool update;  /* a read with the write that follows it */
     bool dropped; /* covered by another */
     bool kills;   /* afterwards nothing is covered any more */
-    int8_t low; /* the address modulo 8, if known, else -1 */
+    int8_t low;   /* the address modulo 8, if known, else -1 */
     uint32_t align;
     uint32_t site;
     uint32_t index;       /* of the instruction in its function, debug intrinsics not counted */
@@ -71,20 +71,20 @@ struct pass {
     LLVMBuilderRef mover; /* has no debug location, so moved instructions keep theirs */
     bool full;
     LLVMTypeRef i1, i8, i32, i64, ptr, none;
-    LLVMValueRef tls;       /* __heddle_tls */
-    LLVMValueRef record;    /* this module's struct heddle_module */
-    LLVMValueRef unlikely;  /* branch weights */
+    LLVMValueRef tls;      /* __heddle_tls */
+    LLVMValueRef record;   /* this module's struct heddle_module */
+    LLVMValueRef unlikely; /* branch weights */
     struct table *table;
     struct names *names;
-    struct map functions; /* function -> its number in the bitcode + 1 */
+    struct map functions;  /* function -> its number in the bitcode + 1 */
     struct map structures; /* TBAA node -> alignment (align.c) */
-    struct map excluded;  /* scope of the debug information -> 1 no, 2 yes */
-    struct map escapes;   /* alloca, argument, global -> 1 private, 2 escapes */
+    struct map excluded;   /* scope of the debug information -> 1 no, 2 yes */
+    struct map escapes;    /* alloca, argument, global -> 1 private, 2 escapes */
     /* of the function at hand */
     LLVMValueRef function;
     uint32_t function_index;
     bool has_frame;
-    bool huge; /* too many accesses to ask the filter inline */
+    bool huge;            /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
     LLVMValueRef scratch; /* full: array for pointers of calls */
 };

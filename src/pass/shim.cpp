@@ -41,5 +41,5 @@ void registerPass(llvm::PassBuilder &builder)
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
 llvmGetPassPluginInfo()
 {
-    return {LLVM_PLUGIN_API_VERSION, "heddle", HEDDLE_VERSION, registerPass};
+    return { LLVM_PLUGIN_API_VERSION, "heddle", HEDDLE_VERSION, registerPass };
 }

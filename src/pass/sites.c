@@ -115,8 +115,7 @@ static void list_range(struct pass *p, struct items *items, LLVMValueRef call, u
     item->bytes = length ? bytes : 0;
 }
 
-static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef call,
-                           const char *name)
+static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef call, const char *name)
 {
     if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove")) {
         list_range(p, items, call, 1, false);

@@ -25,8 +25,8 @@ static LLVMValueRef return_address(struct pass *p)
 LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef *site_word)
 {
     LLVMValueRef d = LLVMBuildLoad2(p->b, p->i32, depth_field(p), "");
-    LLVMValueRef shadow = LLVMBuildLoad2(
-        p->b, p->ptr, tls_field(p, offsetof(struct heddle_tls, shadow)), "");
+    LLVMValueRef shadow =
+        LLVMBuildLoad2(p->b, p->ptr, tls_field(p, offsetof(struct heddle_tls, shadow)), "");
     LLVMValueRef at = LLVMBuildAnd(p->b, d, const32(p, SHADOW_MASK), "");
     at = LLVMBuildZExt(p->b, at, p->i64, "");
     at = LLVMBuildShl(p->b, at, const64(p, 4), "");

@@ -313,11 +313,10 @@ static void emit_blob(struct pass *p)
 
 static void emit_record(struct pass *p)
 {
-    struct heddle_module m = { .sites = table_count(p->table),
-                               .flags = p->full ? MODULE_FULL : 0 };
+    struct heddle_module m = { .sites = table_count(p->table), .flags = p->full ? MODULE_FULL : 0 };
     memcpy(m.id, p->table->id, sizeof m.id);
-    LLVMSetInitializer(p->record, LLVMConstStringInContext2(p->context, (const char *)&m,
-                                                            sizeof m, true));
+    LLVMSetInitializer(p->record,
+                       LLVMConstStringInContext2(p->context, (const char *)&m, sizeof m, true));
     LLVMSetSection(p->record, MODULES_SECTION);
     LLVMSetAlignment(p->record, 8);
     add_to_list(p, "llvm.used", "llvm.metadata", p->record);
@@ -350,7 +349,8 @@ static void emit_constructor(struct pass *p)
     call_runtime(p, "__heddle_register", EFFECT_ALL, p->none, 2, bounds);
     LLVMBuildRetVoid(p->b);
     LLVMValueRef entry[] = { const32(p, 0), f, f };
-    add_to_list(p, "llvm.global_ctors", NULL, LLVMConstStructInContext(p->context, entry, 3, false));
+    add_to_list(p, "llvm.global_ctors", NULL,
+                LLVMConstStructInContext(p->context, entry, 3, false));
 }
 
 void table_emit(struct pass *p)

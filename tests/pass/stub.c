@@ -28,9 +28,11 @@ static struct {
     char room[4096];
     char slack[RING_SLACK];
 } chunk = { .head = { .cursor = RING_CHUNK_HEADER, .limit = 4096 } };
-_Thread_local struct heddle_tls __heddle_tls __attribute__((tls_model("initial-exec"))) = {
-    .filter = &filter, .epoch = 1 << FILTER_EPOCH_SHIFT, .shadow = shadow, .chunk = &chunk.head
-};
+_Thread_local struct heddle_tls __heddle_tls
+    __attribute__((tls_model("initial-exec"))) = { .filter = &filter,
+                                                   .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
+                                                   .shadow = shadow,
+                                                   .chunk = &chunk.head };
 char __heddle_abi_1;
 static uint32_t base;
 
@@ -100,12 +102,12 @@ void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
     base = 1000;
 }
 
-#define ACCESS(verb, n)                                                              \
-    __attribute__((preserve_most)) void __heddle_##verb##n(void *p, uint32_t site)   \
-    {                                                                                \
-        (void)p;                                                                     \
-        flush();                                                                     \
-        say("%s %d %d\n", #verb, n, (int)(site - base));                             \
+#define ACCESS(verb, n)                                                                            \
+    __attribute__((preserve_most)) void __heddle_##verb##n(void *p, uint32_t site)                 \
+    {                                                                                              \
+        (void)p;                                                                                   \
+        flush();                                                                                   \
+        say("%s %d %d\n", #verb, n, (int)(site - base));                                           \
     }
 #define ACCESSES(n) ACCESS(read, n) ACCESS(write, n) ACCESS(update, n)
 ACCESSES(1)
@@ -134,45 +136,45 @@ static void atomic(const char *verb, int bytes, uint32_t order, uint32_t site)
     say("atomic %s %d %d %d\n", verb, bytes, (int)order, (int)(site - base));
 }
 
-#define RMW(T, n, verb, expression)                                               \
-    T __heddle_atomic_##verb##_##n(T *p, T v, uint32_t order, uint32_t site)      \
-    {                                                                             \
-        T old = *p;                                                               \
-        *p = expression;                                                          \
-        atomic(#verb, n, order, site);                                            \
-        return old;                                                               \
+#define RMW(T, n, verb, expression)                                                                \
+    T __heddle_atomic_##verb##_##n(T *p, T v, uint32_t order, uint32_t site)                       \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        *p = expression;                                                                           \
+        atomic(#verb, n, order, site);                                                             \
+        return old;                                                                                \
     }
-#define ATOMICS(T, S, n)                                                                        \
-    T __heddle_atomic_load_##n(T *p, uint32_t order, uint32_t site)                             \
-    {                                                                                           \
-        atomic("load", n, order, site);                                                         \
-        return *p;                                                                              \
-    }                                                                                           \
-    void __heddle_atomic_store_##n(T *p, T v, uint32_t order, uint32_t site)                    \
-    {                                                                                           \
-        atomic("store", n, order, site);                                                        \
-        *p = v;                                                                                 \
-    }                                                                                           \
-    T __heddle_atomic_cas_##n(T *p, T expected, T desired, uint32_t order, uint32_t failure,    \
-                              uint32_t site)                                                    \
-    {                                                                                           \
-        T old = *p;                                                                             \
-        (void)failure;                                                                          \
-        if (old == expected)                                                                    \
-            *p = desired;                                                                       \
-        atomic("cas", n, order, site);                                                          \
-        return old;                                                                             \
-    }                                                                                           \
-    RMW(T, n, exchange, v)                                                                      \
-    RMW(T, n, add, (T)(old + v))                                                                \
-    RMW(T, n, sub, (T)(old - v))                                                                \
-    RMW(T, n, and, old &v)                                                                      \
-    RMW(T, n, or, old | v)                                                                      \
-    RMW(T, n, xor, old ^ v)                                                                     \
-    RMW(T, n, nand, (T) ~(old & v))                                                             \
-    RMW(T, n, max, (S)old > (S)v ? old : v)                                                     \
-    RMW(T, n, min, (S)old < (S)v ? old : v)                                                     \
-    RMW(T, n, umax, old > v ? old : v)                                                          \
+#define ATOMICS(T, S, n)                                                                           \
+    T __heddle_atomic_load_##n(T *p, uint32_t order, uint32_t site)                                \
+    {                                                                                              \
+        atomic("load", n, order, site);                                                            \
+        return *p;                                                                                 \
+    }                                                                                              \
+    void __heddle_atomic_store_##n(T *p, T v, uint32_t order, uint32_t site)                       \
+    {                                                                                              \
+        atomic("store", n, order, site);                                                           \
+        *p = v;                                                                                    \
+    }                                                                                              \
+    T __heddle_atomic_cas_##n(T *p, T expected, T desired, uint32_t order, uint32_t failure,       \
+                              uint32_t site)                                                       \
+    {                                                                                              \
+        T old = *p;                                                                                \
+        (void)failure;                                                                             \
+        if (old == expected)                                                                       \
+            *p = desired;                                                                          \
+        atomic("cas", n, order, site);                                                             \
+        return old;                                                                                \
+    }                                                                                              \
+    RMW(T, n, exchange, v)                                                                         \
+    RMW(T, n, add, (T)(old + v))                                                                   \
+    RMW(T, n, sub, (T)(old - v))                                                                   \
+    RMW(T, n, and, old &v)                                                                         \
+    RMW(T, n, or, old | v)                                                                         \
+    RMW(T, n, xor, old ^ v)                                                                        \
+    RMW(T, n, nand, (T) ~(old & v))                                                                \
+    RMW(T, n, max, (S)old > (S)v ? old : v)                                                        \
+    RMW(T, n, min, (S)old < (S)v ? old : v)                                                        \
+    RMW(T, n, umax, old > v ? old : v)                                                             \
     RMW(T, n, umin, old < v ? old : v)
 ATOMICS(uint8_t, int8_t, 1)
 ATOMICS(uint16_t, int16_t, 2)

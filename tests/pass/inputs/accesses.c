@@ -22,25 +22,25 @@ v8 v;
 
 __attribute__((noinline)) void writes(void)
 {
-    c = 1;         // @c
-    s = 2;         // @s
-    i = 3;         // @i
-    l = 4;         // @l
-    q = 5;         // @q
-    ld = 6;        // @ld
-    odd.i = 7;     // @odd
-    v[3] = 8;      // @v
+    c = 1;     // @c
+    s = 2;     // @s
+    i = 3;     // @i
+    l = 4;     // @l
+    q = 5;     // @q
+    ld = 6;    // @ld
+    odd.i = 7; // @odd
+    v[3] = 8;  // @v
 }
 
 __attribute__((noinline)) void ranges(void)
 {
-    x = y;                    // @copy
-    memset(&y, 1, sizeof y);  // @set
+    x = y;                   // @copy
+    memset(&y, 1, sizeof y); // @set
 }
 
 __attribute__((noinline)) int update(void)
 {
-    i++; // @update
+    i++;           // @update
     return pair.a; // @member
 }
 

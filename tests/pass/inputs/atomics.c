@@ -21,12 +21,12 @@ int plain;
 
 static void orders(void)
 {
-    atomic_store_explicit(&i, 1, memory_order_relaxed); // @relaxed
-    atomic_store_explicit(&i, 2, memory_order_release); // @release
-    atomic_load_explicit(&i, memory_order_acquire);     // @acquire
+    atomic_store_explicit(&i, 1, memory_order_relaxed);     // @relaxed
+    atomic_store_explicit(&i, 2, memory_order_release);     // @release
+    atomic_load_explicit(&i, memory_order_acquire);         // @acquire
     atomic_fetch_add_explicit(&i, 3, memory_order_acq_rel); // @acq_rel
-    atomic_fetch_sub(&i, 1);                            // @seq_cst
-    atomic_thread_fence(memory_order_release);          // @fence
+    atomic_fetch_sub(&i, 1);                                // @seq_cst
+    atomic_thread_fence(memory_order_release);              // @fence
     atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -70,13 +70,13 @@ static void exchanges(void)
 static void assembly(void)
 {
     int add = 3, other = 1, *where = &plain;
-    __asm__ volatile("lock; xaddl %0, %1" : "+r"(add), "+m"(plain));     // @xadd
-    __asm__ volatile("lock; incl (%0)" : : "r"(where) : "memory");       // @incl
-    __asm__ volatile("lock; addl $0, -4(%%rsp)" : : : "memory");        // @barrier
-    __asm__ volatile("mfence" : : : "memory");                          // @mfence
-    __asm__ volatile("incl %0" : "+m"(plain));                          // @plain
-    __asm__ volatile("xchgl %0, %1" : "+r"(other), "+m"(plain));        // @xchg
-    __builtin_ia32_mfence();                                            // @builtin
+    __asm__ volatile("lock; xaddl %0, %1" : "+r"(add), "+m"(plain)); // @xadd
+    __asm__ volatile("lock; incl (%0)" : : "r"(where) : "memory");   // @incl
+    __asm__ volatile("lock; addl $0, -4(%%rsp)" : : : "memory");     // @barrier
+    __asm__ volatile("mfence" : : : "memory");                       // @mfence
+    __asm__ volatile("incl %0" : "+m"(plain));                       // @plain
+    __asm__ volatile("xchgl %0, %1" : "+r"(other), "+m"(plain));     // @xchg
+    __builtin_ia32_mfence();                                         // @builtin
     __builtin_ia32_pause();
     printf("%d %d ", add, other);
 }

@@ -11,7 +11,7 @@ struct Generator {
         int value = 0;
         Generator get_return_object()
         {
-            return {std::coroutine_handle<promise_type>::from_promise(*this)};
+            return { std::coroutine_handle<promise_type>::from_promise(*this) };
         }
         std::suspend_always initial_suspend()
         {

@@ -24,15 +24,24 @@ __attribute__((noinline)) int choose(int n)
 __attribute__((noinline)) int many(int n)
 {
     switch (n) { // @many
-    case 1: return 5;
-    case 2: return 9;
-    case 5: return 11;
-    case 8: return 3;
-    case 13: return 17;
-    case 20: return 4;
-    case 33: return 1;
-    case 40: return 99;
-    default: return 0;
+    case 1:
+        return 5;
+    case 2:
+        return 9;
+    case 5:
+        return 11;
+    case 8:
+        return 3;
+    case 13:
+        return 17;
+    case 20:
+        return 4;
+    case 33:
+        return 1;
+    case 40:
+        return 99;
+    default:
+        return 0;
     }
 }
 
@@ -40,15 +49,15 @@ int main(void)
 {
     int (*volatile call)(const char *, const char *) = strverscmp;
     char out[16];
-    y = x;                        // @y
-    f = f * 2;                    // @f
-    if (x > y)                    // @if
+    y = x;     // @y
+    f = f * 2; // @f
+    if (x > y) // @if
         x = 0;
-    x = choose(9) + choose(4);    // @choose
+    x = choose(9) + choose(4); // @choose
     x += many(8) + many(14);
-    x += (int)strlen(text);       // @strlen
-    x += strverscmp("1", "1");    // @untraced
-    x += call("2", "2");          // @pointer
+    x += (int)strlen(text);                          // @strlen
+    x += strverscmp("1", "1");                       // @untraced
+    x += call("2", "2");                             // @pointer
     x += snprintf(out, sizeof out, "%d %g", 7, 2.5); // @snprintf
     return x != 5 - 1 + 3 + 3 + 5;
 }

@@ -19,10 +19,10 @@ extern void sink(void *p);
 
 void members(struct q *p)
 {
-    p->head = 1;        // @head
-    p->limits.max = 2;  // @max
-    p->number = 3;      // @number
-    global.limits.min = 4; // @global
+    p->head = 1;              // @head
+    p->limits.max = 2;        // @max
+    p->number = 3;            // @number
+    global.limits.min = 4;    // @global
     numbers[rand() % 10] = 5; // @array
 }
 

@@ -25,7 +25,7 @@ struct Cleaner {
 
 __attribute__((noinline)) int cleans(int n)
 {
-    Cleaner c{total};
+    Cleaner c{ total };
     return thrower(n);
 }
 
