@@ -298,7 +298,7 @@ static int verify_result(const char *path, const struct operand *result, const s
     struct operand in;
     int code;
 
-    if (f->trace.processes > 1 && tracedir_is(path))
+    if (f->trace.recording.processes > 1 && tracedir_is(path))
         return verify_parts(path, result, f);
     code = operand_open(&in, path);
     if (code)
