@@ -148,8 +148,12 @@ static inline __attribute__((always_inline)) void access(const void *p, unsigned
     uintptr_t a = (uintptr_t)p;
     unsigned bytes = 1u << log2_bytes;
 
-    if (!access_begins())
+    if (!access_begins()) {
+        /* not recorded at all: let the inline check skip it next time */
+        if (rt.mode == MODE_OFF && !tls.self && (a & 7) + bytes <= 8)
+            filter_mark(a, ((1u << bytes) - 1) << (a & 7), write);
         return;
+    }
     rt_busy_begin();
     if (is_benign(p, bytes)) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
