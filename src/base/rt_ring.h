@@ -111,8 +111,9 @@ enum ring_kind {
     R_ACCESS,    /* 48: address, arg: ACCESS_*; word 1: site | value << 32 (value only with
                     ACCESS_VALUE32), or WHERE with ACCESS_PC; word 2: value with ACCESS_VALUE64 */
     R_RANGE,     /* 48: address, arg: ACCESS_WRITE or 0; word 1: WHERE; word 2: bytes (> 0) */
-    R_ENTER,  /* 48: return address; word 1: WHERE: the entry's site, or a PC within the function */
-    R_EXIT,   /* 48: number of frames left */
+    R_ENTER,  /* 48: return address; word 1: WHERE: the entry's site, or a PC within the function;
+                 arg ENTER_DEPTH: word 1 is site | depth << 32 */
+    R_EXIT,   /* 48: number of frames left; arg EXIT_TO: depth of the shadow stack afterwards */
     R_SYNC,   /* 48: object (thread number for fork, join; 0 for begin, end), arg: enum op;
                  word 1: WHERE; word 2: sequence number */
     R_ATOMIC, /* 48: address, arg: op - OP_LOAD | log2 size << 2 | values << 6;
@@ -137,6 +138,10 @@ enum {
     ACCESS_VALUE64 = 1 << 6,
     ACCESS_RUN = 1 << 7 /* consecutive accesses as one: word 1 is site | bytes << 32 */
 };
+
+/* Full builds say at which depth of the shadow stack a frame begins and ends: what an exception, a
+ * jump or code that was built otherwise leaves open is put right by the next record. */
+enum { ENTER_DEPTH = 1, EXIT_TO = 1 };
 
 #define RING_WORD(kind, arg, low)                                                                  \
     ((uint64_t)(kind) << 56 | (uint64_t)(arg) << 48 | ((uint64_t)(low) & RING_LOW))

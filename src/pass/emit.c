@@ -36,28 +36,41 @@ static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
     return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
 }
 
-/* Bytes of the word seen so far; the access's own are the lowest, or where align.c found them. */
+/* Bytes seen of the word, or words, of the access: its own are the lowest, or where align.c found
+ * them. An access that is not aligned may reach into the next word. */
 static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef filter,
                               LLVMValueRef a)
 {
-    bool write = item->write || item->update;
+    bool write = item->write || item->update, aligned = item->align >= item->bytes;
+    unsigned bits = item->bytes == 16 ? 32 : aligned ? 8 : 16;
+    size_t array =
+        write ? offsetof(struct heddle_filter, written) : offsetof(struct heddle_filter, read);
     LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
     word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORD_MASK), "");
-    word = LLVMBuildShl(p->b, word, const64(p, 1), "");
-    LLVMValueRef at = LLVMBuildAdd(
-        p->b, word, const64(p, offsetof(struct heddle_filter, seen) + (write ? 1 : 0)), "");
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
-    LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i8, place, "");
-    if (item->low >= 0)
+    word = LLVMBuildAdd(p->b, word, const64(p, array), "");
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &word, 1, "");
+    LLVMValueRef seen = LLVMBuildLoad2(p->b, LLVMIntTypeInContext(p->context, bits), place, "");
+    LLVMSetAlignment(seen, 1);
+    if (aligned && item->low >= 0 && item->bytes <= 8)
         return seen;
     LLVMValueRef shift = LLVMBuildAnd(p->b, a, const64(p, 7), "");
-    seen = LLVMBuildZExt(p->b, seen, p->i32, "");
+    if (bits < 32)
+        seen = LLVMBuildZExt(p->b, seen, p->i32, "");
     return LLVMBuildLShr(p->b, seen, LLVMBuildTrunc(p->b, shift, p->i32, ""), "");
+}
+
+/* The block's tag says nothing of the next block. */
+static LLVMValueRef leaves_block(struct pass *p, const struct item *item, LLVMValueRef a)
+{
+    LLVMValueRef at = LLVMBuildAnd(p->b, a, const64(p, (1 << FILTER_BLOCK_SHIFT) - 1), "");
+    return LLVMBuildICmp(p->b, LLVMIntUGT, at, const64(p, (1 << FILTER_BLOCK_SHIFT) - item->bytes),
+                         "");
 }
 
 /* True if the access may add something. */
 static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef pointer)
 {
+    bool aligned = item->align >= item->bytes;
     LLVMValueRef a = LLVMBuildPtrToInt(p->b, pointer, p->i64, "");
     LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
     LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
@@ -67,8 +80,11 @@ static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValu
     LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, place, "");
     LLVMValueRef other =
         LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
+    if (!aligned)
+        other = LLVMBuildOr(p->b, other, leaves_block(p, item, a), "");
     LLVMValueRef seen = load_seen(p, item, filter, a);
-    uint64_t mask = ((UINT64_C(1) << item->bytes) - 1) << (item->low > 0 ? item->low : 0);
+    bool placed = aligned && item->low > 0 && item->bytes <= 8;
+    uint64_t mask = ((UINT64_C(1) << item->bytes) - 1) << (placed ? item->low : 0);
     LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), mask, false);
     LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, LLVMBuildAnd(p->b, seen, all, ""), all, "");
     return LLVMBuildOr(p->b, other, some, "");
@@ -131,7 +147,7 @@ void emit_range(struct pass *p, const struct item *item)
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
-    if (small && item->align >= item->bytes && !p->huge)
+    if ((small || item->bytes == 16) && !p->huge)
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
         emit_access_call(p, item, item->inst);

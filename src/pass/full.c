@@ -22,7 +22,7 @@ struct record {
     enum ring_kind kind;
     unsigned bytes;
     const struct item *item;    /* R_ACCESS, R_BRANCH */
-    LLVMValueRef address, site; /* R_ENTER, R_EXIT with a number that is not 1 */
+    LLVMValueRef address, site; /* R_ENTER: return address, site, as words */
 };
 
 struct stretch {
@@ -204,10 +204,13 @@ static void write_record(struct pass *p, const struct record *r, const struct cu
         write_branch(p, place, site, number);
     } else if (r->kind == R_ENTER) {
         LLVMValueRef back = LLVMBuildPtrToInt(p->b, r->address, p->i64, "");
-        store_at(p, place, 0, word(p, R_ENTER, 0, back));
-        store_at(p, place, 8, r->site);
+        LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
+        store_at(p, place, 0, word(p, R_ENTER, ENTER_DEPTH, back));
+        depth = LLVMBuildShl(p->b, depth, const64(p, 32), "");
+        store_at(p, place, 8, LLVMBuildOr(p->b, depth, r->site, ""));
     } else {
-        store_at(p, place, 0, const64(p, RING_WORD(R_EXIT, 0, 1)));
+        LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
+        store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, depth));
     }
 }
 
@@ -253,14 +256,14 @@ static void flush(struct pass *p, struct stretch *s, LLVMValueRef before)
     s->count = s->bytes = 0;
 }
 
-/* After a landing pad or second return: R_EXIT with the number of frames left; none if 0. */
+/* After a landing pad or second return: R_EXIT down to this function's frame, if any was left. */
 static void write_left(struct pass *p, LLVMValueRef left, LLVMValueRef before)
 {
     struct cursor c = make_room(p, before);
     LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, c.chunk, &c.at, 1, "");
-    LLVMValueRef n = LLVMBuildZExt(p->b, left, p->i64, "");
-    store_at(p, place, 0, word(p, R_EXIT, 0, n));
-    LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntSGT, left, const32(p, 0), "");
+    LLVMValueRef mine = LLVMBuildAdd(p->b, p->depth, const32(p, 1), "");
+    store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, LLVMBuildZExt(p->b, mine, p->i64, "")));
+    LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, left, const32(p, 0), "");
     set_cursor(p, &c, LLVMBuildSelect(p->b, some, const64(p, 8), const64(p, 0), ""));
 }
 

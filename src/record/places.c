@@ -390,6 +390,18 @@ bool places_pc_is_traced(struct places *p, uint64_t pc)
     return traced;
 }
 
+bool places_same_function(struct places *p, uint32_t a, uint32_t b)
+{
+    const struct tables *t = places_tables(p);
+    const char *f, *g;
+
+    pthread_mutex_lock(&p->sink->lock);
+    f = tables_site_function(t, a);
+    g = tables_site_function(t, b);
+    pthread_mutex_unlock(&p->sink->lock);
+    return f && f == g;
+}
+
 /* All that exist at once: a name each time would be a chunk of names each time. */
 void places_name_threads(struct places *p, uint32_t thread)
 {

@@ -70,6 +70,9 @@ void places_name_threads(struct places *p, uint32_t thread);
 /* Is the address in code that is traced? */
 bool places_pc_is_traced(struct places *p, uint64_t pc);
 
+/* Are both sites of the trace in one function? */
+bool places_same_function(struct places *p, uint32_t a, uint32_t b);
+
 /* The thread's number is in use: it has a name from here on. */
 static inline void places_name_thread(struct places *p, uint32_t thread)
 {

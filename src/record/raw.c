@@ -73,6 +73,12 @@ static uint32_t site_of(struct raw_reader *r, uint64_t where)
     return place_site(place_of(r, where));
 }
 
+/* The WHERE of a function's entry. */
+static uint64_t entered_at(uint64_t word, uint64_t where)
+{
+    return word >> 48 & ENTER_DEPTH ? (uint32_t)where : where;
+}
+
 /* ---- calls ---- */
 
 static void show_call(struct raw_reader *r, struct raw_thread *t)
@@ -96,15 +102,29 @@ static void show_call(struct raw_reader *r, struct raw_thread *t)
     t->call_waits = false;
 }
 
+/* A call by pointer, or of a second name of the function: was it called from where the call
+ * stands? Else untraced code calls back. */
+static bool is_entry_of(struct raw_reader *r, const struct raw_call *call, uint32_t function,
+                        uint64_t back)
+{
+    uint64_t from = places_find_pc(r->places, &r->pcs, back);
+
+    if (function == call->function)
+        return true;
+    if (call->function == r->places->unknown_function)
+        return places_pc_is_traced(r->places, back);
+    return places_same_function(r->places, site_of(r, call->site), place_site(from));
+}
+
 /* The next record of the thread after a call: is it the called function's entry? */
 static void settle_call(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
 {
     const struct raw_call *call = &t->calls[t->ncalls - 1];
 
     if (word >> 56 == R_ENTER) {
-        uint64_t place = place_of(r, where), back = word & RING_LOW;
+        uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
 
-        if (place_function(place) == call->function || places_pc_is_traced(r->places, back)) {
+        if (is_entry_of(r, call, place_function(place), back)) {
             t->call_waits = false;
             return;
         }
@@ -156,13 +176,53 @@ void raw_finish(struct raw_reader *r, struct raw_thread *t)
 
 /* ---- frames ---- */
 
-static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t back, uint64_t where)
+/* The depth at which the thread's innermost frame begins; of frames that were not kept, a guess. */
+static uint32_t depth_of_top(const struct raw_thread *t)
 {
-    uint64_t place = place_of(r, where);
-    struct raw_frame frame = { place_function(place), place_site(place) };
+    if (t->depth <= RAW_DEPTH)
+        return t->stack[t->depth - 1].depth;
+    return t->stack[RAW_DEPTH - 1].depth + (uint32_t)(t->depth - RAW_DEPTH);
+}
+
+static void leave_frame(struct raw_reader *r, struct raw_thread *t)
+{
+    struct raw_frame frame = { r->places->unknown_function, SITE_NONE, 0 };
+
+    if (--t->depth < RAW_DEPTH)
+        frame = t->stack[t->depth];
+    new_event(r, t, OP_EXIT, frame.function, frame.site, 0);
+}
+
+/* Leaves what the program's stack at this depth does not have. */
+static void leave_to(struct raw_reader *r, struct raw_thread *t, uint32_t depth)
+{
+    while (t->depth && depth_of_top(t) >= depth)
+        leave_frame(r, t);
+}
+
+/* The frame is known already: the recording began inside of it. */
+static bool is_top(const struct raw_thread *t, const struct raw_frame *f)
+{
+    const struct raw_frame *top = t->depth ? &t->stack[t->depth - 1] : NULL;
+
+    return top && t->depth <= RAW_DEPTH && top->depth == f->depth &&
+           top->function == f->function && top->site == f->site;
+}
+
+static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
+{
+    uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
+    struct raw_frame frame = { place_function(place), place_site(place),
+                               t->depth ? depth_of_top(t) + 1 : 0 };
 
     if (frame.function == FUNCTION_NONE)
         frame.function = r->places->unknown_function;
+    if (word >> 48 & ENTER_DEPTH) {
+        frame.depth = (uint32_t)(where >> 32);
+        if (is_top(t, &frame))
+            return;
+        leave_to(r, t, frame.depth);
+    }
     new_event(r, t, OP_ENTER, frame.function, site_of(r, WHERE_PC | back), 0);
     if (t->depth < RAW_DEPTH) {
         GROW(t->stack, t->stack_cap, t->depth + 1);
@@ -171,15 +231,13 @@ static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t back
     t->depth++;
 }
 
-static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t n)
+static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t word)
 {
-    for (; n && t->depth; n--) {
-        struct raw_frame frame = { r->places->unknown_function, SITE_NONE };
-
-        if (--t->depth < RAW_DEPTH)
-            frame = t->stack[t->depth];
-        new_event(r, t, OP_EXIT, frame.function, frame.site, 0);
-    }
+    if (word >> 48 & EXIT_TO)
+        leave_to(r, t, (uint32_t)word);
+    else
+        for (uint64_t n = word & RING_LOW; n && t->depth; n--)
+            leave_frame(r, t);
 }
 
 /* ---- other records ---- */
@@ -351,10 +409,10 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_RANGE:
         return take_range(r, t, w);
     case R_ENTER:
-        take_enter(r, t, w[0] & RING_LOW, w[1]);
+        take_enter(r, t, w[0], w[1]);
         return NULL;
     case R_EXIT:
-        take_exits(r, t, w[0] & RING_LOW);
+        take_exits(r, t, w[0]);
         return NULL;
     case R_SYNC:
         return take_sync(r, t, w);

@@ -19,6 +19,7 @@ enum { RAW_SLICE = 256 };
 
 struct raw_frame {
     uint32_t function, site; /* the site of the function's entry */
+    uint32_t depth;          /* of the program's shadow stack, below the frame */
 };
 
 /* A call of code that may be untraced. */

@@ -10,14 +10,15 @@
  *
  *     block = address >> FILTER_BLOCK_SHIFT
  *     known = filter.tags[block & FILTER_BLOCK_MASK] == (block ^ tls.epoch)
- *     bytes = filter.seen[address >> 3 & FILTER_WORD_MASK], for a write the byte behind it
- *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set
+ *     bytes = 16 bits at filter.read[address >> 3 & FILTER_WORD_MASK], for a write filter.written
+ *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set, and
+ *          the access does not leave the block
  *
  * A block of 256 bytes has a tag, and for each word of 8 bytes two bytes: which
  * bytes of the word were read, and which were written (a write sets both), since
- * the thread's last synchronisation. That is 28 % of the memory remembered, so
- * the cache has room for it. Only for accesses of 1, 2, 4 or 8 bytes that are
- * aligned; all others call.
+ * the thread's last synchronisation. For data that is only read that is 16 % of
+ * the memory remembered, so the cache has room for it. Accesses that are
+ * aligned need 8 bits, those of 16 bytes 32; all other sizes call.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.
@@ -43,7 +44,8 @@
 #define ABI_VERSION_SYMBOL "__heddle_abi_1" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 15, /* log2 of the blocks: 8 MiB remembered in 2.3 MiB, where touched */
+    FILTER_BITS = 17, /* log2 of the blocks: 32 MiB remembered. The table has 9 MiB, of which a
+                         thread touches at most 28 % of what it touches itself */
     FILTER_BLOCK_SHIFT = 8,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
     SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
@@ -55,9 +57,8 @@ enum {
 
 struct heddle_filter {
     uint64_t tags[FILTER_BLOCKS];
-    struct {
-        uint8_t read, written;
-    } seen[FILTER_WORD_MASK + 1];
+    uint8_t read[FILTER_WORD_MASK + 8]; /* some more: an access may look at four words at once */
+    uint8_t written[FILTER_WORD_MASK + 8];
 };
 
 struct heddle_frame {

@@ -2,18 +2,12 @@
  *
  * The fast half is inline in instrumented code; abi.h describes both. A block
  * whose tag is not the current one's is as good as empty: its words are cleared
- * (one cache line) when it is next marked.
+ * (twice 32 bytes) when it is next marked.
  */
 #ifndef HEDDLE_RUNTIME_FILTER_H
 #define HEDDLE_RUNTIME_FILTER_H
 
 #include "runtime/rt.h"
-
-/* A cache line of `seen`: the words of one block. */
-struct filter_line {
-    uint64_t part[8];
-};
-_Static_assert(sizeof(struct filter_line) == (2 << FILTER_BLOCK_SHIFT) / 8, "a block's words");
 
 static inline uint64_t filter_tag(uintptr_t address)
 {
@@ -27,14 +21,16 @@ static inline bool filter_covers(uintptr_t address, unsigned bits, bool write)
     uint64_t word = address >> 3 & FILTER_WORD_MASK;
 
     return f->tags[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK] == filter_tag(address) &&
-           ((write ? f->seen[word].written : f->seen[word].read) & bits) == bits;
+           ((write ? f->written[word] : f->read[word]) & bits) == bits;
 }
 
 static inline void filter_clear_block(struct heddle_filter *f, uintptr_t address)
 {
-    uint64_t word = address >> 3 & FILTER_WORD_MASK & ~(UINT64_C(31));
+    enum { WORDS = (1 << FILTER_BLOCK_SHIFT) / 8 };
+    uint64_t word = address >> 3 & FILTER_WORD_MASK & ~(uint64_t)(WORDS - 1);
 
-    *(struct filter_line *)(void *)&f->seen[word] = (struct filter_line){ { 0 } };
+    __builtin_memset(&f->read[word], 0, WORDS);
+    __builtin_memset(&f->written[word], 0, WORDS);
 }
 
 /* Mark them. True if they were covered before. */
@@ -48,11 +44,11 @@ static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
         *tag = filter_tag(address);
         filter_clear_block(f, address);
     }
-    if (((write ? f->seen[word].written : f->seen[word].read) & bits) == bits)
+    if (((write ? f->written[word] : f->read[word]) & bits) == bits)
         return true;
-    f->seen[word].read |= (uint8_t)bits;
+    f->read[word] |= (uint8_t)bits;
     if (write)
-        f->seen[word].written |= (uint8_t)bits;
+        f->written[word] |= (uint8_t)bits;
     return false;
 }
 
@@ -62,7 +58,7 @@ static inline void filter_forget(uintptr_t address)
     struct heddle_filter *f = __heddle_tls.filter;
     uint64_t word = address >> 3 & FILTER_WORD_MASK;
 
-    f->seen[word].read = f->seen[word].written = 0;
+    f->read[word] = f->written[word] = 0;
 }
 
 /* For accesses within one word; others are never covered here. */

@@ -120,8 +120,11 @@ static void remember_depth(uintptr_t sp)
     depths[ndepths++].depth = __heddle_tls.depth;
 }
 
+/* In a full build the code that is jumped to does it, and records which frames were left. */
 static void restore_depth(uintptr_t sp)
 {
+    if (rt_is_full())
+        return;
     for (unsigned i = ndepths; i-- > 0;) {
         if (depths[i].sp != sp)
             continue;

@@ -154,6 +154,10 @@ HIDDEN void *rt_next_definition(const char *name);
 #define REAL(name) next_##name()
 #endif
 
+/* ---- event.c ---- */
+
+HIDDEN bool rt_is_full(void); /* modules of full builds are there: their code appends by itself */
+
 /* ---- options (options.c) ---- */
 
 struct rt_options {
