@@ -94,8 +94,8 @@ struct ring_chunk {
     /* A signal handler that interrupts an inline append gets a chunk of its own, which belongs
      * between the records of chunk `insert_serial` at offset `insert_at`. */
     uint32_t insert_serial;
-    uint32_t insert_at; /* 0: an ordinary chunk */
-    uint32_t reserved;
+    uint32_t insert_at;     /* 0: an ordinary chunk */
+    uint32_t handler_depth; /* the process's own: of the shadow stack, where the handler began */
 };
 enum ring_chunk_state { CHUNK_FREE, CHUNK_FILLING, CHUNK_FULL };
 enum { RING_CHUNK_HEADER = 64, RING_SLACK = 256, RING_STAMP_SHIFT = 6 };

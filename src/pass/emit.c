@@ -90,6 +90,38 @@ static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValu
     return LLVMBuildOr(p->b, other, some, "");
 }
 
+/* ---- prefetches ---- */
+
+static void prefetch(struct pass *p, LLVMValueRef like, LLVMValueRef filter, LLVMValueRef offset)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(like);
+    LLVMValueRef args[] = { LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &offset, 1, ""),
+                            const32(p, 0), LLVMGetOperand(like, 2), LLVMGetOperand(like, 3) };
+    LLVMBuildCall2(p->b, LLVMGlobalGetValueType(callee), callee, args, 4, "");
+}
+
+/* Code that fetches memory ahead would wait for the filter's instead: fetch that, too. */
+void emit_prefetches(struct pass *p, LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            const char *name = LLVMIsACallInst(i) ? intrinsic_name(i) : NULL;
+            if (!name || !starts_with(name, "llvm.prefetch.p0"))
+                continue;
+            at_instruction(p, i);
+            LLVMValueRef a = LLVMBuildPtrToInt(p->b, LLVMGetOperand(i, 0), p->i64, "");
+            LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
+            LLVMValueRef slot = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - 3), "");
+            prefetch(p, i, filter,
+                     LLVMBuildAnd(p->b, slot, const64(p, FILTER_BLOCK_MASK << 3), ""));
+            LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
+            word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORD_MASK), "");
+            prefetch(
+                p, i, filter,
+                LLVMBuildAdd(p->b, word, const64(p, offsetof(struct heddle_filter, read)), ""));
+        }
+}
+
 /* ---- the call ---- */
 
 static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer)

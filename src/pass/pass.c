@@ -99,6 +99,8 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
         emit_items_full(p, items, back, site_word);
     else
         emit_items(p, items);
+    if (!p->full)
+        emit_prefetches(p, f);
 }
 
 /* What was true of the function is not true of its instrumented code. */

@@ -146,6 +146,7 @@ void emit_items(struct pass *p, struct items *items);
 void emit_item(struct pass *p, struct item *item);
 void number_site(struct pass *p, struct item *item); /* of accesses; emit_* does the others */
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
+void emit_prefetches(struct pass *p, LLVMValueRef f);
 void emit_range(struct pass *p, const struct item *item);
 
 /* atomic.c, asm.c, calls.c */

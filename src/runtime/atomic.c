@@ -8,7 +8,9 @@
  * Loads in a loop would fill the trace with nothing: a load is not recorded
  * when the thread has recorded one of the same location and order since its last
  * synchronisation, and no atomic write on the stripe happened since. It takes
- * no lock then, either.
+ * no lock then, either. A load that is recorded only because of a synchronisation
+ * in between brings no new edge and starts no epoch: else two locations read in
+ * turn would keep each other from being known.
  *
  * Memory orders are not relaxed below what the program asked for: all are
  * performed as sequentially consistent, which on x86 costs nothing for
@@ -43,6 +45,11 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     w[4] = value;
     w[5] = old;
     commit(4 + values);
+}
+
+/* After an operation that may have ordered something. */
+static void atomic_epoch(unsigned order)
+{
     if (order != ORDER_RELAXED)
         epoch_next(tls.self);
 }
@@ -69,21 +76,27 @@ static struct load_seen *load_slot(const void *p)
     return &tls.self->loads[((uintptr_t)p >> 3 ^ (uintptr_t)p >> 9) % LOAD_CACHE];
 }
 
+/* Has the thread recorded this load of this version, in whatever epoch? */
+static inline bool load_repeats(const void *p, unsigned order, uint64_t version)
+{
+    struct load_seen *l = load_slot(p);
+
+    return l->address == (uintptr_t)p && l->version == version && l->order == order;
+}
+
 static inline bool load_is_known(const void *p, unsigned order, uint64_t version)
 {
-    struct load_seen *l;
-
     if (!tls.self || tls.busy || rt.mode != MODE_ON)
         return false;
-    l = load_slot(p);
-    return l->address == (uintptr_t)p && l->version == version && l->order == order &&
-           l->epoch == tls.epoch && rt_options.filter;
+    return load_repeats(p, order, version) && load_slot(p)->epoch == tls.epoch && rt_options.filter;
 }
 
 static void load_remember(const void *p, unsigned order, uint64_t version)
 {
     struct load_seen *l = load_slot(p);
 
+    if (!load_repeats(p, order, version))
+        atomic_epoch(order);
     l->address = (uintptr_t)p;
     l->version = version;
     l->order = order;
@@ -127,6 +140,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
                       (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
+        atomic_epoch(order);                                                                       \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -185,6 +199,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
                       (uint64_t)v, 0);                                                             \
+        atomic_epoch(order);                                                                       \
         rt_busy_end();                                                                             \
     }                                                                                              \
     EXPORT void __heddle_atomic_store_##n(u##n *p, u##n v, uint32_t order, uint32_t site);         \
@@ -219,6 +234,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         else                                                                                       \
             append_atomic(p, OP_LOAD, LOG2(n), failure, where, number, stamp, VALUES(n, 1),        \
                           (uint64_t)was, 0);                                                       \
+        atomic_epoch(done ? order : failure);                                                      \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -268,5 +284,6 @@ EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_
     stamp = clock_publish();
     number = stripe_unlock(tls.self, stripe, true);
     append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
+    atomic_epoch(order);
     rt_busy_end();
 }

@@ -9,7 +9,13 @@
 #include "runtime/state.h"
 #include "runtime/stripe.h"
 
+bool rt_is_full(void)
+{
+    return rt.full;
+}
+
 HIDDEN void *rt_handler_begin(void);
+HIDDEN void rt_handler_entered(uint64_t return_address, uint64_t where);
 HIDDEN void rt_handler_end(void *saved);
 
 bool rt_recording(void)
@@ -122,11 +128,13 @@ void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
     commit(5);
 }
 
-/* What this thread did to the bytes before is about another variable. */
+/* What this thread did to the bytes before is about another variable: the filter must not drop an
+ * access to the new one, nor may one lengthen a record that stands before the allocation. */
 static void forget_range(uintptr_t a, uint64_t bytes)
 {
     uint64_t words = (bytes + (a & 7) + 7) / 8, i;
 
+    __builtin_memset(tls.self->runs, 0, sizeof(tls.self->runs));
     if (words > 4096) {
         epoch_next(tls.self);
         return;
@@ -190,6 +198,23 @@ void frames_flush_slow(struct rt_thread *t)
     tls.low = tls.depth;
 }
 
+/* In full builds each frame has its record; those of the compiler's own are written inline. */
+static void record_frame(uint64_t word, uint64_t where, unsigned words)
+{
+    uint64_t *w;
+
+    if (!rt.full || !rt_recording())
+        return;
+    rt_busy_begin();
+    w = room(tls.self, true);
+    if (w) {
+        w[0] = word;
+        w[1] = where; /* not part of the record if it has one word */
+        commit(words);
+    }
+    rt_busy_end();
+}
+
 void rt_enter(uint64_t return_address, uint64_t where)
 {
     struct heddle_frame *f = &tls.shadow[tls.depth & SHADOW_MASK];
@@ -199,6 +224,7 @@ void rt_enter(uint64_t return_address, uint64_t where)
     f->return_address = return_address;
     f->site = where;
     tls.depth++;
+    record_frame(RING_WORD(R_ENTER, 0, return_address), where, 2);
 }
 
 void rt_exit(void)
@@ -208,6 +234,7 @@ void rt_exit(void)
     tls.depth--;
     if (tls.depth < tls.low)
         tls.low = tls.depth;
+    record_frame(RING_WORD(R_EXIT, EXIT_TO, tls.depth), 0, 1);
 }
 
 /* ---- signal handlers ---- */
@@ -226,18 +253,40 @@ void *rt_handler_begin(void)
     if (own) {
         own->insert_serial = old->serial;
         own->insert_at = (uint32_t)old->cursor;
+        own->handler_depth = tls.depth;
         tls.chunk = own;
     }
     rt_busy_end();
     return own ? old : NULL;
 }
 
+/* Full builds: the frame that stands for the interruption. */
+void rt_handler_entered(uint64_t return_address, uint64_t where)
+{
+    record_frame(RING_WORD(R_ENTER, 0, return_address), where, 2);
+}
+
+/* The frames that the handler leaves open, by a jump, and the one of rt_handler_entered(). */
+static void leave_frames(uint32_t depth)
+{
+    uint64_t *w = room(tls.self, true);
+
+    if (!w)
+        return;
+    w[0] = RING_WORD(R_EXIT, EXIT_TO, depth);
+    w[1] = RING_WORD(R_EXIT, 0, 1);
+    commit(2);
+}
+
 void rt_handler_end(void *saved)
 {
     if (saved) {
         rt_busy_begin();
-        if (rt.mode == MODE_ON)
+        if (rt.mode == MODE_ON) {
+            if (tls.chunk->insert_at)
+                leave_frames(tls.chunk->handler_depth);
             ring_hand_over(tls.chunk);
+        }
         tls.chunk = saved;
         rt_busy_end();
     }

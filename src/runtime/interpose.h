@@ -34,6 +34,7 @@ HIDDEN uint64_t rt_held(void);
 HIDDEN void rt_hold_again(uint64_t held);
 /* Around a signal handler: a shadow frame, and in full builds a chunk, of its own. */
 HIDDEN void *rt_handler_begin(void);
+HIDDEN void rt_handler_entered(uint64_t return_address, uint64_t where);
 HIDDEN void rt_handler_end(void *saved);
 HIDDEN void rt_atomic_store_1(uint8_t *p, uint8_t value, unsigned order, uint64_t where);
 

@@ -194,6 +194,7 @@ bool ring_next_chunk(struct rt_thread *t, bool must)
 {
     struct ring_chunk *old = tls.chunk, *c;
     uint32_t insert_serial = old->insert_serial, insert_at = old->insert_at;
+    uint32_t handler_depth = old->handler_depth;
 
     if (rt.mode != MODE_ON)
         return false;
@@ -209,6 +210,7 @@ bool ring_next_chunk(struct rt_thread *t, bool must)
     if (old != &nowhere.chunk) { /* a handler's chunks all belong at its place */
         c->insert_serial = insert_serial;
         c->insert_at = insert_at;
+        c->handler_depth = handler_depth;
     }
     tls.chunk = c;
     return true;
@@ -377,9 +379,14 @@ bool ring_open(void)
     return ok;
 }
 
+/* A handler that forks may have interrupted an inline append, which goes on in the child: then
+ * there is still memory behind its pointer, that nobody reads. */
 void ring_close(void)
 {
-    if (rt.ring)
+    if (rt.ring && rt.full && handlers_run())
+        syscall(SYS_mmap, rt.ring_base, rt.ring->bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1L, 0L);
+    else if (rt.ring)
         syscall(SYS_munmap, rt.ring_base, rt.ring->bytes);
     rt.ring = NULL;
     rt.ring_base = NULL;

@@ -218,6 +218,7 @@ static void run_handler(handler_fn handler, int sig, siginfo_t *info, void *cont
     frame.saved = rt_handler_begin();
     kept = set_frame(handler, context);
     handler_innermost = &frame;
+    rt_handler_entered((uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP], where);
     signal_taken(sig, where);
     if (info->si_code == SI_TIMER)
         rt_sync_number(OP_AFTER, OBJECT_TIMERS, where);
@@ -321,9 +322,17 @@ void rt_signals_run_pending(void)
     errno = saved;
 }
 
-/* Signals that wait are the parent's. */
+bool handlers_run(void);
+bool handlers_run(void)
+{
+    return handler_innermost != NULL;
+}
+
+/* Signals that wait are the parent's, and so are the chunks that handlers have left waiting. */
 void signals_forked(void)
 {
+    for (struct handler_frame *f = handler_innermost; f; f = f->outer)
+        f->saved = NULL;
     if (rt_signals_pending)
         rt_signals_run_pending();
 }

@@ -128,6 +128,9 @@ HIDDEN bool thread_attach(void);   /* a state for the calling thread */
 HIDDEN void thread_reset_tls(bool keep_frames);
 HIDDEN void threads_forget(void); /* in a forked child */
 
+/* ---- signal.c ---- */
+HIDDEN bool handlers_run(void); /* on this thread */
+
 /* ---- event.c ---- */
 HIDDEN void event_thread(unsigned op, uint32_t thread, uint64_t where);
 HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where);

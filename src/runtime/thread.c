@@ -145,6 +145,8 @@ bool thread_attach(void)
         note_begin(t->number);
         event_thread(OP_BEGIN, t->number, WHERE_PC);
         t->recorded = tls.low = 0; /* all frames are news to the trace */
+        if (rt.full)
+            frames_flush_slow(t); /* their own records were written before there was a trace */
     }
     rt_busy_end();
     if (t)

@@ -130,6 +130,8 @@ def replay(events):
         elif e.op in ("alloc", "free"):
             address, _, size = e.arg.partition(":")
             m.forget(int(address, 16), int(size))
+        elif e.op in ("call", "ret") and not e.arg.startswith(("say", "untraced")):
+            m.bytes.clear()  # it may have written anything
         elif e.op.startswith(("store", "rmw")):
             address, _, size = e.arg.partition("=")[0].partition(":")
             m.forget(int(address, 16), int(size))

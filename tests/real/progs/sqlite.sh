@@ -5,13 +5,19 @@ build() {
     # tools that only make the amalgamation need no instrumentation
     [ -f Makefile ] || CC=cc CFLAGS=-O1 LDFLAGS= ./configure --disable-tcl --disable-readline
     [ -f sqlite3.c ] || make sqlite3.c
-    # it takes ten tries for a deadlock; on a busy machine, or a recorded program, ten are nothing
-    sed -i 's/nRetry<10 /nRetry<100000 /' test/threadtest4.c
     $CC $CFLAGS -DSQLITE_THREADSAFE=1 -I. test/threadtest4.c sqlite3.c -o tt4 $LDFLAGS -ldl -lpthread -lm
 }
+# It gives up after ten tries at a locked table ("Deadlock ..."), natively too: on a busy machine in
+# one of six runs, whatever its options. So it may try again; what counts is a run to its end.
 work() {
-    run "$B/sqlite3/tt4" -serialized 4 >out || return 1
-    # which thread did how much depends on luck; that all of them ended well does not
-    grep -c '^Worker .* finished\|^worker .* finished' out >"$OUT/result" || true
-    tail -n 1 out
+    local i
+    for i in 1 2 3 4 5 6; do
+        rm -f ./* "$OUT/times"
+        if run "$B/sqlite3/tt4" -serialized 4 >out 2>err; then
+            tail -n 1 out >"$OUT/result"
+            return 0
+        fi
+        grep Deadlock err || return 1
+    done
+    return 1
 }
