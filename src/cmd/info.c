@@ -167,6 +167,9 @@ static void print_text(const struct census *c)
     print_number("sites", t->sites.count);
     print_number("functions", t->functions.count);
     printf("%-16s %s\n", "order", trace_order_names[i->order]);
+    if (i->value_mismatches)
+        printf("%-16s %" PRIu64 " reads saw another value than the order says\n", "contradictions",
+               i->value_mismatches);
     printf("%-16s %s\n", "values", i->values ? "yes" : "no");
     printf("%-16s %s\n", "branches", i->branches ? "yes" : "no");
     printf("%-16s %s\n", "untraced calls", i->calls ? "yes" : "no");
@@ -197,6 +200,8 @@ static void print_json(const struct census *c)
     emit_number(&e, "sites", t->sites.count);
     emit_number(&e, "functions", t->functions.count);
     emit_string(&e, "order", trace_order_names[i->order]);
+    if (i->value_mismatches)
+        emit_number(&e, "value_mismatches", i->value_mismatches);
     emit_bool(&e, "values", i->values);
     emit_bool(&e, "branches", i->branches);
     emit_bool(&e, "calls", i->calls);

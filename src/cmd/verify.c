@@ -297,8 +297,9 @@ static int verify_result(const char *path, const struct operand *result, const s
 {
     struct operand in;
     int code;
+    bool several = f->trace.recording.processes > 1 || (f->count && f->races[0].trace);
 
-    if (f->trace.recording.processes > 1 && tracedir_is(path))
+    if (several && tracedir_is(path))
         return verify_parts(path, result, f);
     code = operand_open(&in, path);
     if (code)

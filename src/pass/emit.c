@@ -36,19 +36,27 @@ static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
     return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
 }
 
+static LLVMValueRef filter_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
+{
+    enum { LINE_SHIFT = 6 };
+    LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - LINE_SHIFT), "");
+    at = LLVMBuildAnd(p->b, at, const64(p, FILTER_BLOCK_MASK << LINE_SHIFT), "");
+    return LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+}
+
 /* Bytes seen of the word, or words, of the access: its own are the lowest, or where align.c found
  * them. An access that is not aligned may reach into the next word. */
-static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef filter,
+static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef line,
                               LLVMValueRef a)
 {
     bool write = item->write || item->update, aligned = item->align >= item->bytes;
     unsigned bits = item->bytes == 16 ? 32 : aligned ? 8 : 16;
-    size_t array =
-        write ? offsetof(struct heddle_filter, written) : offsetof(struct heddle_filter, read);
+    size_t array = write ? offsetof(struct heddle_filter_line, written)
+                         : offsetof(struct heddle_filter_line, read);
     LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
-    word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORD_MASK), "");
+    word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORDS - 1), "");
     word = LLVMBuildAdd(p->b, word, const64(p, array), "");
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &word, 1, "");
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, line, &word, 1, "");
     LLVMValueRef seen = LLVMBuildLoad2(p->b, LLVMIntTypeInContext(p->context, bits), place, "");
     LLVMSetAlignment(seen, 1);
     if (aligned && item->low >= 0 && item->bytes <= 8)
@@ -75,14 +83,13 @@ static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValu
     LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
     LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
     LLVMValueRef block = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT), "");
-    LLVMValueRef slot = LLVMBuildAnd(p->b, block, const64(p, FILTER_BLOCK_MASK), "");
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i64, filter, &slot, 1, "");
-    LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, place, "");
+    LLVMValueRef line = filter_line(p, filter, a);
+    LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, line, "");
     LLVMValueRef other =
         LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
     if (!aligned)
         other = LLVMBuildOr(p->b, other, leaves_block(p, item, a), "");
-    LLVMValueRef seen = load_seen(p, item, filter, a);
+    LLVMValueRef seen = load_seen(p, item, line, a);
     bool placed = aligned && item->low > 0 && item->bytes <= 8;
     uint64_t mask = ((UINT64_C(1) << item->bytes) - 1) << (placed ? item->low : 0);
     LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), mask, false);
@@ -91,14 +98,6 @@ static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValu
 }
 
 /* ---- prefetches ---- */
-
-static void prefetch(struct pass *p, LLVMValueRef like, LLVMValueRef filter, LLVMValueRef offset)
-{
-    LLVMValueRef callee = LLVMGetCalledValue(like);
-    LLVMValueRef args[] = { LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &offset, 1, ""),
-                            const32(p, 0), LLVMGetOperand(like, 2), LLVMGetOperand(like, 3) };
-    LLVMBuildCall2(p->b, LLVMGlobalGetValueType(callee), callee, args, 4, "");
-}
 
 /* Code that fetches memory ahead would wait for the filter's instead: fetch that, too. */
 void emit_prefetches(struct pass *p, LLVMValueRef f)
@@ -111,14 +110,10 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
             at_instruction(p, i);
             LLVMValueRef a = LLVMBuildPtrToInt(p->b, LLVMGetOperand(i, 0), p->i64, "");
             LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
-            LLVMValueRef slot = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - 3), "");
-            prefetch(p, i, filter,
-                     LLVMBuildAnd(p->b, slot, const64(p, FILTER_BLOCK_MASK << 3), ""));
-            LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
-            word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORD_MASK), "");
-            prefetch(
-                p, i, filter,
-                LLVMBuildAdd(p->b, word, const64(p, offsetof(struct heddle_filter, read)), ""));
+            LLVMValueRef callee = LLVMGetCalledValue(i);
+            LLVMValueRef args[] = { filter_line(p, filter, a), const32(p, 0), LLVMGetOperand(i, 2),
+                                    LLVMGetOperand(i, 3) };
+            LLVMBuildCall2(p->b, LLVMGlobalGetValueType(callee), callee, args, 4, "");
         }
 }
 

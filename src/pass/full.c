@@ -1,8 +1,10 @@
 /* full.c - full builds: every access with its value, branches, calls, entries and exits
  *
- * Records are collected over a stretch of a block in which nothing else writes records, and
- * written together at its end: one look at the cursor, one question whether the chunk is full,
- * one store of the cursor. RING_SLACK bytes behind the limit bound a stretch.
+ * Records are collected over a stretch of a block in which nothing else writes records. Before its
+ * first access there is one look at the cursor, and one question whether the chunk is full or the
+ * time has moved on; so a stamp is never later than the accesses it is for. The records are written
+ * together at the end, with one store of the cursor. RING_SLACK bytes behind the limit bound a
+ * stretch.
  *
  * The values recorded are those the program loaded or stored, never read again. Accesses by
  * memory intrinsics and assembly have none.
@@ -29,7 +31,8 @@ struct stretch {
     struct record at[RECORDS_MAX];
     unsigned count, bytes;
     uint32_t block;
-    LLVMValueRef end; /* terminator of the block */
+    LLVMValueRef first; /* what the first record is about */
+    LLVMValueRef end;   /* terminator of the block */
 };
 
 /* ---- values ---- */
@@ -100,6 +103,18 @@ static LLVMValueRef choose(struct pass *p, LLVMValueRef a, LLVMBasicBlockRef fro
     return phi;
 }
 
+/* Another thread has synchronised since this one last looked at the clock. */
+static LLVMValueRef has_time_moved(struct pass *p)
+{
+    LLVMValueRef newest = global_named(p, p->i64, "__heddle_newest");
+    LLVMSetAlignment(newest, 64);
+    LLVMValueRef now = LLVMBuildLoad2(p->b, p->i64, newest, "");
+    LLVMSetVolatile(now, true);
+    LLVMValueRef field = tls_field(p, offsetof(struct heddle_tls, seen_stamp));
+    LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i64, field, "");
+    return LLVMBuildICmp(p->b, LLVMIntNE, now, seen, "");
+}
+
 /* Splits before `before`; afterwards there is room at the cursor. */
 static struct cursor make_room(struct pass *p, LLVMValueRef before)
 {
@@ -112,6 +127,7 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     LLVMValueRef limit = LLVMBuildLoad2(
         p->b, p->i64, chunk_field(p, hot.chunk, offsetof(struct ring_chunk, limit)), "");
     LLVMValueRef is_full = LLVMBuildICmp(p->b, LLVMIntUGE, hot.at, limit, "");
+    is_full = LLVMBuildOr(p->b, is_full, has_time_moved(p), "");
     LLVMValueRef branch = LLVMBuildCondBr(p->b, is_full, cold, tail);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
     LLVMPositionBuilderAtEnd(p->b, cold);
@@ -245,7 +261,8 @@ static void flush(struct pass *p, struct stretch *s, LLVMValueRef before)
     LLVMValueRef number = NULL; /* at most one branch, the last record */
     if (last->kind == R_BRANCH && LLVMGetNumSuccessors(last->item->inst) > SELECTS_MAX)
         number = outcome_of_copy(p, last->item->inst);
-    struct cursor c = make_room(p, before);
+    struct cursor c = make_room(p, s->first);
+    at_instruction(p, before);
     if (last->kind == R_BRANCH && !number)
         number = outcome(p, last->item->inst);
     c.base = site_value(p, 0);
@@ -273,6 +290,8 @@ static void append(struct pass *p, struct stretch *s, struct record r, LLVMValue
 {
     if (s->bytes + r.bytes > RING_SLACK || s->count == RECORDS_MAX)
         flush(p, s, inst);
+    if (s->count == 0)
+        s->first = inst;
     s->at[s->count++] = r;
     s->bytes += r.bytes;
     s->end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(inst));

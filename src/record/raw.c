@@ -205,8 +205,8 @@ static bool is_top(const struct raw_thread *t, const struct raw_frame *f)
 {
     const struct raw_frame *top = t->depth ? &t->stack[t->depth - 1] : NULL;
 
-    return top && t->depth <= RAW_DEPTH && top->depth == f->depth &&
-           top->function == f->function && top->site == f->site;
+    return top && t->depth <= RAW_DEPTH && top->depth == f->depth && top->function == f->function &&
+           top->site == f->site;
 }
 
 static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
@@ -438,30 +438,50 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     }
 }
 
-/* Most of a chunk: accesses with a site and without a value, up to the first other record or the
- * end of the slice. Returns where it stopped. */
+/* An access with a site, or a branch; false: some other record, or one that goes beyond `end`. */
+static inline bool take_common(struct raw_reader *r, const struct raw_thread *t,
+                               const uint64_t **at, const uint64_t *end, struct event *ev)
+{
+    const uint64_t *w = *at;
+    unsigned head = (unsigned)(w[0] >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
+    bool wide = head & ACCESS_VALUE64;
+
+    if (head >> 8 == R_BRANCH) {
+        *ev = (struct event){ .value = w[0] >> 32 & 0xffff,
+                              .thread = t->thread,
+                              .site = place_site(places_site(r->places, (uint32_t)w[0])),
+                              .op = OP_BRANCH,
+                              .flags = EV_VALUE };
+        *at = w + 1;
+        return true;
+    }
+    if (head >> 8 != R_ACCESS || head & (ACCESS_PC | ACCESS_RUN) || log > 4 || end - w < 2 + wide)
+        return false;
+    *ev = (struct event){ .target = w[0] & RING_LOW,
+                          .value = wide                    ? w[2]
+                                   : head & ACCESS_VALUE32 ? w[1] >> 32
+                                                           : 0,
+                          .thread = t->thread,
+                          .site = place_site(places_site(r->places, (uint32_t)w[1])),
+                          .size = 1u << log,
+                          .op = (uint8_t)(OP_READ + (head & ACCESS_WRITE)),
+                          .flags = head & (ACCESS_VALUE32 | ACCESS_VALUE64) ? EV_VALUE : 0 };
+    *at = w + 2 + wide;
+    return true;
+}
+
+/* Most of a chunk: up to the first other record or the end of the slice. Returns where it stopped.
+ */
 static const uint64_t *take_plain(struct raw_reader *r, const struct raw_thread *t,
                                   const uint64_t *w, const uint64_t *end)
 {
-    const unsigned plain = (unsigned)R_ACCESS << 8,
-                   more = ACCESS_PC | ACCESS_VALUE32 | ACCESS_VALUE64 | ACCESS_RUN;
-    struct event *ev = r->events + r->count, *last = r->events + RAW_SLICE;
-    uint64_t *stamp = r->stamps + r->count, *sequence = r->sequences + r->count;
+    size_t n = r->count;
 
-    for (; w + 2 <= end && ev < last; w += 2, ev++) {
-        unsigned arg = (unsigned)(w[0] >> 48), log = arg >> ACCESS_SIZE_SHIFT & 7;
-
-        if ((arg & ~0xffu) != plain || arg & more || log > 4)
-            break;
-        *ev = (struct event){ .target = w[0] & RING_LOW,
-                              .thread = t->thread,
-                              .site = place_site(places_site(r->places, (uint32_t)w[1])),
-                              .size = 1u << log,
-                              .op = (uint8_t)(OP_READ + (arg & ACCESS_WRITE)) };
-        *stamp++ = t->stamp;
-        *sequence++ = 0;
+    for (; w < end && n < RAW_SLICE && take_common(r, t, &w, end, &r->events[n]); n++) {
+        r->stamps[n] = t->stamp;
+        r->sequences[n] = 0;
     }
-    r->count = (size_t)(ev - r->events);
+    r->count = n;
     return w;
 }
 

@@ -9,16 +9,18 @@
  * inline, whether the access can add anything; only if so it calls the runtime:
  *
  *     block = address >> FILTER_BLOCK_SHIFT
- *     known = filter.tags[block & FILTER_BLOCK_MASK] == (block ^ tls.epoch)
- *     bytes = 16 bits at filter.read[address >> 3 & FILTER_WORD_MASK], for a write filter.written
+ *     line  = filter.lines[block & FILTER_BLOCK_MASK]
+ *     known = line.tag == (block ^ tls.epoch)
+ *     bytes = 16 bits at line.read[address >> 3 & 15], for a write line.written
  *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set, and
  *          the access does not leave the block
  *
- * A block of 256 bytes has a tag, and for each word of 8 bytes two bytes: which
- * bytes of the word were read, and which were written (a write sets both), since
- * the thread's last synchronisation. For data that is only read that is 16 % of
- * the memory remembered, so the cache has room for it. Accesses that are
- * aligned need 8 bits, those of 16 bytes 32; all other sizes call.
+ * A block of 128 bytes has a line: its tag, and for each word of 8 bytes two
+ * bytes: which bytes of the word were read, and which were written (a write sets
+ * both), since the thread's last synchronisation. All of it is in one cache line:
+ * a program that jumps about in its memory waits for one more line, not for
+ * several. Accesses that are aligned need 8 bits, those of 16 bytes 32; all other
+ * sizes call.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.
@@ -44,22 +46,26 @@
 #define ABI_VERSION_SYMBOL "__heddle_abi_1" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 17, /* log2 of the blocks: 32 MiB remembered. The table has 9 MiB, of which a
-                         thread touches at most 28 % of what it touches itself */
-    FILTER_BLOCK_SHIFT = 8,
+    FILTER_BITS = 18, /* log2 of the lines: 32 MiB remembered. The table has 16 MiB, of which a
+                         thread touches half of what it touches itself */
+    FILTER_BLOCK_SHIFT = 7,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
     SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
 };
 #define FILTER_BLOCKS     (UINT64_C(1) << FILTER_BITS)
 #define FILTER_BLOCK_MASK (FILTER_BLOCKS - 1)
-#define FILTER_WORD_MASK  ((FILTER_BLOCKS << (FILTER_BLOCK_SHIFT - 3)) - 1)
+#define FILTER_WORDS      ((1 << FILTER_BLOCK_SHIFT) / 8)
 #define SHADOW_MASK       ((1u << SHADOW_BITS) - 1)
 
 struct heddle_filter {
-    uint64_t tags[FILTER_BLOCKS];
-    uint8_t read[FILTER_WORD_MASK + 8]; /* some more: an access may look at four words at once */
-    uint8_t written[FILTER_WORD_MASK + 8];
+    struct heddle_filter_line {
+        uint64_t tag;
+        uint8_t read[FILTER_WORDS + 4]; /* some more: an access may look at four words at once */
+        uint8_t written[FILTER_WORDS + 4];
+        uint8_t rest[16];
+    } lines[FILTER_BLOCKS];
 };
+_Static_assert(sizeof(struct heddle_filter_line) == 64, "a cache line");
 
 struct heddle_frame {
     uint64_t return_address;
@@ -78,7 +84,12 @@ struct heddle_tls {
     struct rt_thread *self; /* 40: NULL before the thread's first event */
     uint32_t busy;          /* 48: > 0: inside the runtime; signals wait, nothing is recorded */
     uint32_t ignore;        /* 52: > 0: user asked to ignore accesses (annotations) */
+    uint64_t seen_stamp;    /* 56: full builds: the value of __heddle_newest last taken up */
 };
+
+/* `__heddle_newest`: the newest stamp of any thread's synchronisation. Where it is not the one last
+ * seen, code of full builds calls __heddle_full(), which writes a later stamp: so an access that
+ * follows an event of another thread, by whatever data flow, comes after it. */
 
 /* One per translation unit, in section "heddle_modules" (flags: retained), not const.
  * A site of the module is `base + its index`; the table is in the object file (rt_sites.h). */
@@ -107,8 +118,8 @@ enum { MODULE_FULL = 1 };
  * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
  *      other sizes, memory intrinsics; bytes may be 0
  * Full builds append reads and writes of 1, 2, 4, 8 bytes inline AFTER the access, with the value;
- * *void __heddle_full(void) makes room when the chunk is full; ranges and 16 bytes are called as
- * above.
+ * *void __heddle_full(void) makes room when the chunk is full or the time has moved on; ranges and
+ * 16 bytes are called as above.
  *
  * Atomics: the runtime performs them. N is 1, 2, 4, 8, 16 (bytes); T the unsigned type of that
  * size; order is enum memory_order of trace/event.h (1 relaxed .. 6 seq_cst).

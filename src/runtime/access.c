@@ -15,7 +15,7 @@
  * thread that was stamped later. */
 static inline unsigned stamp_now_and_then(struct rt_thread *t, uint64_t *w)
 {
-    uint64_t newest = __atomic_load_n(&rt_newest.stamp, __ATOMIC_ACQUIRE);
+    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE);
 
     if (likely(++t->since_stamp < STAMP_EVERY && newest < t->stamp))
         return 0;
@@ -113,7 +113,7 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 {
     uint64_t at, covered = 1, take;
 
-    if (!rt_options.filter || bytes > 4 * FILTER_WORD_MASK)
+    if (!rt_options.filter || bytes > FILTER_BLOCKS << (FILTER_BLOCK_SHIFT - 2))
         return false;
     for (at = a; at < a + bytes; at += take) {
         take = 8 - (at & 7);
@@ -230,8 +230,21 @@ EXPORT void __heddle_write_range(void *p, uint64_t bytes, uint32_t site)
 
 /* ---- full builds ---- */
 
-/* The chunk is full (or none yet): get another. When nothing records, the chunk that nobody
- * reads is made ready again. */
+/* Another thread has synchronised: what comes now is later. */
+static void stamp_after_newest(struct rt_thread *t)
+{
+    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE), *w;
+
+    tls.seen_stamp = newest;
+    if (newest < t->stamp || !(w = room(t, true)))
+        return;
+    t->stamp = newest + 1;
+    w[0] = RING_WORD(R_STAMP, 0, t->stamp);
+    commit(1);
+}
+
+/* The chunk is full (or none yet): get another; or the time has moved on. When nothing records,
+ * the chunk that nobody reads is made ready again. */
 ENTRY void __heddle_full(void);
 ENTRY void __heddle_full(void)
 {
@@ -241,6 +254,8 @@ ENTRY void __heddle_full(void)
         rt_busy_begin();
         if (tls.chunk->cursor >= tls.chunk->limit && !ring_next_chunk(tls.self, true))
             ring_reset_thread();
+        else if (tls.seen_stamp != __heddle_newest.stamp)
+            stamp_after_newest(tls.self);
         rt_busy_end();
     } else {
         ring_reset_thread();

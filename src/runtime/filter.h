@@ -1,8 +1,8 @@
 /* filter.h - the slow half of the filter: looking up, marking and forgetting bytes
  *
  * The fast half is inline in instrumented code; abi.h describes both. A block
- * whose tag is not the current one's is as good as empty: its words are cleared
- * (twice 32 bytes) when it is next marked.
+ * whose tag is not the current one's is as good as empty: its line is cleared when it
+ * is next marked.
  */
 #ifndef HEDDLE_RUNTIME_FILTER_H
 #define HEDDLE_RUNTIME_FILTER_H
@@ -14,51 +14,49 @@ static inline uint64_t filter_tag(uintptr_t address)
     return address >> FILTER_BLOCK_SHIFT ^ __heddle_tls.epoch;
 }
 
+static inline struct heddle_filter_line *filter_line(uintptr_t address)
+{
+    return &__heddle_tls.filter->lines[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK];
+}
+
+static inline unsigned filter_word(uintptr_t address)
+{
+    return address >> 3 & (FILTER_WORDS - 1);
+}
+
 /* Are these bytes of one word covered? `bits`: one per byte of the word. */
 static inline bool filter_covers(uintptr_t address, unsigned bits, bool write)
 {
-    const struct heddle_filter *f = __heddle_tls.filter;
-    uint64_t word = address >> 3 & FILTER_WORD_MASK;
+    const struct heddle_filter_line *l = filter_line(address);
+    unsigned word = filter_word(address);
 
-    return f->tags[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK] == filter_tag(address) &&
-           ((write ? f->written[word] : f->read[word]) & bits) == bits;
-}
-
-static inline void filter_clear_block(struct heddle_filter *f, uintptr_t address)
-{
-    enum { WORDS = (1 << FILTER_BLOCK_SHIFT) / 8 };
-    uint64_t word = address >> 3 & FILTER_WORD_MASK & ~(uint64_t)(WORDS - 1);
-
-    __builtin_memset(&f->read[word], 0, WORDS);
-    __builtin_memset(&f->written[word], 0, WORDS);
+    return l->tag == filter_tag(address) &&
+           ((write ? l->written[word] : l->read[word]) & bits) == bits;
 }
 
 /* Mark them. True if they were covered before. */
 static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
 {
-    struct heddle_filter *f = __heddle_tls.filter;
-    uint64_t *tag = &f->tags[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK],
-             word = address >> 3 & FILTER_WORD_MASK;
+    struct heddle_filter_line *l = filter_line(address);
+    unsigned word = filter_word(address);
 
-    if (unlikely(*tag != filter_tag(address))) {
-        *tag = filter_tag(address);
-        filter_clear_block(f, address);
-    }
-    if (((write ? f->written[word] : f->read[word]) & bits) == bits)
+    if (unlikely(l->tag != filter_tag(address)))
+        *l = (struct heddle_filter_line){ .tag = filter_tag(address) };
+    if (((write ? l->written[word] : l->read[word]) & bits) == bits)
         return true;
-    f->read[word] |= (uint8_t)bits;
+    l->read[word] |= (uint8_t)bits;
     if (write)
-        f->written[word] |= (uint8_t)bits;
+        l->written[word] |= (uint8_t)bits;
     return false;
 }
 
 /* Nothing is known of the word that holds the address. */
 static inline void filter_forget(uintptr_t address)
 {
-    struct heddle_filter *f = __heddle_tls.filter;
-    uint64_t word = address >> 3 & FILTER_WORD_MASK;
+    struct heddle_filter_line *l = filter_line(address);
+    unsigned word = filter_word(address);
 
-    f->read[word] = f->written[word] = 0;
+    l->read[word] = l->written[word] = 0;
 }
 
 /* For accesses within one word; others are never covered here. */

@@ -13,7 +13,7 @@
 #include <sched.h>
 
 struct rt_process rt;
-struct rt_newest rt_newest __attribute__((aligned(64)));
+EXPORT struct newest_stamp __heddle_newest __attribute__((aligned(64)));
 
 /* Objects of another version of the ABI do not link with this runtime. */
 EXPORT char __heddle_abi_1;

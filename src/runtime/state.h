@@ -108,17 +108,18 @@ static inline uint64_t clock_stamp(void)
 /* The newest stamp of any thread's synchronisation or allocation. Those publish theirs, accesses
  * only look: an access that follows such an event of another thread, by whatever data flow, has a
  * later stamp, without reading the time itself. In a cache line of its own. */
-extern HIDDEN struct rt_newest {
+extern EXPORT struct newest_stamp {
     uint64_t stamp;
     char rest[56];
-} rt_newest;
+} __heddle_newest;
 
 static inline uint64_t clock_publish(void)
 {
     uint64_t now = clock_stamp();
 
-    if (now > __atomic_load_n(&rt_newest.stamp, __ATOMIC_RELAXED))
-        __atomic_store_n(&rt_newest.stamp, now, __ATOMIC_RELEASE);
+    if (now > __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_RELAXED))
+        __atomic_store_n(&__heddle_newest.stamp, now, __ATOMIC_RELEASE);
+    tls.seen_stamp = now;
     return now;
 }
 

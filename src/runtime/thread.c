@@ -97,7 +97,11 @@ static void state_use(struct rt_thread *t)
 /* The number of epochs is bounded: start again with an empty table. */
 void epoch_wrap(struct rt_thread *t)
 {
-    memset(t->filter->tags, 0, sizeof(t->filter->tags));
+    size_t i;
+
+    for (i = 0; i < FILTER_BLOCKS; i++)
+        if (t->filter->lines[i].tag)
+            t->filter->lines[i].tag = 0;
     memset(t->loads, 0, sizeof(t->loads));
     memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;

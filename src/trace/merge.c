@@ -12,6 +12,10 @@
  * Recorders often do not know the size of a block that is freed. The order is
  * known here, so the size is that of the last alloc at the address.
  *
+ * Where plain reads have values, the order is refined by them (merge_values.h): before an event
+ * is delivered, another stream may be moved on. Such a stream is still in the heap, by an old
+ * stamp: it is put right when it comes to the front.
+ *
  * Cost: a logarithm of the number of streams per run of events without
  * sequence numbers; memory for the streams that have begun and not ended, and
  * 16 bytes for each address where memory was allocated.
@@ -21,6 +25,7 @@
 #include "base/map.h"
 #include "base/rt_stripe.h"
 #include "trace/codec.h"
+#include "trace/merge_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +34,9 @@
 
 enum {
     BATCH_EVENTS = 4096,
-    STREAM_EVENTS = 512 /* decoded ahead per thread */
+    STREAM_EVENTS = 512, /* decoded ahead per thread */
+    BEGIN_MAX = 64,      /* threads at once, for which it is seen to that they begin in time */
+    MOVED_MAX = 4096     /* events that may come before one, for their values */
 };
 
 /* Stream numbers, the one with the smallest key first. */
@@ -50,9 +57,15 @@ struct stream {
     struct decoder *decoder;
     struct event *events;
     uint64_t *sequences, *stamps, *extra;
-    size_t events_cap, extra_cap;
+    size_t events_cap, extra_cap, nextra;
     size_t at, count; /* in events */
     bool waits;
+    bool seen;             /* some event was decoded */
+    uint32_t number;       /* in merge.streams */
+    uint64_t limit, until; /* it waits for a value up to this stamp, and this position */
+    bool patient;          /* it has waited */
+    bool busy;             /* its next event is being delivered */
+    bool moved;            /* since it was put into the heap */
 };
 
 struct object {
@@ -77,8 +90,14 @@ struct merge {
     struct map block_index; /* address -> blocks */
     uint64_t *blocks;       /* bytes of the block allocated there, 0 none */
     size_t nblocks, blocks_cap;
+    struct values values;
+    size_t unseen;                              /* streams of which no event was decoded */
+    struct stream *hopeful[VALUES_WAITING_MAX]; /* they wait for a value, longest first */
+    size_t nhopeful;
+    bool wrote; /* a value, since they were looked at */
     uint64_t position;
-    struct event events[BATCH_EVENTS];
+    size_t nevents;
+    struct event events[BATCH_EVENTS + MOVED_MAX];
     uint64_t *extra;
     size_t nextra, extra_cap;
 };
@@ -105,9 +124,16 @@ static struct stream *stream_of(struct merge *m, struct map *index, uint32_t thr
     if (*n == m->nstreams) {
         GROW(m->streams, m->streams_cap, m->nstreams + 1);
         m->streams[m->nstreams] = xcalloc(1, sizeof(struct stream));
+        m->streams[m->nstreams]->number = (uint32_t)m->nstreams;
         m->streams[m->nstreams++]->thread = thread;
     }
     return m->streams[*n];
+}
+
+/* Events delivered and decoded. */
+static uint64_t events_known(const struct stream *s)
+{
+    return s->index + s->count - s->at;
 }
 
 /* The thread ends before its chunk number `from`. */
@@ -122,7 +148,7 @@ static void lose(struct merge *m, struct stream *s, size_t from, const char *why
     snprintf(
         m->info->loss, sizeof(m->info->loss), "thread %.60s stops after %" PRIu64 " events: %.120s",
         s->thread < m->tables->threads.count ? intern_get(&m->tables->threads, s->thread) : "?",
-        s->index, why);
+        events_known(s), why);
 }
 
 /* The next chunk of a thread into its decoder. False: there is none that can be used. */
@@ -135,7 +161,7 @@ static bool stream_chunk(struct merge *m, struct stream *s)
     if (s->next_chunk == s->nchunks)
         return false;
     h = &m->file->chunks[s->chunks[s->next_chunk]].header;
-    if (h->first != s->index) {
+    if (h->first != events_known(s)) {
         lose(m, s, s->next_chunk, "events are missing");
         return false;
     }
@@ -162,7 +188,7 @@ static void stream_shut(struct merge *m, struct stream *s)
     s->decoder = NULL;
     s->events = NULL;
     s->sequences = s->stamps = s->extra = NULL;
-    s->events_cap = s->extra_cap = s->at = s->count = 0;
+    s->events_cap = s->extra_cap = s->nextra = s->at = s->count = 0;
 }
 
 static void stream_room(struct stream *s, size_t events)
@@ -175,19 +201,45 @@ static void stream_room(struct stream *s, size_t events)
     s->stamps = xrealloc(s->stamps, events, sizeof(*s->stamps));
 }
 
-/* The D that was just decoded belongs to the stream, which may outlive the decoder's use. */
-static void stream_take_extra(struct stream *s, struct decoder *d)
+/* What is not delivered yet moves to the front, the D of its calls too. */
+static void stream_compact(struct stream *s)
 {
-    uint64_t *extra = s->extra;
-    size_t cap = s->extra_cap;
+    size_t left = s->count - s->at, nextra = 0;
 
-    s->extra = d->extra;
-    s->extra_cap = d->extra_cap;
-    d->extra = extra;
-    d->extra_cap = cap;
+    if (!s->at)
+        return;
+    memmove(s->events, s->events + s->at, left * sizeof(*s->events));
+    memmove(s->sequences, s->sequences + s->at, left * sizeof(*s->sequences));
+    memmove(s->stamps, s->stamps + s->at, left * sizeof(*s->stamps));
+    for (size_t i = 0; i < left; i++) {
+        struct event *ev = &s->events[i];
+
+        if (ev->op != OP_CALL)
+            continue;
+        if (ev->old)
+            memmove(s->extra + nextra, s->extra + ev->value, 2 * ev->old * sizeof(*s->extra));
+        ev->value = nextra;
+        nextra += 2 * ev->old;
+    }
+    s->at = 0;
+    s->count = left;
+    s->nextra = nextra;
 }
 
-/* Decode more, once the events are used up. False: the stream is at its end. */
+/* The D that was just decoded belongs to the stream, which may outlive the decoder's use. */
+static void stream_take_extra(struct stream *s, const struct decoder *d, size_t events)
+{
+    if (!d->nextra)
+        return;
+    GROW(s->extra, s->extra_cap, s->nextra + d->nextra);
+    memcpy(s->extra + s->nextra, d->extra, d->nextra * sizeof(*s->extra));
+    for (size_t i = s->count; i < s->count + events; i++)
+        if (s->events[i].op == OP_CALL)
+            s->events[i].value += s->nextra;
+    s->nextra += d->nextra;
+}
+
+/* Decode more, behind what there is. False: the stream is at its end. */
 static bool stream_decode(struct merge *m, struct stream *s)
 {
     struct decoder *d;
@@ -195,22 +247,30 @@ static bool stream_decode(struct merge *m, struct stream *s)
     size_t left;
     long n;
 
-    s->at = s->count = 0;
+    stream_compact(s);
     if (!s->decoder && !stream_chunk(m, s))
         return false;
     d = s->decoder;
     left = d->count - d->done;
-    stream_room(s, left < STREAM_EVENTS ? left : STREAM_EVENTS);
-    n = decoder_next(d, m->tables, s->events, s->events_cap, s->sequences, s->stamps, &err);
-    stream_take_extra(s, d);
+    stream_room(s, s->count + (left < STREAM_EVENTS ? left : STREAM_EVENTS));
+    n = decoder_next(d, m->tables, s->events + s->count, s->events_cap - s->count,
+                     s->sequences + s->count, s->stamps + s->count, &err);
+    if (n > 0)
+        stream_take_extra(s, d, (size_t)n);
     if (d->done == d->count) {
         s->decoder = NULL;
         decoder_put(m, d);
     }
-    if (n < 0)
-        lose(m, s, s->next_chunk - 1, err.text);
-    s->count = n > 0 ? (size_t)n : 0;
-    return n > 0;
+    if (n <= 0) {
+        if (n < 0)
+            lose(m, s, s->next_chunk - 1, err.text);
+        return false;
+    }
+    m->unseen -= !s->seen;
+    s->seen = true;
+    values_decoded(&m->values, s->events + s->count, (size_t)n);
+    s->count += (size_t)n;
+    return true;
 }
 
 /* Is there a next event? */
@@ -356,8 +416,10 @@ static void note_free(struct merge *m, struct event *ev)
 
 /* ---- events ---- */
 
-static void deliver(struct merge *m, struct stream *s, struct event *to)
+static void deliver(struct merge *m, struct stream *s)
 {
+    struct event *to = &m->events[m->nevents++];
+
     *to = s->events[s->at];
     if (to->op == OP_CALL) {
         GROW(m->extra, m->extra_cap, m->nextra + 2 * to->old);
@@ -370,8 +432,129 @@ static void deliver(struct merge *m, struct stream *s, struct event *to)
     } else if (to->op == OP_FREE) {
         note_free(m, to);
     }
+    if (m->values.on)
+        m->info->value_mismatches += values_deliver(&m->values, to);
+    m->wrote |= to->op == OP_WRITE;
     s->index++;
     s->at++;
+}
+
+/* ---- values ---- */
+
+/* The stream's next event is over before this. */
+static uint64_t next_stamp(const struct stream *s)
+{
+    for (size_t i = s->at + 1; i < s->count; i++)
+        if (s->stamps[i] > s->stamps[s->at])
+            return s->stamps[i];
+    return UINT64_MAX;
+}
+
+/* How many of the stream's next events could come now, whatever others do. */
+static size_t free_events(struct merge *m, const struct stream *s)
+{
+    size_t i = s->at;
+
+    for (; i < s->count && i - s->at < VALUES_AHEAD; i++)
+        if (s->sequences[i] && s->sequences[i] - 1 > object_of(m, &s->events[i])->seen)
+            break;
+    return i - s->at;
+}
+
+/* Threads that may have begun by now, so that what they do first is known. */
+static void begin_others(struct merge *m, uint64_t limit)
+{
+    if (!m->unseen || m->ready.count > BEGIN_MAX)
+        return;
+    for (size_t i = 0; i < m->ready.count; i++) {
+        struct stream *o = m->streams[m->ready.at[i]];
+
+        if (!o->events && o->key < limit && stream_fill(m, o))
+            o->moved = true;
+    }
+}
+
+/* Which stream should go on before the write that is next in `s`, and how far: the one that gets
+ * there first by stamps, then by number. */
+static struct stream *first_before(struct merge *m, const struct stream *s, size_t *events)
+{
+    uint64_t limit = next_stamp(s), best = UINT64_MAX;
+    struct stream *first = NULL;
+
+    for (size_t i = 0; i < m->ready.count; i++) {
+        struct stream *o = m->streams[m->ready.at[i]];
+        struct values_ahead ahead;
+        size_t n;
+
+        if (o->busy || !o->events || !stream_fill(m, o))
+            continue;
+        if (o->count - o->at < VALUES_AHEAD)
+            stream_decode(m, o);
+        ahead = (struct values_ahead){ o->events + o->at, o->stamps + o->at, free_events(m, o) };
+        n = values_before(&m->values, &s->events[s->at], &ahead, limit);
+        if (!n || ahead.stamps[n - 1] > best ||
+            (first && ahead.stamps[n - 1] == best && o->thread > first->thread))
+            continue;
+        first = o;
+        best = ahead.stamps[n - 1];
+        *events = n;
+    }
+    return first;
+}
+
+/* Deliver the stream's next event, and before it reads of what it destroys; up to `end` events. */
+static void deliver_in_order(struct merge *m, struct stream *s, size_t end, unsigned depth)
+{
+    struct stream *o;
+    uint64_t sequence;
+    size_t n;
+
+    s->busy = true;
+    while (depth && values_destroy(&m->values, &s->events[s->at]) && (o = first_before(m, s, &n)) &&
+           n < end - m->nevents) {
+        o->moved = true;
+        for (; n; n--)
+            deliver_in_order(m, o, end - n, depth - 1);
+    }
+    sequence = s->sequences[s->at];
+    deliver(m, s);
+    s->busy = false;
+    if (sequence)
+        wake(m, object_of(m, &m->events[m->nevents - 1]), sequence);
+}
+
+/* The stream waits for the value that its next event, a read, saw. */
+static bool wait_for_value(struct merge *m, struct stream *s)
+{
+    if (s->patient || !m->ready.count || m->nhopeful == VALUES_WAITING_MAX ||
+        !values_contradict(&m->values, &s->events[s->at]))
+        return false;
+    s->limit = next_stamp(s);
+    s->until = m->position + m->nevents + VALUES_WAIT;
+    m->hopeful[m->nhopeful++] = s;
+    return true;
+}
+
+/* The value is there, or there is no hope: the interval in which the read was made is over. */
+static bool is_over(const struct merge *m, const struct stream *s)
+{
+    return !values_contradict(&m->values, &s->events[s->at]) || !m->ready.count ||
+           m->streams[m->ready.at[0]]->key >= s->limit || m->position + m->nevents >= s->until;
+}
+
+/* A stream that waited for a value and need not any more, or NULL. */
+static struct stream *end_of_wait(struct merge *m)
+{
+    for (size_t i = 0; i < m->nhopeful; i++) {
+        struct stream *s = m->hopeful[i];
+
+        if (!is_over(m, s))
+            continue;
+        memmove(&m->hopeful[i], &m->hopeful[i + 1], (--m->nhopeful - i) * sizeof(s));
+        s->patient = true;
+        return s;
+    }
+    return NULL;
 }
 
 /* May the stream go on without asking anybody? */
@@ -383,23 +566,36 @@ static bool may_go_on(struct merge *m, struct stream *s, uint32_t n)
     return !m->ready.count || !before(m, m->ready.at[0], n);
 }
 
-/* Take events of one stream while nobody else could come first. Returns how many. */
-static size_t take_run(struct merge *m, uint32_t n, struct event *to, size_t room)
+/* Take events of one stream while nobody else could come first. False: it waits for a value. */
+static bool take_run(struct merge *m, uint32_t n)
 {
     struct stream *s = m->streams[n];
-    size_t done = 0;
+    uint64_t sequence;
 
+    if (m->values.on)
+        begin_others(m, next_stamp(s));
     do {
-        uint64_t sequence = s->sequences[s->at];
-        struct event *ev = &to[done++];
-
-        deliver(m, s, ev);
-        if (sequence) {
-            wake(m, object_of(m, ev), sequence);
+        sequence = s->sequences[s->at];
+        if (m->values.on && wait_for_value(m, s))
+            return false;
+        s->patient = false;
+        deliver_in_order(m, s, BATCH_EVENTS + MOVED_MAX,
+                         m->values.on && m->ready.count ? VALUES_DEPTH : 0);
+        if (sequence)
             break;
-        }
-    } while (done < room && may_go_on(m, s, n));
-    return done;
+    } while (m->nevents < BATCH_EVENTS && !(m->nhopeful && m->wrote) && may_go_on(m, s, n));
+    return true;
+}
+
+/* The stream whose turn it is; -1: none is left. */
+static long next_turn(struct merge *m)
+{
+    struct stream *s = m->nhopeful ? end_of_wait(m) : NULL;
+
+    m->wrote = false;
+    if (s)
+        return (long)s->number;
+    return m->ready.count ? (long)heap_pop(m, &m->ready) : -1;
 }
 
 /* At the end: who still waits has lost something. */
@@ -414,28 +610,32 @@ static void note_waiting(struct merge *m)
         s->waits = false;
         snprintf(why, sizeof(why), "operation %" PRIu64 " of the %s it uses next was lost",
                  s->sequences[s->at] - 1, m->stripes ? "stripe" : "object");
+        s->count = s->at; /* nor is what follows of use */
         lose(m, s, s->next_chunk, why);
     }
 }
 
 int merge_next(struct merge *m, struct batch *out)
 {
-    size_t n = 0;
+    long turn;
 
     m->nextra = 0;
-    while (n < BATCH_EVENTS && m->ready.count) {
-        uint32_t top = heap_pop(m, &m->ready);
+    m->nevents = 0;
+    while (m->nevents < BATCH_EVENTS && (turn = next_turn(m)) >= 0) {
+        struct stream *s = m->streams[turn];
+        /* else only its first stamp was known so far, or it was moved on */
+        bool goes_on = !s->events || s->moved || take_run(m, (uint32_t)turn);
 
-        if (m->streams[top]->events) /* else only its first stamp was known so far */
-            n += take_run(m, top, m->events + n, BATCH_EVENTS - n);
-        place(m, top);
+        s->moved = false;
+        if (goes_on)
+            place(m, (uint32_t)turn);
     }
-    if (!n) {
+    if (!m->nevents) {
         note_waiting(m);
         return 0;
     }
-    *out = (struct batch){ m->events, n, m->position, m->extra };
-    m->position += n;
+    *out = (struct batch){ m->events, m->nevents, m->position, m->extra };
+    m->position += m->nevents;
     m->info->bytes_read = m->info->expected_events
                               ? (uint64_t)((double)m->position / (double)m->info->expected_events *
                                            (double)m->info->bytes_total)
@@ -455,13 +655,16 @@ static void forget_objects(struct merge *m)
     map_clear(&m->object_index);
     map_clear(&m->block_index);
     m->nblocks = 0;
+    values_clear(&m->values);
 }
 
 void merge_rewind(struct merge *m)
 {
     m->position = 0;
-    m->ready.count = 0;
+    m->ready.count = m->nhopeful = 0;
+    m->unseen = m->nstreams;
     m->info->lost_bytes = m->lost_before;
+    m->info->value_mismatches = 0;
     forget_objects(m);
     for (size_t i = 0; i < m->nstreams; i++) {
         struct stream *s = m->streams[i];
@@ -469,7 +672,7 @@ void merge_rewind(struct merge *m)
         stream_shut(m, s);
         s->next_chunk = 0;
         s->index = 0;
-        s->waits = false;
+        s->waits = s->seen = s->moved = s->patient = false;
         s->key = m->file->chunks[s->chunks[0]].header.stamp_first;
         heap_push(m, &m->ready, (uint32_t)i);
     }
@@ -521,6 +724,7 @@ void merge_free(struct merge *m)
     forget_objects(m);
     map_release(&m->object_index);
     map_release(&m->block_index);
+    values_release(&m->values);
     free(m->blocks);
     free(m->spare);
     free(m->streams);

@@ -44,6 +44,8 @@ struct trace_info {
     bool values;   /* some event carries a value (so far) */
     bool branches; /* there are branch events (so far) */
     bool calls;    /* there are calls into untraced code (so far) */
+    /* Threads layout: reads that saw another value than the order says (so far). */
+    uint64_t value_mismatches;
     /* What could not be read of a damaged or unfinished file: */
     uint64_t lost_bytes;
     char loss[256]; /* one line that says what and where; empty = nothing lost */

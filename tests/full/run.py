@@ -69,7 +69,7 @@ class Run:
             objects.append(os.path.join(self.dir, source + ".o"))
             driver = "heddle-c++" if source.endswith(".cc") else "heddle-cc"
             compiler = ["clang-19"] if source == "say.c" else [os.path.join(self.opts.build, driver), "--full"]
-            self.call([*compiler, level, "-g", "-c", os.path.join(HERE, source), "-o", objects[-1]])
+            self.call([*compiler, "-O0" if source == "say.c" else level, "-g", "-c", os.path.join(HERE, source), "-o", objects[-1]])
         driver = os.path.join(self.opts.build, "heddle-c++" if cxx else "heddle-cc")
         self.call([driver, "--full", *objects, "-pthread", "-o", os.path.join(self.dir, "program")])
 

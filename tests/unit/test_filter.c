@@ -30,14 +30,14 @@ static uint64_t rnd(void)
 /* The formula that the plugin emits, word for word from abi.h. */
 static bool inline_check(uintptr_t address, unsigned size, bool write)
 {
-    const struct heddle_filter *f = __heddle_tls.filter;
-    uint64_t block = address >> FILTER_BLOCK_SHIFT, word = address >> 3 & FILTER_WORD_MASK;
-    const uint8_t *at = write ? &f->written[word] : &f->read[word];
+    uint64_t block = address >> FILTER_BLOCK_SHIFT;
+    const struct heddle_filter_line *l = &__heddle_tls.filter->lines[block & FILTER_BLOCK_MASK];
+    const uint8_t *at = (write ? l->written : l->read) + (address >> 3 & 15);
     unsigned bytes = at[0] | at[1] << 8 | at[2] << 16 | (unsigned)at[3] << 24;
 
-    return f->tags[block & FILTER_BLOCK_MASK] == (block ^ __heddle_tls.epoch) &&
+    return l->tag == (block ^ __heddle_tls.epoch) &&
            (bytes >> (address & 7) & ((1u << size) - 1)) == (1u << size) - 1 &&
-           (address & 255) <= 256 - size;
+           (address & 127) <= 128 - size;
 }
 
 /* Two distant areas whose words share the table's entries. */

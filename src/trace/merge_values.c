@@ -1,0 +1,195 @@
+/* merge_values.c - a table of memory words, and a look at the events ahead */
+#include "trace/merge_values.h"
+#include "base/alloc.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void values_release(struct values *v)
+{
+    free(v->words);
+    *v = (struct values){ 0 };
+}
+
+void values_clear(struct values *v)
+{
+    if (v->count)
+        memset(v->words, 0, v->nwords * sizeof(*v->words));
+    v->count = 0;
+}
+
+/* ---- words ---- */
+
+static struct value_word *slot_of(const struct values *v, uint64_t word)
+{
+    size_t mask = v->nwords - 1, i = map_hash(word) & mask;
+
+    while (v->words[i].word && v->words[i].word != word + 1)
+        i = (i + 1) & mask;
+    return &v->words[i];
+}
+
+static struct value_word *find(const struct values *v, uint64_t word)
+{
+    struct value_word *w = v->nwords ? slot_of(v, word) : NULL;
+
+    return w && w->word ? w : NULL;
+}
+
+static void grow(struct values *v)
+{
+    struct value_word *old = v->words;
+    size_t n = v->nwords;
+
+    v->nwords = n ? 2 * n : 1024;
+    v->words = xcalloc(v->nwords, sizeof(*v->words));
+    for (size_t i = 0; i < n; i++)
+        if (old[i].word)
+            *slot_of(v, old[i].word - 1) = old[i];
+    free(old);
+}
+
+static struct value_word *find_or_add(struct values *v, uint64_t word)
+{
+    struct value_word *w = find(v, word);
+
+    if (w)
+        return w;
+    if (v->count == VALUES_WORDS)
+        values_clear(v);
+    if (2 * v->count >= v->nwords)
+        grow(v);
+    w = slot_of(v, word);
+    w->word = word + 1;
+    w->thread = THREAD_NONE;
+    v->count++;
+    return w;
+}
+
+static void forget(struct values *v, uint64_t address, uint64_t bytes)
+{
+    uint64_t first = address / 8, last = (address + bytes - 1) / 8;
+
+    if (!bytes || !v->count)
+        return;
+    if (last - first > v->nwords) {
+        for (size_t i = 0; i < v->nwords; i++)
+            if (v->words[i].word > first && v->words[i].word <= last + 1)
+                v->words[i].known = 0;
+        return;
+    }
+    for (uint64_t word = first; word <= last; word++) {
+        struct value_word *w = find(v, word);
+
+        if (w)
+            w->known = 0;
+    }
+}
+
+/* ---- accesses ---- */
+
+/* A plain access with a value, inside of one word. */
+static bool is_valued(const struct event *ev)
+{
+    return ev->op <= OP_WRITE && ev->flags & EV_VALUE && (ev->target & 7) + ev->size <= 8;
+}
+
+/* The bits of its word that it touches, and their value. */
+static uint64_t bits_of(const struct event *ev)
+{
+    uint64_t all = ev->size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * ev->size) - 1;
+
+    return all << 8 * (ev->target & 7);
+}
+
+static uint64_t value_of(const struct event *ev)
+{
+    return ev->value << 8 * (ev->target & 7) & bits_of(ev);
+}
+
+void values_decoded(struct values *v, const struct event *events, size_t n)
+{
+    for (size_t i = 0; i < n && !v->on; i++)
+        v->on = events[i].op == OP_READ && events[i].flags & EV_VALUE;
+    if (!v->on)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct value_word *w;
+
+        if (!is_valued(&events[i]))
+            continue;
+        w = find_or_add(v, events[i].target / 8);
+        w->shared |= w->thread != THREAD_NONE && w->thread != events[i].thread;
+        w->thread = events[i].thread;
+    }
+}
+
+static bool contradicts(const struct value_word *w, const struct event *ev)
+{
+    return ((w->value ^ value_of(ev)) & w->known & bits_of(ev)) != 0;
+}
+
+bool values_deliver(struct values *v, const struct event *ev)
+{
+    struct value_word *w;
+    bool wrong;
+
+    if (!is_valued(ev)) {
+        if (ev->op == OP_ALLOC || ev->op == OP_FREE)
+            forget(v, ev->target, ev->value);
+        else if (op_is_access(ev->op) && op_table[ev->op].writes)
+            forget(v, ev->target, ev->size);
+        return false;
+    }
+    w = find_or_add(v, ev->target / 8);
+    wrong = ev->op == OP_READ && contradicts(w, ev);
+    w->value = (w->value & ~bits_of(ev)) | value_of(ev);
+    w->known |= bits_of(ev);
+    return wrong;
+}
+
+/* The word of an access, if others touch it too. */
+static const struct value_word *shared_word(const struct values *v, const struct event *ev)
+{
+    const struct value_word *w = is_valued(ev) ? find(v, ev->target / 8) : NULL;
+
+    return w && w->shared ? w : NULL;
+}
+
+bool values_contradict(const struct values *v, const struct event *ev)
+{
+    const struct value_word *w = ev->op == OP_READ ? shared_word(v, ev) : NULL;
+
+    return w && contradicts(w, ev);
+}
+
+bool values_destroy(const struct values *v, const struct event *ev)
+{
+    const struct value_word *w = ev->op == OP_WRITE ? shared_word(v, ev) : NULL;
+
+    return w && ((w->known & bits_of(ev)) != bits_of(ev) || contradicts(w, ev));
+}
+
+/* ---- what comes ahead ---- */
+
+size_t values_before(const struct values *v, const struct event *write,
+                     const struct values_ahead *a, uint64_t limit)
+{
+    size_t take = 0, most = a->count < VALUES_AHEAD ? a->count : VALUES_AHEAD;
+
+    for (size_t i = 0; i < most && a->stamps[i] < limit; i++) {
+        const struct event *ev = &a->events[i];
+        bool same =
+            is_valued(ev) && ev->target / 8 == write->target / 8 && bits_of(ev) & bits_of(write);
+
+        if (values_contradict(v, ev) || (same && ev->op == OP_WRITE))
+            break;
+        if (!same)
+            continue;
+        if (!((value_of(ev) ^ value_of(write)) & bits_of(ev) & bits_of(write)))
+            break; /* it saw this write, or one like it */
+        take = i + 1;
+    }
+    return take;
+}
