@@ -34,6 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
 char __heddle_abi_1;
+uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 
 static void say(const char *fmt, ...)
@@ -46,17 +47,24 @@ static void say(const char *fmt, ...)
 
 /* ---- records of a full build ---- */
 
+static int frames;
+
 static const uint64_t *decode(const uint64_t *w)
 {
     uint64_t low = w[0] & RING_LOW;
     unsigned kind = (unsigned)(w[0] >> 56), arg = w[0] >> 48 & 0xff;
     switch (kind) {
     case R_ENTER:
-        say("enter %d\n", (int)(w[1] - base));
+        say("enter %d\n", (int)((uint32_t)w[1] - base));
+        frames++;
         return w + 2;
-    case R_EXIT:
-        say("exit %d\n", (int)low);
+    case R_EXIT: {
+        int left = arg & EXIT_TO ? frames - (int)low : (int)low;
+        frames -= left;
+        if (left)
+            say("exit %d\n", left);
         return w + 1;
+    }
     case R_BRANCH:
         say("branch %d %d\n", (int)((uint32_t)low - base), (int)(low >> 32));
         return w + 1;
