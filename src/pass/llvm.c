@@ -83,6 +83,10 @@ struct callee runtime_function(struct pass *p, const char *name, LLVMTypeRef res
     c.function = LLVMAddFunction(p->module, name, c.type);
     LLVMAddAttributeAtIndex(c.function, LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(p->context, attribute_kind("nounwind"), 0));
+    /* From a shared library the first call would go through the dynamic linker, which does not
+     * keep all the registers that preserve_most promises (r10). */
+    LLVMAddAttributeAtIndex(c.function, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(p->context, attribute_kind("nonlazybind"), 0));
     return c;
 }
 

@@ -127,7 +127,11 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 /* False: the thread does not record now. */
 static __attribute__((noinline)) bool access_begins_slow(void)
 {
-    if (!rt_recording())
+    int saved = errno;
+    bool recording = rt_recording();
+
+    errno = saved;
+    if (!recording)
         return false;
     if (tls.ignore) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);

@@ -34,7 +34,15 @@ enum fd_shared_key {
     KEY_LISTEN       /* listen -> connect */
 };
 
-enum fd_salt { SALT_FILE = 1, SALT_UNIX, SALT_INET, SALT_ANON, SALT_MESSAGES, SALT_SEMAPHORES };
+enum fd_salt {
+    SALT_FILE = 1,
+    SALT_UNIX,
+    SALT_INET,
+    SALT_ANON,
+    SALT_MESSAGES,
+    SALT_SEMAPHORES,
+    SALT_NUMBER
+};
 
 /* A key of 47 bits that is none of the shared ones. */
 static inline uint64_t fd_key(enum fd_salt salt, uint64_t a, uint64_t b)
@@ -44,6 +52,18 @@ static inline uint64_t fd_key(enum fd_salt salt, uint64_t a, uint64_t b)
     h = (h ^ h >> 29 ^ b) * UINT64_C(0xbf58476d1ce4e5b9);
     h = (h ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
     return (h ^ h >> 31) >> 17 | UINT64_C(1) << 46;
+}
+
+/* Closing gives the number back, and who gets it next comes after that: servers keep tables
+ * indexed by it without a lock. Only new sockets acquire: elsewhere the order is an accident that
+ * would hide races. */
+static inline void fd_number_release(int fd, uint64_t where)
+{
+    rt_sync_number(OP_BEFORE, fd_key(SALT_NUMBER, (unsigned)fd, 0), where);
+}
+static inline void fd_number_acquire(int fd, uint64_t where)
+{
+    rt_sync_number(OP_AFTER, fd_key(SALT_NUMBER, (unsigned)fd, 0), where);
 }
 
 /* ---- fd_socket.c ---- */

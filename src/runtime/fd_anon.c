@@ -238,6 +238,7 @@ INTERPOSE(int, timerfd_settime, int fd, int flags, const struct itimerspec *new,
 INTERPOSE(int, close, int fd)
 {
     fd_release(fd, WHERE_CALLER());
+    fd_number_release(fd, WHERE_CALLER());
     anon_close(fd);
     return REAL(close)(fd);
 }

@@ -157,6 +157,15 @@ INTERPOSE(int, socketpair, int domain, int type, int protocol, int fd[2])
     return r;
 }
 
+INTERPOSE(int, socket, int domain, int type, int protocol)
+{
+    int fd = REAL(socket)(domain, type, protocol);
+
+    if (fd >= 0)
+        fd_number_acquire(fd, WHERE_CALLER());
+    return fd;
+}
+
 INTERPOSE(int, connect, int fd, const struct sockaddr *a, socklen_t bytes)
 {
     uint64_t where = FD_CALL().where;
@@ -181,8 +190,10 @@ INTERPOSE(int, accept, int fd, struct sockaddr *a, socklen_t *bytes)
     uint64_t where = FD_CALL().where;
     int r = REAL(accept)(fd, a, bytes);
 
-    if (r >= 0)
+    if (r >= 0) {
         rt_sync_number(OP_AFTER, KEY_CONNECT, where);
+        fd_number_acquire(r, where);
+    }
     return r;
 }
 
@@ -191,8 +202,10 @@ INTERPOSE(int, accept4, int fd, struct sockaddr *a, socklen_t *bytes, int flags)
     uint64_t where = FD_CALL().where;
     int r = REAL(accept4)(fd, a, bytes, flags);
 
-    if (r >= 0)
+    if (r >= 0) {
         rt_sync_number(OP_AFTER, KEY_CONNECT, where);
+        fd_number_acquire(r, where);
+    }
     return r;
 }
 

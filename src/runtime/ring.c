@@ -60,7 +60,11 @@ void thread_reset_tls(bool keep_frames)
 
 static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-    return syscall(SYS_futex, word, op, value, timeout, NULL, 0L);
+    int saved = errno; /* of the host, in the middle of any of its accesses */
+    long r = syscall(SYS_futex, word, op, value, timeout, NULL, 0L);
+
+    errno = saved;
+    return r;
 }
 
 static uint64_t now_ns(void)
@@ -127,8 +131,12 @@ static struct ring_chunk *new_chunk(void)
 
 static bool writer_is_alive(void)
 {
-    return __atomic_load_n(&rt.ring->writer_state, __ATOMIC_ACQUIRE) == WRITER_READY &&
-           (syscall(SYS_kill, rt.ring->writer_pid, 0) == 0 || errno != ESRCH);
+    int saved = errno;
+    bool alive = __atomic_load_n(&rt.ring->writer_state, __ATOMIC_ACQUIRE) == WRITER_READY &&
+                 (syscall(SYS_kill, rt.ring->writer_pid, 0) == 0 || errno != ESRCH);
+
+    errno = saved;
+    return alive;
 }
 
 /* The writer has too much to do: let it. False when it is gone. */
