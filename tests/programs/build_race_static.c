@@ -19,10 +19,10 @@ THREAD(first)
 
 THREAD(second)
 {
-    x = 2; // [b]
     pthread_mutex_lock(&lock);
     y++;
     pthread_mutex_unlock(&lock);
+    x = 2; // [b]
     return NULL;
 }
 
