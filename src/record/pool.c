@@ -248,6 +248,25 @@ static void encode(void *arg, const struct raw_reader *r)
     }
 }
 
+/* The same for records that need no events between. */
+static void encode_run(void *arg, struct raw_run *run)
+{
+    struct worker *w = arg;
+    struct stream *s = w->stream;
+
+    while (raw_run_is_common(run)) {
+        size_t n;
+
+        if (!s->encoder || !s->encoder->count)
+            start_chunk(w, s, run->stamp);
+        n = encoder_add_raw(s->encoder, run, CHUNK_EVENTS);
+        if (n)
+            s->stamp_last = run->stamp;
+        if (!n || is_full(s->encoder))
+            flush_stream(w, s);
+    }
+}
+
 /* ---- chunks ---- */
 
 static void note_damage(struct worker *w, const struct stream *s, const char *what)
@@ -518,9 +537,12 @@ struct pool *pool_new(struct ring *r, struct sink *o, struct places *places, con
 
         w->pool = p;
         w->packer = hdl_packer_new(compression, level);
-        w->reader = (struct raw_reader){
-            .places = places, .clock = c, .ring = r, .take = encode, .arg = w
-        };
+        w->reader = (struct raw_reader){ .places = places,
+                                         .clock = c,
+                                         .ring = r,
+                                         .take = encode,
+                                         .take_run = encode_run,
+                                         .arg = w };
         if (i && pthread_create(&w->thread, NULL, worker_main, w) != 0) {
             hdl_packer_free(w->packer);
             break; /* with fewer, then */

@@ -438,51 +438,22 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     }
 }
 
-/* An access with a site, or a branch; false: some other record, or one that goes beyond `end`. */
-static inline bool take_common(struct raw_reader *r, const struct raw_thread *t,
-                               const uint64_t **at, const uint64_t *end, struct event *ev)
+/* Most of a chunk, in one go, up to the first other record. Returns where it stopped. */
+static const uint64_t *take_common(struct raw_reader *r, const struct raw_thread *t,
+                                   const uint64_t *w, const uint64_t *end)
 {
-    const uint64_t *w = *at;
-    unsigned head = (unsigned)(w[0] >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
-    bool wide = head & ACCESS_VALUE64;
+    struct raw_run run = { .at = w,
+                           .end = end,
+                           .thread = t->thread,
+                           .stamp = t->stamp,
+                           .pages = r->places->pages,
+                           .page_bits = PLACE_PAGE_BITS };
 
-    if (head >> 8 == R_BRANCH) {
-        *ev = (struct event){ .value = w[0] >> 32 & 0xffff,
-                              .thread = t->thread,
-                              .site = place_site(places_site(r->places, (uint32_t)w[0])),
-                              .op = OP_BRANCH,
-                              .flags = EV_VALUE };
-        *at = w + 1;
-        return true;
-    }
-    if (head >> 8 != R_ACCESS || head & (ACCESS_PC | ACCESS_RUN) || log > 4 || end - w < 2 + wide)
-        return false;
-    *ev = (struct event){ .target = w[0] & RING_LOW,
-                          .value = wide                    ? w[2]
-                                   : head & ACCESS_VALUE32 ? w[1] >> 32
-                                                           : 0,
-                          .thread = t->thread,
-                          .site = place_site(places_site(r->places, (uint32_t)w[1])),
-                          .size = 1u << log,
-                          .op = (uint8_t)(OP_READ + (head & ACCESS_WRITE)),
-                          .flags = head & (ACCESS_VALUE32 | ACCESS_VALUE64) ? EV_VALUE : 0 };
-    *at = w + 2 + wide;
-    return true;
-}
-
-/* Most of a chunk: up to the first other record or the end of the slice. Returns where it stopped.
- */
-static const uint64_t *take_plain(struct raw_reader *r, const struct raw_thread *t,
-                                  const uint64_t *w, const uint64_t *end)
-{
-    size_t n = r->count;
-
-    for (; w < end && n < RAW_SLICE && take_common(r, t, &w, end, &r->events[n]); n++) {
-        r->stamps[n] = t->stamp;
-        r->sequences[n] = 0;
-    }
-    r->count = n;
-    return w;
+    if (!raw_run_is_common(&run))
+        return w;
+    flush(r);
+    r->take_run(r->arg, &run);
+    return run.at;
 }
 
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
@@ -497,7 +468,7 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
         size_t n;
 
         if (__builtin_expect(!t->call_waits, 1)) {
-            w = take_plain(r, t, w, end);
+            w = take_common(r, t, w, end);
             if (w == end)
                 break;
         }

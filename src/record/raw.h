@@ -12,7 +12,7 @@
 
 #include "record/clock.h"
 #include "record/places.h"
-#include "trace/event.h"
+#include "trace/encode_raw.h"
 
 /* Events at a time: they stay in the first-level cache between decoding and encoding. */
 enum { RAW_SLICE = 256 };
@@ -50,6 +50,8 @@ struct raw_reader {
     struct pc_cache pcs;
     /* Called with a slice of the thread's events. */
     void (*take)(void *arg, const struct raw_reader *r);
+    /* Called with records that can be encoded as they are; takes some of them. */
+    void (*take_run)(void *arg, struct raw_run *run);
     void *arg;
 
     size_t count;

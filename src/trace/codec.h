@@ -71,6 +71,11 @@ void encoder_start(struct encoder *e, uint64_t stamp);
 size_t encoder_add(struct encoder *e, const struct event *events, size_t n, const uint64_t *extra,
                    const uint64_t *sequence, const uint64_t *stamp, uint32_t limit);
 
+/* Parts of it, for encode_raw.c: the flags of a stamp; a site's new shape, unless the dictionary
+ * is full. */
+unsigned encoder_put_stamp(struct encoder *e, uint64_t stamp);
+bool encoder_put_shape(struct encoder *e, struct site_context *c, uint64_t shape);
+
 /* ---- decoding ---- */
 
 struct decoder {

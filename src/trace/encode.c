@@ -103,6 +103,17 @@ static int shape_number(struct encoder *e, uint64_t shape)
     return (int)e->nshapes - 1;
 }
 
+bool encoder_put_shape(struct encoder *e, struct site_context *c, uint64_t shape)
+{
+    int number = shape_number(e, shape);
+
+    if (number < 0)
+        return false;
+    put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
+    c->shape = shape;
+    return true;
+}
+
 /* ---- the parts of an event ---- */
 
 static inline unsigned put_site(struct encoder *e, uint32_t predicted, uint32_t site)
@@ -186,7 +197,7 @@ static inline bool calls_are_full(const struct encoder *e)
 }
 
 /* Thread chunks: when it happened, and its place among the operations on its object. */
-static inline unsigned put_stamp(struct encoder *e, uint64_t stamp)
+unsigned encoder_put_stamp(struct encoder *e, uint64_t stamp)
 {
     if (stamp == e->stamp)
         return 0;
@@ -219,12 +230,8 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
     unsigned flags = 0;
 
     if (shape != c->shape) {
-        int number = shape_number(e, shape);
-
-        if (number < 0)
+        if (!encoder_put_shape(e, c, shape))
             return PUT_REFUSED;
-        put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
-        c->shape = shape;
         flags |= FLAG_SHAPE;
     }
     flags |= put_site(e, before->next, ev->site);
@@ -263,8 +270,8 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
         uint64_t before = e->stamp;
         enum put put;
 
-        flags->data[flags->len] =
-            (uint8_t)(e->threads ? put_stamp(e, stamp[i]) : put_thread(e, events[i].thread));
+        flags->data[flags->len] = (uint8_t)(e->threads ? encoder_put_stamp(e, stamp[i])
+                                                       : put_thread(e, events[i].thread));
         put = put_event(e, &events[i], extra, sequence ? sequence[i] : 0);
         if (__builtin_expect(put == PUT_DONE, 1))
             continue;

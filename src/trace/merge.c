@@ -12,9 +12,9 @@
  * Recorders often do not know the size of a block that is freed. The order is
  * known here, so the size is that of the last alloc at the address.
  *
- * Where plain reads have values, the order is refined by them (merge_values.h): before an event
- * is delivered, another stream may be moved on. Such a stream is still in the heap, by an old
- * stamp: it is put right when it comes to the front.
+ * Where plain reads have values, the order is refined by them (merge_values.h): a stream is out of
+ * the heap while it waits for the value of its next read, or until others have read what its next
+ * write destroys.
  *
  * Cost: a logarithm of the number of streams per run of events without
  * sequence numbers; memory for the streams that have begun and not ended, and
@@ -36,7 +36,6 @@ enum {
     BATCH_EVENTS = 4096,
     STREAM_EVENTS = 512, /* decoded ahead per thread */
     BEGIN_MAX = 64,      /* threads at once, for which it is seen to that they begin in time */
-    MOVED_MAX = 4096     /* events that may come before one, for their values */
 };
 
 /* Stream numbers, the one with the smallest key first. */
@@ -63,9 +62,10 @@ struct stream {
     bool seen;             /* some event was decoded */
     uint32_t number;       /* in merge.streams */
     uint64_t limit, until; /* it waits for a value up to this stamp, and this position */
+    struct stream *needer; /* NULL: for that of its read; else until this one */
+    uint64_t needed;       /* has delivered so many events */
     bool patient;          /* it has waited */
-    bool busy;             /* its next event is being delivered */
-    bool moved;            /* since it was put into the heap */
+    bool begun;            /* decoded in the heap, where it has no right place yet */
 };
 
 struct object {
@@ -94,10 +94,9 @@ struct merge {
     size_t unseen;                              /* streams of which no event was decoded */
     struct stream *hopeful[VALUES_WAITING_MAX]; /* they wait for a value, longest first */
     size_t nhopeful;
-    bool wrote; /* a value, since they were looked at */
     uint64_t position;
     size_t nevents;
-    struct event events[BATCH_EVENTS + MOVED_MAX];
+    struct event events[BATCH_EVENTS];
     uint64_t *extra;
     size_t nextra, extra_cap;
 };
@@ -434,7 +433,6 @@ static void deliver(struct merge *m, struct stream *s)
     }
     if (m->values.on)
         m->info->value_mismatches += values_deliver(&m->values, to);
-    m->wrote |= to->op == OP_WRITE;
     s->index++;
     s->at++;
 }
@@ -470,91 +468,89 @@ static void begin_others(struct merge *m, uint64_t limit)
         struct stream *o = m->streams[m->ready.at[i]];
 
         if (!o->events && o->key < limit && stream_fill(m, o))
-            o->moved = true;
+            o->begun = true;
     }
 }
 
-/* Which stream should go on before the write that is next in `s`, and how far: the one that gets
- * there first by stamps, then by number. */
-static struct stream *first_before(struct merge *m, const struct stream *s, size_t *events)
+/* Should another stream's events come before the next of `s`? Then `s` waits for the last of them.
+ */
+static bool comes_after(struct merge *m, struct stream *s, struct stream *o)
 {
-    uint64_t limit = next_stamp(s), best = UINT64_MAX;
-    struct stream *first = NULL;
-
-    for (size_t i = 0; i < m->ready.count; i++) {
-        struct stream *o = m->streams[m->ready.at[i]];
-        struct values_ahead ahead;
-        size_t n;
-
-        if (o->busy || !o->events || !stream_fill(m, o))
-            continue;
-        if (o->count - o->at < VALUES_AHEAD)
-            stream_decode(m, o);
-        ahead = (struct values_ahead){ o->events + o->at, o->stamps + o->at, free_events(m, o) };
-        n = values_before(&m->values, &s->events[s->at], &ahead, limit);
-        if (!n || ahead.stamps[n - 1] > best ||
-            (first && ahead.stamps[n - 1] == best && o->thread > first->thread))
-            continue;
-        first = o;
-        best = ahead.stamps[n - 1];
-        *events = n;
-    }
-    return first;
-}
-
-/* Deliver the stream's next event, and before it reads of what it destroys; up to `end` events. */
-static void deliver_in_order(struct merge *m, struct stream *s, size_t end, unsigned depth)
-{
-    struct stream *o;
-    uint64_t sequence;
+    struct values_ahead ahead;
     size_t n;
 
-    s->busy = true;
-    while (depth && values_destroy(&m->values, &s->events[s->at]) && (o = first_before(m, s, &n)) &&
-           n < end - m->nevents) {
-        o->moved = true;
-        for (; n; n--)
-            deliver_in_order(m, o, end - n, depth - 1);
-    }
-    sequence = s->sequences[s->at];
-    deliver(m, s);
-    s->busy = false;
-    if (sequence)
-        wake(m, object_of(m, &m->events[m->nevents - 1]), sequence);
+    if (o == s || !o->events || !stream_fill(m, o))
+        return false;
+    if (o->count - o->at < VALUES_AHEAD)
+        stream_decode(m, o);
+    ahead = (struct values_ahead){ o->events + o->at, o->stamps + o->at, free_events(m, o) };
+    n = values_before(&m->values, &s->events[s->at], ahead, s->limit);
+    s->needer = o;
+    s->needed = o->index + n;
+    return n > 0;
 }
 
-/* The stream waits for the value that its next event, a read, saw. */
+static bool comes_after_any(struct merge *m, struct stream *s)
+{
+    for (size_t i = 0; i < m->nhopeful; i++)
+        if (comes_after(m, s, m->hopeful[i]))
+            return true;
+    for (size_t i = 0; i < m->ready.count && i < BEGIN_MAX; i++)
+        if (comes_after(m, s, m->streams[m->ready.at[i]]))
+            return true;
+    return false;
+}
+
+/* The stream waits: for the value that its next event, a read, saw; or until others have read
+ * what it, a write, destroys. */
 static bool wait_for_value(struct merge *m, struct stream *s)
 {
+    const struct event *ev = &s->events[s->at];
+
     if (s->patient || !m->ready.count || m->nhopeful == VALUES_WAITING_MAX ||
-        !values_contradict(&m->values, &s->events[s->at]))
+        !values_matter(&m->values, ev))
         return false;
     s->limit = next_stamp(s);
     s->until = m->position + m->nevents + VALUES_WAIT;
+    s->needer = NULL;
+    if (!values_contradict(&m->values, ev) && !comes_after_any(m, s))
+        return false;
     m->hopeful[m->nhopeful++] = s;
     return true;
 }
 
-/* The value is there, or there is no hope: the interval in which the read was made is over. */
-static bool is_over(const struct merge *m, const struct stream *s)
+/* What it waits for has happened. */
+static bool is_satisfied(const struct merge *m, const struct stream *s)
 {
-    return !values_contradict(&m->values, &s->events[s->at]) || !m->ready.count ||
-           m->streams[m->ready.at[0]]->key >= s->limit || m->position + m->nevents >= s->until;
+    return s->needer ? s->needer->index >= s->needed
+                     : !values_contradict(&m->values, &s->events[s->at]);
+}
+
+/* There is no hope: the interval in which the access was made is over. */
+static bool is_late(const struct merge *m, const struct stream *s)
+{
+    return !m->ready.count || m->streams[m->ready.at[0]]->key >= s->limit ||
+           m->position + m->nevents >= s->until;
 }
 
 /* A stream that waited for a value and need not any more, or NULL. */
 static struct stream *end_of_wait(struct merge *m)
 {
-    for (size_t i = 0; i < m->nhopeful; i++) {
-        struct stream *s = m->hopeful[i];
+    size_t late = m->nhopeful, i;
+    struct stream *s;
 
-        if (!is_over(m, s))
-            continue;
-        memmove(&m->hopeful[i], &m->hopeful[i + 1], (--m->nhopeful - i) * sizeof(s));
-        s->patient = true;
-        return s;
+    for (i = 0; i < m->nhopeful && !is_satisfied(m, m->hopeful[i]); i++)
+        if (late == m->nhopeful && is_late(m, m->hopeful[i]))
+            late = i;
+    if (i == m->nhopeful) {
+        i = late;
+        if (i == m->nhopeful)
+            return NULL;
+        m->hopeful[i]->patient = true; /* as it is, then */
     }
-    return NULL;
+    s = m->hopeful[i];
+    memmove(&m->hopeful[i], &m->hopeful[i + 1], (--m->nhopeful - i) * sizeof(s));
+    return s;
 }
 
 /* May the stream go on without asking anybody? */
@@ -579,11 +575,12 @@ static bool take_run(struct merge *m, uint32_t n)
         if (m->values.on && wait_for_value(m, s))
             return false;
         s->patient = false;
-        deliver_in_order(m, s, BATCH_EVENTS + MOVED_MAX,
-                         m->values.on && m->ready.count ? VALUES_DEPTH : 0);
-        if (sequence)
+        deliver(m, s);
+        if (sequence) {
+            wake(m, object_of(m, &m->events[m->nevents - 1]), sequence);
             break;
-    } while (m->nevents < BATCH_EVENTS && !(m->nhopeful && m->wrote) && may_go_on(m, s, n));
+        }
+    } while (m->nevents < BATCH_EVENTS && !m->nhopeful && may_go_on(m, s, n));
     return true;
 }
 
@@ -592,7 +589,6 @@ static long next_turn(struct merge *m)
 {
     struct stream *s = m->nhopeful ? end_of_wait(m) : NULL;
 
-    m->wrote = false;
     if (s)
         return (long)s->number;
     return m->ready.count ? (long)heap_pop(m, &m->ready) : -1;
@@ -623,10 +619,10 @@ int merge_next(struct merge *m, struct batch *out)
     m->nevents = 0;
     while (m->nevents < BATCH_EVENTS && (turn = next_turn(m)) >= 0) {
         struct stream *s = m->streams[turn];
-        /* else only its first stamp was known so far, or it was moved on */
-        bool goes_on = !s->events || s->moved || take_run(m, (uint32_t)turn);
+        /* else only its first stamp was known so far */
+        bool goes_on = !s->events || s->begun || take_run(m, (uint32_t)turn);
 
-        s->moved = false;
+        s->begun = false;
         if (goes_on)
             place(m, (uint32_t)turn);
     }
@@ -672,7 +668,7 @@ void merge_rewind(struct merge *m)
         stream_shut(m, s);
         s->next_chunk = 0;
         s->index = 0;
-        s->waits = s->seen = s->moved = s->patient = false;
+        s->waits = s->seen = s->begun = s->patient = false;
         s->key = m->file->chunks[s->chunks[0]].header.stamp_first;
         heap_push(m, &m->ready, (uint32_t)i);
     }

@@ -164,32 +164,74 @@ bool values_contradict(const struct values *v, const struct event *ev)
     return w && contradicts(w, ev);
 }
 
-bool values_destroy(const struct values *v, const struct event *ev)
+bool values_matter(const struct values *v, const struct event *ev)
 {
-    const struct value_word *w = ev->op == OP_WRITE ? shared_word(v, ev) : NULL;
+    const struct value_word *w = shared_word(v, ev);
 
     return w && ((w->known & bits_of(ev)) != bits_of(ev) || contradicts(w, ev));
 }
 
 /* ---- what comes ahead ---- */
 
-size_t values_before(const struct values *v, const struct event *write,
-                     const struct values_ahead *a, uint64_t limit)
+/* Memory that is not known yet was most likely 0. */
+static bool was_before(const struct value_word *w, const struct event *read)
 {
-    size_t take = 0, most = a->count < VALUES_AHEAD ? a->count : VALUES_AHEAD;
+    return (((w->value & w->known) ^ value_of(read)) & bits_of(read)) == 0;
+}
 
-    for (size_t i = 0; i < most && a->stamps[i] < limit; i++) {
+/* Both are accesses to the same bits, perhaps among others. */
+static bool meet(const struct event *a, const struct event *b)
+{
+    return is_valued(a) && a->target / 8 == b->target / 8 && bits_of(a) & bits_of(b);
+}
+
+static bool differ(const struct event *a, const struct event *b)
+{
+    return ((value_of(a) ^ value_of(b)) & bits_of(a) & bits_of(b)) != 0;
+}
+
+/* Reads of what the write destroys. If the thread reads what it wrote, so much the better: then
+ * all it does to that memory before comes first, its own writes too. */
+static size_t reads_before(const struct value_word *w, const struct event *write,
+                           const struct values_ahead *a)
+{
+    size_t take = 0, last = 0;
+    bool old = true; /* the thread has not seen another value yet */
+
+    for (size_t i = 0; i < a->count; i++) {
         const struct event *ev = &a->events[i];
-        bool same =
-            is_valued(ev) && ev->target / 8 == write->target / 8 && bits_of(ev) & bits_of(write);
 
-        if (values_contradict(v, ev) || (same && ev->op == OP_WRITE))
-            break;
-        if (!same)
+        if (!meet(ev, write))
             continue;
-        if (!((value_of(ev) ^ value_of(write)) & bits_of(ev) & bits_of(write)))
-            break; /* it saw this write, or one like it */
-        take = i + 1;
+        if (!differ(ev, write))
+            return ev->op == OP_READ ? last : take;
+        old = old && ev->op == OP_READ && was_before(w, ev);
+        last = i + 1;
+        if (old)
+            take = last;
     }
     return take;
+}
+
+static size_t write_before(const struct event *read, const struct values_ahead *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->events[i].op == OP_WRITE && meet(&a->events[i], read) &&
+            !differ(&a->events[i], read))
+            return i + 1;
+    return 0;
+}
+
+size_t values_before(const struct values *v, const struct event *ev, struct values_ahead a,
+                     uint64_t limit)
+{
+    const struct value_word *w = find(v, ev->target / 8);
+    size_t n = 0;
+
+    while (n < a.count && n < VALUES_AHEAD && a.stamps[n] < limit)
+        n++;
+    a.count = n;
+    if (!w)
+        return 0;
+    return ev->op == OP_WRITE ? reads_before(w, ev, &a) : write_before(ev, &a);
 }

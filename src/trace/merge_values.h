@@ -1,9 +1,9 @@
 /* merge_values.h - what memory holds while threads are merged, and whose turn that makes it
  *
  * The clock of plain accesses is coarse, their values are exact. So a read that saw another value
- * than memory holds at its turn waits for that value, for a while; and before a write, other
- * threads go on that are about to read the value it would destroy. "About to": within VALUES_AHEAD
- * events. docs/format/hdl.md, "Values".
+ * than memory holds at its turn waits for that value, for a while; and a write waits while other
+ * threads are about to read the value it would destroy. "About to": within VALUES_AHEAD events.
+ * docs/format/hdl.md, "Values".
  *
  * Memory is a table of words of 8 bytes, each with the bytes that are known. Only words that two
  * threads touch are looked at closely. Accesses that cross words make them unknown.
@@ -19,7 +19,6 @@
 enum {
     VALUES_AHEAD = 128,
     VALUES_WORDS = 1 << 20,
-    VALUES_DEPTH = 4,       /* a write in what goes on first may ask for others, so often */
     VALUES_WAIT = 1 << 16,  /* events for which a read waits */
     VALUES_WAITING_MAX = 16 /* threads that wait at once */
 };
@@ -54,11 +53,13 @@ bool values_deliver(struct values *v, const struct event *ev);
 
 /* Is it a read that saw something else than memory holds now? */
 bool values_contradict(const struct values *v, const struct event *ev);
-/* Is it a write that changes what other threads touch? */
-bool values_destroy(const struct values *v, const struct event *ev);
-/* How many of the events ahead should come before that write: up to the last read of what it
- * destroys, 0 if there is none. None of them is stamped `limit` or later. */
-size_t values_before(const struct values *v, const struct event *write,
-                     const struct values_ahead *a, uint64_t limit);
+/* Does its order matter: a read that contradicts, or of what is not known; a write that changes
+ * what other threads touch? */
+bool values_matter(const struct values *v, const struct event *ev);
+/* How many of the events ahead should come before it: of a write, up to the last read of what it
+ * destroys; of a read, up to the write that gives its value. 0: none. None of them is stamped
+ * `limit` or later. */
+size_t values_before(const struct values *v, const struct event *ev, struct values_ahead a,
+                     uint64_t limit);
 
 #endif

@@ -32,15 +32,49 @@ int main(void)
             no();
         }
         switch (input) { /* switch */
-        case 0: cases[1]++; which(0); break;
-        case 3: cases[2]++; which(1); yes(); break;
-        case 17: cases[3]++; which(3); no(); break;
-        case 5: cases[4]++; which(7); which(8); break;
-        case 900: cases[5]++; yes(); no(); break;
-        case 7: cases[6]++; which(15); yes(); break;
-        case 8: cases[7]++; no(); which(4); break;
-        case 10: cases[8]++; no(); no(); break;
-        default: cases[0]++; which(99); break;
+        case 0:
+            cases[1]++;
+            which(0);
+            break;
+        case 3:
+            cases[2]++;
+            which(1);
+            yes();
+            break;
+        case 17:
+            cases[3]++;
+            which(3);
+            no();
+            break;
+        case 5:
+            cases[4]++;
+            which(7);
+            which(8);
+            break;
+        case 900:
+            cases[5]++;
+            yes();
+            no();
+            break;
+        case 7:
+            cases[6]++;
+            which(15);
+            yes();
+            break;
+        case 8:
+            cases[7]++;
+            no();
+            which(4);
+            break;
+        case 10:
+            cases[8]++;
+            no();
+            no();
+            break;
+        default:
+            cases[0]++;
+            which(99);
+            break;
         }
     }
     say("taken", taken);

@@ -38,7 +38,8 @@ static unsigned next(unsigned below)
         memcpy(&w, &v, sizeof(v));                                                                 \
         *p = v;                                                                                    \
         say_write(p, sizeof(v), w);                                                                \
-        p = (volatile type *)(arena.bytes + next(sizeof(arena) - 16) / sizeof(type) * sizeof(type)); \
+        p = (volatile type *)(arena.bytes +                                                        \
+                              next(sizeof(arena) - 16) / sizeof(type) * sizeof(type));             \
         v = *p;                                                                                    \
         w = 0;                                                                                     \
         memcpy(&w, &v, sizeof(v));                                                                 \

@@ -74,7 +74,9 @@ static void nodes(void)
 {
     for (int i = 0; i < 100; i++) {
         struct node *n = malloc(sizeof(*n));
-        *n = (struct node){ .next = list, .key = i * 7919 % 101, .small = i & 31u, .weight = i / 3.0 };
+        *n = (struct node){
+            .next = list, .key = i * 7919 % 101, .small = i & 31u, .weight = i / 3.0
+        };
         n->middle = (unsigned)i * 5 & 511u;
         for (int k = 0; k < 7; k++)
             n->name[k] = (unsigned char)(n->key >> k);

@@ -274,6 +274,14 @@ def case_signals(opts, level):
     return f"{runs} signals, {run.number('jumps')} jumps, {run.number('rounds')} rounds"
 
 
+def case_fork_handler(opts, level):
+    run = Run(opts, "fork_handler.c", level, traces=13)
+    expect(run.number("good") == 12, f"{run.number('good')} of 12 children ended well")
+    for trace in run.traces:
+        run.call([opts.heddle, "check", trace])
+    return "12 children"
+
+
 def case_flow(opts, level):
     run = Run(opts, "flow.c", level)
     low, high = run.number("low"), run.number("high")
@@ -300,7 +308,7 @@ def case_stress(opts, _):
 
 
 CASES = {"exact": LEVELS, "replay": LEVELS, "replay_cxx": LEVELS, "branches": LEVELS, "calls": LEVELS,
-         "stacks": LEVELS, "signals": LEVELS, "flow": ["-O1"], "stress": ["-O1"]}
+         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "flow": ["-O1"], "stress": ["-O1"]}
 
 
 def main():

@@ -1,0 +1,29 @@
+/* encode_raw.h - the short way from raw records to columns
+ *
+ * Nearly everything in a recording is an access or a branch. Their records (base/rt_ring.h) are
+ * encoded as they stand, without becoming a struct event between; the bytes that come out are
+ * those of encoder_add().
+ */
+#ifndef HEDDLE_TRACE_ENCODE_RAW_H
+#define HEDDLE_TRACE_ENCODE_RAW_H
+
+#include "trace/codec.h"
+
+/* A run of records of one thread, none of which changes the stamp. */
+struct raw_run {
+    const uint64_t *at, *end; /* `at` moves on */
+    uint32_t thread;
+    uint64_t stamp;
+    /* Site numbers of the process to sites of the trace: the low half of a word, 0 is unknown. A
+     * page is NULL where nothing is known yet. */
+    uint64_t *const *pages;
+    unsigned page_bits;
+};
+
+/* Is there something to encode at its beginning? */
+bool raw_run_is_common(const struct raw_run *r);
+/* Encode up to the first record that is not common, whose site is not known, or that does not fit
+ * the chunk (`limit` events in all). How many events. The encoder has been started. */
+size_t encoder_add_raw(struct encoder *e, struct raw_run *r, uint32_t limit);
+
+#endif
