@@ -231,7 +231,10 @@ void ring_give_back(struct ring *r, uint32_t number)
         new = ((old >> 32) + 1) << 32 | (number + 1);
     } while (!__atomic_compare_exchange_n(&h->free_head, &old, new, true, __ATOMIC_RELEASE,
                                           __ATOMIC_RELAXED));
-    __atomic_fetch_sub(&h->queued, 1, __ATOMIC_SEQ_CST);
+    /* Threads that wait go on when half of the queue is free: woken for each chunk, they would
+     * fill it and wait again, and a quarter of the time would go into that. */
+    if (__atomic_sub_fetch(&h->queued, 1, __ATOMIC_SEQ_CST) > h->queue_max / 2)
+        return;
     __atomic_fetch_add(&h->wake_threads, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&h->waiting, __ATOMIC_SEQ_CST))
         futex(&h->wake_threads, FUTEX_WAKE, INT_MAX, NULL);
