@@ -137,6 +137,7 @@ int main(int argc, char **argv)
         return 1;
     }
     waitpid(pid, NULL, 0);
+    ring_close(&r);
     printf("%s/%d.hdl\n", argv[1], (int)pid);
     return 0;
 }
