@@ -14,10 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-HIDDEN void start_lock_take(void);
-HIDDEN void start_lock_give(void);
-HIDDEN void rt_constructor(void);
-
 enum { IMAGES_MAX = 4096 };
 
 /* What is known of an image: by its load address, and its modules if it registered. */
@@ -156,10 +152,10 @@ void images_log_all(void)
 void rt_images_update(void)
 {
     rt_busy_begin();
-    start_lock_take();
+    spin_lock(&rt_start_lock);
     if (rt.ring)
         dl_iterate_phdr(log_image, NULL);
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     rt_busy_end();
 }
 
@@ -169,12 +165,12 @@ void rt_images_closed(void)
     uint32_t i;
 
     rt_busy_begin();
-    start_lock_take();
+    spin_lock(&rt_start_lock);
     for (i = 0; i < nimages; i++)
         images[i].present = false;
     if (rt.ring)
         dl_iterate_phdr(log_image, NULL);
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     rt_busy_end();
     for (i = 0; rt.ring && i < nimages; i++) {
         if (images[i].present || !images[i].logged)
@@ -203,16 +199,23 @@ static int image_of(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
+static struct image *image_at(const void *address)
+{
+    struct range_query q = { .address = (uintptr_t)address };
+
+    dl_iterate_phdr(image_of, &q);
+    return q.low ? image_find(q.low, true) : NULL;
+}
+
 EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop);
 EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
 {
-    struct range_query q = { .address = (uintptr_t)start };
     struct heddle_module *m;
     struct image *im;
 
     rt_constructor();
     rt_busy_begin();
-    start_lock_take();
+    spin_lock(&rt_start_lock);
     for (m = start; m < stop; m++) {
         if (!(m->id[0] | m->id[1]))
             continue; /* padding of the linker */
@@ -221,8 +224,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         if (m->flags & MODULE_FULL)
             rt.full = true;
     }
-    dl_iterate_phdr(image_of, &q);
-    im = q.low ? image_find(q.low, true) : NULL;
+    im = image_at(start);
     if (im) {
         im->start = start;
         im->stop = stop;
@@ -230,7 +232,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     }
     if (rt.ring)
         dl_iterate_phdr(log_image, NULL);
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     rt_busy_end();
     rt_recording(); /* recording starts with the first traced image */
 }
@@ -238,21 +240,19 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
 /* Code in the image of this address calls the __tsan_* interface. */
 void rt_image_traced(const void *code)
 {
-    struct range_query q = { .address = (uintptr_t)code };
     struct image *im;
 
     rt_constructor();
     rt_busy_begin();
-    start_lock_take();
-    dl_iterate_phdr(image_of, &q);
-    im = q.low ? image_find(q.low, true) : NULL;
+    spin_lock(&rt_start_lock);
+    im = image_at(code);
     if (im && !im->traced) {
         im->traced = true;
         im->logged = false;
         if (rt.ring)
             dl_iterate_phdr(log_image, NULL);
     }
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     rt_busy_end();
     rt_recording();
 }

@@ -7,18 +7,15 @@
  */
 #include "runtime/state.h"
 
-HIDDEN void start_lock_take(void);
-HIDDEN void start_lock_give(void);
-
 void rt_fork_before(void)
 {
     rt_busy_begin();
-    start_lock_take();
+    spin_lock(&rt_start_lock);
 }
 
 void rt_fork_after(bool child)
 {
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     if (child && rt.mode == MODE_ON) {
         rt.mode = rt_options.children ? MODE_RESTART : MODE_OFF;
         ring_close();

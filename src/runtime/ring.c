@@ -183,7 +183,6 @@ struct ring_chunk *ring_take_chunk(struct rt_thread *t, bool must)
     return c;
 }
 
-/* A chunk without records goes straight back; its serial number is not used again. */
 void ring_hand_over(struct ring_chunk *c)
 {
     struct ring_header *r = rt.ring;
@@ -235,8 +234,7 @@ void ring_log(uint32_t kind, const void *head, size_t head_bytes, const char *te
 
     if (!r)
         return;
-    while (__atomic_exchange_n(&r->log_lock, 1, __ATOMIC_ACQUIRE))
-        sched_yield();
+    spin_lock(&r->log_lock);
     if (r->log_used + bytes <= RING_LOG_BYTES) {
         e = (struct log_entry *)(rt.ring_base + RING_LOG_OFFSET + r->log_used);
         e->kind = kind;
@@ -247,7 +245,7 @@ void ring_log(uint32_t kind, const void *head, size_t head_bytes, const char *te
     } else {
         r->dropped_log++;
     }
-    __atomic_store_n(&r->log_lock, 0, __ATOMIC_RELEASE);
+    spin_unlock(&r->log_lock);
 }
 
 /* ---- the writer ---- */

@@ -10,7 +10,6 @@
 #include "runtime/stripe.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 
 struct rt_process rt;
 EXPORT struct newest_stamp __heddle_newest __attribute__((aligned(64)));
@@ -32,28 +31,14 @@ static bool is_second_copy(void)
 #endif
 }
 
-/* Protects starting, and the list of modules (image.c). Nothing else is taken inside. */
-static uint32_t start_lock;
-
-void start_lock_take(void);
-void start_lock_take(void)
-{
-    while (__atomic_exchange_n(&start_lock, 1, __ATOMIC_ACQUIRE))
-        sched_yield();
-}
-
-void start_lock_give(void);
-void start_lock_give(void)
-{
-    __atomic_store_n(&start_lock, 0, __ATOMIC_RELEASE);
-}
+uint32_t rt_start_lock;
 
 bool rt_start(void)
 {
     int saved = errno;
 
     rt_busy_begin();
-    start_lock_take();
+    spin_lock(&rt_start_lock);
     if (rt.mode == MODE_RESTART) {
         stripes_clear();
         if (rt.full) /* every load counts there */
@@ -66,7 +51,7 @@ bool rt_start(void)
             rt_say("cannot start the writer '%s': nothing is recorded", rt_options.writer);
         }
     }
-    start_lock_give();
+    spin_unlock(&rt_start_lock);
     rt_busy_end();
     errno = saved;
     return rt.mode == MODE_ON;
@@ -78,8 +63,6 @@ void rt_stop(const char *why)
     if (__atomic_exchange_n(&rt.mode, MODE_OFF, __ATOMIC_SEQ_CST) == MODE_ON)
         rt_say("recording stopped: %s", why);
 }
-
-void rt_constructor(void);
 
 /* From the constructor of the first traced image: a process without any (the runtime may be
  * preloaded into a shell) records nothing and starts no writer. */

@@ -16,6 +16,7 @@
 
 #include "runtime/rt.h"
 
+#include <sched.h>
 #include <x86intrin.h>
 
 enum rt_mode {
@@ -78,7 +79,22 @@ extern HIDDEN struct rt_process rt;
 
 #define tls __heddle_tls
 
+/* A lock of ours: held for a few instructions, by a thread that is busy. */
+static inline void spin_lock(uint32_t *lock)
+{
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static inline void spin_unlock(uint32_t *lock)
+{
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- start.c ---- */
+HIDDEN void rt_constructor(void); /* with the first traced image: read the options */
+/* Protects starting, and the list of modules (image.c). Nothing else is taken inside. */
+extern HIDDEN uint32_t rt_start_lock;
 HIDDEN bool rt_start(void); /* from MODE_RESTART; true when recording */
 HIDDEN void rt_stop(const char *why);
 

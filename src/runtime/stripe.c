@@ -2,7 +2,6 @@
 #include "runtime/stripe.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 HIDDEN void rt_release_all(void);
 HIDDEN uint64_t rt_held(void);
@@ -28,8 +27,8 @@ void stripe_lock_slow(struct stripe *s)
     }
 }
 
-/* The operation faulted: it did not happen. A number is used up for it all the same; the event
- * is missing from the trace, so the merger would wait for it: give the lock back without. */
+/* The operation faulted: it did not happen. Give the lock back without taking a number, for which
+ * the merger would wait. */
 void rt_release_all(void)
 {
     struct rt_thread *t = tls.self;

@@ -21,17 +21,6 @@ static _Thread_local bool ended __attribute__((tls_model("initial-exec")));
 
 /* ---- states ---- */
 
-static void lock_spare(void)
-{
-    while (__atomic_exchange_n(&spare_lock, 1, __ATOMIC_ACQUIRE))
-        syscall(SYS_sched_yield);
-}
-
-static void unlock_spare(void)
-{
-    __atomic_store_n(&spare_lock, 0, __ATOMIC_RELEASE);
-}
-
 static void *map(size_t bytes)
 {
     void *m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -60,11 +49,11 @@ static struct rt_thread *state_get(uint32_t number)
 {
     struct rt_thread *t;
 
-    lock_spare();
+    spin_lock(&spare_lock);
     t = spare;
     if (t)
         spare = t->next;
-    unlock_spare();
+    spin_unlock(&spare_lock);
     if (!t && !(t = new_state()))
         return NULL;
     t->number = number;
@@ -77,10 +66,10 @@ static struct rt_thread *state_get(uint32_t number)
 
 static void state_put(struct rt_thread *t)
 {
-    lock_spare();
+    spin_lock(&spare_lock);
     t->next = spare;
     spare = t;
-    unlock_spare();
+    spin_unlock(&spare_lock);
 }
 
 /* Make the state the calling thread's. */
@@ -127,6 +116,15 @@ static void note_begin(uint32_t number)
 
     r->tid = (uint32_t)syscall(SYS_gettid);
     r->state = THREAD_RUNNING;
+}
+
+/* A new thread or fiber of the trace: nothing is on its stack. */
+static void state_begin(struct rt_thread *t)
+{
+    state_use(t);
+    tls.depth = tls.low = 0;
+    note_begin(t->number);
+    event_thread(OP_BEGIN, t->number, WHERE_PC);
 }
 
 /* A thread that was not created under our eyes, or the process's first. */
@@ -202,10 +200,7 @@ void rt_thread_begin(uint32_t number)
     rt_busy_begin();
     t = state_get(number);
     if (t) {
-        state_use(t);
-        tls.depth = tls.low = 0;
-        note_begin(number);
-        event_thread(OP_BEGIN, number, WHERE_PC);
+        state_begin(t);
         record_stack(number);
     }
     rt_busy_end();
@@ -318,12 +313,7 @@ static void load(struct rt_thread *t)
     uint32_t busy = tls.busy, ignore = tls.ignore;
 
     if (!t->saved.self) {
-        uint32_t number = t->number;
-
-        state_use(t);
-        tls.depth = tls.low = 0;
-        note_begin(number);
-        event_thread(OP_BEGIN, number, WHERE_PC);
+        state_begin(t);
         return;
     }
     tls = t->saved;
