@@ -45,11 +45,12 @@ static int run_analysis(const struct engine *engine, const char *path, struct er
 {
     double cpu = cpu_seconds(), wall = wall_seconds();
     struct trace *t = trace_open(path, err);
+    static const struct engine_options options = { .no_witness = true };
     struct analysis a;
 
     if (!t)
         return -1;
-    if (analysis_run(t, &engine, 1, NULL, &a, err) < 0) {
+    if (analysis_run(t, &engine, 1, &options, NULL, &a, err) < 0) {
         trace_close(t);
         return -1;
     }
@@ -146,6 +147,7 @@ static int cmd_phases(char **arguments)
     struct error err;
     const struct engine *engine = find_engine(arguments[0], &err);
     struct engine_result result = { 0 };
+    static const struct engine_options options = { .no_witness = true };
     double seconds[PHASES] = { 0 };
     struct stages s;
     uint64_t events;
@@ -154,7 +156,7 @@ static int cmd_phases(char **arguments)
     if (!engine || stages_open(&s, arguments[1], &err) < 0)
         return fail(arguments[0], &err);
     race_table_init(&result.races);
-    state = engine->open(&result);
+    state = engine->open(&result, &options);
     events = run_phases(&s, engine, state, seconds);
     engine->close(state);
     race_table_release(&result.races);

@@ -106,12 +106,17 @@ static int run_engines(struct result *r, const struct options *o, const struct c
                        struct analysis *a, struct error *err)
 {
     struct progress progress;
-    struct analysis_hooks hooks = { progress_tick, &progress };
+    struct analysis_hooks hooks = { progress_tick, progress_deciding, &progress };
+    struct engine_options options = {
+        .no_witness = option_is(o, OPT_NO_WITNESS),
+        .max_witness = o->numbers[OPT_MAX_WITNESS],
+        .jobs = 1,
+    };
     int got;
 
     progress_start(&progress, !option_is(o, OPT_QUIET), NULL);
     interrupts_on(); /* make_findings() ends it */
-    got = analysis_run(r->trace, c->engines, c->count, &hooks, a, err);
+    got = analysis_run(r->trace, c->engines, c->count, &options, &hooks, a, err);
     progress_stop(&progress);
     return got;
 }
@@ -146,16 +151,9 @@ static int make_findings(struct result *r, const struct options *o, struct analy
 {
     struct findings *f = &r->findings;
     struct progress progress;
-    struct analysis_hooks hooks = { progress_tick, &progress };
-    int got = 0;
+    int got;
 
     findings_set_trace(f, r->from.shown, r->trace);
-    progress_start(&progress, !option_is(o, OPT_QUIET), "looking for schedules");
-    if (!a->interrupted && !option_is(o, OPT_NO_WITNESS))
-        got = analysis_witness(a, r->trace, o->numbers[OPT_MAX_WITNESS], &hooks, err);
-    progress_stop(&progress);
-    if (got < 0)
-        return -1;
     add_runs(f, a, trace_tables(r->trace));
     warn_about_refused(f);
     progress_start(&progress, !option_is(o, OPT_QUIET), "collecting details");

@@ -51,10 +51,9 @@ void progress_start(struct progress *p, bool wanted, const char *what)
                             .start = now() };
 }
 
-static void show(struct progress *p, const struct trace_info *info, double elapsed)
+/* The info is that of the first pass, else NULL. */
+static void show(struct progress *p, const struct trace_info *info, double done, double elapsed)
 {
-    double done = info->bytes_total ? (double)info->bytes_read / (double)info->bytes_total : 0;
-
     fputs("\r\033[Kheddle: ", stderr);
     if (p->what)
         fprintf(stderr, "%s, %.0f %%", p->what, done * 100);
@@ -67,18 +66,35 @@ static void show(struct progress *p, const struct trace_info *info, double elaps
     p->shown = true;
 }
 
-void progress_show(void *progress, const struct trace_info *info)
+static void show_now_and_then(struct progress *p, const struct trace_info *info, double done)
 {
-    struct progress *p = progress;
     double t;
 
     if (!p->visible)
         return;
     t = now();
     if (t - p->start >= SHOW_AFTER && t - p->last >= SHOW_EVERY) {
-        show(p, info, t - p->start);
+        show(p, info, done, t - p->start);
         p->last = t;
     }
+}
+
+void progress_show(void *progress, const struct trace_info *info)
+{
+    show_now_and_then(progress, info,
+                      info->bytes_total ? (double)info->bytes_read / (double)info->bytes_total : 0);
+}
+
+bool progress_deciding(void *progress, const char *engine, double done)
+{
+    struct progress *p = progress;
+
+    if (p->what != engine) {
+        p->what = engine;
+        p->start = now();
+    }
+    show_now_and_then(p, NULL, done);
+    return stop_asked != 0;
 }
 
 bool progress_tick(void *progress, const struct trace_info *info)

@@ -24,6 +24,8 @@ void progress_start(struct progress *p, bool wanted, const char *what);
 void progress_show(void *progress, const struct trace_info *info);
 /* The same as an analysis hook: true once the user asked to stop. */
 bool progress_tick(void *progress, const struct trace_info *info);
+/* While an engine decides, a share `done` of 1: true once the user asked to stop. */
+bool progress_deciding(void *progress, const char *engine, double done);
 void progress_stop(struct progress *p);
 /* trace_next() with progress; the line is gone after the last batch. */
 int progress_next(struct progress *p, struct trace *t, struct batch *b, struct error *err);

@@ -1,6 +1,9 @@
-/* analysis.h - run engines over a trace: decode once, feed all of them
+/* analysis.h - run engines over a trace: decode once, feed all of them, let them decide
  *
- * Concurrency: none yet; one trace, one thread.
+ * The pass over the trace feeds every engine with steps. With several jobs the
+ * engines run in threads of their own, a piece of the trace behind the
+ * decoding. Then, in the order given, each may look at the trace again
+ * (engine.decide, whole.h): schedules, pairs that need random access.
  */
 #ifndef HEDDLE_ENGINES_ANALYSIS_H
 #define HEDDLE_ENGINES_ANALYSIS_H
@@ -12,6 +15,7 @@ struct engine_run {
     const struct engine *engine;
     struct engine_result result;
     double seconds; /* in the engine itself, without decoding */
+    void *state;    /* while analysis_run() runs */
 };
 
 struct analysis {
@@ -21,24 +25,23 @@ struct analysis {
     bool interrupted;
 };
 
+/* True stops the analysis; what was found so far is kept. */
 struct analysis_hooks {
-    /* Called after each batch, and each witness; true stops the analysis, what was found so far is
-     * kept. */
+    /* Called after each batch of the pass. */
     bool (*progress)(void *arg, const struct trace_info *info);
+    /* Called now and then while an engine decides; done is 0 to 1. */
+    bool (*deciding)(void *arg, const char *engine, double done);
     void *arg;
 };
 
-/* -1 only when the trace cannot be read; then there is no result to release. */
+/* Engines in the order of their cost; options and hooks may be NULL. -1 only when the trace cannot
+ * be read; then there is no result to release. */
 int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
-                 const struct analysis_hooks *hooks, struct analysis *out, struct error *err);
+                 const struct engine_options *options, const struct analysis_hooks *hooks,
+                 struct analysis *out, struct error *err);
 void analysis_release(struct analysis *a);
 
-/* Give the races of shb, which are schedulable in the observed order, their reordering:
- * reads the trace again, builds the needed prefix of each race, has witness/ check it, and
- * raises the strength of those accepted. Only for traces whose order is exact or that have
- * values; elsewhere the observed order proves nothing. Races whose prefix is longer than
- * max_events, or that lie too far into the trace, are left as they are. Counters tell. */
-int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events,
-                     const struct analysis_hooks *hooks, struct error *err);
+/* For analysis.c: the engine that decides from here on. */
+void whole_begin(struct whole *w, const struct engine *engine);
 
 #endif

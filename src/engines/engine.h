@@ -13,8 +13,11 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "engines/race.h"
 #include "order/step.h"
+
+struct whole;
 
 struct counter {
     const char *name; /* static */
@@ -33,17 +36,34 @@ struct engine_result {
 
 void engine_count(struct engine_result *r, const char *name, uint64_t value);
 
+/* What a user can ask of engines; each looks at what concerns it. All zero: the defaults. */
+struct engine_options {
+    bool all;             /* cp, wcp: do not order a reported pair from there on */
+    bool no_witness;      /* make no schedules */
+    bool cascade;         /* later engines need not decide again what earlier ones have shown */
+    uint64_t window;      /* cp: only so many significant events at a time; 0: no window */
+    uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
+    double seconds;       /* a budget for decide() of one engine; 0: none */
+    unsigned jobs;        /* threads that decide() may use; 0: one */
+};
+
 struct engine {
     const char *name;
     const char *summary;  /* one line for `heddle help` */
     enum strength proves; /* strength of its races before any witness is checked */
 
     /* Called once before the first step; the result outlives the state. */
-    void *(*open)(struct engine_result *result);
-    /* Called with consecutive pieces of the trace. */
+    void *(*open)(struct engine_result *result, const struct engine_options *options);
+    /* Called with consecutive pieces of the trace; NULL: does all its work in decide(). May run in
+     * a thread of its own, at the same time as other engines. */
     void (*steps)(void *state, const struct span *span);
-    /* Called once after the last step: what can only be decided at the end, and counters. */
+    /* Called once after the last step, in the same thread as the steps: what can only be decided
+     * at the end, and counters. NULL: nothing. */
     void (*finish)(void *state);
+    /* Called once after finish(), for one engine after the other, unless the analysis was stopped:
+     * what needs the events again, such as schedules. -1: the trace cannot be read. NULL: nothing.
+     */
+    int (*decide)(void *state, struct whole *whole, struct error *err);
     /* Called last, also without finish(). */
     void (*close)(void *state);
 };

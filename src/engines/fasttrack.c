@@ -48,8 +48,9 @@ struct fasttrack {
     uint64_t accesses, quiet, busy;
 };
 
-static void *fasttrack_open(struct engine_result *result)
+static void *fasttrack_open(struct engine_result *result, const struct engine_options *options)
 {
+    (void)options;
     struct fasttrack *f = xcalloc(1, sizeof(*f));
 
     hb_init(&f->hb);

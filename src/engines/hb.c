@@ -5,8 +5,9 @@
  */
 #include "engines/pairs.h"
 
-static void *hb_engine_open(struct engine_result *result)
+static void *hb_engine_open(struct engine_result *result, const struct engine_options *options)
 {
+    (void)options;
     return pairs_new(result, false);
 }
 

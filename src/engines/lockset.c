@@ -93,8 +93,9 @@ struct lockset {
     uint64_t *seen[SEEN_SITES]; /* rows of the square, made when needed */
 };
 
-static void *lockset_open(struct engine_result *result)
+static void *lockset_open(struct engine_result *result, const struct engine_options *options)
 {
+    (void)options;
     struct lockset *l = xcalloc(1, sizeof(*l));
 
     l->result = result;

@@ -10,18 +10,13 @@
  * belongs to the prefix of a race when its time is known to either access.
  * The checker decides what the result is worth, not this file.
  */
-#include "engines/analysis.h"
+#include "engines/observed.h"
 #include "base/alloc.h"
 #include "engines/pairs.h"
 #include "order/memory.h"
-#include "witness/witness.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Races whose second access lies beyond this event get no witness: the checker wants the trace
- * in memory, 40 bytes an event and as much again for its tables. */
-enum { TRACE_EVENTS_MAX = 4000000 };
 
 /* All witnesses of a result together: 16 MB in memory, about as much in JSON. A log in which every
  * event has its own location has as many races as events. */
@@ -42,8 +37,7 @@ struct observed {
     uint32_t *slot, *time; /* of each event */
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
-    const struct analysis_hooks *hooks;
-    bool stopped;
+    struct whole *whole;
     uint64_t accepted, refused, too_long, too_far;
     bool contradictory;          /* the trace is, so refusals are no surprise */
     uint64_t over_budget, total; /* events of all witnesses */
@@ -65,7 +59,7 @@ static struct probe *find_probe(const struct observed *o, uint64_t position)
 
 static bool in_reach(const struct race *r)
 {
-    return r->second.position < TRACE_EVENTS_MAX;
+    return r->second.position < WHOLE_EVENTS_MAX;
 }
 
 static void list_probes(struct observed *o)
@@ -126,14 +120,6 @@ static void time_batch(struct observed *o, const struct batch *b, const struct s
     }
 }
 
-/* Was the user's patience used up? */
-static bool stop(struct observed *o, const struct trace *t)
-{
-    if (!o->stopped && o->hooks && o->hooks->progress)
-        o->stopped = o->hooks->progress(o->hooks->arg, trace_info(t));
-    return o->stopped;
-}
-
 static int compute_times(struct observed *o, struct trace *t, struct error *err)
 {
     struct memory *m = memory_new();
@@ -147,7 +133,7 @@ static int compute_times(struct observed *o, struct trace *t, struct error *err)
     for (uint64_t done = 0; done < o->events && (r = trace_next(t, &b, err)) > 0; done += b.count) {
         memory_steps(m, &b, &span);
         time_batch(o, &b, &span);
-        if (stop(o, t))
+        if (whole_stop(o->whole, (double)done / (double)o->events / 2))
             break;
     }
     memory_free(m);
@@ -254,50 +240,45 @@ static uint64_t *build(struct observed *o, const struct race *r, const struct tr
 }
 
 static void witness_race(struct observed *o, struct race *r, const struct trace_mem *trace,
-                         const struct witness_trace *checker, uint64_t max)
+                         uint64_t max)
 {
     struct error why;
     size_t n;
     uint64_t *list;
 
-    if (o->stopped || o->total >= WITNESS_EVENTS_MAX) {
+    if (o->total >= WITNESS_EVENTS_MAX) {
         o->over_budget++;
         return;
     }
     list = build(o, r, trace, max, &n);
     o->total += list ? n : max;
-    if (!list) {
+    if (!list)
         o->too_long++;
-    } else if (witness_check(checker, list, n, &why) != 1) {
-        o->refused++;
-        free(list);
-    } else {
+    else if (whole_show(o->whole, r, list, n, &why))
         o->accepted++;
-        r->strength = STRENGTH_WITNESSED;
-        r->witness = list;
-        r->nwitness = n;
-    }
+    else
+        o->refused++;
 }
 
-static int witness_all(struct observed *o, struct trace *t, uint64_t max, struct error *err)
+static int witness_all(struct observed *o, struct error *err)
 {
-    struct trace_mem trace;
-    struct witness_trace *checker;
+    uint64_t max = whole_options(o->whole)->max_witness;
+    struct trace *t = whole_stream(o->whole, err);
+    const struct trace_mem *trace;
 
-    if (trace_rewind(t, err) < 0 || compute_times(o, t, err) < 0)
+    if (!t || compute_times(o, t, err) < 0)
         return -1;
-    if (trace_rewind(t, err) < 0 || trace_load_first(t, o->events, &trace, err) < 0)
+    trace = whole_events(o->whole, err);
+    if (!trace)
         return -1;
-    checker = witness_trace_new(&trace, trace_info(t));
     o->limit = xcalloc(pairs_hb(o->pairs)->nslots, sizeof(*o->limit));
     for (size_t i = 0; i < o->races->count; i++) {
-        stop(o, t);
+        if (whole_stop(o->whole, 0.5 + (double)i / (double)o->races->count / 2))
+            o->total = WITNESS_EVENTS_MAX;
         if (in_reach(&o->races->races[i]))
-            witness_race(o, &o->races->races[i], &trace, checker, max);
+            witness_race(o, &o->races->races[i], trace, max ? max : UINT64_MAX);
     }
-    o->contradictory = o->refused && values_contradict_order(&trace);
-    witness_trace_free(checker);
-    trace_mem_release(&trace);
+    o->contradictory = o->refused && values_contradict_order(trace);
     return 0;
 }
 
@@ -315,18 +296,17 @@ static void count_up(struct engine_result *result, const struct observed *o)
         engine_count(result, "witness_too_far", o->too_far);
 }
 
-static int witness_run(struct engine_result *result, struct trace *t, uint64_t max,
-                       const struct analysis_hooks *hooks, struct error *err)
+static int witness_run(struct whole *w, struct engine_result *result, struct error *err)
 {
     struct engine_result unused = { 0 };
-    struct observed o = { .races = &result->races, .hooks = hooks };
+    struct observed o = { .races = &result->races, .whole = w };
     int r = 0;
 
     list_probes(&o);
     if (o.events) {
         race_table_init(&unused.races);
         o.pairs = pairs_new(&unused, true);
-        r = witness_all(&o, t, max, err);
+        r = witness_all(&o, err);
         pairs_free(o.pairs);
         race_table_release(&unused.races);
     }
@@ -339,14 +319,11 @@ static int witness_run(struct engine_result *result, struct trace *t, uint64_t m
     return r;
 }
 
-int analysis_witness(struct analysis *a, struct trace *t, uint64_t max_events,
-                     const struct analysis_hooks *hooks, struct error *err)
+int observed_witnesses(struct whole *w, struct engine_result *result, struct error *err)
 {
-    if (trace_info(t)->order != TRACE_EXACT && !trace_info(t)->values)
+    if (whole_info(w)->order != TRACE_EXACT && !whole_info(w)->values)
         return 0;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->runs[i].engine == &engine_shb && a->runs[i].result.races.count)
-            if (witness_run(&a->runs[i].result, t, max_events, hooks, err) < 0)
-                return -1;
-    return 0;
+    if (whole_options(w)->no_witness || !result->races.count)
+        return 0;
+    return witness_run(w, result, err);
 }

@@ -83,6 +83,11 @@ struct hb *pairs_hb(struct pairs *p)
     return &p->hb;
 }
 
+struct engine_result *pairs_result(const struct pairs *p)
+{
+    return p->result;
+}
+
 static inline void check(struct pairs *p, const struct access_set *set, const struct hb_thread *t,
                          const struct step *s)
 {

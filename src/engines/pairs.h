@@ -25,5 +25,6 @@ void pairs_finish(void *state);
 typedef void pairs_probe(void *arg, struct hb *hb, const struct step *s, const struct hb_thread *t);
 void pairs_set_probe(struct pairs *p, pairs_probe *probe, void *arg);
 struct hb *pairs_hb(struct pairs *p);
+struct engine_result *pairs_result(const struct pairs *p);
 
 #endif

@@ -71,9 +71,21 @@ void race_table_add(struct race_table *t, struct access earlier, struct access l
         *recent = found;
     }
     r = &t->races[*recent];
+    if (strength < r->strength && !r->witness) {
+        r->first = earlier;
+        r->second = later;
+        r->strength = strength;
+    }
     if (r->count && r->last_first == earlier.position && r->last_second == later.position)
         return; /* another variable of the same two accesses */
     r->last_first = earlier.position;
     r->last_second = later.position;
     r->count++;
+}
+
+struct race *race_table_find(const struct race_table *t, uint32_t site, uint32_t other)
+{
+    const uint32_t *index = map_get(&t->by_sites, site_pair(site, other));
+
+    return index ? &t->races[*index] : NULL;
 }

@@ -1,8 +1,8 @@
 /* race.h - what an engine found: pairs of sites, with their first instance
  *
  * An engine emits each racing pair of accesses it meets; the table keeps one
- * race per unordered pair of sites, the first instance of it (positions) and
- * the number of instances. Everything else a report shows (thread, locks
+ * race per unordered pair of sites, the first of its strongest instances
+ * (positions) and their number. Everything else a report shows (thread, locks
  * held, stack, value, names) is recovered from the trace by position, so
  * engines carry two numbers per access and no more.
  */
@@ -54,9 +54,12 @@ struct race_table {
 void race_table_init(struct race_table *t);
 void race_table_release(struct race_table *t);
 
-/* The earlier access comes first. Counts an instance; a new pair of sites becomes a race.
+/* The earlier access comes first. Counts an instance; a new pair of sites becomes a race, and the
+ * first of the strongest instances stands for all.
  * Cost: O(1), a few nanoseconds for a pair already known. */
 void race_table_add(struct race_table *t, struct access earlier, struct access later,
                     enum strength strength);
+/* The race of two sites, in any order, or NULL. */
+struct race *race_table_find(const struct race_table *t, uint32_t site, uint32_t other);
 
 #endif

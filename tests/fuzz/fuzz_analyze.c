@@ -26,7 +26,7 @@ static void run_engines(struct trace *t)
 
     while (engine_registry[n])
         n++;
-    if (!analysis_run(t, engine_registry, n, NULL, &a, &err))
+    if (!analysis_run(t, engine_registry, n, NULL, NULL, &a, &err))
         analysis_release(&a);
 }
 

@@ -16,7 +16,10 @@
 #include "gen.h"
 #include "properties.h"
 
-enum { MAX_PROPERTIES = 32 };
+enum { MAX_PROPERTIES = 128 };
+
+static const struct property *const lists[] = { properties_observed };
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct tally {
     uint64_t asked, applied, violated;
@@ -29,7 +32,7 @@ struct run {
     uint64_t show; /* violations of a property that are printed; 0: stop at the first */
     struct tally tally[MAX_PROPERTIES];
     uint64_t traces, events, with_values, with_branches;
-    uint64_t races[ENGINES], predictable, missed_by_hb, traces_missed_by_hb;
+    uint64_t races[SUBJECT_ENGINES], predictable, missed_by_hb, traces_missed_by_hb;
 };
 
 static const char usage_text[] =
@@ -71,8 +74,9 @@ static bool still_violated(const struct buf *text, const struct property *p, str
     bool violated;
 
     subject_init(&s, text);
-    violated = (p->check == properties[1].check || !diags_repaired(trace_diags(s.trace))) &&
-               s.exact && p->check(&s, &reason) == VIOLATED;
+    violated =
+        (p->check == properties_observed[1].check || !diags_repaired(trace_diags(s.trace))) &&
+        s.exact && p->check(&s, &reason) == VIOLATED;
     if (violated) {
         why->len = 0;
         buf_addf(why, "%s", reason.data);
@@ -121,7 +125,7 @@ static void count_races(struct run *r, const struct subject *s)
 {
     uint64_t missed = 0;
 
-    for (int e = 0; e < ENGINES; e++)
+    for (size_t e = 0; e < s->nengines; e++)
         r->races[e] += s->found[e].count;
     for (size_t i = 0; i < s->oracle.count; i++)
         missed +=
@@ -135,13 +139,32 @@ static void count_races(struct run *r, const struct subject *s)
     r->traces++;
 }
 
+/* Ask about one property; false where it is violated. */
+static bool ask(struct run *r, struct tally *tally, const struct property *p, uint64_t seed,
+                struct subject *s, const struct buf *text)
+{
+    struct buf why = { 0 };
+    enum verdict v;
+
+    if ((r->only && strcmp(r->only, p->name)) || (p->every > 1 && seed % p->every))
+        return true;
+    v = p->check(s, &why);
+    tally->asked++;
+    tally->applied += v != DOES_NOT_APPLY;
+    if (v == VIOLATED && tally->violated++ < (r->show ? r->show : 1))
+        report(seed, p, text, &why);
+    buf_release(&why);
+    return v != VIOLATED;
+}
+
 /* False at the first violation. */
 static bool check_seed(struct run *r, uint64_t seed)
 {
     struct gen_small_options options;
     struct gen_trace g;
     struct subject s;
-    struct buf text = { 0 }, why = { 0 };
+    struct buf text = { 0 };
+    struct tally *tally = r->tally;
     bool fine = true;
 
     gen_small_random(&options, seed, r->max_events);
@@ -154,46 +177,32 @@ static bool check_seed(struct run *r, uint64_t seed)
         return true;
     subject_init(&s, &text);
     count_races(r, &s);
-    for (size_t i = 0; properties[i].name; i++) {
-        const struct property *p = &properties[i];
-        enum verdict v;
-
-        if ((r->only && strcmp(r->only, p->name)) || (p->every > 1 && seed % p->every))
-            continue;
-        why.len = 0;
-        v = p->check(&s, &why);
-        r->tally[i].asked++;
-        r->tally[i].applied += v != DOES_NOT_APPLY;
-        if (v != VIOLATED)
-            continue;
-        if (r->tally[i].violated++ < (r->show ? r->show : 1))
-            report(seed, p, &text, &why);
-        fine = false;
-    }
+    for (size_t l = 0; l < LISTS; l++)
+        for (const struct property *p = lists[l]; p->name; p++)
+            fine &= ask(r, tally++, p, seed, &s, &text);
     subject_release(&s);
     buf_release(&text);
-    buf_release(&why);
     return fine;
 }
 
 static void print_summary(const struct run *r, double seconds)
 {
-    static const char *const names[ENGINES] = { "fasttrack", "hb", "shb", "lockset" };
+    const struct tally *tally = r->tally;
 
     printf("%llu traces, %llu events, %.1f s, %.0f traces/s\n", (unsigned long long)r->traces,
            (unsigned long long)r->events, seconds, (double)r->traces / seconds);
     printf("%llu with values, %llu with branches\n", (unsigned long long)r->with_values,
            (unsigned long long)r->with_branches);
-    for (int e = 0; e < ENGINES; e++)
-        printf("%-10s %8llu races\n", names[e], (unsigned long long)r->races[e]);
+    for (size_t e = 0; engine_registry[e]; e++)
+        printf("%-10s %8llu races\n", engine_registry[e]->name, (unsigned long long)r->races[e]);
     printf("%-10s %8llu races; %llu of them in %llu traces are ordered by hb\n", "possible",
            (unsigned long long)r->predictable, (unsigned long long)r->missed_by_hb,
            (unsigned long long)r->traces_missed_by_hb);
-    for (size_t i = 0; properties[i].name && i < MAX_PROPERTIES; i++)
-        if (r->tally[i].asked)
-            printf("%-45s %8llu checked %8llu violated\n", properties[i].name,
-                   (unsigned long long)r->tally[i].applied,
-                   (unsigned long long)r->tally[i].violated);
+    for (size_t l = 0; l < LISTS; l++)
+        for (const struct property *p = lists[l]; p->name; p++, tally++)
+            if (tally->asked)
+                printf("%-45s %8llu checked %8llu violated\n", p->name,
+                       (unsigned long long)tally->applied, (unsigned long long)tally->violated);
 }
 
 static bool number(const char *text, uint64_t *out)

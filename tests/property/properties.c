@@ -1,4 +1,4 @@
-/* properties.c - the relations of spec/model.md, each as a question to a trace
+/* properties.c - reading, the engines of the observed order, the oracle and the witness checker
  *
  * Where a relation needs more than an exact trace, the property says why and
  * does not apply to the others; prop_main.c counts how often that happens.
@@ -14,9 +14,8 @@
 #include "trace/text.h"
 #include "witness/witness.h"
 
-/* Every pair of a is in b. */
-static enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,
-                           struct buf *why)
+enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,
+                    struct buf *why)
 {
     size_t x, y;
 
@@ -26,7 +25,7 @@ static enum verdict subset(const struct pair_set *a, const struct pair_set *b, c
     return VIOLATED;
 }
 
-static enum verdict both(enum verdict a, enum verdict b)
+enum verdict both(enum verdict a, enum verdict b)
 {
     return a == HOLDS ? b : a;
 }
@@ -63,7 +62,7 @@ static enum verdict nothing_had_to_be_repaired(struct subject *s, struct buf *wh
 
 static enum verdict hb_is_algorithm_3(struct subject *s, struct buf *why)
 {
-    const struct pair_set *found = &s->found[ENGINE_HB];
+    const struct pair_set *found = subject_found(s, &engine_hb);
 
     return both(subset(found, &s->hbp, "is found by hb and not by Algorithm 3", why),
                 subset(&s->hbp, found, "is found by Algorithm 3 and not by hb", why));
@@ -71,7 +70,7 @@ static enum verdict hb_is_algorithm_3(struct subject *s, struct buf *why)
 
 static enum verdict shb_is_algorithm_4(struct subject *s, struct buf *why)
 {
-    const struct pair_set *found = &s->found[ENGINE_SHB];
+    const struct pair_set *found = subject_found(s, &engine_shb);
 
     return both(subset(found, &s->shbp, "is found by shb and not by Algorithm 4", why),
                 subset(&s->shbp, found, "is found by Algorithm 4 and not by shb", why));
@@ -79,7 +78,7 @@ static enum verdict shb_is_algorithm_4(struct subject *s, struct buf *why)
 
 static enum verdict lockset_is_every_pair_without_a_common_lock(struct subject *s, struct buf *why)
 {
-    const struct pair_set *found = &s->found[ENGINE_LOCKSET];
+    const struct pair_set *found = subject_found(s, &engine_lockset);
 
     return both(subset(found, &s->locks, "is found by lockset but has a common lock", why),
                 subset(&s->locks, found, "has no common lock and is not found by lockset", why));
@@ -87,18 +86,19 @@ static enum verdict lockset_is_every_pair_without_a_common_lock(struct subject *
 
 static enum verdict hb_races_are_unordered(struct subject *s, struct buf *why)
 {
-    return subset(&s->found[ENGINE_HB], &s->hb_unordered, "is a race of hb but ordered", why);
+    return subset(subject_found(s, &engine_hb), &s->hb_unordered, "is a race of hb but ordered",
+                  why);
 }
 
 static enum verdict shb_races_are_unordered_by_hb(struct subject *s, struct buf *why)
 {
-    return subset(&s->found[ENGINE_SHB], &s->hb_unordered, "is a race of shb but ordered by hb",
-                  why);
+    return subset(subject_found(s, &engine_shb), &s->hb_unordered,
+                  "is a race of shb but ordered by hb", why);
 }
 
 static enum verdict fasttrack_races_are_unordered(struct subject *s, struct buf *why)
 {
-    return subset(&s->found[ENGINE_FASTTRACK], &s->hb_unordered,
+    return subset(subject_found(s, &engine_fasttrack), &s->hb_unordered,
                   "is a race of fasttrack but ordered by hb", why);
 }
 
@@ -131,7 +131,7 @@ static bool names_byte(const struct subject *s, size_t b, uint64_t byte)
 {
     for (size_t x = 0; x < s->mem.count; x++)
         for (size_t y = x + 1; y < s->mem.count; y++)
-            if (pair_set_has(&s->found[ENGINE_FASTTRACK], x, y) &&
+            if (pair_set_has(subject_found(s, &engine_fasttrack), x, y) &&
                 byte >= s->mem.events[x].target && meet_at(s, x, y, byte) &&
                 (y < b ? meet_at(s, y, b, byte) : y == b || meet_at(s, b, y, byte)))
                 return true;
@@ -164,8 +164,8 @@ static enum verdict shb_races_are_predictable(struct subject *s, struct buf *why
 {
     if (!s->exact || !s->oracle.complete)
         return DOES_NOT_APPLY;
-    return subset(&s->found[ENGINE_SHB], &s->oracle.pairs, "is a race of shb but not predictable",
-                  why);
+    return subset(subject_found(s, &engine_shb), &s->oracle.pairs,
+                  "is a race of shb but not predictable", why);
 }
 
 static bool in_past(const struct subject *s, size_t x, size_t a, size_t b)
@@ -208,7 +208,7 @@ static bool past_is_complete(const struct subject *s, size_t a, size_t b)
 
 static enum verdict the_first_hb_race_is_predictable(struct subject *s, struct buf *why)
 {
-    const struct pair_set *found = &s->found[ENGINE_HB];
+    const struct pair_set *found = subject_found(s, &engine_hb);
     enum verdict v = DOES_NOT_APPLY;
 
     if (!s->exact || !s->oracle.complete)
@@ -235,7 +235,7 @@ static enum verdict the_first_hb_race_is_predictable(struct subject *s, struct b
 /* Two threads inside sections of one lock are never both next, so this holds in every mode. */
 static enum verdict predictable_races_have_no_common_lock(struct subject *s, struct buf *why)
 {
-    return subset(&s->oracle.pairs, &s->found[ENGINE_LOCKSET],
+    return subset(&s->oracle.pairs, subject_found(s, &engine_lockset),
                   "is predictable but not found by lockset", why);
 }
 
@@ -280,8 +280,8 @@ static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, stru
 
 /* Every race of shb gets a witness, and the witness is one: judged here by a checker of our
  * own, by the oracle's rules, and by what it ends with. */
-static enum verdict judge_witness(struct subject *s, const struct race *r,
-                                  const struct witness_trace *w, struct buf *why)
+enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
+                           struct buf *why)
 {
     uint64_t a = r->first.position, b = r->second.position;
     struct error err = { "" };
@@ -307,17 +307,12 @@ static enum verdict judge_witness(struct subject *s, const struct race *r,
 
 static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
 {
-    const struct race_table *races = &s->analysis.runs[ENGINE_SHB].result.races;
+    const struct race_table *races = &subject_result(s, &engine_shb)->races;
     struct witness_trace *w;
-    struct error err = { "" };
     enum verdict v = HOLDS;
 
     if (!s->exact)
         return DOES_NOT_APPLY;
-    if (analysis_witness(&s->analysis, s->trace, 1 << 16, NULL, &err)) {
-        buf_addf(why, "analysis_witness: %s", err.text);
-        return VIOLATED;
-    }
     w = witness_trace_new(&s->mem, s->info);
     for (size_t i = 0; i < races->count && v == HOLDS; i++)
         v = judge_witness(s, &races->races[i], w, why);
@@ -396,7 +391,7 @@ static enum verdict hdl_keeps_every_event(struct subject *s, struct buf *why)
     return v;
 }
 
-const struct property properties[] = {
+const struct property properties_observed[] = {
     { "text-comes-back-unchanged", text_comes_back_unchanged, 1 },
     { "nothing-had-to-be-repaired", nothing_had_to_be_repaired, 1 },
     { "hb-is-algorithm-3", hb_is_algorithm_3, 1 },

@@ -13,6 +13,17 @@ struct property {
     unsigned every; /* costly ones look at one trace of so many; 0 and 1: at all */
 };
 
-extern const struct property properties[]; /* ends with a NULL name */
+/* One list per file, each ends with a NULL name; prop_main.c asks all of them. */
+extern const struct property properties_observed[];
+
+/* For the files of properties: every pair of a is in b. */
+enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,
+                    struct buf *why);
+/* Both hold. */
+enum verdict both(enum verdict a, enum verdict b);
+/* The race has a witness that ends with its accesses, and checker and oracle accept it. */
+struct witness_trace;
+enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
+                           struct buf *why);
 
 #endif

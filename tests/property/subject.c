@@ -17,19 +17,15 @@ static void die(const struct subject *s, const struct error *err)
 
 static void run_engines(struct subject *s)
 {
-    static const struct engine *const engines[ENGINES] = {
-        [ENGINE_FASTTRACK] = &engine_fasttrack,
-        [ENGINE_HB] = &engine_hb,
-        [ENGINE_SHB] = &engine_shb,
-        [ENGINE_LOCKSET] = &engine_lockset,
-    };
     struct error err = { "" };
 
-    if (analysis_run(s->trace, engines, ENGINES, NULL, &s->analysis, &err) ||
+    while (engine_registry[s->nengines])
+        s->nengines++;
+    if (analysis_run(s->trace, engine_registry, s->nengines, NULL, NULL, &s->analysis, &err) ||
         trace_rewind(s->trace, &err) || trace_load(s->trace, 1 << 16, &s->mem, &err))
         die(s, &err);
     s->info = trace_info(s->trace);
-    for (int e = 0; e < ENGINES; e++) {
+    for (size_t e = 0; e < s->nengines; e++) {
         const struct race_table *races = &s->analysis.runs[e].result.races;
 
         pair_set_init(&s->found[e], s->mem.count);
@@ -37,6 +33,25 @@ static void run_engines(struct subject *s)
             pair_set_add(&s->found[e], races->races[i].first.position,
                          races->races[i].second.position);
     }
+}
+
+static size_t engine_number(const struct subject *s, const struct engine *e)
+{
+    size_t i = 0;
+
+    while (i < s->nengines && engine_registry[i] != e)
+        i++;
+    return i < s->nengines ? i : (abort(), 0);
+}
+
+const struct engine_result *subject_result(const struct subject *s, const struct engine *e)
+{
+    return &s->analysis.runs[engine_number(s, e)].result;
+}
+
+const struct pair_set *subject_found(const struct subject *s, const struct engine *e)
+{
+    return &s->found[engine_number(s, e)];
 }
 
 /* ---- is the trace what a memory would have given? ---- */
@@ -113,7 +128,7 @@ void subject_init(struct subject *s, const struct buf *text)
 
 void subject_release(struct subject *s)
 {
-    for (int e = 0; e < ENGINES; e++)
+    for (size_t e = 0; e < s->nengines; e++)
         pair_set_release(&s->found[e]);
     relation_release(&s->must);
     relation_release(&s->hb);

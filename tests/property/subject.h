@@ -13,18 +13,19 @@
 #include "oracle.h"
 #include "trace/trace.h"
 
-enum { ENGINE_FASTTRACK, ENGINE_HB, ENGINE_SHB, ENGINE_LOCKSET, ENGINES };
+enum { SUBJECT_ENGINES = 32 };
 
 struct subject {
     struct buf text;     /* as generated */
     struct trace *trace; /* open, at its end */
     struct trace_mem mem;
     const struct trace_info *info;
-    struct analysis analysis;
-    struct pair_set found[ENGINES];   /* pairs of positions: each event is its own site */
-    struct relation must, hb, shb;    /* closed */
-    struct pair_set hb_unordered;     /* conflicting pairs */
-    struct pair_set hbp, shbp, locks; /* what the engines should find */
+    struct analysis analysis; /* of all engines of the registry, in that order */
+    size_t nengines;
+    struct pair_set found[SUBJECT_ENGINES]; /* pairs of positions: each event is its own site */
+    struct relation must, hb, shb;          /* closed */
+    struct pair_set hb_unordered;           /* conflicting pairs */
+    struct pair_set hbp, shbp, locks;       /* what the engines should find */
     struct oracle oracle;
     bool exact; /* reads saw what the trace implies */
 };
@@ -33,5 +34,9 @@ struct subject {
  * shrinker only make traces that can. */
 void subject_init(struct subject *s, const struct buf *text);
 void subject_release(struct subject *s);
+
+/* What an engine of the registry left, and its races as pairs of positions. */
+const struct engine_result *subject_result(const struct subject *s, const struct engine *e);
+const struct pair_set *subject_found(const struct subject *s, const struct engine *e);
 
 #endif

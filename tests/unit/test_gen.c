@@ -275,7 +275,7 @@ static size_t races_of(const struct gen_large_options *o)
     tables_release(&tables);
     t = trace_open(path, &err);
     assert_non_null(t);
-    assert_int_equal(analysis_run(t, engines, 1, NULL, &a, &err), 0);
+    assert_int_equal(analysis_run(t, engines, 1, NULL, NULL, &a, &err), 0);
     races = a.runs[0].result.races.count;
     analysis_release(&a);
     trace_close(t);

@@ -1,0 +1,19 @@
+/* vindicate.h - schedules for races that come without one (cp, wcp)
+ *
+ * Each race of the table that has no witness yet is tried: first the
+ * sync-preserving closure of its two accesses, then a greedy reordering, then
+ * the exact search (solve/) on what the two need, within the budget. A schedule
+ * that the checker accepts makes the race `witnessed`; the others keep their
+ * strength, and counters say why: "vindicated", "infeasible" (proven: no
+ * correct reordering shows this instance), "undecided" (budget), and the
+ * witness_* counters of observed.c.
+ */
+#ifndef HEDDLE_ENGINES_VINDICATE_H
+#define HEDDLE_ENGINES_VINDICATE_H
+
+#include "engines/whole.h"
+
+/* -1: the trace cannot be read. */
+int vindicate(struct whole *w, struct engine_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* whole.h - the whole trace at hand, for what engines do after the pass over it
+ *
+ * Everything here is made when the first engine asks for it and shared by the
+ * others: the events in memory, the view (order/view.h), the independent
+ * checker. Long traces are only held up to a bound; what lies beyond can be
+ * streamed, not shown.
+ *
+ * Concurrency: engines decide one after the other. Within decide() threads of
+ * the engine may call whole_check() and whole_is_shown(); all else is for the
+ * thread that called decide().
+ */
+#ifndef HEDDLE_ENGINES_WHOLE_H
+#define HEDDLE_ENGINES_WHOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "engines/engine.h"
+#include "trace/trace.h"
+
+struct analysis;
+struct analysis_hooks;
+struct view;
+
+/* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
+enum { WHOLE_EVENTS_MAX = 16000000 };
+
+struct whole *whole_new(struct trace *t, const struct analysis *a,
+                        const struct engine_options *options, const struct analysis_hooks *hooks);
+void whole_free(struct whole *w);
+
+const struct engine_options *whole_options(const struct whole *w);
+const struct trace_info *whole_info(const struct whole *w);
+
+/* The trace, from its first event, to be read with trace_next(); NULL and an error. */
+struct trace *whole_stream(struct whole *w, struct error *err);
+/* The events in memory, WHOLE_EVENTS_MAX at most; NULL and an error. */
+const struct trace_mem *whole_events(struct whole *w, struct error *err);
+/* The same with their orders spelled out; NULL and an error. */
+const struct view *whole_view(struct whole *w, struct error *err);
+
+/* Is this sequence of positions, all below whole_events()->count, a correct reordering that ends
+ * with a race? whole_events() must have been called. 1: accepted, 0: refused, err says why. */
+int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err);
+/* Give a race the schedule that shows it, if the checker accepts it: 1, or 0 with the list freed
+ * and the reason. Takes over the list. */
+int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
+
+/* With options.cascade: has an engine that ran before shown a race of these two sites? */
+bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
+
+/* Report how much of decide() is done, 0 to 1, and ask whether to stop: the user's patience or the
+ * engine's seconds are over. Cheap. */
+bool whole_stop(struct whole *w, double done);
+
+#endif

@@ -1,0 +1,73 @@
+/* view.h - a trace in memory with its orders spelled out, for engines that jump about
+ *
+ * Positions, threads, cells and locks are dense numbers; lists are packed:
+ * the entries of item i are list[first[i]] .. list[first[i + 1] - 1].
+ * Events that check.c marked EV_IGNORED belong to no thread's list, touch
+ * nothing and need nothing.
+ *
+ * Needs. What must come before an event in EVERY correct reordering, besides
+ * its thread's earlier events: hard edges (fork, join, wakes, barriers,
+ * semaphores, once, annotations, C11 release/acquire with fences) and the
+ * allocation of the memory it touches. Direct edges only, transitively
+ * redundant ones may be left out.
+ *
+ * Cells. Bytes with the same history: every access covers a cell wholly or
+ * not at all, and a byte that is allocated again is in another cell. A free
+ * writes all its cells; an alloc is the first writer of its cells (of unknown
+ * value).
+ *
+ * Sections. One per outermost acquire that check.c did not mark, in trace
+ * order; those a thread never ends have release VIEW_NONE and end with their
+ * thread (docs/design/proof.md, "Locks").
+ *
+ * Memory: about 60 bytes an event besides the events. Time: near-linear.
+ * Concurrency: read only after view_new().
+ */
+#ifndef HEDDLE_ORDER_VIEW_H
+#define HEDDLE_ORDER_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+#define VIEW_NONE UINT32_MAX
+
+struct view_section {
+    uint32_t acquire, release; /* positions */
+    uint32_t thread, lock;
+    bool shared;
+};
+
+struct view {
+    const struct event *events; /* borrowed */
+    uint32_t count;             /* events */
+    uint32_t nthreads, ncells, nlocks, nsections;
+
+    uint32_t *rank;         /* event -> its place in its thread, from 0; VIEW_NONE: ignored */
+    uint32_t *thread_first; /* nthreads + 1 */
+    uint32_t *thread_event; /* positions, by thread */
+
+    uint32_t *need_first; /* count + 1 */
+    uint32_t *need;       /* positions, always of other threads and always earlier */
+
+    uint32_t *cell_first; /* count + 1: the cells that an access, alloc or free touches */
+    uint32_t *cell;
+    uint32_t *writer; /* beside cell: the event that wrote it last before; VIEW_NONE: nobody */
+
+    uint32_t *access_first; /* ncells + 1: the events that touch a cell, in trace order */
+    uint32_t *access;
+
+    struct view_section *sections; /* in the order of their acquires */
+    uint32_t *section_of;          /* event -> its section, for acquires and releases of one; else
+                                      VIEW_NONE */
+    uint32_t *lock_first;          /* nlocks + 1: sections on a lock, in trace order */
+    uint32_t *lock_section;
+};
+
+/* At most UINT32_MAX - 1 events; the trace is borrowed. */
+struct view *view_new(const struct trace_mem *t);
+void view_free(struct view *v);
+
+#endif
