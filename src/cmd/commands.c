@@ -14,10 +14,29 @@
       KIND_TEXT,  "FILE",   "write there, complete or not at all (default: standard output)",      \
       NULL }
 #define QUIET { OPT_QUIET, "quiet", 'q', KIND_FLAG, NULL, "no warnings and no progress", NULL }
-/* The default engines: never lockset, whose races are only `potential`. */
+/* Without it the cascade runs (pipeline.c). */
 #define ENGINE                                                                                     \
-    { OPT_ENGINE, "engine", 'e', KIND_TEXT, "LIST|all", "engines to run, separated by commas",     \
-      "hb,shb" }
+    { OPT_ENGINE, "engine",   'e',                                                                 \
+      KIND_TEXT,  "LIST|all", "engines to run, separated by commas (default: the cascade)",        \
+      NULL }
+/* What engines leave open after the pass over the trace may take long. Five minutes are the
+ * patience of somebody who waits; all that stays undecided is counted. */
+#define EFFORT                                                                                     \
+    { OPT_EFFORT, "effort", 0, KIND_TEXT, "LEVEL",                                                 \
+      "quick, normal, thorough or seconds, for what the cheap engines leave open", "normal" }
+#define JOBS                                                                                       \
+    { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
+#define WINDOW                                                                                     \
+    { OPT_WINDOW,  "window", 0,                                                                    \
+      KIND_NUMBER, "N",      "cp: look at N significant events at a time (default: at all)",       \
+      "0" }
+#define SOUND                                                                                      \
+    { OPT_SOUND, "sound", 0,                                                                       \
+      KIND_FLAG, NULL,    "cp, wcp: order a reported pair from there on (default)",                \
+      NULL }
+#define ALL                                                                                        \
+    { OPT_ALL, "all", 0, KIND_FLAG, NULL, "cp, wcp: list every pair they leave unordered", NULL }
+#define ANALYSIS ENGINE, EFFORT, JOBS, SOUND, ALL, WINDOW, MAX_WITNESS, NO_WITNESS
 /* 100,000 positions are 800 KB in memory and 700 KB of JSON a race: hundreds of races stay
  * handy. The prefix a race needs is rarely longer, except in programs that run for long. */
 #define MAX_WITNESS                                                                                \
@@ -63,9 +82,7 @@ static const struct option_def run_options[] = {
     { OPT_TRACE, "trace", 0, KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
       "heddle.data" },
     RECORDING,
-    ENGINE,
-    MAX_WITNESS,
-    NO_WITNESS,
+    ANALYSIS,
     FORMAT,
     { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
       "the report, complete or not at all (default: standard error)", NULL },
@@ -82,13 +99,10 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { ENGINE, MAX_WITNESS, NO_WITNESS, FORMAT,
-                                                     OUTPUT, QUIET,       HELP,       END };
+static const struct option_def analyze_options[] = { ANALYSIS, FORMAT, OUTPUT, QUIET, HELP, END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
-    ENGINE,
-    MAX_WITNESS,
-    NO_WITNESS,
+    ANALYSIS,
     QUIET,
     HELP,
     END

@@ -54,9 +54,10 @@ void help_command(const struct command *c, FILE *out)
         print_option(d, out);
     if (!takes(c, OPT_ENGINE))
         return;
-    fputs("\nengines, cheapest first:\n", out);
+    fputs("\nengines, cheapest first; those of the cascade have a star:\n", out);
     for (size_t i = 0; engine_registry[i]; i++)
-        fprintf(out, "  %-10s %s\n", engine_registry[i]->name, engine_registry[i]->summary);
+        fprintf(out, "%c %-10s %s\n", engine_registry[i]->on_request ? ' ' : '*',
+                engine_registry[i]->name, engine_registry[i]->summary);
 }
 
 int cmd_help(const struct options *o)

@@ -1,5 +1,6 @@
 /* pipeline.c - from a trace to findings */
 #include "cmd/pipeline.h"
+#include "cmd/choice.h"
 #include "cmd/progress.h"
 #include "base/alloc.h"
 #include "engines/analysis.h"
@@ -9,65 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Engines to run, in the order of the registry, which is that of their cost. */
-struct choice {
-    const struct engine *engines[FINDINGS_ENGINES];
-    size_t count;
-};
-
-static int unknown_engine(const struct options *o, const char *name, size_t len)
-{
-    char known[512] = "";
-
-    for (size_t i = 0; engine_registry[i]; i++) {
-        size_t used = strlen(known);
-
-        snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-                 engine_registry[i]->name);
-    }
-    return usage_error(o->command, "unknown engine '%.*s'; there are %s and 'all'", (int)len, name,
-                       known);
-}
-
-static bool names_engine(const char *list, const struct engine *e)
-{
-    for (const char *p = list;; p++) {
-        size_t n = strcspn(p, ",");
-
-        if ((n == 3 && memcmp(p, "all", 3) == 0) || engine_find(p, n) == e)
-            return true;
-        p += n;
-        if (!*p)
-            return false;
-    }
-}
-
-int result_check_engines(const struct options *o)
-{
-    for (const char *p = o->texts[OPT_ENGINE];; p++) {
-        size_t n = strcspn(p, ",");
-
-        if (!(n == 3 && memcmp(p, "all", 3) == 0) && !engine_find(p, n))
-            return unknown_engine(o, p, n);
-        p += n;
-        if (!*p)
-            return 0;
-    }
-}
-
-static int choose_engines(const struct options *o, struct choice *c)
-{
-    const char *list = o->texts[OPT_ENGINE];
-    int code = result_check_engines(o);
-
-    if (code)
-        return code;
-    for (size_t i = 0; engine_registry[i]; i++)
-        if (names_engine(list, engine_registry[i]))
-            c->engines[c->count++] = engine_registry[i];
-    return 0;
-}
 
 /* A trace without a single access is no clean bill: look for the first one, then start again. */
 static int find_access(struct result *r)
@@ -107,16 +49,11 @@ static int run_engines(struct result *r, const struct options *o, const struct c
 {
     struct progress progress;
     struct analysis_hooks hooks = { progress_tick, progress_deciding, &progress };
-    struct engine_options options = {
-        .no_witness = option_is(o, OPT_NO_WITNESS),
-        .max_witness = o->numbers[OPT_MAX_WITNESS],
-        .jobs = 1,
-    };
     int got;
 
     progress_start(&progress, !option_is(o, OPT_QUIET), NULL);
     interrupts_on(); /* make_findings() ends it */
-    got = analysis_run(r->trace, c->engines, c->count, &options, &hooks, a, err);
+    got = analysis_run(r->trace, c->engines, c->count, &c->options, &hooks, a, err);
     progress_stop(&progress);
     return got;
 }
@@ -183,7 +120,7 @@ static int analyse_trace(struct result *r, const struct options *o, const struct
 static int analyse_operand(struct result *r, const struct options *o)
 {
     struct choice c = { .count = 0 };
-    int code = choose_engines(o, &c);
+    int code = choice_make(&c, o);
 
     if (code)
         return code;

@@ -32,9 +32,6 @@ int result_analyse_all(struct result *r, const struct options *o, const char *sh
                        const struct tracedir *d);
 void result_release(struct result *r);
 
-/* Do the options name engines that exist? 0, or the exit code after a message. */
-int result_check_engines(const struct options *o);
-
 /* The exit code of a result that was shown: races, nothing, or a search that was cut short. */
 int result_code(const struct result *r);
 

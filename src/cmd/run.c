@@ -2,6 +2,7 @@
  *
  * The report goes to standard error: standard output is the program's.
  */
+#include "cmd/choice.h"
 #include "cmd/commands.h"
 #include "cmd/pipeline.h"
 #include "cmd/recording.h"
@@ -31,10 +32,12 @@ static int analyse(const struct recording *rec, const struct options *o)
 /* Everything that can be wrong with the command line is said before the program runs. */
 static int check_options(const struct options *o)
 {
+    struct choice unused;
+
     if (o->numbers[OPT_ERROR_EXITCODE] > 255)
         return usage_error(o->command, "option '--error-exitcode' takes 0 to 255, not '%s'",
                            o->texts[OPT_ERROR_EXITCODE]);
-    return result_check_engines(o);
+    return choice_make(&unused, o);
 }
 
 int cmd_run(const struct options *o)

@@ -1,9 +1,11 @@
 /* analysis.c - one decode feeds all engines, which then decide one by one */
 #include "engines/analysis.h"
 #include "base/alloc.h"
+#include "engines/feed.h"
 #include "engines/whole.h"
 #include "order/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -23,28 +25,12 @@ void analysis_release(struct analysis *a)
     *a = (struct analysis){ 0 };
 }
 
-static void feed(struct analysis *a, const struct span *span)
-{
-    double start = now();
-
-    for (size_t i = 0; i < a->count; i++) {
-        struct engine_run *run = &a->runs[i];
-        double end;
-
-        if (!run->engine->steps)
-            continue;
-        run->engine->steps(run->state, span);
-        end = now();
-        run->seconds += end - start;
-        start = end;
-    }
-}
-
 /* 0 at the end of the trace, 1 when stopped, -1 on an error. */
-static int pass(struct analysis *a, struct trace *t, const struct analysis_hooks *hooks,
-                struct error *err)
+static int pass(struct analysis *a, struct trace *t, unsigned jobs,
+                const struct analysis_hooks *hooks, struct error *err)
 {
     struct memory *m = memory_new();
+    struct feed *f = feed_new(a->runs, a->count, jobs);
     struct batch batch;
     struct span span;
     double start = now();
@@ -53,12 +39,13 @@ static int pass(struct analysis *a, struct trace *t, const struct analysis_hooks
     while ((r = trace_next(t, &batch, err)) > 0) {
         memory_steps(m, &batch, &span);
         a->decode_seconds += now() - start;
-        feed(a, &span);
+        feed_put(f, &span);
         start = now();
         if (hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t)))
             break;
     }
     a->decode_seconds += now() - start;
+    feed_free(f);
     memory_free(m);
     return r;
 }
@@ -76,23 +63,46 @@ static void finish(struct engine_run *run)
     result->complete &= !result->races.dropped;
 }
 
+static size_t deciders(const struct analysis *a, size_t from)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < a->count; i++)
+        n += a->runs[i].engine->decide != NULL;
+    return n;
+}
+
+/* The engine's share of the budget: what is left, divided among those still to come. */
+static int decide_one(struct analysis *a, size_t i, struct whole *w, double *left,
+                      struct error *err)
+{
+    struct engine_run *run = &a->runs[i];
+    double start = now(), used;
+    int r;
+
+    whole_begin(w, run->engine, *left / (double)deciders(a, i));
+    r = run->engine->decide(run->state, w, err);
+    whole_end(w, &run->result);
+    used = now() - start;
+    run->seconds += used;
+    *left = used < *left ? *left - used : 0;
+    return r;
+}
+
 /* 0, 1 when stopped, -1 on an error. */
 static int decide(struct analysis *a, struct trace *t, const struct engine_options *options,
                   const struct analysis_hooks *hooks, struct error *err)
 {
     struct whole *w = whole_new(t, a, options, hooks);
+    double left = options->seconds > 0 ? options->seconds : INFINITY;
     int r = 0;
 
     for (size_t i = 0; i < a->count && r == 0; i++) {
-        struct engine_run *run = &a->runs[i];
-        double start = now();
-
-        if (!run->engine->decide)
+        if (!a->runs[i].engine->decide)
             continue;
-        whole_begin(w, run->engine);
-        r = run->engine->decide(run->state, w, err);
-        run->seconds += now() - start;
-        if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, run->engine->name, 1))
+        r = decide_one(a, i, w, &left, err);
+        if (r == 0 && hooks && hooks->deciding &&
+            hooks->deciding(hooks->arg, a->runs[i].engine->name, 1))
             r = 1;
     }
     whole_free(w);
@@ -123,7 +133,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
         options = &defaults;
     *out = (struct analysis){ .runs = xcalloc(n, sizeof(*out->runs)), .count = n };
     open_engines(out, engines, options);
-    r = pass(out, t, hooks, err);
+    r = pass(out, t, options->jobs, hooks, err);
     for (size_t i = 0; i < n && r >= 0; i++) {
         finish(&out->runs[i]);
         out->runs[i].result.complete &= !r;

@@ -41,7 +41,4 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
                  struct analysis *out, struct error *err);
 void analysis_release(struct analysis *a);
 
-/* For analysis.c: the engine that decides from here on. */
-void whole_begin(struct whole *w, const struct engine *engine);
-
 #endif

@@ -43,7 +43,7 @@ struct engine_options {
     bool cascade;         /* later engines need not decide again what earlier ones have shown */
     uint64_t window;      /* cp: only so many significant events at a time; 0: no window */
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
-    double seconds;       /* a budget for decide() of one engine; 0: none */
+    double seconds;       /* a budget for decide() of all engines together; 0: none */
     unsigned jobs;        /* threads that decide() may use; 0: one */
 };
 
@@ -51,14 +51,15 @@ struct engine {
     const char *name;
     const char *summary;  /* one line for `heddle help` */
     enum strength proves; /* strength of its races before any witness is checked */
+    bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
 
     /* Called once before the first step; the result outlives the state. */
     void *(*open)(struct engine_result *result, const struct engine_options *options);
-    /* Called with consecutive pieces of the trace; NULL: does all its work in decide(). May run in
-     * a thread of its own, at the same time as other engines. */
+    /* Called with consecutive pieces of the trace; NULL: does all its work in decide(). Other
+     * engines may run at the same time, and the next piece may come in another thread. */
     void (*steps)(void *state, const struct span *span);
-    /* Called once after the last step, in the same thread as the steps: what can only be decided
-     * at the end, and counters. NULL: nothing. */
+    /* Called once after the last step: what can only be decided at the end, and counters. NULL:
+     * nothing. */
     void (*finish)(void *state);
     /* Called once after finish(), for one engine after the other, unless the analysis was stopped:
      * what needs the events again, such as schedules. -1: the trace cannot be read. NULL: nothing.

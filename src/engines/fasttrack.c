@@ -8,7 +8,7 @@
  * two atomics never race; the earlier access is remembered with its site, so
  * both sides of a race are named.
  */
-#include "engines/engine.h"
+#include "engines/fasttrack.h"
 #include "base/alloc.h"
 #include "order/access_set.h"
 
@@ -46,13 +46,15 @@ struct fasttrack {
     size_t nmore, more_cap;
     uint32_t free_more; /* first record not in use, 0 none */
     uint64_t accesses, quiet, busy;
+    fasttrack_watcher *watcher; /* or NULL */
+    void *watcher_arg;
 };
 
 static void *fasttrack_open(struct engine_result *result, const struct engine_options *options)
 {
-    (void)options;
     struct fasttrack *f = xcalloc(1, sizeof(*f));
 
+    (void)options;
     hb_init(&f->hb);
     f->result = result;
     f->nmore = 1;
@@ -135,6 +137,16 @@ static void report(struct fasttrack *f, uint64_t position, uint32_t site, const 
 {
     race_table_add(&f->result->races, (struct access){ position, site },
                    (struct access){ s->position, s->site }, STRENGTH_MAYBE);
+    if (f->watcher)
+        f->watcher(f->watcher_arg, s);
+}
+
+void fasttrack_watch(void *state, fasttrack_watcher *watcher, void *arg)
+{
+    struct fasttrack *f = state;
+
+    f->watcher = watcher;
+    f->watcher_arg = arg;
 }
 
 static void compare_set(struct fasttrack *f, const struct access_set *set,
@@ -379,6 +391,7 @@ const struct engine engine_fasttrack = {
     .name = "fasttrack",
     .summary = "happens-before races with epochs: fastest, a race on every racy variable",
     .proves = STRENGTH_MAYBE,
+    .on_request = true,
     .open = fasttrack_open,
     .steps = fasttrack_steps,
     .finish = fasttrack_finish,

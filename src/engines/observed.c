@@ -38,9 +38,8 @@ struct observed {
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
     struct whole *whole;
-    uint64_t accepted, refused, too_long, too_far;
-    bool contradictory;          /* the trace is, so refusals are no surprise */
-    uint64_t over_budget, total; /* events of all witnesses */
+    uint64_t too_long, too_far, over_budget;
+    uint64_t total; /* events of all witnesses */
 };
 
 static int compare_probes(const void *a, const void *b)
@@ -140,51 +139,6 @@ static int compute_times(struct observed *o, struct trace *t, struct error *err)
     return r < 0 ? -1 : 0;
 }
 
-/* ---- does the trace itself make sense? ---- */
-
-/* The value a read saw, where the trace tells. */
-static bool value_read(const struct event *e, uint64_t *value)
-{
-    *value = e->op == OP_RMW ? e->old : e->value;
-    return op_table[e->op].reads && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE);
-}
-
-/* Does a read contradict the last write to its word, a plain match of address and size? */
-static bool contradicts(const struct trace_mem *trace, const struct event *e, const uint32_t *last)
-{
-    const struct event *w = last && *last ? &trace->events[*last - 1] : NULL;
-    uint64_t value;
-
-    if (!value_read(e, &value))
-        return false;
-    if (!w)
-        return is_named(e->target) && value != 0;
-    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE && w->value != value;
-}
-
-/* Some recorded value is not what the recorded order says: then no schedule in that order need
- * be right. */
-static bool values_contradict_order(const struct trace_mem *trace)
-{
-    struct map last = { 0 }; /* word -> last write + 1 */
-    bool found = false;
-
-    for (size_t i = 0; i < trace->count && !found; i++) {
-        const struct event *e = &trace->events[i];
-        uint64_t bytes = op_is_access(e->op) ? e->size : e->value;
-
-        if (!op_is_access(e->op) && e->op != OP_ALLOC && e->op != OP_FREE)
-            continue;
-        found = op_is_access(e->op) && contradicts(trace, e, map_get(&last, e->target / 8));
-        if (!op_table[e->op].writes && e->op != OP_ALLOC)
-            continue;
-        for (uint64_t w = e->target / 8; w <= (e->target + bytes - 1) / 8 && bytes; w++)
-            *map_put(&last, w, 0) = (uint32_t)i + 1;
-    }
-    map_release(&last);
-    return found;
-}
-
 /* ---- one race ---- */
 
 static void raise_limits(struct observed *o, const struct probe *p)
@@ -254,10 +208,8 @@ static void witness_race(struct observed *o, struct race *r, const struct trace_
     o->total += list ? n : max;
     if (!list)
         o->too_long++;
-    else if (whole_show(o->whole, r, list, n, &why))
-        o->accepted++;
     else
-        o->refused++;
+        whole_show(o->whole, r, list, n, &why);
 }
 
 static int witness_all(struct observed *o, struct error *err)
@@ -278,16 +230,11 @@ static int witness_all(struct observed *o, struct error *err)
         if (in_reach(&o->races->races[i]))
             witness_race(o, &o->races->races[i], trace, max ? max : UINT64_MAX);
     }
-    o->contradictory = o->refused && values_contradict_order(trace);
     return 0;
 }
 
 static void count_up(struct engine_result *result, const struct observed *o)
 {
-    engine_count(result, "witnessed", o->accepted);
-    if (o->refused)
-        engine_count(result, o->contradictory ? "witness_contradicted" : "witness_refused",
-                     o->refused);
     if (o->too_long)
         engine_count(result, "witness_too_long", o->too_long);
     if (o->over_budget)
@@ -321,9 +268,7 @@ static int witness_run(struct whole *w, struct engine_result *result, struct err
 
 int observed_witnesses(struct whole *w, struct engine_result *result, struct error *err)
 {
-    if (whole_info(w)->order != TRACE_EXACT && !whole_info(w)->values)
-        return 0;
-    if (whole_options(w)->no_witness || !result->races.count)
+    if (!whole_can_show(w) || whole_options(w)->no_witness || !result->races.count)
         return 0;
     return witness_run(w, result, err);
 }

@@ -1,7 +1,6 @@
 /* observed.h - witnesses for races of the observed order (shb)
  *
- * Only for traces whose order is exact or that have values; elsewhere the
- * observed order proves nothing. Races whose prefix is longer than
+ * Races whose prefix is longer than
  * options.max_witness, or that lie too far into the trace, are left as they
  * are. Counters tell.
  */

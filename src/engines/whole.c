@@ -2,6 +2,8 @@
 #include "engines/whole.h"
 #include "base/alloc.h"
 #include "engines/analysis.h"
+#include "order/view.h"
+#include "engines/certain.h"
 #include "witness/witness.h"
 
 #include <pthread.h>
@@ -14,12 +16,15 @@ struct whole {
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
     const struct engine *engine; /* that decides now */
-    double started;
+    double deadline;
     bool stopped;
     bool loaded;
     struct trace_mem events;
+    struct view *view;
     struct witness_trace *checker;
+    struct certain *certain;  /* made for traces whose plain accesses are not in exact order */
     pthread_mutex_t checking; /* one check at a time: it uses the checker's scratch memory */
+    uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
 };
 
 static double now(void)
@@ -49,25 +54,83 @@ void whole_free(struct whole *w)
         return;
     if (w->checker)
         witness_trace_free(w->checker);
+    certain_free(w->certain);
     if (w->loaded)
         trace_mem_release(&w->events);
     pthread_mutex_destroy(&w->checking);
     free(w);
 }
 
-void whole_begin(struct whole *w, const struct engine *engine)
+void whole_begin(struct whole *w, const struct engine *engine, double seconds)
 {
     w->engine = engine;
-    w->started = now();
+    w->deadline = now() + seconds;
     w->stopped = false;
+    w->accepted = w->refused = w->uncertain = 0;
+}
+
+/* The value a read saw, where the trace tells. */
+static bool value_read(const struct event *e, uint64_t *value)
+{
+    *value = e->op == OP_RMW ? e->old : e->value;
+    return op_table[e->op].reads && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE);
+}
+
+/* Does a read contradict the last write to its word, a plain match of address and size? */
+static bool contradicts(const struct trace_mem *trace, const struct event *e, const uint32_t *last)
+{
+    const struct event *w = last && *last ? &trace->events[*last - 1] : NULL;
+    uint64_t value;
+
+    if (!value_read(e, &value))
+        return false;
+    if (!w)
+        return is_named(e->target) && value != 0;
+    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE && w->value != value;
+}
+
+/* Some recorded value is not what the recorded order says: then no schedule in that order need
+ * be right. */
+static bool values_contradict_order(const struct trace_mem *trace)
+{
+    struct map last = { 0 }; /* word -> last write + 1 */
+    bool found = false;
+
+    for (size_t i = 0; i < trace->count && !found; i++) {
+        const struct event *e = &trace->events[i];
+        uint64_t bytes = op_is_access(e->op) ? e->size : e->value;
+
+        if (!op_is_access(e->op) && e->op != OP_ALLOC && e->op != OP_FREE)
+            continue;
+        found = op_is_access(e->op) && contradicts(trace, e, map_get(&last, e->target / 8));
+        if (!op_table[e->op].writes && e->op != OP_ALLOC)
+            continue;
+        for (uint64_t w = e->target / 8; w <= (e->target + bytes - 1) / 8 && bytes; w++)
+            *map_put(&last, w, 0) = (uint32_t)i + 1;
+    }
+    map_release(&last);
+    return found;
+}
+
+void whole_end(struct whole *w, struct engine_result *result)
+{
+    if (w->accepted)
+        engine_count(result, "witnessed", w->accepted);
+    if (w->uncertain)
+        engine_count(result, "witness_uncertain", w->uncertain);
+    if (w->refused)
+        engine_count(result,
+                     values_contradict_order(&w->events) ? "witness_contradicted"
+                                                         : "witness_refused",
+                     w->refused);
 }
 
 bool whole_stop(struct whole *w, double done)
 {
     const struct analysis_hooks *h = w->hooks;
 
-    if (!w->stopped && w->options->seconds > 0)
-        w->stopped = now() - w->started > w->options->seconds;
+    if (!w->stopped)
+        w->stopped = now() > w->deadline;
     if (!w->stopped && h && h->deciding)
         w->stopped = h->deciding(h->arg, w->engine->name, done);
     return w->stopped;
@@ -88,10 +151,20 @@ struct trace *whole_stream(struct whole *w, struct error *err)
     return trace_rewind(w->trace, err) < 0 ? NULL : w->trace;
 }
 
+bool whole_can_show(const struct whole *w)
+{
+    return trace_info(w->trace)->order != TRACE_UNKNOWN || trace_info(w->trace)->values;
+}
+
 const struct trace_mem *whole_events(struct whole *w, struct error *err)
 {
     if (w->loaded)
         return &w->events;
+    if (trace_info(w->trace)->order != TRACE_EXACT) {
+        w->certain = certain_new(w->trace, WHOLE_EVENTS_MAX, err);
+        if (!w->certain)
+            return NULL;
+    }
     if (trace_rewind(w->trace, err) < 0 ||
         trace_load_first(w->trace, WHOLE_EVENTS_MAX, &w->events, err) < 0)
         return NULL;
@@ -99,14 +172,55 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err)
     return &w->events;
 }
 
+/* The last two, which race, need not see what they saw. */
+static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t n,
+                            struct error *err)
+{
+    for (size_t i = 0; w->certain && i + 2 < n; i++) {
+        const struct event *e = &w->events.events[order[i]];
+
+        if (op_table[e->op].reads && !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) &&
+            !certain_is(w->certain, order[i])) {
+            error_set(err, "event %llu: which write it read is not known for sure",
+                      (unsigned long long)order[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* With the lock held. */
+static int check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
+{
+    int verdict;
+
+    if (!reads_are_known(w, order, n, err)) {
+        w->uncertain++;
+        return 0;
+    }
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    verdict = witness_check(w->checker, order, n, err);
+    w->accepted += verdict == 1;
+    w->refused += verdict != 1;
+    return verdict;
+}
+
+const struct view *whole_view(struct whole *w, struct error *err)
+{
+    const struct trace_mem *events = whole_events(w, err);
+
+    if (events && !w->view)
+        w->view = view_new(events);
+    return w->view;
+}
+
 int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
 {
     int verdict;
 
     pthread_mutex_lock(&w->checking);
-    if (!w->checker)
-        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
-    verdict = witness_check(w->checker, order, n, err);
+    verdict = check(w, order, n, err);
     pthread_mutex_unlock(&w->checking);
     return verdict;
 }

@@ -29,6 +29,11 @@ enum { WHOLE_EVENTS_MAX = 16000000 };
 struct whole *whole_new(struct trace *t, const struct analysis *a,
                         const struct engine_options *options, const struct analysis_hooks *hooks);
 void whole_free(struct whole *w);
+/* For analysis.c: the engine that decides from here on, and its share of the budget; and what
+ * became of its schedules as counters of its result: "witnessed", "witness_uncertain",
+ * "witness_refused" (a bug of the engine), "witness_contradicted" (or rather of the trace). */
+void whole_begin(struct whole *w, const struct engine *engine, double seconds);
+void whole_end(struct whole *w, struct engine_result *result);
 
 const struct engine_options *whole_options(const struct whole *w);
 const struct trace_info *whole_info(const struct whole *w);
@@ -40,11 +45,17 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err);
 /* The same with their orders spelled out; NULL and an error. */
 const struct view *whole_view(struct whole *w, struct error *err);
 
+/* Can a schedule prove anything in this trace? Not where even the order of lock events is unknown
+ * and there are no values. */
+bool whole_can_show(const struct whole *w);
+
 /* Is this sequence of positions, all below whole_events()->count, a correct reordering that ends
- * with a race? whole_events() must have been called. 1: accepted, 0: refused, err says why. */
+ * with a race? Where plain accesses are not recorded in their exact order, every read of it that
+ * has no recorded value must have a certain writer (certain.h). whole_events() must have been
+ * called. 1: accepted, 0: not, err says why. */
 int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err);
-/* Give a race the schedule that shows it, if the checker accepts it: 1, or 0 with the list freed
- * and the reason. Takes over the list. */
+/* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
+ * and the reason. Takes over the list. Both count (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
 
 /* With options.cascade: has an engine that ran before shown a race of these two sites? */

@@ -18,7 +18,7 @@
 
 enum { MAX_PROPERTIES = 128 };
 
-static const struct property *const lists[] = { properties_observed };
+static const struct property *const lists[] = { properties_observed, properties_certain };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct tally {

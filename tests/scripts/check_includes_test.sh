@@ -33,7 +33,7 @@ expect "trace does not include order" trace/a.c order/step.h \
 expect "engines include order" engines/a.c order/step.h ''
 expect "engines do not include the witness checker" engines/hb.c witness/witness.h \
     'src/engines/hb.c:2: engines may not include "witness/witness.h"'
-expect "observed.c does" engines/observed.c witness/witness.h ''
+expect "whole.c does" engines/whole.c witness/witness.h ''
 expect "the witness checker does not include engines" witness/a.c engines/race.h \
     'src/witness/a.c:2: witness may not include "engines/race.h"'
 expect "report includes race.h and no other header of engines" report/a.c engines/engine.h \

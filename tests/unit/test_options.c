@@ -61,7 +61,8 @@ static void defaults_stand_where_nothing_is_given_and_the_last_one_counts(void *
     (void)state;
     assert_int_equal(PARSE(o, "analyze", "t"), 0);
     assert_string_equal(o.texts[OPT_FORMAT], "text");
-    assert_string_equal(o.texts[OPT_ENGINE], "hb,shb");
+    assert_string_equal(o.texts[OPT_EFFORT], "normal");
+    assert_false(option_is(&o, OPT_ENGINE));
     assert_true(o.numbers[OPT_MAX_WITNESS] > 0);
     assert_false(option_is(&o, OPT_QUIET));
     options_release(&o);

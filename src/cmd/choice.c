@@ -1,0 +1,119 @@
+/* choice.c - which engines run, and how: from the command line to engine options
+ *
+ * Without --engine the cascade runs: all engines but those that others of it
+ * contain or that only over-approximate (engine.on_request), in the order of
+ * their cost. Later ones need not decide again what earlier ones have shown.
+ */
+#include "cmd/choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds for decide() of all engines together. Quick is for editors and commit hooks. */
+enum { EFFORT_QUICK = 10, EFFORT_NORMAL = 300 };
+
+static int unknown_engine(const struct options *o, const char *name, size_t len)
+{
+    char known[512] = "";
+
+    for (size_t i = 0; engine_registry[i]; i++) {
+        size_t used = strlen(known);
+
+        snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+                 engine_registry[i]->name);
+    }
+    return usage_error(o->command, "unknown engine '%.*s'; there are %s and 'all'", (int)len, name,
+                       known);
+}
+
+static bool is_all(const char *name, size_t len)
+{
+    return len == 3 && memcmp(name, "all", 3) == 0;
+}
+
+static int check_names(const struct options *o)
+{
+    for (const char *p = o->texts[OPT_ENGINE]; p; p++) {
+        size_t n = strcspn(p, ",");
+
+        if (!is_all(p, n) && !engine_find(p, n))
+            return unknown_engine(o, p, n);
+        p += n;
+        if (!*p)
+            break;
+    }
+    return 0;
+}
+
+static bool names_engine(const char *list, const struct engine *e)
+{
+    for (const char *p = list;; p++) {
+        size_t n = strcspn(p, ",");
+
+        if (is_all(p, n) || engine_find(p, n) == e)
+            return true;
+        p += n;
+        if (!*p)
+            return false;
+    }
+}
+
+/* quick, normal, thorough or a number of seconds. */
+static bool parse_effort(const char *text, double *seconds)
+{
+    char *end;
+
+    if (strcmp(text, "quick") == 0 || strcmp(text, "normal") == 0) {
+        *seconds = *text == 'q' ? EFFORT_QUICK : EFFORT_NORMAL;
+        return true;
+    }
+    if (strcmp(text, "thorough") == 0) {
+        *seconds = 0;
+        return true;
+    }
+    *seconds = strtod(text, &end);
+    return ((*text >= '0' && *text <= '9') || *text == '.') && !*end && *seconds > 0;
+}
+
+static unsigned count_jobs(const struct options *o)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (option_is(o, OPT_JOBS))
+        return o->numbers[OPT_JOBS] < 1024 ? (unsigned)o->numbers[OPT_JOBS] : 1024;
+    return online > 0 ? (unsigned)online : 1;
+}
+
+static int make_options(struct engine_options *e, const struct options *o)
+{
+    *e = (struct engine_options){
+        .all = option_is(o, OPT_ALL),
+        .no_witness = option_is(o, OPT_NO_WITNESS),
+        .cascade = !option_is(o, OPT_ENGINE),
+        .window = o->numbers[OPT_WINDOW],
+        .max_witness = o->numbers[OPT_MAX_WITNESS],
+        .jobs = count_jobs(o),
+    };
+    if (option_is(o, OPT_ALL) && option_is(o, OPT_SOUND))
+        return usage_error(o->command, "options '--all' and '--sound' exclude each other");
+    if (!e->jobs)
+        return usage_error(o->command, "option '--jobs' takes 1 or more");
+    if (!parse_effort(o->texts[OPT_EFFORT], &e->seconds))
+        return usage_error(o->command,
+                           "option '--effort' takes quick, normal, thorough or seconds, not '%s'",
+                           o->texts[OPT_EFFORT]);
+    return 0;
+}
+
+int choice_make(struct choice *c, const struct options *o)
+{
+    const char *list = o->texts[OPT_ENGINE];
+    int code = check_names(o);
+
+    c->count = 0;
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (list ? names_engine(list, engine_registry[i]) : !engine_registry[i]->on_request)
+            c->engines[c->count++] = engine_registry[i];
+    return code ? code : make_options(&c->options, o);
+}
