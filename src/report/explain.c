@@ -167,8 +167,8 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     fputs("race ", out);
     paint_bold(&p, r->id);
     fprintf(out, " on variable %s in '%s'\n", r->variable, f->trace.path);
-    fprintf(out, "  seen %" PRIu64 " time%s, found by ", r->count, r->count == 1 ? "" : "s");
-    paint_engines(&p, f, r->engines);
+    fprintf(out, "  seen %" PRIu64 " time%s, ", r->count, r->count == 1 ? "" : "s");
+    paint_finders(&p, f, r);
     fputs("\n\nthe two accesses, in the order of the trace:\n", out);
     paint_side(&p, "first", &r->sides[0]);
     paint_side(&p, "second", &r->sides[1]);

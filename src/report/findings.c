@@ -164,8 +164,10 @@ void findings_add_races(struct findings *f, size_t engine, struct race_table *ra
         size_t at = find_slot(f, r, t);
         struct finding *to = &f->races[at];
 
-        if (is_better(r, to))
+        if (is_better(r, to)) {
             take_instance(f, to, r, t);
+            to->decided_by = f->engines[engine].name;
+        }
         to->engines |= (uint64_t)1 << engine;
         f->engines[engine].races += counts[at] == 0;
         counts[at] += r->count;

@@ -109,7 +109,8 @@ struct finding {
     uint64_t address, bytes;  /* that both accesses touch; 0, 0 for a variable with only a name */
     enum strength strength;
     uint64_t count;
-    uint64_t engines;              /* bit i: findings.engines[i] found it */
+    uint64_t engines;              /* bit i: findings.engines[i] found it; the lowest one first */
+    const char *decided_by;        /* the engine that its strength, instance and witness are from */
     struct side sides[2];          /* in trace order */
     struct allocation *allocation; /* or NULL */
     uint64_t *witness;             /* owned, or NULL */

@@ -563,6 +563,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->variable = get_string(r, o, "variable", REQUIRED);
     read_address(r, o, race);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
     read_race_engines(r, o, race);
     n = get_array(r, o, "accesses", REQUIRED, &list);

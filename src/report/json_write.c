@@ -228,6 +228,7 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
             emit_string(e, NULL, f->engines[i].name);
     emit_close(e);
     emit_string(e, "strength", strength_names[r->strength]);
+    emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     emit_open(e, "accesses", '[', false);
     write_side(e, &r->sides[0]);

@@ -82,6 +82,20 @@ void paint_engines(struct painter *p, const struct findings *f, uint64_t engines
     }
 }
 
+void paint_finders(struct painter *p, const struct findings *f, const struct finding *r)
+{
+    uint64_t first = r->engines & -r->engines, others = r->engines & (r->engines - 1);
+
+    fputs(others ? "found first by " : "found by ", p->out);
+    paint_engines(p, f, first);
+    if (others) {
+        fputs(", then by ", p->out);
+        paint_engines(p, f, others);
+    }
+    if (others && r->decided_by && r->strength != STRENGTH_MAYBE)
+        fprintf(p->out, "; %s by %s", strength_names[r->strength], r->decided_by);
+}
+
 /* Where a lock was taken; of a library's wrapper, the program's own code that called it. */
 static void paint_locks(struct painter *p, const struct side *s)
 {

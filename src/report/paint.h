@@ -29,6 +29,8 @@ void paint_side(struct painter *p, const char *label, const struct side *s);
 /* "  memory  byte 6 of 16 allocated by A at x.c:3 (event 2)", where that is known. */
 void paint_allocation(struct painter *p, const struct finding *r);
 /* The engines of a race: "hb, shb". */
+/* "found first by hb, then by shb, syncp; witnessed by syncp" */
+void paint_finders(struct painter *p, const struct findings *f, const struct finding *r);
 void paint_engines(struct painter *p, const struct findings *f, uint64_t engines);
 
 /* The lines of a schedule, '>' where another thread takes over. `thread` and the texts may be

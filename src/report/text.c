@@ -137,9 +137,9 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     paint_bold(p, r->id);
     fputs(", ", p->out);
     paint_bold(p, strength_names[r->strength]);
-    fprintf(p->out, ": variable %s, seen %" PRIu64 " time%s, found by ", r->variable, r->count,
+    fprintf(p->out, ": variable %s, seen %" PRIu64 " time%s, ", r->variable, r->count,
             plural(r->count));
-    paint_engines(p, f, r->engines);
+    paint_finders(p, f, r);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength],
             strength_meaning(r->strength));
     if (r->trace)

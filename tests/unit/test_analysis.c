@@ -1,0 +1,142 @@
+/* test_analysis.c - one decode, several engines, several threads */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engines/analysis.h"
+#include "gen.h"
+#include "text_trace.h"
+#include "trace/hdl.h"
+
+/* A trace of many pieces with races, and of operations of all kinds. */
+static struct trace *open_generated(char *path, size_t size)
+{
+    struct gen_large_options o;
+    struct hdl_options options = { .compression = HDL_LZ4 };
+    struct tables tables = { 0 };
+    struct error err = { "" };
+    struct hdl_writer *w;
+    struct gen *g;
+    struct batch b;
+
+    gen_large_defaults(&o);
+    o.events = 300000;
+    o.threads = 8;
+    o.racy = 20;
+    o.racy_ppm = 50000;
+    o.shared_percent = 20;
+    o.nested_percent = 20;
+    o.atomic_percent = 10;
+    o.heap_percent = 20;
+    o.lifetime = 20000;
+    g = gen_open(&o, &tables);
+    scratch_path(path, size, ".hdl");
+    w = hdl_create(path, &tables, &options, &err);
+    assert_non_null(w);
+    while (gen_next(g, &b))
+        assert_int_equal(hdl_write(w, &b, &err), 0);
+    assert_int_equal(hdl_finish(w, &err), 0);
+    gen_close(g);
+    tables_release(&tables);
+    return trace_open(path, &err);
+}
+
+static size_t all_engines(void)
+{
+    size_t n = 0;
+
+    while (engine_registry[n])
+        n++;
+    return n;
+}
+
+static void run(struct trace *t, unsigned jobs, struct analysis *out)
+{
+    struct engine_options options = { .jobs = jobs };
+    struct error err = { "" };
+
+    assert_int_equal(trace_rewind(t, &err), 0);
+    assert_int_equal(analysis_run(t, engine_registry, all_engines(), &options, NULL, out, &err), 0);
+}
+
+static void expect_equal_races(const char *name, const struct race_table *a,
+                               const struct race_table *b)
+{
+    print_message("# %s: %zu races\n", name, a->count);
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race *x = &a->races[i], *y = &b->races[i];
+
+        assert_int_equal(x->first.position, y->first.position);
+        assert_int_equal(x->second.position, y->second.position);
+        assert_int_equal(x->count, y->count);
+        assert_int_equal(x->strength, y->strength);
+        assert_int_equal(x->nwitness, y->nwitness);
+        if (x->nwitness)
+            assert_memory_equal(x->witness, y->witness, x->nwitness * sizeof(*x->witness));
+    }
+}
+
+static void the_result_does_not_depend_on_the_number_of_threads(void **state)
+{
+    struct analysis one, four;
+    char path[256];
+    struct trace *t = open_generated(path, sizeof(path));
+
+    (void)state;
+    assert_non_null(t);
+    run(t, 1, &one);
+    run(t, 4, &four);
+    for (size_t i = 0; i < one.count; i++)
+        expect_equal_races(engine_registry[i]->name, &one.runs[i].result.races,
+                           &four.runs[i].result.races);
+    analysis_release(&one);
+    analysis_release(&four);
+    trace_close(t);
+    unlink(path);
+}
+
+static bool stop_at_once(void *arg, const struct trace_info *info)
+{
+    (void)info;
+    ++*(int *)arg;
+    return true;
+}
+
+static void an_analysis_that_is_stopped_keeps_what_it_has_and_says_so(void **state)
+{
+    int calls = 0;
+    struct analysis_hooks hooks = { stop_at_once, NULL, &calls };
+    struct engine_options options = { .jobs = 3 };
+    struct error err = { "" };
+    struct analysis a;
+    char path[256];
+    struct trace *t = open_generated(path, sizeof(path));
+
+    (void)state;
+    assert_non_null(t);
+    assert_int_equal(analysis_run(t, engine_registry, all_engines(), &options, &hooks, &a, &err),
+                     0);
+    assert_true(a.interrupted);
+    assert_int_equal(calls, 1);
+    for (size_t i = 0; i < a.count; i++)
+        assert_false(a.runs[i].result.complete);
+    analysis_release(&a);
+    trace_close(t);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
