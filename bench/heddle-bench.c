@@ -54,10 +54,14 @@ static int run_analysis(const struct engine *engine, const char *path, struct er
         trace_close(t);
         return -1;
     }
-    printf("cpu=%.6f wall=%.6f events=%llu threads=%u races=%zu peak=%llu\n", cpu_seconds() - cpu,
+    printf("cpu=%.6f wall=%.6f events=%llu threads=%u races=%zu peak=%llu", cpu_seconds() - cpu,
            wall_seconds() - wall, (unsigned long long)trace_info(t)->events,
            trace_tables(t)->threads.count, a.runs[0].result.races.count,
            (unsigned long long)peak_bytes());
+    for (size_t i = 0; i < a.runs[0].result.ncounters; i++)
+        printf(" %s=%llu", a.runs[0].result.counters[i].name,
+               (unsigned long long)a.runs[0].result.counters[i].value);
+    putchar('\n');
     analysis_release(&a);
     trace_close(t);
     return 0;
