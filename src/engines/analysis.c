@@ -2,6 +2,7 @@
 #include "engines/analysis.h"
 #include "base/alloc.h"
 #include "engines/feed.h"
+#include "engines/sieve.h"
 #include "engines/whole.h"
 #include "order/memory.h"
 
@@ -19,34 +20,86 @@ static double now(void)
 
 void analysis_release(struct analysis *a)
 {
-    for (size_t i = 0; i < a->count; i++)
+    for (size_t i = 0; i < a->count; i++) {
         race_table_release(&a->runs[i].result.races);
+        deadlock_table_release(&a->runs[i].result.deadlocks);
+    }
     free(a->runs);
     *a = (struct analysis){ 0 };
 }
 
+/* One pass over the trace, each piece as steps to whoever takes them. */
+struct pass {
+    struct trace *trace;
+    const struct analysis_hooks *hooks;
+    void (*take)(void *arg, struct span *span);
+    void *arg;
+};
+
 /* 0 at the end of the trace, 1 when stopped, -1 on an error. */
-static int pass(struct analysis *a, struct trace *t, unsigned jobs,
-                const struct analysis_hooks *hooks, struct error *err)
+static int pass_run(const struct pass *p, double *decode_seconds, struct error *err)
 {
     struct memory *m = memory_new();
-    struct feed *f = feed_new(a->runs, a->count, jobs);
     struct batch batch;
     struct span span;
     double start = now();
     int r;
 
-    while ((r = trace_next(t, &batch, err)) > 0) {
+    while ((r = trace_next(p->trace, &batch, err)) > 0) {
         memory_steps(m, &batch, &span);
-        a->decode_seconds += now() - start;
-        feed_put(f, &span);
+        *decode_seconds += now() - start;
+        p->take(p->arg, &span);
         start = now();
-        if (hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t)))
+        if (p->hooks && p->hooks->progress &&
+            p->hooks->progress(p->hooks->arg, trace_info(p->trace)))
             break;
     }
-    a->decode_seconds += now() - start;
-    feed_free(f);
+    *decode_seconds += now() - start;
     memory_free(m);
+    return r;
+}
+
+static void take_to_learn(void *sieve, struct span *span)
+{
+    sieve_learn(sieve, span);
+}
+
+/* Engines, behind a sieve where there is one. */
+struct mill {
+    struct sieve *sieve;
+    struct feed *feed;
+};
+
+static void take_to_mill(void *arg, struct span *span)
+{
+    struct mill *m = arg;
+
+    if (m->sieve)
+        sieve_apply(m->sieve, span);
+    feed_put(m->feed, span);
+}
+
+/* The cascade leaves out what cannot matter to any of its engines. 0, 1 or -1 as pass_run(). */
+static int prepare_sieve(struct sieve *s, struct analysis *a, struct trace *t,
+                         const struct analysis_hooks *hooks, struct error *err)
+{
+    struct pass p = { t, hooks, take_to_learn, s };
+    int r = pass_run(&p, &a->decode_seconds, err);
+
+    if (r)
+        return r;
+    sieve_ready(s);
+    return trace_rewind(t, err);
+}
+
+static int feed_engines(struct sieve *s, struct analysis *a, struct trace *t, unsigned jobs,
+                        const struct analysis_hooks *hooks, struct error *err)
+{
+    struct mill m = { s, feed_new(a->runs, a->count, jobs) };
+    struct pass p = { t, hooks, take_to_mill, &m };
+    int r = pass_run(&p, &a->decode_seconds, err);
+
+    feed_free(m.feed);
     return r;
 }
 
@@ -90,10 +143,11 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
 }
 
 /* 0, 1 when stopped, -1 on an error. */
-static int decide(struct analysis *a, struct trace *t, const struct engine_options *options,
-                  const struct analysis_hooks *hooks, struct error *err)
+static int decide(struct analysis *a, struct trace *t, struct sieve *sieve,
+                  const struct engine_options *options, const struct analysis_hooks *hooks,
+                  struct error *err)
 {
-    struct whole *w = whole_new(t, a, options, hooks);
+    struct whole *w = whole_new(t, a, sieve, options, hooks);
     double left = options->seconds > 0 ? options->seconds : INFINITY;
     int r = 0;
 
@@ -127,21 +181,28 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
                  struct analysis *out, struct error *err)
 {
     static const struct engine_options defaults;
-    int r;
+    struct sieve *sieve = NULL;
+    int r = 0;
 
     if (!options)
         options = &defaults;
     *out = (struct analysis){ .runs = xcalloc(n, sizeof(*out->runs)), .count = n };
     open_engines(out, engines, options);
-    r = pass(out, t, options->jobs, hooks, err);
+    if (options->cascade) {
+        sieve = sieve_new();
+        r = prepare_sieve(sieve, out, t, hooks, err);
+    }
+    if (r == 0)
+        r = feed_engines(sieve, out, t, options->jobs, hooks, err);
     for (size_t i = 0; i < n && r >= 0; i++) {
         finish(&out->runs[i]);
         out->runs[i].result.complete &= !r;
     }
     if (r == 0)
-        r = decide(out, t, options, hooks, err);
+        r = decide(out, t, sieve, options, hooks, err);
     for (size_t i = 0; i < n; i++)
         engines[i]->close(out->runs[i].state);
+    sieve_free(sieve);
     out->interrupted = r > 0;
     if (r < 0)
         analysis_release(out);

@@ -1,14 +1,12 @@
 /* certain.c - which reads surely saw the write that the trace says they saw
  *
- * Numbers of variables are used again, and variables split: a life is one use
- * of a number, and lives that a split parted are one family. One pass lets
- * fasttrack name the families with a race, a second one marks their reads.
- * The families of both passes have the same numbers, since memory.c numbers
- * the same trace the same way.
+ * One pass lets fasttrack name the variables with a race (order/lives.h gives
+ * them names that last), a second one marks their reads.
  */
 #include "engines/certain.h"
 #include "base/alloc.h"
 #include "engines/fasttrack.h"
+#include "order/lives.h"
 #include "order/memory.h"
 
 #include <stdlib.h>
@@ -17,54 +15,24 @@
 struct certain {
     uint64_t limit;
     uint64_t *uncertain; /* bit by position */
-
-    uint32_t *life_of; /* variable -> its present life */
-    size_t variables_cap;
-    uint32_t *parent; /* life -> a life of its family; the root is its own */
-    bool *racy;       /* life -> its variable has a race */
-    size_t nlives, parent_cap, racy_cap;
-
+    struct lives lives;
+    bool *racy; /* life -> its variable has a race */
+    size_t racy_cap;
     uint32_t *life_of_step; /* of the span at hand */
     size_t steps_cap;
     const struct span *span;
 };
 
-static uint32_t new_life(struct certain *c)
-{
-    uint32_t life = (uint32_t)c->nlives++;
-
-    GROW(c->parent, c->parent_cap, c->nlives);
-    GROW(c->racy, c->racy_cap, c->nlives);
-    c->parent[life] = life;
-    return life;
-}
-
-static uint32_t family(struct certain *c, uint32_t life)
-{
-    while (c->parent[life] != life)
-        life = c->parent[life] = c->parent[c->parent[life]];
-    return life;
-}
-
 /* The life that each step of the span is about. */
 static void number_steps(struct certain *c, const struct span *span)
 {
-    GROW(c->life_of, c->variables_cap, span->variables);
+    lives_begin_span(&c->lives, span);
     GROW(c->life_of_step, c->steps_cap, span->count);
     c->span = span;
-    for (size_t i = 0; i < span->count; i++) {
-        const struct step *s = &span->steps[i];
-
-        if (s->op == OP_SPLIT) {
-            uint32_t old = family(c, c->life_of[s->from]);
-
-            c->parent[c->life_of[s->id] = new_life(c)] = old;
-        } else if (op_is_access(s->op)) {
-            if (s->flags & STEP_FRESH)
-                c->life_of[s->id] = new_life(c);
-            c->life_of_step[i] = c->life_of[s->id];
-        }
-    }
+    for (size_t i = 0; i < span->count; i++)
+        if (span->steps[i].op == OP_SPLIT || op_is_access(span->steps[i].op))
+            c->life_of_step[i] = lives_of(&c->lives, &span->steps[i]);
+    GROW(c->racy, c->racy_cap, c->lives.known);
 }
 
 static void at_race(void *arg, const struct step *s)
@@ -99,22 +67,20 @@ static int find_racy(struct certain *c, struct trace *t, struct error *err)
 
 static void gather_families(struct certain *c)
 {
-    for (size_t i = 0; i < c->nlives; i++)
+    for (uint32_t i = 0; i < c->lives.known; i++)
         if (c->racy[i])
-            c->racy[family(c, (uint32_t)i)] = true;
+            c->racy[lives_family(&c->lives, i)] = true;
+    lives_restart(&c->lives);
 }
 
-/* The second pass meets the lives again in the same order; their families are known. */
-static void mark_steps(struct certain *c, const struct span *span, uint32_t *next)
+static void mark_steps(struct certain *c, const struct span *span)
 {
-    GROW(c->life_of, c->variables_cap, span->variables);
+    number_steps(c, span);
     for (size_t i = 0; i < span->count; i++) {
         const struct step *s = &span->steps[i];
 
-        if (s->op == OP_SPLIT || (op_is_access(s->op) && s->flags & STEP_FRESH))
-            c->life_of[s->id] = (*next)++;
         if (op_is_access(s->op) && op_table[s->op].reads && s->position < c->limit &&
-            c->racy[family(c, c->life_of[s->id])])
+            c->racy[lives_family(&c->lives, c->life_of_step[i])])
             c->uncertain[s->position / 64] |= (uint64_t)1 << (s->position % 64);
     }
 }
@@ -122,14 +88,13 @@ static void mark_steps(struct certain *c, const struct span *span, uint32_t *nex
 static int mark_reads(struct certain *c, struct trace *t, struct error *err)
 {
     struct memory *m = memory_new();
-    uint32_t next = 0;
     struct batch b;
     struct span span;
     int r;
 
     while ((r = trace_next(t, &b, err)) > 0 && b.first < c->limit) {
         memory_steps(m, &b, &span);
-        mark_steps(c, &span, &next);
+        mark_steps(c, &span);
     }
     memory_free(m);
     return r;
@@ -157,8 +122,7 @@ void certain_free(struct certain *c)
     if (!c)
         return;
     free(c->uncertain);
-    free(c->life_of);
-    free(c->parent);
+    lives_release(&c->lives);
     free(c->racy);
     free(c->life_of_step);
     free(c);

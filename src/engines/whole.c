@@ -4,6 +4,8 @@
 #include "engines/analysis.h"
 #include "order/view.h"
 #include "engines/certain.h"
+#include "engines/sieve.h"
+#include "order/memory.h"
 #include "witness/witness.h"
 
 #include <pthread.h>
@@ -12,6 +14,8 @@
 
 struct whole {
     struct trace *trace;
+    struct sieve *sieve;   /* or NULL */
+    struct memory *memory; /* of whole_next(), or NULL */
     const struct analysis *analysis;
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
@@ -35,13 +39,14 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-struct whole *whole_new(struct trace *t, const struct analysis *a,
+struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks)
 {
     struct whole *w = xcalloc(1, sizeof(*w));
 
     w->trace = t;
     w->analysis = a;
+    w->sieve = sieve;
     w->options = options;
     w->hooks = hooks;
     pthread_mutex_init(&w->checking, NULL);
@@ -55,6 +60,8 @@ void whole_free(struct whole *w)
     if (w->checker)
         witness_trace_free(w->checker);
     certain_free(w->certain);
+    memory_free(w->memory);
+    view_free(w->view);
     if (w->loaded)
         trace_mem_release(&w->events);
     pthread_mutex_destroy(&w->checking);
@@ -151,6 +158,27 @@ struct trace *whole_stream(struct whole *w, struct error *err)
     return trace_rewind(w->trace, err) < 0 ? NULL : w->trace;
 }
 
+int whole_restart(struct whole *w, struct error *err)
+{
+    memory_free(w->memory);
+    w->memory = memory_new();
+    if (w->sieve)
+        sieve_ready(w->sieve);
+    return trace_rewind(w->trace, err);
+}
+
+int whole_next(struct whole *w, struct batch *events, struct span *steps, struct error *err)
+{
+    int r = trace_next(w->trace, events, err);
+
+    if (r <= 0)
+        return r;
+    memory_steps(w->memory, events, steps);
+    if (w->sieve)
+        sieve_apply(w->sieve, steps);
+    return 1;
+}
+
 bool whole_can_show(const struct whole *w)
 {
     return trace_info(w->trace)->order != TRACE_UNKNOWN || trace_info(w->trace)->values;
@@ -189,18 +217,20 @@ static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t
     return true;
 }
 
-/* With the lock held. */
-static int check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
+/* With the lock held. A race, or a deadlock of so many requests; -1: not known for sure. */
+static int check(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                 struct error *err)
 {
     int verdict;
 
     if (!reads_are_known(w, order, n, err)) {
         w->uncertain++;
-        return 0;
+        return -1;
     }
     if (!w->checker)
         w->checker = witness_trace_new(&w->events, trace_info(w->trace));
-    verdict = witness_check(w->checker, order, n, err);
+    verdict = requests ? witness_check_deadlock(w->checker, order, n, requests, err)
+                       : witness_check(w->checker, order, n, err);
     w->accepted += verdict == 1;
     w->refused += verdict != 1;
     return verdict;
@@ -220,7 +250,18 @@ int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *
     int verdict;
 
     pthread_mutex_lock(&w->checking);
-    verdict = check(w, order, n, err);
+    verdict = check(w, order, n, 0, err);
+    pthread_mutex_unlock(&w->checking);
+    return verdict == 1;
+}
+
+int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                         struct error *err)
+{
+    int verdict;
+
+    pthread_mutex_lock(&w->checking);
+    verdict = check(w, order, n, requests, err);
     pthread_mutex_unlock(&w->checking);
     return verdict;
 }

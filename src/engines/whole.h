@@ -26,7 +26,10 @@ struct view;
 /* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
 enum { WHOLE_EVENTS_MAX = 16000000 };
 
-struct whole *whole_new(struct trace *t, const struct analysis *a,
+struct sieve;
+
+/* All borrowed; a sieve only where one was used. */
+struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks);
 void whole_free(struct whole *w);
 /* For analysis.c: the engine that decides from here on, and its share of the budget; and what
@@ -40,6 +43,10 @@ const struct trace_info *whole_info(const struct whole *w);
 
 /* The trace, from its first event, to be read with trace_next(); NULL and an error. */
 struct trace *whole_stream(struct whole *w, struct error *err);
+/* The trace once more as steps() saw it, the same variables with the same numbers: from its first
+ * event, then 1 and the next piece, 0 at the end; both -1 and an error. */
+int whole_restart(struct whole *w, struct error *err);
+int whole_next(struct whole *w, struct batch *events, struct span *steps, struct error *err);
 /* The events in memory, WHOLE_EVENTS_MAX at most; NULL and an error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
 /* The same with their orders spelled out; NULL and an error. */
@@ -54,6 +61,10 @@ bool whole_can_show(const struct whole *w);
  * has no recorded value must have a certain writer (certain.h). whole_events() must have been
  * called. 1: accepted, 0: not, err says why. */
 int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err);
+/* The same for a sequence that ends with the requests of a deadlock, each waiting for the next one
+ * (witness.h). -1: neither accepted nor wrong, some read has no certain writer. */
+int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                         struct error *err);
 /* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
  * and the reason. Takes over the list. Both count (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);

@@ -18,7 +18,7 @@
 
 enum { MAX_PROPERTIES = 128 };
 
-static const struct property *const lists[] = { properties_observed, properties_certain };
+static const struct property *const lists[] = { properties_observed, properties_certain, properties_sieve };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct tally {
