@@ -28,78 +28,51 @@ void analysis_release(struct analysis *a)
     *a = (struct analysis){ 0 };
 }
 
-/* One pass over the trace, each piece as steps to whoever takes them. */
-struct pass {
-    struct trace *trace;
-    const struct analysis_hooks *hooks;
-    void (*take)(void *arg, struct span *span);
-    void *arg;
-};
+static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t)
+{
+    return hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
+}
 
-/* 0 at the end of the trace, 1 when stopped, -1 on an error. */
-static int pass_run(const struct pass *p, double *decode_seconds, struct error *err)
+/* A pass for the sieve. 0 at the end of the trace, 1 when stopped, -1 on an error. */
+static int prepare_sieve(struct sieve *s, struct trace *t, const struct analysis_hooks *hooks,
+                         struct error *err)
+{
+    struct batch batch;
+    int r;
+
+    while ((r = trace_next(t, &batch, err)) > 0) {
+        sieve_learn(s, &batch);
+        if (stop_asked(hooks, t))
+            break;
+    }
+    sieve_ready(s);
+    return r ? r : trace_rewind(t, err);
+}
+
+/* The pass for the engines; the result is as above. */
+static int feed_engines(struct analysis *a, struct trace *t, struct sieve *sieve, unsigned jobs,
+                        const struct analysis_hooks *hooks, struct error *err)
 {
     struct memory *m = memory_new();
+    struct feed *f = feed_new(a->runs, a->count, jobs);
     struct batch batch;
     struct span span;
     double start = now();
     int r;
 
-    while ((r = trace_next(p->trace, &batch, err)) > 0) {
+    while ((r = trace_next(t, &batch, err)) > 0) {
+        if (sieve)
+            sieve_mark(sieve, &batch);
         memory_steps(m, &batch, &span);
-        *decode_seconds += now() - start;
-        p->take(p->arg, &span);
+        a->decode_seconds += now() - start;
+        feed_put(f, &span);
         start = now();
-        if (p->hooks && p->hooks->progress &&
-            p->hooks->progress(p->hooks->arg, trace_info(p->trace)))
+        if (stop_asked(hooks, t))
             break;
     }
-    *decode_seconds += now() - start;
+    a->decode_seconds += now() - start;
+    feed_free(f);
     memory_free(m);
-    return r;
-}
-
-static void take_to_learn(void *sieve, struct span *span)
-{
-    sieve_learn(sieve, span);
-}
-
-/* Engines, behind a sieve where there is one. */
-struct mill {
-    struct sieve *sieve;
-    struct feed *feed;
-};
-
-static void take_to_mill(void *arg, struct span *span)
-{
-    struct mill *m = arg;
-
-    if (m->sieve)
-        sieve_apply(m->sieve, span);
-    feed_put(m->feed, span);
-}
-
-/* The cascade leaves out what cannot matter to any of its engines. 0, 1 or -1 as pass_run(). */
-static int prepare_sieve(struct sieve *s, struct analysis *a, struct trace *t,
-                         const struct analysis_hooks *hooks, struct error *err)
-{
-    struct pass p = { t, hooks, take_to_learn, s };
-    int r = pass_run(&p, &a->decode_seconds, err);
-
-    if (r)
-        return r;
-    sieve_ready(s);
-    return trace_rewind(t, err);
-}
-
-static int feed_engines(struct sieve *s, struct analysis *a, struct trace *t, unsigned jobs,
-                        const struct analysis_hooks *hooks, struct error *err)
-{
-    struct mill m = { s, feed_new(a->runs, a->count, jobs) };
-    struct pass p = { t, hooks, take_to_mill, &m };
-    int r = pass_run(&p, &a->decode_seconds, err);
-
-    feed_free(m.feed);
     return r;
 }
 
@@ -190,10 +163,10 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     open_engines(out, engines, options);
     if (options->cascade) {
         sieve = sieve_new();
-        r = prepare_sieve(sieve, out, t, hooks, err);
+        r = prepare_sieve(sieve, t, hooks, err);
     }
     if (r == 0)
-        r = feed_engines(sieve, out, t, options->jobs, hooks, err);
+        r = feed_engines(out, t, sieve, options->jobs, hooks, err);
     for (size_t i = 0; i < n && r >= 0; i++) {
         finish(&out->runs[i]);
         out->runs[i].result.complete &= !r;

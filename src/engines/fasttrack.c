@@ -141,14 +141,6 @@ static void report(struct fasttrack *f, uint64_t position, uint32_t site, const 
         f->watcher(f->watcher_arg, s);
 }
 
-void fasttrack_without_locks(void *state)
-{
-    struct fasttrack *f = state;
-
-    f->hb.no_lock_edges = true;
-    f->hb.birth_marks = true;
-}
-
 void fasttrack_watch(void *state, fasttrack_watcher *watcher, void *arg)
 {
     struct fasttrack *f = state;
@@ -246,8 +238,6 @@ static void begin(struct fasttrack *f, struct variable *v, const struct step *s)
     if (b && b->freed)
         v->write = (struct last){ b->free_position << SLOT_BITS | b->free_slot, b->free_time,
                                   b->free_site };
-    else if (b && f->hb.birth_marks && b->birth.slot != SLOT_NONE)
-        v->write = (struct last){ b->birth.slot, b->birth.time, 0 };
 }
 
 static void split(struct fasttrack *f, const struct variable *from, struct variable *to)

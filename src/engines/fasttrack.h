@@ -10,7 +10,4 @@ typedef void fasttrack_watcher(void *arg, const struct step *s);
 
 /* `state` is what engine_fasttrack.open() gave. */
 void fasttrack_watch(void *state, fasttrack_watcher *watcher, void *arg);
-/* Hard edges only, and an alloc is a write to its memory: before the first step. */
-void fasttrack_without_locks(void *state);
-
 #endif

@@ -1,67 +1,81 @@
-/* sieve.c - leave out the variables that no engine can find a race on
+/* sieve.c - leave out the accesses that no engine can find a race on
  *
- * fasttrack with hard edges only names every variable with two conflicting
- * accesses that hard edges leave unordered, of which at most one is atomic.
- * What it does not name, and no atomic touches, is left out.
+ * FastTrack's idea on words instead of variables: the last write and the last
+ * read of a word as epochs of an order with hard edges only. An access that
+ * is not ordered after the last conflicting one makes the word matter, for
+ * good. An alloc is a write and starts the word anew, a free is a write. Where
+ * reads are concurrent only that is kept, and a later write is in order if its
+ * thread knows of all accesses of all threads so far: the usual end of tables
+ * that many threads read. Being wrong on this side costs time, not races.
  */
 #include "engines/sieve.h"
 #include "base/alloc.h"
-#include "engines/fasttrack.h"
-#include "order/lives.h"
+#include "base/map.h"
+#include "order/hb.h"
+#include "order/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define NO_NUMBER UINT32_MAX
-
-struct sieve {
-    struct lives lives;
-    uint8_t *matters; /* by life; in the second pass by family */
-    size_t matters_cap;
-
-    /* first pass */
-    struct engine_result unused;
-    void *fasttrack;
-    const struct span *span;
-    uint32_t *life_of_step;
-    size_t life_cap;
-
-    /* second pass */
-    struct step *steps;
-    size_t steps_cap;
-    uint32_t *number_of; /* variable -> its dense number, NO_NUMBER */
-    size_t numbers_cap;
-    uint32_t numbers;
-    uint32_t *free_numbers;
-    size_t nfree, free_cap;
-    uint64_t seen, dropped;
+enum {
+    WORD_BYTES = 8,
+    PAGE_WORDS = 512,
+    PAGE_BITS = 12,
+    CACHE_PAGES = 256 /* direct-mapped, in front of the map */
 };
 
-static void at_conflict(void *arg, const struct step *step)
-{
-    struct sieve *s = arg;
+#define SLOT_MANY (SLOT_NONE - 1) /* as the slot of the last read: concurrent reads */
 
-    s->matters[s->life_of_step[step - s->span->steps]] = 1;
-}
+struct epoch {
+    uint32_t slot, time; /* slot SLOT_NONE: none */
+};
+
+struct word {
+    struct epoch write, read;
+};
+
+struct page {
+    uint64_t number;
+    uint64_t matters[PAGE_WORDS / 64], atomic[PAGE_WORDS / 64];
+    struct word *words; /* PAGE_WORDS; NULL after the first pass */
+};
+
+struct sieve {
+    struct map page_index; /* page number -> index + 1 */
+    struct page **pages;
+    size_t npages, pages_cap;
+    struct page *cache[CACHE_PAGES];
+
+    /* first pass only */
+    struct memory *memory; /* of synchronisation and of words with atomics */
+    struct hb hb;
+    uint32_t *last_access; /* slot -> time of its last access */
+    size_t slots_cap;
+};
 
 struct sieve *sieve_new(void)
 {
     struct sieve *s = xcalloc(1, sizeof(*s));
 
-    race_table_init(&s->unused.races);
-    s->fasttrack = engine_fasttrack.open(&s->unused, NULL);
-    fasttrack_without_locks(s->fasttrack);
-    fasttrack_watch(s->fasttrack, at_conflict, s);
+    s->memory = memory_new();
+    hb_init(&s->hb);
+    s->hb.no_lock_edges = true;
     return s;
 }
 
 static void end_first_pass(struct sieve *s)
 {
-    if (s->fasttrack)
-        engine_fasttrack.close(s->fasttrack);
-    s->fasttrack = NULL;
-    race_table_release(&s->unused.races);
-    free(s->life_of_step);
-    s->life_of_step = NULL;
+    if (!s->memory)
+        return;
+    memory_free(s->memory);
+    hb_release(&s->hb);
+    free(s->last_access);
+    s->memory = NULL;
+    s->last_access = NULL;
+    for (size_t i = 0; i < s->npages; i++) {
+        free(s->pages[i]->words);
+        s->pages[i]->words = NULL;
+    }
 }
 
 void sieve_free(struct sieve *s)
@@ -69,133 +83,244 @@ void sieve_free(struct sieve *s)
     if (!s)
         return;
     end_first_pass(s);
-    lives_release(&s->lives);
-    free(s->matters);
-    free(s->steps);
-    free(s->number_of);
-    free(s->free_numbers);
+    for (size_t i = 0; i < s->npages; i++)
+        free(s->pages[i]);
+    free(s->pages);
+    map_release(&s->page_index);
     free(s);
-}
-
-void sieve_learn(struct sieve *s, const struct span *span)
-{
-    lives_begin_span(&s->lives, span);
-    GROW(s->life_of_step, s->life_cap, span->count);
-    s->span = span;
-    for (size_t i = 0; i < span->count; i++) {
-        const struct step *step = &span->steps[i];
-
-        if (!op_is_access(step->op) && step->op != OP_SPLIT)
-            continue;
-        s->life_of_step[i] = lives_of(&s->lives, step);
-        GROW(s->matters, s->matters_cap, s->lives.known);
-        if (op_is_atomic(step->op))
-            s->matters[s->life_of_step[i]] = 1;
-    }
-    engine_fasttrack.steps(s->fasttrack, span);
 }
 
 void sieve_ready(struct sieve *s)
 {
     end_first_pass(s);
-    for (uint32_t i = 0; i < s->lives.known; i++)
-        if (s->matters[i])
-            s->matters[lives_family(&s->lives, i)] = 1;
-    lives_restart(&s->lives);
-    for (size_t i = 0; i < s->numbers_cap; i++)
-        s->number_of[i] = NO_NUMBER;
-    s->numbers = 0;
-    s->nfree = 0;
-    s->seen = s->dropped = 0;
 }
 
-/* ---- the second pass ---- */
+/* ---- pages ---- */
 
-/* A life begins on a variable's number: whatever was there is gone. */
-static void renumber(struct sieve *s, uint32_t variable, bool matters)
+static struct page *page_new(uint64_t number)
 {
-    uint32_t *number = &s->number_of[variable];
+    struct page *p = xcalloc(1, sizeof(*p));
 
-    if (matters && *number == NO_NUMBER) {
-        *number = s->nfree ? s->free_numbers[--s->nfree] : s->numbers++;
-    } else if (!matters && *number != NO_NUMBER) {
-        GROW(s->free_numbers, s->free_cap, s->nfree + 1);
-        s->free_numbers[s->nfree++] = *number;
-        *number = NO_NUMBER;
-    }
+    p->number = number;
+    p->words = xcalloc(PAGE_WORDS, sizeof(*p->words));
+    for (size_t i = 0; i < PAGE_WORDS; i++)
+        p->words[i].write.slot = p->words[i].read.slot = SLOT_NONE;
+    return p;
 }
 
-/* True: the step stays, with the numbers of the second pass. */
-static bool sift(struct sieve *s, struct step *step)
+/* NULL where nothing of the page has been accessed, unless it is to be created. */
+static struct page *page_lookup(struct sieve *s, uint64_t number, bool create)
 {
-    uint32_t life;
+    uint32_t *index = create ? map_put(&s->page_index, number, 0) : map_get(&s->page_index, number);
 
-    if (!op_is_access(step->op) && step->op != OP_SPLIT)
-        return true;
-    life = lives_of(&s->lives, step);
-    if (step->op == OP_SPLIT || step->flags & STEP_FRESH)
-        renumber(s, step->id, s->matters[lives_family(&s->lives, life)]);
-    s->seen += step->op != OP_SPLIT;
-    if (s->number_of[step->id] == NO_NUMBER) {
-        s->dropped += step->op != OP_SPLIT;
-        return false;
+    if (!index)
+        return NULL;
+    if (!*index) {
+        GROW(s->pages, s->pages_cap, s->npages + 1);
+        s->pages[s->npages] = page_new(number);
+        *index = (uint32_t)++s->npages;
     }
-    if (step->op == OP_SPLIT)
-        step->from = s->number_of[step->from];
-    step->id = s->number_of[step->id];
+    return s->cache[number % CACHE_PAGES] = s->pages[*index - 1];
+}
+
+static inline struct page *page_at(struct sieve *s, uint64_t address, bool create)
+{
+    uint64_t number = address >> PAGE_BITS;
+    struct page *p = s->cache[number % CACHE_PAGES];
+
+    if (__builtin_expect(p && p->number == number, 1))
+        return p;
+    return page_lookup(s, number, create);
+}
+
+static inline unsigned word_at(uint64_t address)
+{
+    return address / WORD_BYTES % PAGE_WORDS;
+}
+
+static inline bool bit_get(const uint64_t *bits, unsigned i)
+{
+    return bits[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *bits, unsigned i)
+{
+    bits[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* The word after the one at the address. */
+static inline uint64_t next_word(uint64_t address)
+{
+    return address / WORD_BYTES * WORD_BYTES + WORD_BYTES;
+}
+
+/* ---- what the order says of an access ---- */
+
+static inline bool is_known(const struct hb_thread *t, struct epoch e)
+{
+    return e.slot == SLOT_NONE || hb_knows(t, e.slot, e.time);
+}
+
+static bool knows_everyone(const struct sieve *s, const struct hb_thread *t)
+{
+    for (uint32_t slot = 0; slot < s->hb.nslots && slot < s->slots_cap; slot++)
+        if (!hb_knows(t, slot, s->last_access[slot]))
+            return false;
     return true;
 }
 
-static void grow_numbers(struct sieve *s, uint32_t variables)
+static inline struct epoch epoch_of(const struct hb_thread *t)
 {
-    size_t old = s->numbers_cap;
-
-    GROW(s->number_of, s->numbers_cap, variables);
-    for (size_t i = old; i < s->numbers_cap; i++)
-        s->number_of[i] = NO_NUMBER;
+    return (struct epoch){ t->clock.slot, t->clock.time };
 }
 
-/* The steps [from, to) are what is left of one event. */
-static void mark_group(struct sieve *s, size_t from, size_t to)
+/* False: it matters. */
+static inline bool write_word(const struct sieve *s, struct word *w, const struct hb_thread *t)
 {
-    if (from == to)
-        return;
-    if (to - from > 1)
-        s->steps[from].flags |= STEP_GROUP;
+    bool ordered = is_known(t, w->write) &&
+                   (w->read.slot == SLOT_MANY ? knows_everyone(s, t) : is_known(t, w->read));
+
+    w->write = epoch_of(t);
+    w->read.slot = SLOT_NONE;
+    return ordered;
+}
+
+static inline bool read_word(struct word *w, const struct hb_thread *t)
+{
+    if (w->read.slot != SLOT_MANY && is_known(t, w->read))
+        w->read = epoch_of(t);
     else
-        s->steps[from].flags &= (uint16_t)~STEP_GROUP;
+        w->read.slot = SLOT_MANY;
+    return is_known(t, w->write);
 }
 
-void sieve_apply(struct sieve *s, struct span *span)
+static void access_words(struct sieve *s, const struct event *e, const struct hb_thread *t)
 {
-    size_t kept = 0, first = 0;
+    uint64_t end = e->target + e->size;
 
-    lives_begin_span(&s->lives, span);
-    grow_numbers(s, span->variables);
-    GROW(s->steps, s->steps_cap, span->count);
-    for (size_t i = 0; i < span->count; i++) {
-        struct step step = span->steps[i];
+    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+        struct page *p = page_at(s, a, true);
+        unsigned i = word_at(a);
 
-        if (i && step.position != span->steps[i - 1].position) {
-            mark_group(s, first, kept);
-            first = kept;
-        }
-        step.flags &= (uint16_t)~STEP_GROUP;
-        if (sift(s, &step))
-            s->steps[kept++] = step;
+        if (!bit_get(p->matters, i) &&
+            !(e->op == OP_WRITE ? write_word(s, &p->words[i], t) : read_word(&p->words[i], t)))
+            bit_set(p->matters, i);
     }
-    mark_group(s, first, kept);
-    span->steps = s->steps;
-    span->count = kept;
-    span->variables = s->numbers;
+    s->last_access[t->clock.slot] = t->clock.time;
 }
 
-uint64_t sieve_seen(const struct sieve *s)
+/* Only words that somebody accessed count. A word that is allocated whole starts anew. */
+static void write_range(struct sieve *s, const struct event *e, const struct hb_thread *t)
 {
-    return s->seen;
+    uint64_t a = e->target, end = e->target + e->value;
+
+    while (a < end) {
+        struct page *p = page_at(s, a, false);
+        unsigned i = word_at(a);
+
+        if (!p) {
+            a = (a >> PAGE_BITS << PAGE_BITS) + (1 << PAGE_BITS);
+            continue;
+        }
+        if (e->op == OP_ALLOC && a % WORD_BYTES == 0 && a + WORD_BYTES <= end)
+            p->words[i] = (struct word){ epoch_of(t), { SLOT_NONE, 0 } };
+        else if (!bit_get(p->matters, i) && !write_word(s, &p->words[i], t))
+            bit_set(p->matters, i);
+        a = next_word(a);
+    }
+    s->last_access[t->clock.slot] = t->clock.time;
 }
 
-uint64_t sieve_dropped(const struct sieve *s)
+/* ---- the first pass ---- */
+
+/* Plain accesses make no steps, except to words with atomics: a plain write ends a release
+ * sequence. */
+static void mark_plain(struct sieve *s, struct event *e)
 {
-    return s->dropped;
+    bool atomic = op_is_atomic(e->op);
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+        struct page *p = page_at(s, a, true);
+
+        if (op_is_atomic(e->op)) {
+            bit_set(p->atomic, word_at(a));
+            bit_set(p->matters, word_at(a));
+        }
+        atomic |= bit_get(p->atomic, word_at(a));
+    }
+    if (!atomic)
+        e->flags |= EV_SIEVED;
+}
+
+/* The steps of one event. */
+static void follow_order(struct sieve *s, const struct step *steps, size_t n)
+{
+    bool tick = false;
+
+    for (size_t i = 0; i < n; i++)
+        hb_before(&s->hb, &steps[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(steps[i].op))
+            tick |= hb_after(&s->hb, &steps[i]);
+    hb_thread(&s->hb, steps->thread)->clock.time += tick;
+}
+
+static void learn_event(struct sieve *s, const struct event *e)
+{
+    const struct hb_thread *t = hb_thread(&s->hb, e->thread);
+
+    GROW(s->last_access, s->slots_cap, s->hb.nslots);
+    if (e->op == OP_READ || e->op == OP_WRITE)
+        access_words(s, e, t);
+    else if (e->op == OP_ALLOC || e->op == OP_FREE)
+        write_range(s, e, t);
+}
+
+void sieve_learn(struct sieve *s, struct batch *b)
+{
+    struct span span;
+    size_t at = 0;
+
+    for (size_t i = 0; i < b->count; i++)
+        if (op_is_access(b->events[i].op) && !(b->events[i].flags & EV_IGNORED))
+            mark_plain(s, &b->events[i]);
+    memory_steps(s->memory, b, &span);
+    hb_begin_span(&s->hb, &span);
+    for (size_t i = 0; i < b->count; i++) {
+        size_t n = 0;
+
+        while (at + n < span.count && span.steps[at + n].position == b->first + i)
+            n++;
+        if (n)
+            follow_order(s, &span.steps[at], n);
+        at += n;
+        if (!(b->events[i].flags & EV_IGNORED))
+            learn_event(s, &b->events[i]);
+    }
+}
+
+/* ---- later passes ---- */
+
+static inline bool any_matters(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+        const struct page *p = page_at(s, a, false);
+
+        if (p && bit_get(p->matters, word_at(a)))
+            return true;
+    }
+    return false;
+}
+
+void sieve_mark(struct sieve *s, struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        struct event *e = &b->events[i];
+
+        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_matters(s, e))
+            e->flags |= EV_SIEVED;
+    }
 }

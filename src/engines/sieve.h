@@ -1,39 +1,34 @@
-/* sieve.h - leave out the variables that no engine can find a race on
+/* sieve.h - leave out the accesses that no engine can find a race on
  *
  * Most memory of a program is used by one thread at a time. Where hard edges
- * alone order all conflicting accesses of a variable, every order that an
- * engine works with (hb, shb, sshb, cp, wcp, syncp, osr, mc) orders them too,
- * the variable never makes a lock edge matter, and which write a read of it saw
- * (or who allocated it) tells nothing new. So the cascade does not see its steps at all: engines need
- * memory and time for the variables that matter. (lockset, which knows no hard
- * edges, must see them all.)
+ * alone order all conflicting accesses of a word, every order that an engine
+ * works with (hb, shb, sshb, cp, wcp, syncp, osr, mc) orders them too, the word
+ * never makes a lock edge matter, and which write a read of it saw (or who
+ * allocated it) tells nothing new. So the cascade makes no steps of such
+ * accesses: numbering and engines need memory and time for the words that
+ * matter. (lockset, which knows no hard edges, must see them all.)
  *
- *     sieve_learn(s, span)     first pass, every span
- *     sieve_ready(s)           from here on the second pass
- *     sieve_apply(s, span)     the span without what does not matter
- *     sieve_ready(s)           and so on for further passes, which give the same
+ *     sieve_learn(s, batch)    first pass, every batch
+ *     sieve_ready(s)           after it
+ *     sieve_mark(s, batch)     later passes: sets EV_SIEVED where no step is needed
  *
- * Variables that are accessed atomically always stay.
- * Cost: about that of fasttrack for the first pass; 5 bytes a life of a
- * variable (order/lives.h). Numbers of variables are dense again afterwards.
+ * Words are 8 aligned bytes; those that atomics touch always matter.
+ * Cost: about that of fasttrack for the first pass, 16 bytes a word in use,
+ * then one bit a word.
  */
 #ifndef HEDDLE_ENGINES_SIEVE_H
 #define HEDDLE_ENGINES_SIEVE_H
 
-#include "order/step.h"
+#include "trace/trace.h"
 
 struct sieve;
 
 struct sieve *sieve_new(void);
 void sieve_free(struct sieve *s);
 
-void sieve_learn(struct sieve *s, const struct span *span);
+/* Changes marks of the batch's events, which nobody else must use. */
+void sieve_learn(struct sieve *s, struct batch *b);
 void sieve_ready(struct sieve *s);
-/* The span is changed in place: it has its own steps, which are valid until the next call. */
-void sieve_apply(struct sieve *s, struct span *span);
-
-/* Accesses seen by sieve_apply(), and those left out. */
-uint64_t sieve_seen(const struct sieve *s);
-uint64_t sieve_dropped(const struct sieve *s);
+void sieve_mark(struct sieve *s, struct batch *b);
 
 #endif

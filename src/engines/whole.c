@@ -162,8 +162,6 @@ int whole_restart(struct whole *w, struct error *err)
 {
     memory_free(w->memory);
     w->memory = memory_new();
-    if (w->sieve)
-        sieve_ready(w->sieve);
     return trace_rewind(w->trace, err);
 }
 
@@ -173,9 +171,9 @@ int whole_next(struct whole *w, struct batch *events, struct span *steps, struct
 
     if (r <= 0)
         return r;
-    memory_steps(w->memory, events, steps);
     if (w->sieve)
-        sieve_apply(w->sieve, steps);
+        sieve_mark(w->sieve, events);
+    memory_steps(w->memory, events, steps);
     return 1;
 }
 

@@ -131,7 +131,7 @@ static void alloc_block(struct hb *h, const struct step *s)
     struct hb_block *b = block_at(h, s->id);
 
     b->freed = false;
-    if (h->births || h->birth_marks)
+    if (h->births)
         hb_publish(h, hb_thread(h, s->thread), &b->birth);
 }
 
@@ -140,14 +140,13 @@ static void before_free(struct hb *h, const struct step *s)
 {
     struct hb_block *b = block_at(h, s->id);
 
-    if (!h->births && !h->birth_marks)
+    if (!h->births)
         return;
     if (s->flags & STEP_FRESH && s->from)
         clock_copy(&h->pool, &b->birth, &h->blocks[s->from - 1].birth);
     else if (s->flags & STEP_FRESH)
         clock_clear(&h->pool, &b->birth);
-    if (h->births)
-        hb_learn(h, hb_thread(h, s->thread), &b->birth);
+    hb_learn(h, hb_thread(h, s->thread), &b->birth);
 }
 
 void hb_free_block(struct hb *h, const struct hb_thread *t, const struct step *s)

@@ -52,8 +52,7 @@ struct hb_free_slot {
 struct hb {
     struct clock_pool pool;
     bool no_lock_edges; /* predictive orders: hard edges only */
-    bool births;        /* keep the clocks of allocations and frees; a free learns the first */
-    bool birth_marks;   /* keep those of allocations, nobody learns them */
+    bool births;        /* keep the clocks of allocations and frees */
 
     struct hb_thread *threads;
     size_t threads_cap;

@@ -591,7 +591,7 @@ static void slow_event(struct memory *m, const struct event *ev, uint64_t positi
 
     size_t first = m->nsteps;
 
-    if (ev->flags & EV_IGNORED)
+    if (ev->flags & (EV_IGNORED | EV_SIEVED))
         return;
     if (op_is_access(ev->op))
         access_range(m, ev->target, ev->size, &like);
@@ -619,7 +619,7 @@ static inline uint32_t known_variable(struct memory *m, const struct event *ev)
     unsigned from = ev->target % WORD_BYTES, size = ev->size;
     const struct cell *c;
 
-    if (!op_is_access(ev->op) || from + size > WORD_BYTES || ev->flags & EV_IGNORED)
+    if (!op_is_access(ev->op) || from + size > WORD_BYTES || ev->flags & (EV_IGNORED | EV_SIEVED))
         return 0;
     c = cell_at(m, ev->target);
     if (__builtin_expect(size == 1u << c->unit && !(from & (size - 1)) && c->present >> from & 1,
