@@ -106,6 +106,16 @@ static int make_options(struct engine_options *e, const struct options *o)
     return 0;
 }
 
+/* Accesses that cannot matter are left out where every engine agrees. */
+static bool wants_sieve(const struct choice *c)
+{
+    bool all = false;
+
+    for (size_t i = 0; i < c->count; i++)
+        all |= c->engines[i]->sees_all;
+    return c->options.cascade || !all;
+}
+
 int choice_make(struct choice *c, const struct options *o)
 {
     const char *list = o->texts[OPT_ENGINE];
@@ -115,5 +125,8 @@ int choice_make(struct choice *c, const struct options *o)
     for (size_t i = 0; engine_registry[i]; i++)
         if (list ? names_engine(list, engine_registry[i]) : !engine_registry[i]->on_request)
             c->engines[c->count++] = engine_registry[i];
-    return code ? code : make_options(&c->options, o);
+    if (code == 0)
+        code = make_options(&c->options, o);
+    c->options.sieve = wants_sieve(c);
+    return code;
 }

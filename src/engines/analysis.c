@@ -34,8 +34,8 @@ static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t
 }
 
 /* A pass for the sieve. 0 at the end of the trace, 1 when stopped, -1 on an error. */
-static int prepare_sieve(struct sieve *s, struct trace *t, const struct analysis_hooks *hooks,
-                         struct error *err)
+static int learn_sieve(struct sieve *s, struct trace *t, const struct analysis_hooks *hooks,
+                       struct error *err)
 {
     struct batch batch;
     int r;
@@ -47,6 +47,22 @@ static int prepare_sieve(struct sieve *s, struct trace *t, const struct analysis
     }
     sieve_ready(s);
     return r ? r : trace_rewind(t, err);
+}
+
+/* Only at its end is it known that a trace has no values. */
+static int make_sieve(struct sieve **out, struct trace *t, const struct analysis_hooks *hooks,
+                      struct error *err)
+{
+    bool handovers = !trace_info(t)->values;
+    int r;
+
+    *out = sieve_new(handovers);
+    r = learn_sieve(*out, t, hooks, err);
+    if (r || !handovers || !trace_info(t)->values)
+        return r;
+    sieve_free(*out);
+    *out = sieve_new(false);
+    return learn_sieve(*out, t, hooks, err);
 }
 
 /* The pass for the engines; the result is as above. */
@@ -161,10 +177,8 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
         options = &defaults;
     *out = (struct analysis){ .runs = xcalloc(n, sizeof(*out->runs)), .count = n };
     open_engines(out, engines, options);
-    if (options->cascade) {
-        sieve = sieve_new();
-        r = prepare_sieve(sieve, t, hooks, err);
-    }
+    if (options->sieve)
+        r = make_sieve(&sieve, t, hooks, err);
     if (r == 0)
         r = feed_engines(out, t, sieve, options->jobs, hooks, err);
     for (size_t i = 0; i < n && r >= 0; i++) {

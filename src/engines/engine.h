@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "engines/deadlock.h"
 #include "engines/race.h"
 #include "order/step.h"
 
@@ -29,6 +30,7 @@ enum { ENGINE_COUNTERS = 16 };
 /* What an engine leaves behind. */
 struct engine_result {
     struct race_table races;
+    struct deadlock_table deadlocks;
     struct counter counters[ENGINE_COUNTERS];
     size_t ncounters;
     bool complete; /* false: stopped early, see counters */
@@ -41,6 +43,7 @@ struct engine_options {
     bool all;             /* cp, wcp: do not order a reported pair from there on */
     bool no_witness;      /* make no schedules */
     bool cascade;         /* later engines need not decide again what earlier ones have shown */
+    bool sieve;           /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t window;      /* cp: only so many significant events at a time; 0: no window */
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
     double seconds;       /* a budget for decide() of all engines together; 0: none */
@@ -52,6 +55,7 @@ struct engine {
     const char *summary;  /* one line for `heddle help` */
     enum strength proves; /* strength of its races before any witness is checked */
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
+    bool sees_all;        /* alone it sees every access: it is cheap, or its numbers are about all */
 
     /* Called once before the first step; the result outlives the state. */
     void *(*open)(struct engine_result *result, const struct engine_options *options);
@@ -73,6 +77,12 @@ extern const struct engine engine_fasttrack;
 extern const struct engine engine_hb;
 extern const struct engine engine_shb;
 extern const struct engine engine_lockset;
+extern const struct engine engine_sshb;
+extern const struct engine engine_deadlock;
+extern const struct engine engine_wcp;
+extern const struct engine engine_osr;
+extern const struct engine engine_syncp;
+extern const struct engine engine_cp;
 
 /* All engines, in the order of their cost; ends with NULL. */
 extern const struct engine *const engine_registry[];

@@ -391,6 +391,7 @@ const struct engine engine_fasttrack = {
     .name = "fasttrack",
     .summary = "happens-before races with epochs: fastest, a race on every racy variable",
     .proves = STRENGTH_MAYBE,
+    .sees_all = true,
     .on_request = true,
     .open = fasttrack_open,
     .steps = fasttrack_steps,

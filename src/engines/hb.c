@@ -15,6 +15,7 @@ const struct engine engine_hb = {
     .name = "hb",
     .summary = "happens-before races: every access against the concurrent last accesses",
     .proves = STRENGTH_MAYBE,
+    .sees_all = true,
     .open = hb_engine_open,
     .steps = pairs_steps,
     .finish = pairs_finish,

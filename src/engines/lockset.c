@@ -481,6 +481,7 @@ const struct engine engine_lockset = {
     .name = "lockset",
     .summary = "conflicting accesses without a common lock: an over-approximation",
     .proves = STRENGTH_POTENTIAL,
+    .sees_all = true,
     .on_request = true,
     .open = lockset_open,
     .steps = lockset_steps,

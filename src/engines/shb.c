@@ -22,6 +22,7 @@ const struct engine engine_shb = {
     .name = "shb",
     .summary = "schedulable happens-before: reads keep their writers, so every race is possible",
     .proves = STRENGTH_MAYBE,
+    .sees_all = true,
     .open = shb_engine_open,
     .steps = pairs_steps,
     .finish = pairs_finish,

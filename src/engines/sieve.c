@@ -1,12 +1,21 @@
 /* sieve.c - leave out the accesses that no engine can find a race on
  *
  * FastTrack's idea on words instead of variables: the last write and the last
- * read of a word as epochs of an order with hard edges only. An access that
- * is not ordered after the last conflicting one makes the word matter, for
- * good. An alloc is a write and starts the word anew, a free is a write. Where
- * reads are concurrent only that is kept, and a later write is in order if its
- * thread knows of all accesses of all threads so far: the usual end of tables
- * that many threads read. Being wrong on this side costs time, not races.
+ * read of a word as epochs of an order that every engine's order contains. An
+ * access that is not ordered after the last conflicting one makes the word
+ * matter, for good. An alloc is a write and starts the word anew, a free is a
+ * write. Where reads are concurrent only that is kept, and a later write is in
+ * order if its thread knows of all accesses of all threads so far: the usual
+ * end of tables that many threads read. Being wrong on this side costs time,
+ * not races.
+ *
+ * The order is program order, hard edges and, with `handovers`, an edge from a
+ * write to a read that saw it when a common lock is held at both: how buffers
+ * are passed on through queues. hb, cp and wcp order the two because of the
+ * lock, syncp and osr because reads keep their writers; an engine that goes by
+ * values may not. A word that is accessed under a lock at all may make two
+ * sections conflict (rule (a) of cp and wcp), so it matters if two threads
+ * share it, in order or not.
  */
 #include "engines/sieve.h"
 #include "base/alloc.h"
@@ -34,10 +43,30 @@ struct word {
     struct epoch write, read;
 };
 
+typedef uint64_t page_bits[PAGE_WORDS / 64];
+
 struct page {
     uint64_t number;
-    uint64_t matters[PAGE_WORDS / 64], atomic[PAGE_WORDS / 64];
-    struct word *words; /* PAGE_WORDS; NULL after the first pass */
+    page_bits matters, atomic;
+    page_bits locked, shared; /* accessed under a lock; by two threads, one writing */
+    page_bits guarded;        /* last written under a lock: there is a guard */
+    struct word *words;       /* PAGE_WORDS; NULL after the first pass */
+};
+
+/* Locks that a thread holds, or held: object * 2 + shared. Beyond LOCKS_KEPT they are forgotten,
+ * which only loses edges. */
+enum { LOCKS_KEPT = 6 };
+struct locks {
+    uint32_t count;
+    uint32_t held[LOCKS_KEPT];
+};
+
+/* The last write to a word, if it was made under locks. */
+struct guard {
+    uint64_t target;
+    uint32_t size;
+    struct locks locks;
+    struct clock clock;
 };
 
 struct sieve {
@@ -51,12 +80,19 @@ struct sieve {
     struct hb hb;
     uint32_t *last_access; /* slot -> time of its last access */
     size_t slots_cap;
+    bool handovers;
+    struct locks *locks; /* by thread */
+    size_t locks_cap;
+    struct map guard_index; /* word address -> guard */
+    struct guard *guards;
+    size_t nguards, guards_cap;
 };
 
-struct sieve *sieve_new(void)
+struct sieve *sieve_new(bool handovers)
 {
     struct sieve *s = xcalloc(1, sizeof(*s));
 
+    s->handovers = handovers;
     s->memory = memory_new();
     hb_init(&s->hb);
     s->hb.no_lock_edges = true;
@@ -70,6 +106,9 @@ static void end_first_pass(struct sieve *s)
     memory_free(s->memory);
     hb_release(&s->hb);
     free(s->last_access);
+    free(s->locks);
+    free(s->guards);
+    map_release(&s->guard_index);
     s->memory = NULL;
     s->last_access = NULL;
     for (size_t i = 0; i < s->npages; i++) {
@@ -93,6 +132,9 @@ void sieve_free(struct sieve *s)
 void sieve_ready(struct sieve *s)
 {
     end_first_pass(s);
+    for (size_t i = 0; i < s->npages; i++)
+        for (size_t k = 0; k < PAGE_WORDS / 64; k++)
+            s->pages[i]->matters[k] |= s->pages[i]->locked[k] & s->pages[i]->shared[k];
 }
 
 /* ---- pages ---- */
@@ -148,6 +190,11 @@ static inline void bit_set(uint64_t *bits, unsigned i)
     bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
+static inline void bit_clear(uint64_t *bits, unsigned i)
+{
+    bits[i / 64] &= ~((uint64_t)1 << (i % 64));
+}
+
 /* The word after the one at the address. */
 static inline uint64_t next_word(uint64_t address)
 {
@@ -194,19 +241,136 @@ static inline bool read_word(struct word *w, const struct hb_thread *t)
     return is_known(t, w->write);
 }
 
+/* Has another thread accessed the word before, so that the two conflict? */
+static inline bool is_shared(const struct word *w, const struct hb_thread *t, bool writes)
+{
+    uint32_t slot = t->clock.slot;
+
+    return (w->write.slot != SLOT_NONE && w->write.slot != slot) ||
+           (writes && w->read.slot != SLOT_NONE && w->read.slot != slot);
+}
+
+static void access_word(struct sieve *s, const struct event *e, uint64_t address,
+                        const struct hb_thread *t)
+{
+    struct page *p = page_at(s, address, true);
+    unsigned i = word_at(address);
+    struct word *w = &p->words[i];
+    bool writes = e->op == OP_WRITE;
+
+    if (bit_get(p->matters, i))
+        return;
+    if (is_shared(w, t, writes))
+        bit_set(p->shared, i);
+    if (!(writes ? write_word(s, w, t) : read_word(w, t)))
+        bit_set(p->matters, i);
+}
+
 static void access_words(struct sieve *s, const struct event *e, const struct hb_thread *t)
 {
     uint64_t end = e->target + e->size;
 
+    for (uint64_t a = e->target; a < end; a = next_word(a))
+        access_word(s, e, a, t);
+    s->last_access[t->clock.slot] = t->clock.time;
+}
+
+/* ---- handing over under a lock ---- */
+
+static bool exclude(const struct locks *a, const struct locks *b)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t k = 0; k < b->count; k++)
+            if (a->held[i] / 2 == b->held[k] / 2 && !(a->held[i] & b->held[k] & 1))
+                return true;
+    return false;
+}
+
+/* A read under locks learns from the write it saw. */
+static void learn_guard(struct sieve *s, const struct event *e, uint64_t word,
+                        const struct locks *locks)
+{
+    const struct guard *g = &s->guards[*map_get(&s->guard_index, word)];
+
+    if (e->target >= g->target && e->target + e->size <= g->target + g->size &&
+        exclude(&g->locks, locks))
+        hb_learn(&s->hb, hb_thread(&s->hb, e->thread), &g->clock);
+}
+
+static void keep_guard(struct sieve *s, const struct event *e, uint64_t word,
+                       const struct locks *locks)
+{
+    uint32_t *index = map_put(&s->guard_index, word, (uint32_t)s->nguards);
+    struct guard *g;
+
+    if (*index == s->nguards) {
+        GROW(s->guards, s->guards_cap, ++s->nguards);
+        s->guards[*index].clock = CLOCK_EMPTY;
+    }
+    g = &s->guards[*index];
+    g->target = e->target;
+    g->size = e->size;
+    g->locks = *locks;
+    clock_copy(&s->hb.pool, &g->clock, &hb_thread(&s->hb, e->thread)->clock);
+}
+
+/* Before a read is compared (it keeps its writer), after a write. True: a clock was published. */
+static bool hand_over(struct sieve *s, const struct event *e, bool after)
+{
+    const struct locks *locks = &s->locks[e->thread];
+    uint64_t end = e->target + e->size;
+    bool published = false;
+
     for (uint64_t a = e->target; a < end; a = next_word(a)) {
         struct page *p = page_at(s, a, true);
         unsigned i = word_at(a);
+        uint64_t word = a / WORD_BYTES;
 
-        if (!bit_get(p->matters, i) &&
-            !(e->op == OP_WRITE ? write_word(s, &p->words[i], t) : read_word(&p->words[i], t)))
-            bit_set(p->matters, i);
+        if (locks->count)
+            bit_set(p->locked, i);
+        if (e->op == OP_READ) {
+            if (!after && locks->count && bit_get(p->guarded, i))
+                learn_guard(s, e, word, locks);
+        } else if (after && locks->count) {
+            keep_guard(s, e, word, locks);
+            bit_set(p->guarded, i);
+            published = true;
+        } else if (after) {
+            bit_clear(p->guarded, i);
+        }
     }
-    s->last_access[t->clock.slot] = t->clock.time;
+    return published;
+}
+
+static void plain_access(struct sieve *s, const struct event *e)
+{
+    struct hb_thread *t = hb_thread(&s->hb, e->thread);
+
+    if (s->handovers)
+        hand_over(s, e, false);
+    access_words(s, e, t);
+    if (s->handovers && hand_over(s, e, true))
+        t->clock.time++;
+}
+
+/* A step of a lock: what the thread holds from here on. */
+static void hold(struct sieve *s, const struct step *step)
+{
+    struct locks *l = &s->locks[step->thread];
+    uint32_t i = 0;
+
+    if (step->flags & STEP_NESTED)
+        return;
+    if (step->op == OP_ACQUIRE || step->op == OP_ACQUIRE_SHARED) {
+        if (l->count < LOCKS_KEPT)
+            l->held[l->count++] = step->id * 2 + (step->op == OP_ACQUIRE_SHARED);
+        return;
+    }
+    while (i < l->count)
+        if (l->held[i] / 2 == step->id) /* held both ways: let go of both, which loses edges */
+            l->held[i] = l->held[--l->count];
+        else
+            i++;
 }
 
 /* Only words that somebody accessed count. A word that is allocated whole starts anew. */
@@ -222,10 +386,13 @@ static void write_range(struct sieve *s, const struct event *e, const struct hb_
             a = (a >> PAGE_BITS << PAGE_BITS) + (1 << PAGE_BITS);
             continue;
         }
+        bit_clear(p->guarded, i);
         if (e->op == OP_ALLOC && a % WORD_BYTES == 0 && a + WORD_BYTES <= end)
             p->words[i] = (struct word){ epoch_of(t), { SLOT_NONE, 0 } };
         else if (!bit_get(p->matters, i) && !write_word(s, &p->words[i], t))
             bit_set(p->matters, i);
+        if (s->locks[e->thread].count)
+            bit_set(p->locked, i);
         a = next_word(a);
     }
     s->last_access[t->clock.slot] = t->clock.time;
@@ -258,8 +425,11 @@ static void follow_order(struct sieve *s, const struct step *steps, size_t n)
 {
     bool tick = false;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         hb_before(&s->hb, &steps[i]);
+        if (steps[i].op < OP_COUNT && op_class_of(steps[i].op) == CLASS_LOCK)
+            hold(s, &steps[i]);
+    }
     for (size_t i = 0; i < n; i++)
         if (op_is_access(steps[i].op))
             tick |= hb_after(&s->hb, &steps[i]);
@@ -272,7 +442,7 @@ static void learn_event(struct sieve *s, const struct event *e)
 
     GROW(s->last_access, s->slots_cap, s->hb.nslots);
     if (e->op == OP_READ || e->op == OP_WRITE)
-        access_words(s, e, t);
+        plain_access(s, e);
     else if (e->op == OP_ALLOC || e->op == OP_FREE)
         write_range(s, e, t);
 }
@@ -287,6 +457,7 @@ void sieve_learn(struct sieve *s, struct batch *b)
             mark_plain(s, &b->events[i]);
     memory_steps(s->memory, b, &span);
     hb_begin_span(&s->hb, &span);
+    GROW(s->locks, s->locks_cap, span.threads);
     for (size_t i = 0; i < b->count; i++) {
         size_t n = 0;
 

@@ -23,7 +23,8 @@
 
 struct sieve;
 
-struct sieve *sieve_new(void);
+/* `handovers`: no engine goes by values, so a read keeps its writer. */
+struct sieve *sieve_new(bool handovers);
 void sieve_free(struct sieve *s);
 
 /* Changes marks of the batch's events, which nobody else must use. */
