@@ -128,6 +128,7 @@ enum ring_kind {
     R_RETURN, /* word 1: site; word 2: value */
     R_LOST,   /* 48: accesses lost here */
     R_END     /* the process ends (exit): nothing of this thread follows */
+    /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
 
 enum {

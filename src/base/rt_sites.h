@@ -37,12 +37,18 @@ enum site_kind {
     SITE_ENTRY,  /* a function's entry; file and line are its declaration's */
     SITE_BRANCH,
     SITE_CALL, /* of untraced code; `variable` is the function called, "" for a pointer */
-    SITE_LIBC  /* of a modelled libc function; `variable` as for SITE_CALL */
+    SITE_LIBC, /* of a modelled libc function; `variable` as for SITE_CALL */
+    /* No place in the program but the shape of a stretch's record (rt_stretch.h): it is about the
+     * `size` accesses right before it in the table and, if `branches`, the branch behind those. */
+    SITE_STRETCH
 };
 
 struct sites_site {
     uint8_t kind; /* enum site_kind */
-    uint8_t reserved;
+    union {
+        uint8_t from;     /* access of a stretch: see rt_stretch.h */
+        uint8_t branches; /* SITE_STRETCH: 1: a branch ends it */
+    };
     uint16_t column;
     uint32_t line;              /* 0 unknown */
     uint32_t size;              /* bytes, where fixed */
@@ -52,7 +58,7 @@ struct sites_site {
     uint32_t inlined_at;        /* frame number + 1, 0: not inlined */
     uint32_t function_index;    /* of the function that holds the instruction, in the bitcode */
     uint32_t instruction_index; /* in that function, counted over its blocks */
-    uint32_t reserved2;
+    int32_t offset;             /* access of a stretch: with `from` */
 };
 
 /* Where an inlined function was called. */

@@ -1,7 +1,8 @@
 /* combine.c - the results of several processes become one
  *
  * Races are the same when they have the same fingerprint and the same two
- * locations: their instances add up, and the strongest is shown. Each says
+ * locations, deadlocks when they have the same fingerprint and the same
+ * locations all around: their instances add up, and the strongest is shown. Each says
  * which trace its positions are in.
  *
  * Only the lists are new; strings, stacks and locks stay with the parts, which
@@ -12,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- races ---- */
 
 /* Without the "-2" that tells twins within one result apart. */
 static int compare_ids(const char *a, const char *b)
@@ -88,6 +91,95 @@ static void merge_races(struct findings *f)
     f->count = kept;
 }
 
+/* ---- deadlocks ---- */
+
+/* Compare two rings of the same length, each from a waiter of its own on. */
+static int compare_rings(const struct deadlock_finding *x, size_t i,
+                         const struct deadlock_finding *y, size_t k)
+{
+    int c = 0;
+
+    for (size_t n = 0; n < x->nwaiters && c == 0; n++) {
+        const struct waiter *v = &x->waiters[(i + n) % x->nwaiters];
+        const struct waiter *w = &y->waiters[(k + n) % x->nwaiters];
+
+        c = strcmp(v->request.location, w->request.location);
+        if (c == 0)
+            c = strcmp(v->hold_location, w->hold_location);
+    }
+    return c;
+}
+
+/* A ring is listed from its earliest request on, which may be another one in another process: turn
+ * it to where its locations come first. */
+static size_t ring_start(const struct deadlock_finding *d)
+{
+    size_t start = 0;
+
+    for (size_t i = 1; i < d->nwaiters; i++)
+        if (compare_rings(d, i, d, start) < 0)
+            start = i;
+    return start;
+}
+
+static int compare_deadlocks(const void *a, const void *b)
+{
+    const struct deadlock_finding *x = a, *y = b;
+    int c = compare_ids(x->id, y->id);
+
+    if (c == 0 && x->nwaiters != y->nwaiters)
+        c = x->nwaiters < y->nwaiters ? -1 : 1;
+    return c ? c : compare_rings(x, ring_start(x), y, ring_start(y));
+}
+
+static int compare_strongest_deadlock_first(const void *a, const void *b)
+{
+    const struct deadlock_finding *x = a, *y = b;
+    int c = compare_deadlocks(a, b);
+
+    if (c == 0 && x->strength != y->strength)
+        c = x->strength < y->strength ? -1 : 1;
+    return c ? c : strcmp(x->trace, y->trace);
+}
+
+static void take_deadlocks(struct result *r)
+{
+    struct findings *f = &r->findings;
+
+    for (size_t i = 0; i < r->nparts; i++) {
+        struct findings *from = &r->parts[i].findings;
+
+        GROW(f->deadlocks, f->deadlocks_cap, f->ndeadlocks + from->ndeadlocks);
+        for (size_t k = 0; k < from->ndeadlocks; k++) {
+            f->deadlocks[f->ndeadlocks] = from->deadlocks[k];
+            f->deadlocks[f->ndeadlocks++].trace = from->trace.path;
+            from->deadlocks[k].witness = NULL;
+        }
+    }
+}
+
+static void merge_deadlocks(struct findings *f)
+{
+    size_t kept = 0;
+
+    if (f->ndeadlocks)
+        qsort(f->deadlocks, f->ndeadlocks, sizeof(*f->deadlocks), compare_strongest_deadlock_first);
+    for (size_t i = 0; i < f->ndeadlocks; i++) {
+        struct deadlock_finding *last = kept ? &f->deadlocks[kept - 1] : NULL;
+
+        if (last && compare_deadlocks(last, &f->deadlocks[i]) == 0) {
+            last->count += f->deadlocks[i].count;
+            last->engines |= f->deadlocks[i].engines;
+            free(f->deadlocks[i].witness);
+        } else {
+            f->deadlocks[kept++] = f->deadlocks[i];
+        }
+    }
+    f->ndeadlocks = kept;
+}
+
+/* ---- the rest ---- */
+
 /* All parts ran the same engines in the same order. */
 static void add_engines(struct findings *f, const struct findings *from)
 {
@@ -106,11 +198,14 @@ static void add_engines(struct findings *f, const struct findings *from)
     }
 }
 
-static void count_races(struct findings *f)
+static void count_findings(struct findings *f)
 {
-    for (size_t i = 0; i < f->nengines; i++)
+    for (size_t i = 0; i < f->nengines; i++) {
         for (size_t k = 0; k < f->count; k++)
             f->engines[i].races += f->races[k].engines >> i & 1;
+        for (size_t k = 0; k < f->ndeadlocks; k++)
+            f->engines[i].deadlocks += f->deadlocks[k].engines >> i & 1;
+    }
 }
 
 static void add_total(struct findings_trace *t, const struct findings_counter *from)
@@ -173,7 +268,9 @@ void result_combine(struct result *r, const char *shown)
     add_diagnoses(r);
     take_races(r);
     merge_races(f);
-    count_races(f);
+    take_deadlocks(r);
+    merge_deadlocks(f);
+    count_findings(f);
     findings_sort(f);
     findings_identify(f);
 }

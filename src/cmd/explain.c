@@ -1,4 +1,4 @@
-/* explain.c - heddle explain: one race in full
+/* explain.c - heddle explain: one race or deadlock in full
  *
  * The steps of the schedule need the trace. A result file names it; where it
  * is gone or is another one, the steps show positions only, and say so.
@@ -12,9 +12,9 @@
 
 /* Read the wanted events, from the trace at hand or the one the result names. NULL, or why
  * there are none. */
-static const char *collect(struct result *r, const struct finding *race, struct steps *s)
+static const char *collect(struct result *r, const char *trace, struct steps *s)
 {
-    const char *path = race->trace ? race->trace : r->findings.trace.path;
+    const char *path = trace ? trace : r->findings.trace.path;
     struct trace *t = r->trace;
     struct error err;
     const char *why = NULL;
@@ -32,20 +32,43 @@ static const char *collect(struct result *r, const struct finding *race, struct 
     return why;
 }
 
-/* The trace may have changed since: the two accesses must still be what the result says. */
-static bool agrees(const struct finding *race, const struct steps *s)
-{
-    for (int k = 0; k < 2; k++) {
-        const struct step_text *t = steps_get(s, race->sides[k].event);
+/* What is explained: one or the other. */
+struct subject {
+    const struct finding *race;
+    const struct deadlock_finding *deadlock;
+    const char *trace;
+    const uint64_t *witness;
+    size_t nwitness;
+};
 
-        if (!t || strcmp(t->thread, race->sides[k].thread) != 0 ||
-            strcmp(t->location, race->sides[k].location) != 0)
-            return false;
-    }
-    return true;
+static struct subject subject_of(const struct findings *f, size_t i)
+{
+    const struct finding *r = &f->races[i];
+    const struct deadlock_finding *d = i < f->count ? NULL : &f->deadlocks[i - f->count];
+
+    if (d)
+        return (struct subject){ NULL, d, d->trace, d->witness, d->nwitness };
+    return (struct subject){ r, NULL, r->trace, r->witness, r->nwitness };
 }
 
-static int explain(struct result *r, const struct finding *race, const struct options *o)
+static bool side_agrees(const struct side *side, const struct steps *s)
+{
+    const struct step_text *t = steps_get(s, side->event);
+
+    return t && strcmp(t->thread, side->thread) == 0 && strcmp(t->location, side->location) == 0;
+}
+
+/* The trace may have changed since: the accesses and requests must still be what the result
+ * says. */
+static bool agrees(const struct subject *x, const struct steps *s)
+{
+    for (size_t k = 0; x->deadlock && k < x->deadlock->nwaiters; k++)
+        if (!side_agrees(&x->deadlock->waiters[k].request, s))
+            return false;
+    return !x->race || (side_agrees(&x->race->sides[0], s) && side_agrees(&x->race->sides[1], s));
+}
+
+static int explain(struct result *r, const struct subject *x, const struct options *o)
 {
     struct explain_options eo = { .full = option_is(o, OPT_FULL) };
     struct outfile out;
@@ -54,31 +77,40 @@ static int explain(struct result *r, const struct finding *race, const struct op
     outfile_open(&out, NULL, stdout);
     eo.colour = outfile_colour(&out);
     steps_init(&s, &r->findings);
-    text_explain_want(race, eo.full, &s);
-    if (race->nwitness) {
+    text_explain_want(x->witness, x->nwitness, eo.full, &s);
+    if (x->nwitness) {
         steps_seal(&s);
-        eo.no_steps = collect(r, race, &s);
-        if (!eo.no_steps && !agrees(race, &s))
+        eo.no_steps = collect(r, x->trace, &s);
+        if (!eo.no_steps && !agrees(x, &s))
             eo.no_steps = "the trace is not the one that was analysed";
     }
     if (eo.no_steps)
         s.next = 0; /* none of them can be trusted */
-    text_explain(&r->findings, race, &s, &eo, out.file);
+    if (x->race)
+        text_explain(&r->findings, x->race, &s, &eo, out.file);
+    else
+        text_explain_deadlock(&r->findings, x->deadlock, &s, &eo, out.file);
     steps_release(&s);
     return EXIT_NOTHING;
 }
 
 int cmd_explain(const struct options *o)
 {
-    const struct finding *race;
+    struct subject x;
+    size_t found;
     struct result r;
     struct error err;
     int code = result_load(&r, o, o->arguments[0]);
 
     if (code)
         return code;
-    race = findings_find(&r.findings, o->arguments[1], &err);
-    code = race ? explain(&r, race, o) : bad_input("%s", err.text);
+    found = findings_find(&r.findings, o->arguments[1], &err);
+    if (found != SIZE_MAX) {
+        x = subject_of(&r.findings, found);
+        code = explain(&r, &x, o);
+    } else {
+        code = bad_input("%s", err.text);
+    }
     result_release(&r);
     return code;
 }

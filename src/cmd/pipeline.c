@@ -11,9 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A trace without a single access is no clean bill: look for the first one, then start again. */
-static int find_access(struct result *r)
+/* Requests for locks are worth a look where somebody looks for deadlocks; of a recorded program
+ * there must be accesses all the same, or it was not built for this. */
+static bool wants_locks(const struct result *r, const struct choice *c)
 {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->engines[i] == &engine_deadlock)
+            return !trace_tables(r->trace)->process.known;
+    return false;
+}
+
+/* A trace without a single access is no clean bill: look for the first one, then start again. */
+static int find_access(struct result *r, const struct choice *c)
+{
+    bool locks = wants_locks(r, c);
     struct batch b;
     struct error err;
     bool found = false;
@@ -21,7 +32,8 @@ static int find_access(struct result *r)
 
     while (!found && (got = trace_next(r->trace, &b, &err)) > 0)
         for (size_t i = 0; i < b.count && !found; i++)
-            found = op_is_access(b.events[i].op) || b.events[i].op == OP_FREE;
+            found = op_is_access(b.events[i].op) || b.events[i].op == OP_FREE ||
+                    (locks && op_class_of(b.events[i].op) == CLASS_LOCK);
     if (got < 0)
         return operand_error(&r->from, &err);
     r->empty = !found;
@@ -40,6 +52,7 @@ static void add_runs(struct findings *f, struct analysis *a, const struct tables
         for (size_t k = 0; k < er->ncounters; k++)
             findings_add_counter(f, e, er->counters[k].name, er->counters[k].value);
         findings_add_races(f, e, &er->races, t);
+        findings_add_deadlocks(f, e, &er->deadlocks, t);
     }
 }
 
@@ -127,7 +140,7 @@ static int analyse_operand(struct result *r, const struct options *o)
     r->trace = operand_trace(&r->from);
     if (!r->trace)
         return EXIT_BAD_INPUT;
-    code = find_access(r);
+    code = find_access(r, &c);
     if (code || r->empty)
         return code;
     code = analyse_trace(r, o, &c);
@@ -272,7 +285,7 @@ void result_release(struct result *r)
 
 int result_code(const struct result *r)
 {
-    if (r->findings.count)
+    if (r->findings.count || r->findings.ndeadlocks)
         return EXIT_RACES;
     return r->interrupted ? EXIT_OWN_FAILURE : EXIT_NOTHING;
 }

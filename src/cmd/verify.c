@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The event of one side of a race, as the trace has it. */
+/* The event of one side of a race, or of a request of a deadlock, as the trace has it. */
 struct sighting {
     const struct side *side;
     struct event event;
@@ -29,8 +29,9 @@ struct verifier {
     const struct operand *in, *result;
     const struct findings *f;
     struct trace *trace;
-    struct sighting *sightings;    /* race i has 2i and 2i + 1 */
-    struct sighting **by_event;    /* the same, sorted by position */
+    struct sighting *sightings; /* race i has 2i and 2i + 1; the deadlocks' follow, in order */
+    struct sighting **by_event; /* the same, sorted by position */
+    size_t nsightings;
     struct trace_mem mem;          /* what the schedules need */
     struct witness_trace *checker; /* NULL where there is no schedule */
 };
@@ -43,16 +44,27 @@ static int compare_sightings(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void add_sighting(struct verifier *v, const struct side *side)
+{
+    v->sightings[v->nsightings].side = side;
+    v->by_event[v->nsightings] = &v->sightings[v->nsightings];
+    v->nsightings++;
+}
+
 static void verifier_init(struct verifier *v)
 {
-    size_t n = 2 * v->f->count;
+    const struct findings *f = v->f;
+    size_t n = 2 * f->count;
 
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        n += f->deadlocks[i].nwaiters;
     v->sightings = xcalloc(n + 1, sizeof(*v->sightings));
     v->by_event = xcalloc(n + 1, sizeof(*v->by_event));
-    for (size_t i = 0; i < n; i++) {
-        v->sightings[i].side = &v->f->races[i / 2].sides[i % 2];
-        v->by_event[i] = &v->sightings[i];
-    }
+    for (size_t i = 0; i < 2 * f->count; i++)
+        add_sighting(v, &f->races[i / 2].sides[i % 2]);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        for (size_t k = 0; k < f->deadlocks[i].nwaiters; k++)
+            add_sighting(v, &f->deadlocks[i].waiters[k].request);
     qsort(v->by_event, n, sizeof(*v->by_event), compare_sightings);
 }
 
@@ -76,7 +88,7 @@ static int sight_accesses(struct verifier *v, struct error *err)
 
     progress_start(&progress, true, NULL);
     while ((r = progress_next(&progress, v->trace, &b, err)) > 0) {
-        for (; next < 2 * v->f->count; next++) {
+        for (; next < v->nsightings; next++) {
             struct sighting *s = v->by_event[next];
 
             if (s->side->event >= b.first + b.count)
@@ -88,14 +100,22 @@ static int sight_accesses(struct verifier *v, struct error *err)
     return r;
 }
 
+static uint64_t highest(const uint64_t *witness, size_t n, uint64_t least)
+{
+    for (size_t i = 0; i < n; i++)
+        least = witness[i] >= least ? witness[i] + 1 : least;
+    return least;
+}
+
 /* How many events the schedules need: one more than the highest position. */
 static uint64_t needed_events(const struct findings *f)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < f->count; i++)
-        for (size_t k = 0; k < f->races[i].nwitness; k++)
-            n = f->races[i].witness[k] >= n ? f->races[i].witness[k] + 1 : n;
+        n = highest(f->races[i].witness, f->races[i].nwitness, n);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        n = highest(f->deadlocks[i].witness, f->deadlocks[i].nwitness, n);
     return n;
 }
 
@@ -158,6 +178,17 @@ static int check_ends(const struct finding *r, struct error *err)
                      y);
 }
 
+/* The witness of a deadlock ends with its requests, in their order. */
+static int check_requests(const struct deadlock_finding *d, struct error *err)
+{
+    if (d->nwitness < d->nwaiters)
+        return error_set(err, "the witness has %zu events", d->nwitness);
+    for (size_t i = 0; i < d->nwaiters; i++)
+        if (d->witness[d->nwitness - d->nwaiters + i] != d->waiters[i].request.event)
+            return error_set(err, "the witness does not end with the requests");
+    return 0;
+}
+
 enum verdict { ACCEPTED, REFUSED, NO_WITNESS, VERDICTS };
 
 static enum verdict judge(const struct verifier *v, size_t race, struct error *err)
@@ -174,25 +205,62 @@ static enum verdict judge(const struct verifier *v, size_t race, struct error *e
     return witness_check(v->checker, r->witness, r->nwitness, err) == 1 ? ACCEPTED : REFUSED;
 }
 
+/* `seen` are the sightings of its requests. */
+static enum verdict judge_deadlock(const struct verifier *v, const struct deadlock_finding *d,
+                                   const struct sighting *seen, struct error *err)
+{
+    for (size_t k = 0; k < d->nwaiters; k++)
+        if (check_sighting(&seen[k], trace_tables(v->trace), err) < 0)
+            return REFUSED;
+    if (!d->witness)
+        return NO_WITNESS;
+    if (check_requests(d, err) < 0)
+        return REFUSED;
+    return witness_check_deadlock(v->checker, d->witness, d->nwitness, d->nwaiters, err) == 1
+               ? ACCEPTED
+               : REFUSED;
+}
+
+static void tell_verdict(const char *kind, size_t number, const char *id, enum verdict verdict,
+                         const struct error *err)
+{
+    printf("%s %zu %s: ", kind, number, id);
+    if (verdict == REFUSED)
+        printf("refused: %s\n", err->text);
+    else
+        puts(verdict == ACCEPTED ? "accepted" : "no witness");
+}
+
+static void tell_verdicts(const char *kind, size_t n, const size_t verdicts[VERDICTS])
+{
+    printf("%zu %s%s: %zu accepted, %zu refused, %zu without a witness\n", n, kind,
+           n == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED], verdicts[NO_WITNESS]);
+}
+
 static int judge_all(const struct verifier *v)
 {
-    size_t verdicts[VERDICTS] = { 0 };
+    const struct findings *f = v->f;
+    const struct sighting *seen = v->sightings + 2 * f->count;
+    size_t races[VERDICTS] = { 0 }, deadlocks[VERDICTS] = { 0 };
+    struct error err;
 
-    for (size_t i = 0; i < v->f->count; i++) {
-        struct error err;
+    for (size_t i = 0; i < f->count; i++) {
         enum verdict verdict = judge(v, i, &err);
 
-        printf("race %zu %s: ", i + 1, v->f->races[i].id);
-        if (verdict == REFUSED)
-            printf("refused: %s\n", err.text);
-        else
-            puts(verdict == ACCEPTED ? "accepted" : "no witness");
-        verdicts[verdict]++;
+        tell_verdict("race", i + 1, f->races[i].id, verdict, &err);
+        races[verdict]++;
     }
-    printf("%zu race%s: %zu accepted, %zu refused, %zu without a witness\n", v->f->count,
-           v->f->count == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED],
-           verdicts[NO_WITNESS]);
-    return verdicts[REFUSED] ? EXIT_BAD_INPUT : EXIT_NOTHING;
+    for (size_t i = 0; i < f->ndeadlocks; i++) {
+        enum verdict verdict = judge_deadlock(v, &f->deadlocks[i], seen, &err);
+
+        tell_verdict("deadlock", f->count + i + 1, f->deadlocks[i].id, verdict, &err);
+        deadlocks[verdict]++;
+        seen += f->deadlocks[i].nwaiters;
+    }
+    tell_verdicts("race", f->count, races);
+    if (f->ndeadlocks)
+        tell_verdicts("deadlock", f->ndeadlocks, deadlocks);
+    return races[REFUSED] || deadlocks[REFUSED] ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 
 static bool is_complete(const struct findings *f)
@@ -242,35 +310,56 @@ static int verify_one(const struct operand *in, const struct operand *result,
     return code;
 }
 
-/* The races of one trace of a directory, as a result of their own. The file is looked for where
- * the user says, under the name it had. */
+/* The file that the i-th race's or deadlock's positions are in; the deadlocks follow the races. */
+static const char *trace_of(const struct findings *f, size_t i)
+{
+    const char *path = i < f->count ? f->races[i].trace : f->deadlocks[i - f->count].trace;
+
+    return path ? path : "";
+}
+
+/* The races and deadlocks of one trace of a directory, as a result of their own. */
+static struct findings part_of(const struct findings *f, const char *path)
+{
+    struct findings part = { .trace = f->trace,
+                             .races = xcalloc(f->count + 1, sizeof(*f->races)),
+                             .deadlocks = xcalloc(f->ndeadlocks + 1, sizeof(*f->deadlocks)) };
+
+    part.trace.events = 0; /* it is the sum of all */
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(trace_of(f, i), path) == 0)
+            part.races[part.count++] = f->races[i];
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        if (strcmp(trace_of(f, f->count + i), path) == 0)
+            part.deadlocks[part.ndeadlocks++] = f->deadlocks[i];
+    return part;
+}
+
+/* The file is looked for where the user says, under the name it had. */
 static int verify_part(const char *directory, const char *path, const struct operand *result,
                        const struct findings *f)
 {
     const char *slash = strrchr(path, '/');
     char *file = xasprintf("%s/%s", directory, slash ? slash + 1 : path);
-    struct findings part = { .trace = f->trace, .races = xcalloc(f->count, sizeof(*f->races)) };
+    struct findings part = part_of(f, path);
     struct operand in;
     int code = operand_open(&in, file);
 
-    part.trace.events = 0; /* it is the sum of all */
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->races[i].trace, path) == 0)
-            part.races[part.count++] = f->races[i];
     if (code == 0) {
         printf("in '%s':\n", file);
         code = verify_one(&in, result, &part);
         operand_close(&in);
     }
     free(part.races);
+    free(part.deadlocks);
     free(file);
     return code;
 }
 
-static bool seen_before(const struct findings *f, size_t race)
+static bool seen_before(const struct findings *f, size_t finding)
 {
-    for (size_t i = 0; i < race; i++)
-        if (strcmp(f->races[i].trace, f->races[race].trace) == 0)
+    for (size_t i = 0; i < finding; i++)
+        if (strcmp(trace_of(f, i), trace_of(f, finding)) == 0)
             return true;
     return false;
 }
@@ -280,13 +369,13 @@ static int verify_parts(const char *directory, const struct operand *result,
 {
     int worst = EXIT_NOTHING;
 
-    if (!f->count)
+    if (!f->count && !f->ndeadlocks)
         puts("no races to verify");
-    for (size_t i = 0; i < f->count; i++) {
+    for (size_t i = 0; i < f->count + f->ndeadlocks; i++) {
         int code = 0;
 
         if (!seen_before(f, i))
-            code = verify_part(directory, f->races[i].trace, result, f);
+            code = verify_part(directory, trace_of(f, i), result, f);
         worst = code > worst ? code : worst;
     }
     return worst;
@@ -297,7 +386,8 @@ static int verify_result(const char *path, const struct operand *result, const s
 {
     struct operand in;
     int code;
-    bool several = f->trace.recording.processes > 1 || (f->count && f->races[0].trace);
+    bool several = f->trace.recording.processes > 1 || (f->count && f->races[0].trace) ||
+                   (f->ndeadlocks && f->deadlocks[0].trace);
 
     if (several && tracedir_is(path))
         return verify_parts(path, result, f);

@@ -5,8 +5,9 @@
  * the exact search (solve/) on what the two need, within the budget. A schedule
  * that the checker accepts makes the race `witnessed`; the others keep their
  * strength, and counters say why: "vindicated", "infeasible" (proven: no
- * correct reordering shows this instance), "undecided" (budget), and the
- * witness_* counters of observed.c.
+ * correct reordering shows this instance; "infeasible_as_recorded" where the
+ * order of plain accesses is not exact), "undecided" (budget), and the
+ * witness_* counters of observed.c and whole.h.
  */
 #ifndef HEDDLE_ENGINES_VINDICATE_H
 #define HEDDLE_ENGINES_VINDICATE_H

@@ -36,8 +36,16 @@
 
 struct view_section {
     uint32_t acquire, release; /* positions */
+    uint32_t end;              /* the event with which the lock is free again: the release, or
+                                  the end of the thread, or its last event before a join (which
+                                  may be the acquire itself); VIEW_NONE: never */
     uint32_t thread, lock;
     bool shared;
+};
+
+struct view_cell {
+    uint64_t address, bytes;
+    bool allocated; /* its first event is the alloc; else it was there from the beginning */
 };
 
 struct view {
@@ -56,6 +64,7 @@ struct view {
     uint32_t *cell;
     uint32_t *writer; /* beside cell: the event that wrote it last before; VIEW_NONE: nobody */
 
+    struct view_cell *cells;
     uint32_t *access_first; /* ncells + 1: the events that touch a cell, in trace order */
     uint32_t *access;
 

@@ -1,10 +1,11 @@
 /* full.c - full builds: every access with its value, branches, calls, entries and exits
  *
- * Records are collected over a stretch of a block in which nothing else writes records. Before its
+ * Accesses are collected over a stretch of a block in which nothing else writes records. Before its
  * first access there is one look at the cursor, and one question whether the chunk is full or the
- * time has moved on; so a stamp is never later than the accesses it is for. The records are written
- * together at the end, with one store of the cursor. RING_SLACK bytes behind the limit bound a
- * stretch.
+ * time has moved on; so a stamp is never later than the accesses it is for. At the end one record
+ * of the whole stretch is written (base/rt_stretch.h), with one store of the cursor: the addresses
+ * that do not follow from others, the values, the branch's outcome. RING_SLACK bytes behind the
+ * limit bound a stretch.
  *
  * The values recorded are those the program loaded or stored, never read again. Accesses by
  * memory intrinsics and assembly have none.
@@ -16,68 +17,32 @@
 
 #include "base/rt_ring.h"
 #include "base/rt_sites.h"
+#include "pass/stretch.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14, RECORDS_MAX = RING_SLACK / 8, SELECTS_MAX = 6 };
-
-struct record {
-    enum ring_kind kind;
-    unsigned bytes;
-    const struct item *item;    /* R_ACCESS, R_BRANCH */
-    LLVMValueRef address, site; /* R_ENTER: return address, site, as words */
+enum {
+    CC_PRESERVE_MOST = 14,
+    SELECTS_MAX = 6,
+    ENTER_BYTES = 16,
+    END_BYTES = 8, /* R_EXIT, or a branch with very many ways */
+    RECORD_BYTES = RING_SLACK - ENTER_BYTES - END_BYTES /* of a stretch */
 };
 
-struct stretch {
-    struct record at[RECORDS_MAX];
-    unsigned count, bytes;
+/* What is written together. */
+struct batch {
+    struct stretch stretch;
+    LLVMValueRef back, site_word; /* R_ENTER: return address, site, as words */
+    const struct item *branch;    /* R_BRANCH */
+    bool exits;                   /* R_EXIT */
     uint32_t block;
-    LLVMValueRef first; /* what the first record is about */
+    LLVMValueRef first; /* what the first record is about; NULL: there is nothing */
     LLVMValueRef end;   /* terminator of the block */
 };
-
-/* ---- values ---- */
-
-static LLVMValueRef accessed_value(const struct item *item)
-{
-    if (LLVMIsALoadInst(item->inst))
-        return item->inst;
-    return LLVMIsAStoreInst(item->inst) ? LLVMGetOperand(item->inst, 0) : NULL;
-}
-
-/* Integers, pointers, floating point, vectors of numbers: what fits a word as it is. */
-static bool has_word_value(struct pass *p, const struct item *item)
-{
-    LLVMValueRef v = accessed_value(item);
-    if (!v)
-        return false;
-    LLVMTypeRef type = LLVMTypeOf(v);
-    switch (LLVMGetTypeKind(type)) {
-    case LLVMIntegerTypeKind:
-    case LLVMPointerTypeKind:
-        return true;
-    case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind:
-    case LLVMFloatTypeKind:
-    case LLVMDoubleTypeKind:
-        return true;
-    case LLVMVectorTypeKind:
-        return LLVMGetTypeKind(LLVMGetElementType(type)) != LLVMPointerTypeKind &&
-               LLVMSizeOfTypeInBits(p->layout, type) == 8 * item->bytes;
-    default:
-        return false;
-    }
-}
-
-static unsigned access_bytes(struct pass *p, const struct item *item)
-{
-    return item->bytes == 8 && has_word_value(p, item) ? 24 : 16;
-}
 
 /* ---- writing ---- */
 
 struct cursor {
-    LLVMValueRef chunk, at; /* the chunk, and where in it the stretch begins */
-    LLVMValueRef base;      /* sites of the module */
+    LLVMValueRef chunk, at; /* the chunk, and where in it the records begin */
 };
 
 static LLVMValueRef chunk_field(struct pass *p, LLVMValueRef chunk, unsigned offset)
@@ -142,11 +107,6 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     return c;
 }
 
-static void store_at(struct pass *p, LLVMValueRef place, unsigned offset, LLVMValueRef value)
-{
-    LLVMBuildStore(p->b, value, chunk_field(p, place, offset));
-}
-
 static void set_cursor(struct pass *p, const struct cursor *c, LLVMValueRef bytes)
 {
     LLVMValueRef field = chunk_field(p, c->chunk, offsetof(struct ring_chunk, cursor));
@@ -158,30 +118,6 @@ static void set_cursor(struct pass *p, const struct cursor *c, LLVMValueRef byte
 static LLVMValueRef word(struct pass *p, enum ring_kind kind, unsigned arg, LLVMValueRef low)
 {
     return LLVMBuildOr(p->b, low, const64(p, RING_WORD(kind, arg, 0)), "");
-}
-
-static void write_access(struct pass *p, const struct record *r, LLVMValueRef place,
-                         LLVMValueRef site)
-{
-    const struct item *item = r->item;
-    bool value = has_word_value(p, item);
-    unsigned log = item->bytes == 8 ? 3 : item->bytes == 4 ? 2 : item->bytes == 2 ? 1 : 0;
-    unsigned arg = (item->write ? ACCESS_WRITE : 0) | log << ACCESS_SIZE_SHIFT;
-    LLVMValueRef address = LLVMBuildPtrToInt(p->b, ITEM_ADDRESS(item), p->i64, "");
-    if (value)
-        arg |= item->bytes == 8 ? ACCESS_VALUE64 : ACCESS_VALUE32;
-    store_at(p, place, 0, word(p, R_ACCESS, arg, address));
-    if (!value || item->bytes == 8)
-        store_at(p, place, 8, LLVMBuildZExt(p->b, site, p->i64, ""));
-    if (!value)
-        return;
-    LLVMValueRef v = to_integer(p, accessed_value(item), item->bytes);
-    if (item->bytes == 8) {
-        store_at(p, place, 16, v);
-        return;
-    }
-    store_at(p, place, 8, site);
-    store_at(p, place, 12, LLVMBuildIntCast2(p->b, v, p->i32, false, ""));
 }
 
 /* The number of the successor taken: 1 and 0 for a branch; a switch's default is 0. */
@@ -199,35 +135,41 @@ static LLVMValueRef outcome(struct pass *p, LLVMValueRef inst)
     return number;
 }
 
-static void write_branch(struct pass *p, LLVMValueRef place, LLVMValueRef site, LLVMValueRef number)
-{
-    store_at(p, place, 0, site);
-    number = LLVMBuildAnd(p->b, number, const32(p, 0xffff), "");
-    store_at(p, place, 4, LLVMBuildOr(p->b, number, const32(p, (uint32_t)R_BRANCH << 24), ""));
-}
-
-static void write_record(struct pass *p, const struct record *r, const struct cursor *c,
-                         unsigned offset, LLVMValueRef number)
+static LLVMValueRef place_at(struct pass *p, const struct cursor *c, unsigned offset)
 {
     LLVMValueRef at = LLVMBuildAdd(p->b, c->at, const64(p, offset), "");
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, c->chunk, &at, 1, "");
-    LLVMValueRef site = NULL;
-    if (r->item)
-        site = LLVMBuildAdd(p->b, c->base, const32(p, r->item->site), "");
-    if (r->kind == R_ACCESS) {
-        write_access(p, r, place, site);
-    } else if (r->kind == R_BRANCH) {
-        write_branch(p, place, site, number);
-    } else if (r->kind == R_ENTER) {
-        LLVMValueRef back = LLVMBuildPtrToInt(p->b, r->address, p->i64, "");
-        LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
-        store_at(p, place, 0, word(p, R_ENTER, ENTER_DEPTH, back));
-        depth = LLVMBuildShl(p->b, depth, const64(p, 32), "");
-        store_at(p, place, 8, LLVMBuildOr(p->b, depth, r->site, ""));
-    } else {
-        LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
-        store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, depth));
-    }
+    return LLVMBuildInBoundsGEP2(p->b, p->i8, c->chunk, &at, 1, "");
+}
+
+static unsigned write_enter(struct pass *p, const struct batch *b, const struct cursor *c)
+{
+    if (!b->back)
+        return 0;
+    LLVMValueRef place = place_at(p, c, 0);
+    LLVMValueRef back = LLVMBuildPtrToInt(p->b, b->back, p->i64, "");
+    LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
+    store_at(p, place, 0, word(p, R_ENTER, ENTER_DEPTH, back));
+    depth = LLVMBuildShl(p->b, depth, const64(p, 32), "");
+    store_at(p, place, 8, LLVMBuildOr(p->b, depth, b->site_word, ""));
+    return ENTER_BYTES;
+}
+
+static unsigned write_exit(struct pass *p, const struct cursor *c, unsigned offset)
+{
+    LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
+    store_at(p, place_at(p, c, offset), 0, word(p, R_EXIT, EXIT_TO, depth));
+    return END_BYTES;
+}
+
+static unsigned write_branch(struct pass *p, const struct batch *b, const struct cursor *c,
+                             unsigned offset, LLVMValueRef number)
+{
+    LLVMValueRef place = place_at(p, c, offset);
+    uint32_t site = table_site(p, SITE_BRANCH, b->branch->inst, b->branch->index, 0, "");
+    store_at(p, place, 0, site_value(p, site));
+    number = LLVMBuildAnd(p->b, number, const32(p, 0xffff), "");
+    store_at(p, place, 4, LLVMBuildOr(p->b, number, const32(p, (uint32_t)R_BRANCH << 24), ""));
+    return END_BYTES;
 }
 
 /* A switch with many cases: a copy of it that only computes the number, which the compiler turns
@@ -253,95 +195,115 @@ static LLVMValueRef outcome_of_copy(struct pass *p, LLVMValueRef inst)
     return phi;
 }
 
-static void flush(struct pass *p, struct stretch *s, LLVMValueRef before)
+static void flush(struct pass *p, struct batch *b, LLVMValueRef before)
 {
-    if (s->count == 0)
+    if (!b->first)
         return;
-    const struct record *last = &s->at[s->count - 1];
-    LLVMValueRef number = NULL; /* at most one branch, the last record */
-    if (last->kind == R_BRANCH && LLVMGetNumSuccessors(last->item->inst) > SELECTS_MAX)
-        number = outcome_of_copy(p, last->item->inst);
-    struct cursor c = make_room(p, s->first);
+    const struct item *branch = b->branch ? b->branch : b->stretch.branch;
+    LLVMValueRef number = NULL;
+    if (branch && LLVMGetNumSuccessors(branch->inst) > SELECTS_MAX)
+        number = outcome_of_copy(p, branch->inst);
+    struct cursor c = make_room(p, b->first);
     at_instruction(p, before);
-    if (last->kind == R_BRANCH && !number)
-        number = outcome(p, last->item->inst);
-    c.base = site_value(p, 0);
-    unsigned offset = 0;
-    for (unsigned i = 0; i < s->count; offset += s->at[i++].bytes)
-        write_record(p, &s->at[i], &c, offset, number);
+    if (branch && !number)
+        number = outcome(p, branch->inst);
+    unsigned offset = write_enter(p, b, &c);
+    if (b->stretch.count || b->stretch.branch)
+        offset += write_stretch(p, &b->stretch, place_at(p, &c, offset), number);
+    if (b->branch)
+        offset += write_branch(p, b, &c, offset, number);
+    if (b->exits)
+        offset += write_exit(p, &c, offset);
     set_cursor(p, &c, const64(p, offset));
-    s->count = s->bytes = 0;
+    stretch_clear(&b->stretch);
+    b->back = b->first = NULL;
+    b->branch = NULL;
+    b->exits = false;
 }
 
 /* After a landing pad or second return: R_EXIT down to this function's frame, if any was left. */
 static void write_left(struct pass *p, LLVMValueRef left, LLVMValueRef before)
 {
     struct cursor c = make_room(p, before);
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, c.chunk, &c.at, 1, "");
+    LLVMValueRef place = place_at(p, &c, 0);
     LLVMValueRef mine = LLVMBuildAdd(p->b, p->depth, const32(p, 1), "");
     store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, LLVMBuildZExt(p->b, mine, p->i64, "")));
     LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, left, const32(p, 0), "");
     set_cursor(p, &c, LLVMBuildSelect(p->b, some, const64(p, 8), const64(p, 0), ""));
 }
 
-/* ---- stretches ---- */
+/* ---- items ---- */
 
-static void append(struct pass *p, struct stretch *s, struct record r, LLVMValueRef inst)
+static void begin(struct batch *b, LLVMValueRef inst)
 {
-    if (s->bytes + r.bytes > RING_SLACK || s->count == RECORDS_MAX)
-        flush(p, s, inst);
-    if (s->count == 0)
-        s->first = inst;
-    s->at[s->count++] = r;
-    s->bytes += r.bytes;
-    s->end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(inst));
+    if (!b->first)
+        b->first = inst;
+    b->end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(inst));
 }
 
-static void append_access(struct pass *p, struct stretch *s, struct item *item)
+static void append_access(struct pass *p, struct batch *b, struct item *item)
 {
-    number_site(p, item);
-    if (item->kind == ITEM_ACCESS && item->bytes <= 8 && (item->bytes & (item->bytes - 1)) == 0) {
-        append(p, s, (struct record){ R_ACCESS, access_bytes(p, item), item, NULL, NULL },
-               item->inst);
+    if (stretch_may_have(p, item)) {
+        if (!stretch_add(p, &b->stretch, item, RECORD_BYTES)) {
+            flush(p, b, item->inst);
+            stretch_add(p, &b->stretch, item, RECORD_BYTES);
+        }
+        begin(b, item->inst);
         return;
     }
-    flush(p, s, item->inst);
-    if (item->kind == ITEM_ACCESS && item->bytes == 16)
+    flush(p, b, item->inst);
+    number_site(p, item);
+    if (item->kind == ITEM_ACCESS && item->bytes <= 16 && (item->bytes & (item->bytes - 1)) == 0)
         emit_access_call(p, item, item->inst);
     else
         emit_range(p, item);
 }
 
-static void append_item(struct pass *p, struct stretch *s, struct item *item)
+static void append_branch(struct pass *p, struct batch *b, struct item *item)
+{
+    begin(b, item->inst);
+    if (LLVMGetNumSuccessors(item->inst) <= STRETCH_OUTCOMES)
+        b->stretch.branch = item;
+    else
+        b->branch = item;
+    flush(p, b, item->inst);
+}
+
+static void append_exit(struct pass *p, struct batch *b, struct item *item)
+{
+    if (p->has_frame) {
+        begin(b, item->inst);
+        b->exits = true;
+    }
+    flush(p, b, item->inst);
+    if (p->has_frame)
+        emit_exit(p, item->inst);
+}
+
+static void append_item(struct pass *p, struct batch *b, struct item *item)
 {
     switch (item->kind) {
     case ITEM_ACCESS:
     case ITEM_RANGE:
-        append_access(p, s, item);
+        append_access(p, b, item);
         break;
     case ITEM_BRANCH:
-        item->site = table_site(p, SITE_BRANCH, item->inst, item->index, 0, "");
-        append(p, s, (struct record){ R_BRANCH, 8, item, NULL, NULL }, item->inst);
-        flush(p, s, item->inst);
+        append_branch(p, b, item);
         break;
     case ITEM_EXIT:
-        if (p->has_frame)
-            append(p, s, (struct record){ R_EXIT, 8, NULL, NULL, NULL }, item->inst);
-        flush(p, s, item->inst);
-        if (p->has_frame)
-            emit_exit(p, item->inst);
+        append_exit(p, b, item);
         break;
     case ITEM_RESTORE:
-        flush(p, s, item->inst);
+        flush(p, b, item->inst);
         if (p->has_frame)
             write_left(p, emit_restore(p, item->inst), item->inst);
         break;
     case ITEM_CALL:
-        flush(p, s, item->inst);
+        flush(p, b, item->inst);
         emit_call(p, item);
         break;
     default: /* the runtime, or traced code, writes records */
-        flush(p, s, item->inst);
+        flush(p, b, item->inst);
         emit_item(p, item);
         break;
     }
@@ -367,16 +329,20 @@ static void make_scratch(struct pass *p, const struct items *items)
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word)
 {
-    struct stretch *s = zeroed(sizeof *s);
+    struct batch *b = zeroed(sizeof *b);
+    stretch_clear(&b->stretch);
     make_scratch(p, items);
-    if (return_address)
-        append(p, s, (struct record){ R_ENTER, 16, NULL, return_address, site_word }, site_word);
-    for (size_t i = 0; i < items->count; i++) {
-        if (s->count && items->at[i].block != s->block)
-            flush(p, s, s->end);
-        s->block = items->at[i].block;
-        append_item(p, s, &items->at[i]);
+    if (return_address) {
+        begin(b, site_word);
+        b->back = return_address;
+        b->site_word = site_word;
     }
-    flush(p, s, s->end);
-    free(s);
+    for (size_t i = 0; i < items->count; i++) {
+        if (b->first && items->at[i].block != b->block)
+            flush(p, b, b->end);
+        b->block = items->at[i].block;
+        append_item(p, b, &items->at[i]);
+    }
+    flush(p, b, b->end);
+    free(b);
 }

@@ -185,6 +185,9 @@ void table_free(struct table *t);
 uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index, uint64_t bytes,
                     const char *variable);
 uint32_t table_count(const struct table *t);
+/* Full builds: where an access's address comes from, and the stretch that the last sites are. */
+void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset);
+uint32_t table_stretch(struct table *t, unsigned accesses, bool branches);
 /* The blob of base/rt_sites.h and this module's record, as globals of the module. */
 void table_emit(struct pass *p);
 

@@ -248,6 +248,20 @@ uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index,
     return (uint32_t)t->sites.count - 1;
 }
 
+void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset)
+{
+    t->sites.at[site].from = from;
+    t->sites.at[site].offset = offset;
+}
+
+uint32_t table_stretch(struct table *t, unsigned accesses, bool branches)
+{
+    RESERVE(t->sites);
+    t->sites.at[t->sites.count++] =
+        (struct sites_site){ .kind = SITE_STRETCH, .size = accesses, .branches = branches };
+    return (uint32_t)t->sites.count - 1;
+}
+
 /* ---- into the module ---- */
 
 /* Adds to one of LLVM's lists of globals (llvm.used ...). */

@@ -6,6 +6,7 @@
 #include "record/places_inside.h"
 #include "base/alloc.h"
 #include "symbol/symbol.h"
+#include "trace/encode_stretch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 void places_init(struct places *p, struct sink *o, const struct ring *r)
 {
     *p = (struct places){ .sink = o, .ring = r };
-    p->pages = xcalloc((size_t)1 << (32 - PLACE_PAGE_BITS), sizeof(*p->pages));
+    p->pages = xcalloc(PLACE_PAGES, sizeof(*p->pages));
+    p->stretch_pages = xcalloc(PLACE_PAGES, sizeof(*p->stretch_pages));
     p->inside = xcalloc(1, sizeof(*p->inside));
     p->inside->symbolizer = symbolizer_new();
     p->unknown_function = intern_put(&o->tables.functions, "?", 1);
@@ -25,10 +27,12 @@ void places_release(struct places *p)
 {
     struct places_inside *in = p->inside;
 
-    for (size_t i = 0; i < (size_t)1 << (32 - PLACE_PAGE_BITS); i++)
-        if (p->pages[i])
-            free(p->pages[i]);
+    for (size_t i = 0; i < PLACE_PAGES; i++) {
+        free(p->pages[i]);
+        free(p->stretch_pages[i]);
+    }
     free(p->pages);
+    free(p->stretch_pages);
     for (size_t i = 0; i < in->nmodules; i++)
         free(in->modules[i].frame_sites);
     for (size_t i = 0; i < in->images_cap; i++)
@@ -147,6 +151,8 @@ static bool is_traced(struct places *p, const char *function)
 
 /* ---- sites of the trace ---- */
 
+static uint64_t find_site(struct places *p, uint32_t number);
+
 /* "file:line:column" as far as it is known, or the function alone. */
 static void add_location(struct buf *b, const char *file, uint32_t line, uint32_t column,
                          const char *function)
@@ -256,6 +262,44 @@ static uint64_t site_without_table(struct places *p, const struct module *m, uin
     return make_place(site, places_tables(p)->site_function[site] - 1);
 }
 
+/* The site of the trace for a site of the table; it may be asked for again. */
+static uint32_t known_site(struct places *p, const struct module *m, uint32_t index)
+{
+    return place_site(find_site(p, m->log.base + index));
+}
+
+/* A stretch's shape, from the sites before it. 0: it is none that could be. Lock held. */
+static uint64_t stretch_from_table(struct places *p, struct module *m, uint32_t index)
+{
+    const struct sites_site *s = sites_site(m->table, index);
+    struct stretches *all = &places_tables(p)->stretches;
+    struct stretch_access a[STRETCH_ACCESSES_MAX];
+    bool branches = s->branches;
+    uint32_t n = s->size, first, branch = SITE_NONE;
+
+    if (n > STRETCH_ACCESSES_MAX || n + branches > index)
+        return 0;
+    first = index - n - branches;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sites_site *x = sites_site(m->table, first + i);
+
+        if ((x->kind != SITE_READ && x->kind != SITE_WRITE) || !x->size || x->size > 16 ||
+            x->size & (x->size - 1))
+            return 0;
+        a[i] = (struct stretch_access){ .site = known_site(p, m, first + i),
+                                        .offset = x->offset,
+                                        .from = x->from,
+                                        .log = (uint8_t)__builtin_ctz(x->size),
+                                        .write = x->kind == SITE_WRITE };
+    }
+    if (branches)
+        branch = known_site(p, m, index - 1);
+    if (!stretches_add(all, a, n, branches, branch))
+        return 0;
+    return stretch_entry(all->count - 1, all->at[all->count - 1].words,
+                         stretch_events(&all->at[all->count - 1]));
+}
+
 static uint64_t new_site(struct places *p, uint32_t number)
 {
     struct module *m = places_module(p->inside, number);
@@ -264,28 +308,66 @@ static uint64_t new_site(struct places *p, uint32_t number)
     if (!m)
         return make_place(SITE_NONE, FUNCTION_NONE);
     h = table_of(p, m);
-    if (h && number - m->log.base < h->nsites)
-        return site_from_table(p, m, number - m->log.base);
-    return site_without_table(p, m, number);
+    if (!h || number - m->log.base >= h->nsites)
+        return site_without_table(p, m, number);
+    if (sites_site(h, number - m->log.base)->kind == SITE_STRETCH)
+        return make_place(SITE_NONE, FUNCTION_NONE); /* a record of another kind names it */
+    return site_from_table(p, m, number - m->log.base);
 }
 
-uint64_t places_find_site(struct places *p, uint32_t number)
+/* The entry of a number; its page is made where there was none. Lock held. */
+static uint64_t *page_entry(uint64_t **pages, uint32_t number)
 {
-    uint64_t **page = &p->pages[number >> PLACE_PAGE_BITS], *entry, place;
+    uint64_t **page = &pages[number >> PLACE_PAGE_BITS];
 
-    pthread_mutex_lock(&p->sink->lock);
     if (!*page)
         __atomic_store_n(page, xcalloc((size_t)1 << PLACE_PAGE_BITS, sizeof(**page)),
                          __ATOMIC_RELEASE);
-    entry = &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
-    place = *entry;
+    return &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
+}
+
+/* Lock held. */
+static uint64_t find_site(struct places *p, uint32_t number)
+{
+    uint64_t *entry = page_entry(p->pages, number), place = *entry;
+
     if (!place) { /* nobody was faster */
         places_log_read(p);
         place = new_site(p, number);
         __atomic_store_n(entry, place, __ATOMIC_RELAXED);
     }
+    return place;
+}
+
+uint64_t places_find_site(struct places *p, uint32_t number)
+{
+    uint64_t place;
+
+    pthread_mutex_lock(&p->sink->lock);
+    place = find_site(p, number);
     pthread_mutex_unlock(&p->sink->lock);
     return place;
+}
+
+bool places_find_stretch(struct places *p, uint32_t number)
+{
+    struct module *m;
+    uint64_t *entry;
+    bool found;
+
+    pthread_mutex_lock(&p->sink->lock);
+    entry = page_entry(p->stretch_pages, number);
+    if (!*entry) {
+        places_log_read(p);
+        m = places_module(p->inside, number);
+        if (m && table_of(p, m) && number - m->log.base < m->table->nsites &&
+            sites_site(m->table, number - m->log.base)->kind == SITE_STRETCH)
+            __atomic_store_n(entry, stretch_from_table(p, m, number - m->log.base),
+                             __ATOMIC_RELAXED);
+    }
+    found = *entry != 0;
+    pthread_mutex_unlock(&p->sink->lock);
+    return found;
 }
 
 /* ---- addresses ---- */

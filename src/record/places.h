@@ -35,12 +35,13 @@ static inline uint32_t place_function(uint64_t place)
     return n ? n - 1 : FUNCTION_NONE;
 }
 
-enum { PLACE_PAGE_BITS = 16 };
+enum { PLACE_PAGE_BITS = 16, PLACE_PAGES = 1 << (32 - PLACE_PAGE_BITS) };
 
 struct places {
     struct sink *sink;
     const struct ring *ring;
     uint64_t **pages;          /* site number >> PLACE_PAGE_BITS -> places */
+    uint64_t **stretch_pages;  /* the same -> stretch_entry() of trace/encode_stretch.h */
     uint32_t generation;       /* grows when addresses change their meaning */
     uint32_t unknown_function; /* of the trace: "?" */
     uint32_t named_threads;    /* threads below this have names */
@@ -79,6 +80,9 @@ static inline void places_name_thread(struct places *p, uint32_t thread)
     if (__builtin_expect(thread >= __atomic_load_n(&p->named_threads, __ATOMIC_RELAXED), 0))
         places_name_threads(p, thread);
 }
+
+/* Makes the entry of a stretch. False: there is no such stretch. */
+bool places_find_stretch(struct places *p, uint32_t number);
 
 static inline uint64_t places_site(struct places *p, uint32_t number)
 {

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "record/raw.h"
 #include "record/turns.h"
+#include "trace/encode_stretch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ enum {
     ENCODERS_MAX = 256, /* of about 100 KiB; a program with more threads at work at once gets
                            smaller chunks in its file */
     CHUNK_EVENTS = 1 << 16,
+    LEVEL_FAST = -4,        /* gives up sooner on what does not compress */
     CHUNK_BYTES = 1 << 18,  /* encoded, before compression: a full build's values fill it first */
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
@@ -221,7 +223,7 @@ static bool is_full(const struct encoder *e)
 {
     size_t bytes = 0;
 
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < COLUMNS_MIXED; i++)
         bytes += e->columns[i].len;
     return e->count == CHUNK_EVENTS || bytes >= CHUNK_BYTES;
 }
@@ -254,14 +256,21 @@ static void encode_run(void *arg, struct raw_run *run)
     struct worker *w = arg;
     struct stream *s = w->stream;
 
-    while (raw_run_is_common(run)) {
+    for (;;) {
+        bool stretch = raw_run_is_stretch(run);
         size_t n;
+
+        if (!stretch && !raw_run_is_common(run))
+            return;
 
         if (!s->encoder || !s->encoder->count)
             start_chunk(w, s, run->stamp);
-        n = encoder_add_raw(s->encoder, run, CHUNK_EVENTS);
+        n = stretch ? encoder_add_stretches(s->encoder, run, CHUNK_EVENTS)
+                    : encoder_add_raw(s->encoder, run, CHUNK_EVENTS);
         if (n)
             s->stamp_last = run->stamp;
+        else if (stretch && raw_run_is_unknown(run))
+            return;
         if (!n || is_full(s->encoder))
             flush_stream(w, s);
     }
@@ -536,7 +545,8 @@ struct pool *pool_new(struct ring *r, struct sink *o, struct places *places, con
         struct worker *w = &p->workers[i];
 
         w->pool = p;
-        w->packer = hdl_packer_new(compression, level);
+        w->packer =
+            hdl_packer_new(compression, level || compression != HDL_LZ4 ? level : LEVEL_FAST);
         w->reader = (struct raw_reader){ .places = places,
                                          .clock = c,
                                          .ring = r,

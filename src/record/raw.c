@@ -10,13 +10,15 @@
  */
 #include "record/raw.h"
 #include "base/alloc.h"
+#include "trace/encode_stretch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     RAW_DEPTH = 1 << 14, /* frames kept; the runtime's shadow stack has half of it */
-    RAW_CALLS = 1 << 16  /* calls that never return: then something is wrong */
+    RAW_CALLS = 1 << 16, /* calls that never return: then something is wrong */
+    RUN_LEAST = 8
 };
 #define RANGE_MAX ((uint64_t)1 << 40) /* no program touches a TiB in one go */
 
@@ -376,6 +378,18 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
     return NULL;
 }
 
+/* A record of a stretch that take_common() left: its stretch was not known yet. */
+static const char *find_stretch(struct raw_reader *r, uint64_t word)
+{
+    uint64_t entry;
+
+    if (!places_find_stretch(r->places, (uint32_t)word))
+        return "stretch of code without a site table";
+    entry = r->places->stretch_pages[(uint32_t)word >> PLACE_PAGE_BITS]
+                                    [word & ((1u << PLACE_PAGE_BITS) - 1)];
+    return (entry >> 32 & 0xff) == (word >> 56 & 0x7f) ? NULL : "impossible stretch";
+}
+
 /* Words of the record that starts with `word`; 0: there is no such record. */
 static inline size_t record_words(uint64_t word)
 {
@@ -387,6 +401,8 @@ static inline size_t record_words(uint64_t word)
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
 
+    if (kind & STRETCH_MARK)
+        return kind & ~(unsigned)STRETCH_MARK;
     if (kind == R_ACCESS)
         return 2 + (word >> 48 & ACCESS_VALUE64 ? 1 : 0);
     n = kind < sizeof(words) ? words[kind] : 0;
@@ -438,6 +454,17 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     }
 }
 
+/* Going over to records and back to events costs as much as some events: are RUN_LEAST in a row
+ * ahead? In default builds other records often stand between, in full builds hardly. */
+static inline bool is_run_ahead(const uint64_t *w, const uint64_t *end)
+{
+    for (size_t i = 0; i < RUN_LEAST; i++, w += record_words(*w))
+        if (w >= end || (w[0] >> 56 != R_ACCESS && w[0] >> 56 != R_BRANCH) ||
+            w[0] >> 48 & (ACCESS_PC | ACCESS_RUN))
+            return false;
+    return true;
+}
+
 /* Most of a chunk, in one go, up to the first other record. Returns where it stopped. */
 static const uint64_t *take_common(struct raw_reader *r, const struct raw_thread *t,
                                    const uint64_t *w, const uint64_t *end)
@@ -447,9 +474,10 @@ static const uint64_t *take_common(struct raw_reader *r, const struct raw_thread
                            .thread = t->thread,
                            .stamp = t->stamp,
                            .pages = r->places->pages,
+                           .stretch_pages = r->places->stretch_pages,
                            .page_bits = PLACE_PAGE_BITS };
 
-    if (!raw_run_is_common(&run))
+    if (!(is_run_ahead(w, end) && raw_run_is_common(&run)) && !raw_run_is_stretch(&run))
         return w;
     flush(r);
     r->take_run(r->arg, &run);
@@ -479,6 +507,10 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
         }
         if (__builtin_expect(t->call_waits, 0) && *w >> 56 != R_STAMP)
             settle_call(r, t, w[0], n > 1 ? w[1] : 0);
+        if (*w >> 63) { /* once it is known, take_common() takes it */
+            fault = find_stretch(r, *w);
+            continue;
+        }
         fault = take_record(r, t, w, c->head.tsc_start);
         w += n;
     }

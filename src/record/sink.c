@@ -67,6 +67,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .order = TRACE_SYNC_EXACT,
                              .threads = true,
                              .stripes = true,
+                             .stretches = true,
                              .stamp_ns = 1,
                              .in_place = true };
     struct buf path = { 0 };

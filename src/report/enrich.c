@@ -21,20 +21,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A side of a finding that is looked for, and the memory it turned out to touch. */
+/* A side of a race or a request of a deadlock that is looked for, and the memory it turned out to
+ * touch. */
 struct wanted {
     uint64_t position;
+    struct side *side;
+    struct waiter *waiter; /* NULL: of a race */
     uint64_t address, bytes;
     const char *variable; /* as the compiler names it, or NULL */
     size_t race;
-    unsigned side;
 };
 
 struct enricher {
     struct findings *f;
     const struct tables *tables;
     struct wanted *wanted; /* by position */
-    size_t count, next;
+    size_t count, wanted_cap, next;
     bool allocations; /* there are some */
     bool recorded;    /* the trace is of a recorded program */
     struct naming naming;
@@ -50,18 +52,30 @@ static int compare_wanted(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
+static void want(struct enricher *e, struct side *side, struct waiter *waiter, size_t race)
+{
+    GROW(e->wanted, e->wanted_cap, e->count + 1);
+    e->wanted[e->count++] =
+        (struct wanted){ .position = side->event, .side = side, .waiter = waiter, .race = race };
+}
+
 static void enricher_init(struct enricher *e, struct findings *f, const struct tables *tables)
 {
     *e = (struct enricher){ .f = f, .tables = tables, .recorded = tables->process.known };
     naming_init(&e->naming, f, tables);
-    e->wanted = xcalloc(2 * f->count + 1, sizeof(*e->wanted));
     steps_init(&e->steps, f);
     e->steps.naming = &e->naming;
     for (size_t i = 0; i < f->count; i++) {
         for (unsigned k = 0; k < 2; k++)
-            e->wanted[e->count++] =
-                (struct wanted){ .position = f->races[i].sides[k].event, .race = i, .side = k };
-        schedule_want(&f->races[i], &e->steps);
+            want(e, &f->races[i].sides[k], NULL, i);
+        schedule_want(f->races[i].witness, f->races[i].nwitness, &e->steps);
+    }
+    for (size_t i = 0; i < f->ndeadlocks; i++) {
+        const struct deadlock_finding *d = &f->deadlocks[i];
+
+        for (size_t k = 0; k < d->nwaiters; k++)
+            want(e, &d->waiters[k].request, &d->waiters[k], 0);
+        schedule_want(d->witness, d->nwitness, &e->steps);
     }
     qsort(e->wanted, e->count, sizeof(*e->wanted), compare_wanted);
     steps_seal(&e->steps);
@@ -151,7 +165,7 @@ static void fill_source(struct enricher *e, struct side *to)
 
 static void fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
 {
-    struct side *to = &e->f->races[w->race].sides[w->side];
+    struct side *to = w->side;
     const struct history_thread *t = history_of(&e->history, ev->thread);
     bool is_signed = ev->flags & EV_SIGNED;
 
@@ -164,7 +178,7 @@ static void fill_side(struct enricher *e, struct wanted *w, const struct event *
         to->value = number_text(e, ev->value, is_signed);
     if (op_is_access(ev->op) && (ev->flags & EV_OLD))
         to->old = number_text(e, ev->old, is_signed);
-    if (!is_named(ev->target))
+    if (!is_named(ev->target) && !w->waiter)
         to->bytes = w->bytes;
     if (e->recorded)
         to->thread_name =
@@ -177,16 +191,41 @@ static void fill_side(struct enricher *e, struct wanted *w, const struct event *
         fill_creation(e, to, t);
 }
 
+/* A lock's name, and what of it does not change from run to run. */
+static void fill_waiter(struct enricher *e, struct waiter *w, const struct event *ev)
+{
+    w->lock = naming_object(&e->naming, ev->target);
+    if (is_named(ev->target))
+        w->lock_key = w->lock;
+    else
+        naming_global(&e->naming, ev->target, 1, &w->lock_key);
+}
+
+static bool is_wanted(const struct enricher *e, uint64_t position)
+{
+    return e->next < e->count && e->wanted[e->next].position == position;
+}
+
+/* What waits for a lock has not got it: requests are looked at before they happen. */
+static void feed_event(struct enricher *e, const struct event *ev, uint64_t position)
+{
+    if (is_wanted(e, position) && op_class_of(ev->op) == CLASS_LOCK) {
+        for (; is_wanted(e, position); e->next++) {
+            fill_side(e, &e->wanted[e->next], ev);
+            if (e->wanted[e->next].waiter)
+                fill_waiter(e, e->wanted[e->next].waiter, ev);
+        }
+    }
+    history_event(&e->history, ev, position);
+    e->allocations |= ev->op == OP_ALLOC;
+    for (; is_wanted(e, position); e->next++)
+        fill_side(e, &e->wanted[e->next], ev);
+}
+
 static void feed_batch(struct enricher *e, const struct batch *b)
 {
-    for (size_t i = 0; i < b->count && e->next < e->count; i++) {
-        const struct event *ev = &b->events[i];
-
-        history_event(&e->history, ev, b->first + i);
-        e->allocations |= ev->op == OP_ALLOC;
-        for (; e->next < e->count && e->wanted[e->next].position == b->first + i; e->next++)
-            fill_side(e, &e->wanted[e->next], ev);
-    }
+    for (size_t i = 0; i < b->count && e->next < e->count; i++)
+        feed_event(e, &b->events[i], b->first + i);
     steps_feed(&e->steps, b, e->tables);
 }
 
@@ -260,6 +299,8 @@ static size_t name_variables(struct enricher *e, struct allocation_query *querie
         const struct wanted *a = first[e->wanted[i].race], *b = &e->wanted[i];
         struct finding *r = &e->f->races[b->race];
 
+        if (b->waiter)
+            continue;
         first[b->race] = b;
         if (!a)
             continue; /* the second side of the race comes later */
@@ -315,19 +356,36 @@ static int name_all(struct enricher *e, struct trace *t, struct error *err)
     return r;
 }
 
+static void choose_schedules(struct enricher *e)
+{
+    struct findings *f = e->f;
+
+    for (size_t i = 0; i < f->count; i++) {
+        struct finding *r = &f->races[i];
+
+        r->nschedule = schedule_choose(f, r->witness, r->nwitness, 2, &e->steps, &r->schedule);
+    }
+    for (size_t i = 0; i < f->ndeadlocks; i++) {
+        struct deadlock_finding *d = &f->deadlocks[i];
+
+        d->nschedule =
+            schedule_choose(f, d->witness, d->nwitness, d->nwaiters, &e->steps, &d->schedule);
+    }
+}
+
 int findings_enrich(struct findings *f, struct trace *t, struct error *err)
 {
     struct enricher e;
     int r;
 
-    if (f->count == 0)
+    if (f->count == 0 && f->ndeadlocks == 0)
         return 0;
     enricher_init(&e, f, trace_tables(t));
     r = read_trace(&e, t, err);
     if (r == 0)
         r = name_all(&e, t, err);
-    for (size_t i = 0; i < f->count && r == 0; i++)
-        schedule_choose(f, &f->races[i], &e.steps);
+    if (r == 0)
+        choose_schedules(&e);
     enricher_release(&e);
     return r;
 }

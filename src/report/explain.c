@@ -1,4 +1,4 @@
-/* explain.c - one race in full: the accesses, why nothing orders them, the witness */
+/* explain.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
 #include "report/text.h"
 #include "report/paint.h"
 
@@ -9,23 +9,23 @@
 enum { HEAD_STEPS = 10 };
 
 /* Steps [*from, *to) are left out. */
-static void omitted_steps(const struct finding *r, bool full, size_t *from, size_t *to)
+static void omitted_steps(size_t n, bool full, size_t *from, size_t *to)
 {
     *from = *to = 0;
-    if (full || r->nwitness <= EXPLAIN_STEPS)
+    if (full || n <= EXPLAIN_STEPS)
         return;
     *from = HEAD_STEPS;
-    *to = r->nwitness - (EXPLAIN_STEPS - HEAD_STEPS);
+    *to = n - (EXPLAIN_STEPS - HEAD_STEPS);
 }
 
-void text_explain_want(const struct finding *r, bool full, struct steps *s)
+void text_explain_want(const uint64_t *witness, size_t n, bool full, struct steps *s)
 {
     size_t from, to;
 
-    omitted_steps(r, full, &from, &to);
-    for (size_t i = 0; i < r->nwitness; i++)
+    omitted_steps(n, full, &from, &to);
+    for (size_t i = 0; i < n; i++)
         if (i < from || i >= to)
-            steps_want(s, r->witness[i]);
+            steps_want(s, witness[i]);
 }
 
 static const struct held_lock *find_lock(const struct side *s, const char *name)
@@ -108,18 +108,18 @@ static struct paint_widths step_widths(const struct steps *s)
     return w;
 }
 
-static void write_steps(struct painter *p, const struct finding *r, const struct steps *s,
+static void write_steps(struct painter *p, const uint64_t *witness, size_t n, const struct steps *s,
                         bool full)
 {
     struct paint_widths w = step_widths(s);
     const char *before = NULL;
     size_t from, to;
 
-    omitted_steps(r, full, &from, &to);
+    omitted_steps(n, full, &from, &to);
     paint_step_head(p, &w);
-    for (size_t i = 0; i < r->nwitness; i++) {
-        const struct step_text *t = steps_get(s, r->witness[i]);
-        struct schedule_step step = { .index = i, .event = r->witness[i] };
+    for (size_t i = 0; i < n; i++) {
+        const struct step_text *t = steps_get(s, witness[i]);
+        struct schedule_step step = { .index = i, .event = witness[i] };
 
         if (i == from && to > from) {
             paint_gap(p, to - from);
@@ -137,25 +137,32 @@ static void write_steps(struct painter *p, const struct finding *r, const struct
     }
 }
 
-static void write_witness(struct painter *p, const struct findings *f, const struct finding *r,
-                          const struct steps *s, const struct explain_options *o)
+/* What a schedule is for: "makes them meet", "the last two steps are the race". */
+struct purpose {
+    const char *kind, *does, *ends;
+};
+
+static void write_witness(struct painter *p, const struct findings *f, const uint64_t *witness,
+                          size_t n, const struct purpose *why, const struct steps *s,
+                          const struct explain_options *o)
 {
     size_t from, to;
 
-    if (!r->nwitness) {
-        fputs("\nthere is no schedule for this race: it was not asked for, too long, or its "
-              "engines do not make one\n",
-              p->out);
+    if (!n) {
+        fprintf(p->out,
+                "\nthere is no schedule for this %s: it was not asked for, too long, or its "
+                "engines do not make one\n",
+                why->kind);
         return;
     }
-    omitted_steps(r, o->full, &from, &to);
-    fprintf(p->out, "\nschedule that makes them meet, %zu steps of the %" PRIu64 " events%s:\n",
-            r->nwitness, f->trace.events, to > from ? " (--full shows every step)" : "");
+    omitted_steps(n, o->full, &from, &to);
+    fprintf(p->out, "\nschedule that %s, %zu steps of the %" PRIu64 " events%s:\n", why->does, n,
+            f->trace.events, to > from ? " (--full shows every step)" : "");
     if (o->no_steps)
         fprintf(p->out, "  positions only: %s\n", o->no_steps);
-    write_steps(p, r, s, o->full);
-    fprintf(p->out, "  %sthe last two steps are the race\n",
-            o->no_steps ? "" : "'>' marks where another thread takes over; ");
+    write_steps(p, witness, n, s, o->full);
+    fprintf(p->out, "  %s%s\n", o->no_steps ? "" : "'>' marks where another thread takes over; ",
+            why->ends);
 }
 
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
@@ -177,5 +184,53 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[r->strength]);
     fprintf(out, ", which means that %s\n", strength_meaning(r->strength));
-    write_witness(&p, f, r, s, options);
+    write_witness(&p, f, r->witness, r->nwitness,
+                  &(struct purpose){ "race", "makes them meet", "the last two steps are the race" },
+                  s, options);
+}
+
+/* ---- deadlocks ---- */
+
+/* Who has what, who wants what, all around the ring. */
+static void write_ring(struct painter *p, const struct deadlock_finding *d)
+{
+    fputs("\nwhy they cannot go on:\n", p->out);
+    for (size_t i = 0; i < d->nwaiters; i++) {
+        const struct waiter *w = &d->waiters[i], *holder = deadlock_holder(d, i);
+        const struct waiter *before = &d->waiters[(i + d->nwaiters - 1) % d->nwaiters];
+
+        fprintf(p->out, "  - %s holds %s and waits for %s%s, which %s holds\n", w->request.thread,
+                before->lock, w->lock,
+                strcmp(w->request.op, "acquire-shared") == 0 ? " (as a reader)" : "",
+                holder->request.thread);
+    }
+    fputs("  - no lock guards all this: they can hold what they hold at the same time\n", p->out);
+    if (d->nwitness)
+        fputs("  - the schedule below is possible and ends with all of them waiting\n", p->out);
+}
+
+void text_explain_deadlock(const struct findings *f, const struct deadlock_finding *d,
+                           const struct steps *s, const struct explain_options *options, FILE *out)
+{
+    struct painter p;
+    char ends[96];
+
+    painter_init(&p, out, options->colour);
+    fputs("deadlock ", out);
+    paint_bold(&p, d->id);
+    fprintf(out, " of %zu threads in '%s'\n", d->nwaiters, f->trace.path);
+    fprintf(out, "  seen %" PRIu64 " time%s, found by ", d->count, d->count == 1 ? "" : "s");
+    paint_engines(&p, f, d->engines);
+    fputs("\n\nthe requests, each waits for the thread of the next one, the last for the first:\n",
+          out);
+    for (size_t i = 0; i < d->nwaiters; i++)
+        paint_waiter(&p, d, i);
+    write_ring(&p, d);
+    fputs("\nhow sure this is: ", out);
+    paint_bold(&p, strength_names[d->strength]);
+    fprintf(out, ", which means that %s\n", deadlock_meaning(d->strength));
+    snprintf(ends, sizeof(ends), "the last %zu steps are the requests that wait for ever",
+             d->nwaiters);
+    write_witness(&p, f, d->witness, d->nwitness,
+                  &(struct purpose){ "deadlock", "leads there", ends }, s, options);
 }

@@ -12,9 +12,12 @@ void findings_release(struct findings *f)
 {
     for (size_t i = 0; i < f->count; i++)
         free(f->races[i].witness);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        free(f->deadlocks[i].witness);
     for (size_t i = 0; i < f->nengines; i++)
         free(f->engines[i].counters);
     free(f->races);
+    free(f->deadlocks);
     free(f->engines);
     intern_release(&f->strings);
     arena_release(&f->memory);
@@ -194,6 +197,7 @@ void findings_sort(struct findings *f)
 {
     if (f->count)
         qsort(f->races, f->count, sizeof(*f->races), compare_findings);
+    findings_sort_deadlocks(f);
     map_release(&f->by_locations); /* its indexes are wrong now */
 }
 

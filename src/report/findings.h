@@ -1,12 +1,13 @@
-/* findings.h - the one model of a result: what was analysed, by whom, and the races
+/* findings.h - the one model of a result: what was analysed, by whom, the races and deadlocks
  *
  * The races of all engines meet here, one finding per unordered pair of
- * locations. Every renderer (text, JSON, and those to come) sees this and
- * nothing else, whether it was built from an analysis or read back from JSON:
+ * locations, one deadlock per set of locations. Every renderer (text, JSON, and those to come) sees
+ * this and nothing else, whether it was built from an analysis or read back from JSON:
  *
  *     findings_set_trace(f, path, trace);
  *     e = findings_add_engine(f, "shb", seconds, complete);
  *     findings_add_races(f, e, &table, trace_tables(trace));
+ *     findings_add_deadlocks(f, e, &deadlocks, trace_tables(trace));
  *     findings_finish(f, trace, &err)           names, stacks, locks, ids
  *
  * docs/design/findings.md says how findings merge and what identifies one.
@@ -27,6 +28,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "engines/deadlock.h"
 #include "engines/race.h"
 #include "trace/trace.h"
 
@@ -119,6 +121,31 @@ struct finding {
     size_t nschedule;
 };
 
+/* One of the threads of a deadlock. */
+struct waiter {
+    struct side request;  /* its locks are those held before */
+    const char *lock;     /* that it waits for; the next waiter (of the last: the first) has it */
+    const char *lock_key; /* what of the name is the same in every run, or NULL: nothing */
+    /* Where this thread took the lock that the waiter before it wants. */
+    uint64_t hold_event;
+    const char *hold_location;
+};
+
+/* Threads that wait for each other. */
+struct deadlock_finding {
+    const char *id;
+    const char *trace; /* as in a finding */
+    enum strength strength;
+    uint64_t count;   /* patterns with these locations that were met */
+    uint64_t engines; /* bit i: findings.engines[i] found it */
+    struct waiter *waiters;
+    size_t nwaiters;
+    uint64_t *witness; /* owned, or NULL; ends with the requests */
+    size_t nwitness;
+    const struct schedule_step *schedule;
+    size_t nschedule;
+};
+
 struct findings_counter {
     const char *name;
     uint64_t value;
@@ -127,7 +154,8 @@ struct findings_counter {
 struct findings_engine {
     const char *name;
     double seconds;
-    uint64_t races; /* findings it has a part in */
+    uint64_t races;     /* findings it has a part in */
+    uint64_t deadlocks; /* the same */
     bool complete;
     struct findings_counter *counters; /* owned */
     size_t ncounters, counters_cap;
@@ -179,6 +207,8 @@ struct findings {
     size_t nengines, engines_cap;
     struct finding *races;
     size_t count, cap;
+    struct deadlock_finding *deadlocks;
+    size_t ndeadlocks, deadlocks_cap;
     uint64_t suppressed;
     /* Called after each batch while findings_finish() reads the trace; may be NULL. */
     void (*progress)(void *arg, const struct trace_info *info);
@@ -192,9 +222,10 @@ void findings_release(struct findings *f); /* a zeroed struct is empty */
 
 /* How many findings have this strength. */
 uint64_t findings_with_strength(const struct findings *f, enum strength s);
-/* The race a user means: its id, its number from 1, or the start of an id. NULL and an error
- * where that is none or several. */
-const struct finding *findings_find(const struct findings *f, const char *what, struct error *err);
+/* The race or deadlock a user means: its id, its number (races from 1 on, then deadlocks), or the
+ * start of an id. The index, deadlocks behind the races; SIZE_MAX and an error where that is none
+ * or several. */
+size_t findings_find(const struct findings *f, const char *what, struct error *err);
 
 /* A clean copy of s: control characters and bytes that are not UTF-8 become \xNN. Equal
  * texts are equal pointers. NULL stays NULL. */
@@ -214,10 +245,18 @@ void findings_add_counter(struct findings *f, size_t engine, const char *name, u
 /* Merge an engine's races; their witnesses move here. */
 void findings_add_races(struct findings *f, size_t engine, struct race_table *races,
                         const struct tables *t);
+/* The same for its deadlocks (deadlocks.c). */
+void findings_add_deadlocks(struct findings *f, size_t engine, struct deadlock_table *deadlocks,
+                            const struct tables *t);
 
 /* Called after the last race was added: sort, read the trace once more for all that a report
  * shows, and give each finding its id. */
 int findings_finish(struct findings *f, struct trace *t, struct error *err);
+
+/* Sort the deadlocks alone. */
+void findings_sort_deadlocks(struct findings *f); /* deadlocks.c */
+/* Who holds what a waiter waits for. */
+const struct waiter *deadlock_holder(const struct deadlock_finding *d, size_t waiter);
 
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */
@@ -227,7 +266,8 @@ void findings_identify(struct findings *f);                                  /* 
 /* Split "a.c:3:7" or "a.c:3" into its parts; false where the location is not of that form. */
 bool location_split(const char *location, size_t *file_len, uint32_t *line, uint32_t *column);
 
-/* One plain sentence on what a strength means. */
+/* One plain sentence on what a strength means, of a race and of a deadlock. */
 const char *strength_meaning(enum strength s);
+const char *deadlock_meaning(enum strength s);
 
 #endif

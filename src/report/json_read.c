@@ -285,6 +285,7 @@ static void read_engine(struct reader *r, const json_t *o)
     double seconds = get_seconds(r, o, "seconds");
     bool complete = get_bool(r, o, "complete", REQUIRED);
     uint64_t races = get_number(r, o, "races", REQUIRED);
+    uint64_t deadlocks = get_number(r, o, "deadlocks", OPTIONAL);
     json_t *counters = get_typed(r, o, "counters", OPTIONAL, JSON_OBJECT), *value;
     const char *key;
     size_t at;
@@ -296,6 +297,7 @@ static void read_engine(struct reader *r, const json_t *o)
         return;
     at = findings_add_engine(r->f, name, seconds, complete);
     r->f->engines[at].races = races;
+    r->f->engines[at].deadlocks = deadlocks;
     json_object_foreach(counters, key, value)
         findings_add_counter(r->f, at, key, get_number(r, counters, key, REQUIRED));
 }
@@ -471,15 +473,17 @@ static void read_allocation(struct reader *r, const json_t *o, struct finding *r
     go_out(r, mark);
 }
 
-static void read_witness(struct reader *r, const json_t *o, struct finding *race)
+/* The list, to be freed, or NULL. */
+static uint64_t *read_witness(struct reader *r, const json_t *o, size_t *count)
 {
     json_t *list;
     size_t n = get_array(r, o, "witness", OPTIONAL, &list);
+    uint64_t *witness;
 
     if (!list)
-        return;
-    race->witness = xcalloc(n + 1, sizeof(*race->witness));
-    race->nwitness = n;
+        return NULL;
+    witness = xcalloc(n + 1, sizeof(*witness));
+    *count = n;
     for (size_t i = 0; i < n && !r->failed; i++) {
         json_t *v = json_array_get(list, i);
         size_t mark = go_in(r, "witness", i);
@@ -490,12 +494,14 @@ static void read_witness(struct reader *r, const json_t *o, struct finding *race
             fail(r, "", "there is no event %lld in a trace of %" PRIu64,
                  (long long)json_integer_value(v), r->f->trace.events);
         else
-            race->witness[i] = (uint64_t)json_integer_value(v);
+            witness[i] = (uint64_t)json_integer_value(v);
         go_out(r, mark);
     }
+    return witness;
 }
 
-static void read_schedule(struct reader *r, const json_t *o, struct finding *race)
+static size_t read_schedule(struct reader *r, const json_t *o, const uint64_t *witness,
+                            size_t nwitness, const struct schedule_step **schedule)
 {
     json_t *list;
     size_t n = get_array(r, o, "schedule", OPTIONAL, &list);
@@ -510,19 +516,19 @@ static void read_schedule(struct reader *r, const json_t *o, struct finding *rac
         steps[i].thread = get_string(r, s, "thread", REQUIRED);
         steps[i].operation = get_string(r, s, "operation", REQUIRED);
         steps[i].location = get_string(r, s, "location", REQUIRED);
-        if (!r->failed &&
-            (steps[i].index >= race->nwitness || race->witness[steps[i].index] != steps[i].event))
+        if (!r->failed && (steps[i].index >= nwitness || witness[steps[i].index] != steps[i].event))
             fail(r, "step", "does not agree with the witness");
         go_out(r, mark);
     }
-    race->schedule = steps;
-    race->nschedule = n;
+    *schedule = steps;
+    return n;
 }
 
-static void read_race_engines(struct reader *r, const json_t *o, struct finding *race)
+static uint64_t read_found_by(struct reader *r, const json_t *o)
 {
     json_t *list;
     size_t n = get_array(r, o, "engines", REQUIRED, &list);
+    uint64_t engines = 0;
 
     for (size_t i = 0; i < n && !r->failed; i++) {
         const char *name = json_string_value(json_array_get(list, i));
@@ -535,9 +541,10 @@ static void read_race_engines(struct reader *r, const json_t *o, struct finding 
         else if (e == r->f->nengines)
             fail(r, "", "engine '%s' is not in 'engines' of the result", name);
         else
-            race->engines |= (uint64_t)1 << e;
+            engines |= (uint64_t)1 << e;
         go_out(r, mark);
     }
+    return engines;
 }
 
 static void read_address(struct reader *r, const json_t *o, struct finding *race)
@@ -565,7 +572,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
-    read_race_engines(r, o, race);
+    race->engines = read_found_by(r, o);
     n = get_array(r, o, "accesses", REQUIRED, &list);
     if (!r->failed && n != 2)
         fail(r, "accesses", "a race has two accesses, not %zu", n);
@@ -578,8 +585,8 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     if (!r->failed && race->sides[0].event >= race->sides[1].event)
         fail(r, "accesses", "not in trace order");
     read_allocation(r, o, race);
-    read_witness(r, o, race);
-    read_schedule(r, o, race);
+    race->witness = read_witness(r, o, &race->nwitness);
+    race->nschedule = read_schedule(r, o, race->witness, race->nwitness, &race->schedule);
 }
 
 static void read_races(struct reader *r, const json_t *root)
@@ -597,10 +604,72 @@ static void read_races(struct reader *r, const json_t *root)
     }
 }
 
+/* Who has the lock: must be the next request's thread. */
+static void read_holder(struct reader *r, const json_t *o, struct waiter *w, const char **thread)
+{
+    json_t *holder = get_typed(r, o, "holder", REQUIRED, JSON_OBJECT);
+    size_t mark = go_in(r, "holder", SIZE_MAX);
+
+    *thread = get_string(r, holder, "thread", REQUIRED);
+    w->hold_location = get_string(r, holder, "location", REQUIRED);
+    w->hold_event = get_event(r, holder, "event", REQUIRED);
+    go_out(r, mark);
+}
+
+static void read_requests(struct reader *r, const json_t *o, struct deadlock_finding *d)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "requests", REQUIRED, &list);
+    const char **holders = new_array(r, n, sizeof(*holders));
+
+    if (!r->failed && n < 2)
+        fail(r, "requests", "a deadlock has two requests or more, not %zu", n);
+    d->waiters = new_array(r, n, sizeof(*d->waiters));
+    d->nwaiters = n;
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "requests", i);
+        json_t *request = get_object(r, list, i);
+
+        d->waiters[i].lock = get_string(r, request, "lock", REQUIRED);
+        read_holder(r, request, &d->waiters[(i + 1) % n], &holders[i]);
+        read_side(r, request, &d->waiters[i].request);
+        go_out(r, mark);
+    }
+    for (size_t i = 0; i < n && !r->failed; i++)
+        if (holders[i] != deadlock_holder(d, i)->request.thread)
+            fail(r, "requests", "%s waits for %s, which is not the thread of the next request",
+                 d->waiters[i].request.thread, holders[i]);
+}
+
+static void read_deadlock(struct reader *r, const json_t *o, struct deadlock_finding *d)
+{
+    d->id = get_string(r, o, "id", REQUIRED);
+    d->trace = get_string(r, o, "trace", OPTIONAL);
+    d->engines = read_found_by(r, o);
+    d->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    d->count = get_number(r, o, "count", REQUIRED);
+    read_requests(r, o, d);
+    d->witness = read_witness(r, o, &d->nwitness);
+    d->nschedule = read_schedule(r, o, d->witness, d->nwitness, &d->schedule);
+}
+
+static void read_deadlocks(struct reader *r, const json_t *root)
+{
+    json_t *list;
+    size_t n = get_array(r, root, "deadlocks", OPTIONAL, &list);
+
+    GROW(r->f->deadlocks, r->f->deadlocks_cap, n + 1);
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "deadlocks", i);
+
+        r->f->ndeadlocks = i + 1; /* the array's memory is zeroed */
+        read_deadlock(r, get_object(r, list, i), &r->f->deadlocks[i]);
+        go_out(r, mark);
+    }
+}
+
 static void read_root(struct reader *r, const json_t *root)
 {
-    json_t *deadlocks;
-
     if (!json_is_object(root)) {
         wrong_type(r, "", "an object", root);
         return;
@@ -610,8 +679,7 @@ static void read_root(struct reader *r, const json_t *root)
     read_trace(r, root);
     read_engines(r, root);
     read_races(r, root);
-    if (get_array(r, root, "deadlocks", OPTIONAL, &deadlocks))
-        fail(r, "deadlocks", "this version cannot read deadlocks");
+    read_deadlocks(r, root);
     r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);
 }
 

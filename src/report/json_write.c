@@ -55,6 +55,8 @@ static void write_engine(struct emitter *e, const struct findings_engine *engine
     emit_string(e, "name", engine->name);
     emit_seconds(e, "seconds", engine->seconds);
     emit_number(e, "races", engine->races);
+    if (engine->deadlocks)
+        emit_number(e, "deadlocks", engine->deadlocks);
     emit_bool(e, "complete", engine->complete);
     emit_open(e, "counters", '{', true);
     for (size_t i = 0; i < engine->ncounters; i++)
@@ -143,9 +145,9 @@ static void write_creation(struct emitter *e, const struct side *s)
     emit_close(e);
 }
 
+/* The members of an access or a request; the object is open. */
 static void write_side(struct emitter *e, const struct side *s)
 {
-    emit_open(e, NULL, '{', false);
     emit_number(e, "event", s->event);
     emit_string(e, "thread", s->thread);
     emit_string_if(e, "thread_name", s->thread_name);
@@ -164,6 +166,12 @@ static void write_side(struct emitter *e, const struct side *s)
         write_source(e, s->source);
     if (s->creator)
         write_creation(e, s);
+}
+
+static void write_access(struct emitter *e, const struct side *s)
+{
+    emit_open(e, NULL, '{', false);
+    write_side(e, s);
     emit_close(e);
 }
 
@@ -182,11 +190,11 @@ static void write_allocation(struct emitter *e, const struct allocation *a)
     emit_close(e);
 }
 
-static void write_witness(struct emitter *e, const struct finding *r)
+static void write_schedule(struct emitter *e, const struct schedule_step *schedule, size_t n)
 {
     emit_open(e, "schedule", '[', false);
-    for (size_t i = 0; i < r->nschedule; i++) {
-        const struct schedule_step *step = &r->schedule[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct schedule_step *step = &schedule[i];
 
         emit_open(e, NULL, '{', true);
         emit_number(e, "step", step->index);
@@ -197,9 +205,22 @@ static void write_witness(struct emitter *e, const struct finding *r)
         emit_close(e);
     }
     emit_close(e);
+}
+
+static void write_witness(struct emitter *e, const uint64_t *witness, size_t n)
+{
     emit_open(e, "witness", '[', true);
-    for (size_t i = 0; i < r->nwitness; i++)
-        emit_number(e, NULL, r->witness[i]);
+    for (size_t i = 0; i < n; i++)
+        emit_number(e, NULL, witness[i]);
+    emit_close(e);
+}
+
+static void write_found_by(struct emitter *e, const struct findings *f, uint64_t engines)
+{
+    emit_open(e, "engines", '[', true);
+    for (size_t i = 0; i < f->nengines; i++)
+        if (engines >> i & 1)
+            emit_string(e, NULL, f->engines[i].name);
     emit_close(e);
 }
 
@@ -222,22 +243,56 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_string_if(e, "trace", r->trace);
     emit_string(e, "variable", r->variable);
     write_address(e, r);
-    emit_open(e, "engines", '[', true);
-    for (size_t i = 0; i < f->nengines; i++)
-        if (r->engines >> i & 1)
-            emit_string(e, NULL, f->engines[i].name);
-    emit_close(e);
+    write_found_by(e, f, r->engines);
     emit_string(e, "strength", strength_names[r->strength]);
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     emit_open(e, "accesses", '[', false);
-    write_side(e, &r->sides[0]);
-    write_side(e, &r->sides[1]);
+    write_access(e, &r->sides[0]);
+    write_access(e, &r->sides[1]);
     emit_close(e);
     if (r->allocation)
         write_allocation(e, r->allocation);
-    if (r->witness)
-        write_witness(e, r);
+    if (r->witness) {
+        write_schedule(e, r->schedule, r->nschedule);
+        write_witness(e, r->witness, r->nwitness);
+    }
+    emit_close(e);
+}
+
+/* A request says which lock it waits for and who has that since when. */
+static void write_request(struct emitter *e, const struct deadlock_finding *d, size_t i)
+{
+    const struct waiter *w = &d->waiters[i], *holder = deadlock_holder(d, i);
+
+    emit_open(e, NULL, '{', false);
+    emit_string(e, "lock", w->lock);
+    emit_open(e, "holder", '{', true);
+    emit_string(e, "thread", holder->request.thread);
+    emit_string(e, "location", holder->hold_location);
+    emit_number(e, "event", holder->hold_event);
+    emit_close(e);
+    write_side(e, &w->request);
+    emit_close(e);
+}
+
+static void write_deadlock(struct emitter *e, const struct findings *f,
+                           const struct deadlock_finding *d)
+{
+    emit_open(e, NULL, '{', false);
+    emit_string(e, "id", d->id);
+    emit_string_if(e, "trace", d->trace);
+    write_found_by(e, f, d->engines);
+    emit_string(e, "strength", strength_names[d->strength]);
+    emit_number(e, "count", d->count);
+    emit_open(e, "requests", '[', false);
+    for (size_t i = 0; i < d->nwaiters; i++)
+        write_request(e, d, i);
+    emit_close(e);
+    if (d->witness) {
+        write_schedule(e, d->schedule, d->nschedule);
+        write_witness(e, d->witness, d->nwitness);
+    }
     emit_close(e);
 }
 
@@ -257,6 +312,8 @@ void json_write(const struct findings *f, FILE *out)
         write_race(&e, f, &f->races[i]);
     emit_close(&e);
     emit_open(&e, "deadlocks", '[', false);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        write_deadlock(&e, f, &f->deadlocks[i]);
     emit_close(&e);
     emit_number(&e, "suppressed", f->suppressed);
     emit_close(&e);

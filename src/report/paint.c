@@ -158,6 +158,51 @@ static void paint_creation(struct painter *p, const struct side *s)
     paint_stack(p, &s->created_stack, "            ");
 }
 
+/* Below the line that says what it is. */
+static void paint_details(struct painter *p, const struct side *s)
+{
+    paint_source(p, s);
+    paint_access_stack(p, s);
+    paint_locks(p, s);
+    if (s->creator)
+        paint_creation(p, s);
+}
+
+/* "by T1 (worker)" */
+static void paint_thread(struct painter *p, const struct side *s)
+{
+    fputs(s->thread, p->out);
+    if (s->thread_name)
+        fprintf(p->out, " (%s)", s->thread_name);
+}
+
+/* The stack of taking a lock, as the waiter that holds it has it; NULL: not known. */
+static const struct stack *hold_stack(const struct waiter *w)
+{
+    for (size_t i = 0; i < w->request.nlocks; i++)
+        if (w->request.locks[i].location && w->request.locks[i].event == w->hold_event)
+            return &w->request.locks[i].stack;
+    return NULL;
+}
+
+void paint_waiter(struct painter *p, const struct deadlock_finding *d, size_t waiter)
+{
+    const struct waiter *w = &d->waiters[waiter], *holder = deadlock_holder(d, waiter);
+    const struct side *s = &w->request;
+    const struct stack *taken = hold_stack(holder);
+    const char *own = taken ? stack_own_location(taken) : NULL;
+
+    fputs("  ", p->out);
+    paint_thread(p, s);
+    fprintf(p->out, " waits for %s, held by %s (taken at %s, event %" PRIu64 "): %s at %s", w->lock,
+            holder->request.thread, paint_location(p, own ? own : holder->hold_location),
+            holder->hold_event, s->op, paint_place(p, s));
+    if (s->function)
+        fprintf(p->out, " in %s", s->function);
+    fprintf(p->out, " (event %" PRIu64 ")\n", s->event);
+    paint_details(p, s);
+}
+
 void paint_side(struct painter *p, const char *label, const struct side *s)
 {
     fprintf(p->out, "  %-7s %s", label, s->op);
@@ -171,18 +216,13 @@ void paint_side(struct painter *p, const char *label, const struct side *s)
         fprintf(p->out, " of %s", s->value);
     if (s->old)
         fprintf(p->out, " over %s", s->old);
-    fprintf(p->out, " by %s", s->thread);
-    if (s->thread_name)
-        fprintf(p->out, " (%s)", s->thread_name);
+    fputs(" by ", p->out);
+    paint_thread(p, s);
     fprintf(p->out, " at %s", paint_place(p, s));
     if (s->function)
         fprintf(p->out, " in %s", s->function);
     fprintf(p->out, " (event %" PRIu64 ")\n", s->event);
-    paint_source(p, s);
-    paint_access_stack(p, s);
-    paint_locks(p, s);
-    if (s->creator)
-        paint_creation(p, s);
+    paint_details(p, s);
 }
 
 void paint_allocation(struct painter *p, const struct finding *r)

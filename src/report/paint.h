@@ -26,6 +26,9 @@ void paint_bold(struct painter *p, const char *s);
 
 /* "  first   write of 5 by T1 at 14 in f (event 12)" with stack, locks and creation. */
 void paint_side(struct painter *p, const char *label, const struct side *s);
+/* "  T1 waits for b, held by T2 (taken at 5, event 4): acquire at 2 in f (event 1)" with the rest
+ * of a side. */
+void paint_waiter(struct painter *p, const struct deadlock_finding *d, size_t waiter);
 /* "  memory  byte 6 of 16 allocated by A at x.c:3 (event 2)", where that is known. */
 void paint_allocation(struct painter *p, const struct finding *r);
 /* The engines of a race: "hb, shb". */

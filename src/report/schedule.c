@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-static size_t tail_start(const struct finding *r)
+static size_t tail_start(size_t n)
 {
-    return r->nwitness > SCHEDULE_TAIL ? r->nwitness - SCHEDULE_TAIL : 0;
+    return n > SCHEDULE_TAIL ? n - SCHEDULE_TAIL : 0;
 }
 
-void schedule_want(const struct finding *r, struct steps *s)
+void schedule_want(const uint64_t *witness, size_t n, struct steps *s)
 {
-    for (size_t i = tail_start(r); i < r->nwitness; i++)
-        steps_want(s, r->witness[i]);
+    for (size_t i = tail_start(n); i < n; i++)
+        steps_want(s, witness[i]);
 }
 
 /* Strings of one home are equal when their pointers are. */
@@ -52,27 +52,28 @@ static void fill_gaps(bool *chosen, size_t n, bool all)
             chosen[i] = true;
 }
 
-void schedule_choose(struct findings *f, struct finding *r, const struct steps *s)
+size_t schedule_choose(struct findings *f, const uint64_t *witness, size_t length, size_t ends,
+                       const struct steps *s, const struct schedule_step **out)
 {
     const struct step_text *tail[SCHEDULE_TAIL];
     bool chosen[SCHEDULE_TAIL] = { false };
-    size_t start = tail_start(r), n = r->nwitness - start, count = 0;
-    struct schedule_step *out;
+    size_t start = tail_start(length), n = length - start, count = 0;
+    struct schedule_step *steps;
 
     if (n < 2)
-        return;
+        return 0;
     for (size_t i = 0; i < n; i++)
-        if (!(tail[i] = steps_get(s, r->witness[start + i])))
-            return;
-    mark_last_of(tail, n, tail[n - 1]->thread, chosen);
-    mark_last_of(tail, n, tail[n - 2]->thread, chosen);
+        if (!(tail[i] = steps_get(s, witness[start + i])))
+            return 0;
+    for (size_t i = 1; i <= ends && i <= n; i++)
+        mark_last_of(tail, n, tail[n - i]->thread, chosen);
     mark_switches(tail, n, chosen);
-    fill_gaps(chosen, n, r->nwitness <= SCHEDULE_SHOWN);
-    out = arena_alloc(&f->memory, n * sizeof(*out));
+    fill_gaps(chosen, n, length <= SCHEDULE_SHOWN);
+    steps = arena_alloc(&f->memory, n * sizeof(*steps));
     for (size_t i = 0; i < n; i++)
         if (chosen[i])
-            out[count++] = (struct schedule_step){ start + i, tail[i]->position, tail[i]->thread,
-                                                   tail[i]->operation, tail[i]->location };
-    r->schedule = out;
-    r->nschedule = count;
+            steps[count++] = (struct schedule_step){ start + i, tail[i]->position, tail[i]->thread,
+                                                     tail[i]->operation, tail[i]->location };
+    *out = steps;
+    return count;
 }

@@ -1,4 +1,4 @@
-/* text.c - the report for people: a table of all races, then each in detail */
+/* text.c - the report for people: tables of all races and deadlocks, then each in detail */
 #include "report/text.h"
 #include "report/paint.h"
 #include "report/recorded.h"
@@ -18,8 +18,14 @@ static uint64_t all_engines(const struct findings *f)
 
 static void write_summary(struct painter *p, const struct findings *f)
 {
-    if (f->count)
+    if (f->count && f->ndeadlocks)
+        fprintf(p->out, "%zu race%s and %zu deadlock%s in '%s': ", f->count, plural(f->count),
+                f->ndeadlocks, plural(f->ndeadlocks), f->trace.path);
+    else if (f->count)
         fprintf(p->out, "%zu race%s in '%s': ", f->count, plural(f->count), f->trace.path);
+    else if (f->ndeadlocks)
+        fprintf(p->out, "%zu deadlock%s in '%s', no race found: ", f->ndeadlocks,
+                plural(f->ndeadlocks), f->trace.path);
     else
         fprintf(p->out, "no race found in '%s': ", f->trace.path);
     if (f->trace.recording.processes > 1)
@@ -36,74 +42,155 @@ static void write_summary(struct painter *p, const struct findings *f)
                     f->engines[i].name);
 }
 
-/* The table's columns; engines come last and need no width. */
-enum { COL_NUMBER, COL_ID, COL_STRENGTH, COL_VARIABLE, COL_FIRST, COL_SECOND, COL_COUNT, COLS };
+/* A table of findings; engines come last and need no width. */
+enum { COLS_MAX = 7, CELL_BYTES = 512 };
 
-static const char *const heads[COLS] = { "#",     "id",     "strength", "variable",
-                                         "first", "second", "count" };
+struct table {
+    const struct findings *f;
+    size_t rows;
+    int columns;
+    const char *const *heads;
+    /* The text of a cell; `room` is for what has to be made. */
+    const char *(*cell)(const struct painter *p, const struct findings *f, size_t row, int column,
+                        char room[CELL_BYTES]);
+    uint64_t (*engines)(const struct findings *f, size_t row);
+};
 
-static const char *cell(const struct painter *p, const struct findings *f, size_t i, int column,
-                        char number[24])
+static void write_table(struct painter *p, const struct table *t)
 {
-    const struct finding *r = &f->races[i];
+    size_t width[COLS_MAX];
+    char room[CELL_BYTES];
 
-    switch (column) {
-    case COL_NUMBER:
-        snprintf(number, 24, "%zu", i + 1);
-        return number;
-    case COL_ID:
-        return r->id;
-    case COL_STRENGTH:
-        return strength_names[r->strength];
-    case COL_VARIABLE:
-        return r->variable;
-    case COL_FIRST:
-        return paint_place(p, &r->sides[0]);
-    case COL_SECOND:
-        return paint_place(p, &r->sides[1]);
-    default:
-        snprintf(number, 24, "%" PRIu64, r->count);
-        return number;
-    }
-}
-
-static void write_table(struct painter *p, const struct findings *f)
-{
-    size_t width[COLS];
-    char number[24];
-
-    for (int c = 0; c < COLS; c++) {
-        width[c] = strlen(heads[c]);
-        for (size_t i = 0; i < f->count; i++) {
-            size_t w = paint_width(cell(p, f, i, c, number));
+    for (int c = 0; c < t->columns; c++) {
+        width[c] = strlen(t->heads[c]);
+        for (size_t i = 0; i < t->rows; i++) {
+            size_t w = paint_width(t->cell(p, t->f, i, c, room));
 
             width[c] = w > width[c] ? w : width[c];
         }
     }
     fputc('\n', p->out);
-    for (int c = 0; c < COLS; c++) {
+    for (int c = 0; c < t->columns; c++) {
         fputs("  ", p->out);
-        paint_padded(p, heads[c], width[c]);
+        paint_padded(p, t->heads[c], width[c]);
     }
     fputs("  engines\n", p->out);
-    for (size_t i = 0; i < f->count; i++) {
-        for (int c = 0; c < COLS; c++) {
+    for (size_t i = 0; i < t->rows; i++) {
+        for (int c = 0; c < t->columns; c++) {
             fputs("  ", p->out);
-            paint_padded(p, cell(p, f, i, c, number), width[c]);
+            paint_padded(p, t->cell(p, t->f, i, c, room), width[c]);
         }
         fputs("  ", p->out);
-        paint_engines(p, f, f->races[i].engines);
+        paint_engines(p, t->f, t->engines(t->f, i));
         fputc('\n', p->out);
     }
 }
 
-static struct paint_widths schedule_widths(const struct finding *r)
+static const char *number_cell(char room[CELL_BYTES], uint64_t n)
+{
+    snprintf(room, CELL_BYTES, "%" PRIu64, n);
+    return room;
+}
+
+enum { RACE_NUMBER, RACE_ID, RACE_STRENGTH, RACE_VARIABLE, RACE_FIRST, RACE_SECOND, RACE_COLS = 7 };
+static const char *const race_heads[RACE_COLS] = { "#",     "id",     "strength", "variable",
+                                                   "first", "second", "count" };
+
+static const char *race_cell(const struct painter *p, const struct findings *f, size_t i,
+                             int column, char room[CELL_BYTES])
+{
+    const struct finding *r = &f->races[i];
+
+    switch (column) {
+    case RACE_NUMBER:
+        return number_cell(room, i + 1);
+    case RACE_ID:
+        return r->id;
+    case RACE_STRENGTH:
+        return strength_names[r->strength];
+    case RACE_VARIABLE:
+        return r->variable;
+    case RACE_FIRST:
+        return paint_place(p, &r->sides[0]);
+    case RACE_SECOND:
+        return paint_place(p, &r->sides[1]);
+    default:
+        return number_cell(room, r->count);
+    }
+}
+
+static uint64_t race_engines(const struct findings *f, size_t i)
+{
+    return f->races[i].engines;
+}
+
+enum { LOCK_NUMBER, LOCK_ID, LOCK_STRENGTH, LOCK_LOCKS, LOCK_REQUESTS, LOCK_COLS = 6 };
+static const char *const lock_heads[LOCK_COLS] = { "#",     "id",       "strength",
+                                                   "locks", "requests", "count" };
+
+/* What each waiter says, one after the other, as far as there is room. */
+static const char *join_cell(const struct painter *p, const struct deadlock_finding *d, int column,
+                             char room[CELL_BYTES])
+{
+    size_t used = 0;
+
+    room[0] = 0;
+    for (size_t i = 0; i < d->nwaiters; i++) {
+        const char *text =
+            column == LOCK_LOCKS ? d->waiters[i].lock : paint_place(p, &d->waiters[i].request);
+
+        if (used + strlen(text) + 8 > CELL_BYTES) {
+            strcpy(room + used, " ...");
+            break;
+        }
+        used += (size_t)sprintf(room + used, "%s%s", i ? ", " : "", text);
+    }
+    return room;
+}
+
+static const char *lock_cell(const struct painter *p, const struct findings *f, size_t i,
+                             int column, char room[CELL_BYTES])
+{
+    const struct deadlock_finding *d = &f->deadlocks[i];
+
+    switch (column) {
+    case LOCK_NUMBER:
+        return number_cell(room, f->count + i + 1);
+    case LOCK_ID:
+        return d->id;
+    case LOCK_STRENGTH:
+        return strength_names[d->strength];
+    case LOCK_LOCKS:
+    case LOCK_REQUESTS:
+        return join_cell(p, d, column, room);
+    default:
+        return number_cell(room, d->count);
+    }
+}
+
+static uint64_t lock_engines(const struct findings *f, size_t i)
+{
+    return f->deadlocks[i].engines;
+}
+
+static void write_tables(struct painter *p, const struct findings *f)
+{
+    struct table races = { f, f->count, RACE_COLS, race_heads, race_cell, race_engines };
+    struct table deadlocks = { f, f->ndeadlocks, LOCK_COLS, lock_heads, lock_cell, lock_engines };
+
+    if (f->count)
+        write_table(p, &races);
+    if (f->ndeadlocks)
+        write_table(p, &deadlocks);
+}
+
+static struct paint_widths schedule_widths(const struct schedule_step *steps, size_t n)
 {
     struct paint_widths w = { strlen("thread"), strlen("operation") };
 
-    for (size_t i = 0; i < r->nschedule; i++) {
-        size_t thread = paint_width(r->schedule[i].thread);
-        size_t operation = paint_width(r->schedule[i].operation);
+    for (size_t i = 0; i < n; i++) {
+        size_t thread = paint_width(steps[i].thread);
+        size_t operation = paint_width(steps[i].operation);
 
         w.thread = thread > w.thread ? thread : w.thread;
         w.operation = operation > w.operation ? operation : w.operation;
@@ -111,21 +198,24 @@ static struct paint_widths schedule_widths(const struct finding *r)
     return w;
 }
 
-static void write_schedule(struct painter *p, const struct finding *r)
+/* `steps` are the n that matter most of all `total`. */
+static void write_schedule(struct painter *p, const char *what, const struct schedule_step *steps,
+                           size_t n, size_t total)
 {
-    struct paint_widths w = schedule_widths(r);
+    struct paint_widths w = schedule_widths(steps, n);
     uint64_t expected = 0;
 
-    fprintf(p->out, "  schedule that makes them meet, %zu step%s:\n", r->nwitness,
-            plural(r->nwitness));
+    if (!n && total)
+        fprintf(p->out, "  schedule that %s: %zu steps\n", what, total);
+    if (!n)
+        return;
+    fprintf(p->out, "  schedule that %s, %zu step%s:\n", what, total, plural(total));
     paint_step_head(p, &w);
-    for (size_t i = 0; i < r->nschedule; i++) {
-        const struct schedule_step *s = &r->schedule[i];
-
-        if (s->index > expected)
-            paint_gap(p, s->index - expected);
-        paint_step(p, s, i > 0 && strcmp(s->thread, r->schedule[i - 1].thread) != 0, &w);
-        expected = s->index + 1;
+    for (size_t i = 0; i < n; i++) {
+        if (steps[i].index > expected)
+            paint_gap(p, steps[i].index - expected);
+        paint_step(p, &steps[i], i > 0 && strcmp(steps[i].thread, steps[i - 1].thread) != 0, &w);
+        expected = steps[i].index + 1;
     }
 }
 
@@ -147,25 +237,63 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     paint_side(p, "first", &r->sides[0]);
     paint_side(p, "second", &r->sides[1]);
     paint_allocation(p, r);
-    if (r->nschedule)
-        write_schedule(p, r);
-    else if (r->nwitness)
-        fprintf(p->out, "  schedule that makes them meet: %zu steps\n", r->nwitness);
+    write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness);
 }
 
-/* The last line: what was found, and what was not seen. */
-static void write_totals(struct painter *p, const struct findings *f)
+static void write_deadlock(struct painter *p, const struct findings *f, size_t i)
+{
+    const struct deadlock_finding *d = &f->deadlocks[i];
+
+    fprintf(p->out, "\ndeadlock %zu ", f->count + i + 1);
+    paint_bold(p, d->id);
+    fputs(", ", p->out);
+    paint_bold(p, strength_names[d->strength]);
+    fprintf(p->out, ": %zu threads wait for each other, seen %" PRIu64 " time%s, found by ",
+            d->nwaiters, d->count, plural(d->count));
+    paint_engines(p, f, d->engines);
+    fprintf(p->out, "\n  %s means: %s\n", strength_names[d->strength],
+            deadlock_meaning(d->strength));
+    if (d->trace)
+        fprintf(p->out, "  in '%s'\n", d->trace);
+    for (size_t k = 0; k < d->nwaiters; k++)
+        paint_waiter(p, d, k);
+    write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness);
+}
+
+static uint64_t deadlocks_with_strength(const struct findings *f, enum strength s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        n += f->deadlocks[i].strength == s;
+    return n;
+}
+
+/* ": 1 witnessed, 2 maybe" */
+static void write_strengths(struct painter *p, const struct findings *f,
+                            uint64_t (*with)(const struct findings *f, enum strength s))
 {
     const char *separator = ": ";
 
-    fprintf(p->out, "%s%zu race%s", f->count ? "\n" : "", f->count, plural(f->count));
     for (int s = 0; s < STRENGTH_COUNT; s++) {
-        uint64_t n = findings_with_strength(f, (enum strength)s);
+        uint64_t n = with(f, (enum strength)s);
 
         if (!n)
             continue;
         fprintf(p->out, "%s%" PRIu64 " %s", separator, n, strength_names[s]);
         separator = ", ";
+    }
+}
+
+/* The last line: what was found, and what was not seen. */
+static void write_totals(struct painter *p, const struct findings *f)
+{
+    fprintf(p->out, "%s%zu race%s", f->count || f->ndeadlocks ? "\n" : "", f->count,
+            plural(f->count));
+    write_strengths(p, f, findings_with_strength);
+    if (f->ndeadlocks) {
+        fprintf(p->out, "; %zu deadlock%s", f->ndeadlocks, plural(f->ndeadlocks));
+        write_strengths(p, f, deadlocks_with_strength);
     }
     if (f->suppressed)
         fprintf(p->out, "; %" PRIu64 " suppressed", f->suppressed);
@@ -186,9 +314,10 @@ void text_report(const struct findings *f, bool colour, FILE *out)
 
     painter_init(&p, out, colour);
     write_summary(&p, f);
-    if (f->count)
-        write_table(&p, f);
+    write_tables(&p, f);
     for (size_t i = 0; i < f->count; i++)
         write_race(&p, f, i);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        write_deadlock(&p, f, i);
     write_totals(&p, f);
 }

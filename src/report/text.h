@@ -12,7 +12,7 @@
 #include "report/findings.h"
 #include "report/steps.h"
 
-/* The whole result: a table of all races, each in detail, what was counted. */
+/* The whole result: tables of all races and deadlocks, each in detail, what was counted. */
 void text_report(const struct findings *f, bool colour, FILE *out);
 
 struct explain_options {
@@ -24,10 +24,12 @@ struct explain_options {
 /* Without `full`, a longer witness shows its first and last steps only. */
 enum { EXPLAIN_STEPS = 60 };
 
-/* Say which events explaining a race shows. */
-void text_explain_want(const struct finding *r, bool full, struct steps *s);
+/* Say which events of a witness explaining shows. */
+void text_explain_want(const uint64_t *witness, size_t n, bool full, struct steps *s);
 /* One race in full. */
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
                   const struct explain_options *options, FILE *out);
+void text_explain_deadlock(const struct findings *f, const struct deadlock_finding *d,
+                           const struct steps *s, const struct explain_options *options, FILE *out);
 
 #endif

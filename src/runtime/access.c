@@ -107,19 +107,37 @@ static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool 
     commit(n + 3);
 }
 
+/* The whole words from `at` on that are in its block; `take`: their bytes. */
+static bool mark_words(uintptr_t at, uintptr_t end, bool write, uint64_t *take)
+{
+    uintptr_t block_end = (at | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
+    struct heddle_filter_line *l = filter_line(at);
+    unsigned from = filter_word(at);
+
+    *take = ((end < block_end ? end : block_end) - at) & ~UINT64_C(7);
+    filter_freshen(l, at);
+    return filter_mark_words(l, from, from + (unsigned)(*take / 8), write);
+}
+
 /* Mark all words of the range; true if every byte was covered before. Ranges larger than the
  * filter are not marked: they would only push everything else out. */
 static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 {
-    uint64_t at, covered = 1, take;
+    uintptr_t at = a, end = a + bytes;
+    bool covered = true;
 
     if (!rt_options.filter || bytes > FILTER_BLOCKS << (FILTER_BLOCK_SHIFT - 2))
         return false;
-    for (at = a; at < a + bytes; at += take) {
-        take = 8 - (at & 7);
-        if (take > a + bytes - at)
-            take = a + bytes - at;
-        covered &= filter_mark(at, ((1u << take) - 1) << (at & 7), write);
+    while (at < end) {
+        uint64_t take = 8 - (at & 7);
+
+        if (take < 8 || end - at < 8) {
+            take = take < end - at ? take : end - at;
+            covered &= filter_mark(at, ((1u << take) - 1) << (at & 7), write);
+        } else {
+            covered &= mark_words(at, end, write, &take);
+        }
+        at += take;
     }
     return covered;
 }

@@ -16,7 +16,7 @@
  * performed as sequentially consistent, which on x86 costs nothing for
  * read-modify-writes and loads. The recorded order is the program's.
  */
-#include "runtime/stripe.h"
+#include "runtime/news.h"
 
 typedef uint8_t u1;
 typedef uint16_t u2;
@@ -47,11 +47,22 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     commit(4 + values);
 }
 
-/* After an operation that may have ordered something. */
-static void atomic_epoch(unsigned order)
+/* After a write: what was accessed before it is released, what comes now is not. */
+static void write_epoch(unsigned order, bool news)
 {
-    if (order != ORDER_RELAXED)
+    if (news || order_releases(order))
         epoch_next(tls.self);
+}
+
+/* The part of a read-modify-write under the lock that is not the operation itself: is what it
+ * acquired news? */
+static bool rmw_news(uint32_t stripe, const void *p, unsigned order)
+{
+    struct stripe *s = &rt_stripes[stripe];
+    bool news = news_acquired(tls.self, s, p, order);
+
+    news_written(tls.self, s, p, order, true);
+    return news;
 }
 
 /* Frames, and room for the record: after this nothing can make the thread wait. */
@@ -91,12 +102,12 @@ static inline bool load_is_known(const void *p, unsigned order, uint64_t version
     return load_repeats(p, order, version) && load_slot(p)->epoch == tls.epoch && rt_options.filter;
 }
 
-static void load_remember(const void *p, unsigned order, uint64_t version)
+static void load_remember(const void *p, unsigned order, uint64_t version, bool news)
 {
     struct load_seen *l = load_slot(p);
 
-    if (!load_repeats(p, order, version))
-        atomic_epoch(order);
+    if (news && !load_repeats(p, order, version))
+        epoch_next(tls.self);
     l->address = (uintptr_t)p;
     l->version = version;
     l->order = order;
@@ -130,17 +141,19 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
     {                                                                                              \
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         uint64_t stamp, number;                                                                    \
+        bool news;                                                                                 \
         u##n was;                                                                                  \
                                                                                                    \
         if (!prepare())                                                                            \
             return perform;                                                                        \
         stripe_lock(tls.self, stripe, true);                                                       \
         was = perform;                                                                             \
+        news = rmw_news(stripe, p, order);                                                         \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
                       (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
-        atomic_epoch(order);                                                                       \
+        write_epoch(order, news);                                                                  \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -157,6 +170,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         struct stripe *s = &rt_stripes[stripe];                                                    \
         uint64_t version = __atomic_load_n(&s->version, __ATOMIC_SEQ_CST), stamp, number;          \
+        bool news;                                                                                 \
         u##n was;                                                                                  \
                                                                                                    \
         if (!(version & 1) && load_is_known(p, order, version)) {                                  \
@@ -169,11 +183,12 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         stripe_lock(tls.self, stripe, false);                                                      \
         was = DO_LOAD(n);                                                                          \
         version = s->version;                                                                      \
+        news = news_acquired(tls.self, s, p, order);                                               \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
                       (uint64_t)was, 0);                                                           \
-        load_remember(p, order, version);                                                          \
+        load_remember(p, order, version, news);                                                    \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -195,11 +210,12 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         }                                                                                          \
         stripe_lock(tls.self, stripe, true);                                                       \
         DO_STORE(n);                                                                               \
+        news_written(tls.self, &rt_stripes[stripe], p, order, false);                              \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
                       (uint64_t)v, 0);                                                             \
-        atomic_epoch(order);                                                                       \
+        write_epoch(order, false);                                                                 \
         rt_busy_end();                                                                             \
     }                                                                                              \
     EXPORT void __heddle_atomic_store_##n(u##n *p, u##n v, uint32_t order, uint32_t site);         \
@@ -216,7 +232,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         uint64_t stamp, number;                                                                    \
         u##n was = expected;                                                                       \
-        bool done;                                                                                 \
+        bool done, news;                                                                           \
                                                                                                    \
         if (!prepare()) {                                                                          \
             __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,                 \
@@ -226,6 +242,8 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         stripe_lock(tls.self, stripe, true);                                                       \
         done = __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,              \
                                            __ATOMIC_SEQ_CST);                                      \
+        news = done ? rmw_news(stripe, p, order)                                                   \
+                    : news_acquired(tls.self, &rt_stripes[stripe], p, failure);                    \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         if (done)                                                                                  \
@@ -234,7 +252,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version)
         else                                                                                       \
             append_atomic(p, OP_LOAD, LOG2(n), failure, where, number, stamp, VALUES(n, 1),        \
                           (uint64_t)was, 0);                                                       \
-        atomic_epoch(done ? order : failure);                                                      \
+        write_epoch(done ? order : ORDER_RELAXED, news);                                           \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -278,12 +296,14 @@ EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_
     uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
     unsigned log2_bytes = bytes ? 31u - (unsigned)__builtin_clz(bytes) : 0;
     uint64_t stamp, number;
+    bool news;
 
     if (!tls.self || tls.self->held != stripe + 1)
         return;
+    news = rmw_news(stripe, p, order);
     stamp = clock_publish();
     number = stripe_unlock(tls.self, stripe, true);
     append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
-    atomic_epoch(order);
+    write_epoch(order, news);
     rt_busy_end();
 }

@@ -7,7 +7,10 @@
 #include "base/rt_stripe.h"
 #include "runtime/filter.h"
 #include "runtime/state.h"
-#include "runtime/stripe.h"
+#include "runtime/news.h"
+
+/* More is forgotten by forgetting everything. */
+enum { FORGET_BYTES = 1 << 15 };
 
 bool rt_is_full(void)
 {
@@ -42,6 +45,15 @@ static uint64_t *sync_room(struct rt_thread *t)
     return w;
 }
 
+/* What the thread hands to the next owner of a lock, or gets from the last one. */
+static void pass_on(struct rt_thread *t, unsigned op, uint64_t key)
+{
+    if (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED || op == OP_BEGIN || op == OP_JOIN)
+        news_take_over(t, key);
+    else if (op == OP_RELEASE || op == OP_FORK || op == OP_END)
+        news_hand_over(t, key);
+}
+
 static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsigned op_class,
                         uint64_t key, uint64_t where)
 {
@@ -49,6 +61,7 @@ static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsig
 
     if (!w)
         return;
+    pass_on(t, op, key);
     w[1] = RING_WORD(R_SYNC, op, object);
     w[2] = where;
     w[3] = stripe_take(ring_stripe(op_class, key));
@@ -57,14 +70,20 @@ static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsig
     epoch_next(t);
 }
 
+/* Nobody has released it yet: acquiring it orders nothing. Data from another process, mostly. */
+static bool is_fresh(enum op op, uint64_t object)
+{
+    return op == OP_AFTER && !stripe_is_used(ring_stripe(STRIPE_ANNOTATION, object));
+}
+
 void rt_sync_number(enum op op, uint64_t object, uint64_t where)
 {
     int saved = errno;
 
-    if (!rt_recording())
+    object &= (UINT64_C(1) << 47) - 1;
+    if (!rt_recording() || is_fresh(op, object))
         return;
     rt_busy_begin();
-    object &= (UINT64_C(1) << 47) - 1;
     append_sync(tls.self, op, object, ring_class(op), object, where);
     rt_busy_end();
     errno = saved;
@@ -99,6 +118,7 @@ void rt_fence(unsigned order, uint64_t where)
         w[2] = where;
         commit(3);
     }
+    t->fenced |= order_releases(order);
     epoch_next(t);
     rt_busy_end();
 }
@@ -108,7 +128,6 @@ EXPORT void __heddle_fence(uint32_t order, uint32_t site)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     rt_fence(order, site);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* ---- memory ---- */
@@ -132,15 +151,11 @@ void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
  * access to the new one, nor may one lengthen a record that stands before the allocation. */
 static void forget_range(uintptr_t a, uint64_t bytes)
 {
-    uint64_t words = (bytes + (a & 7) + 7) / 8, i;
-
     __builtin_memset(tls.self->runs, 0, sizeof(tls.self->runs));
-    if (words > 4096) {
+    if (bytes > FORGET_BYTES)
         epoch_next(tls.self);
-        return;
-    }
-    for (i = 0; i < words; i++)
-        filter_forget(a + 8 * i);
+    else
+        filter_forget(a, bytes);
 }
 
 void rt_alloc(const void *address, uint64_t bytes, uint64_t where)
@@ -170,17 +185,33 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
 
 /* ---- frames ---- */
 
+/* A frame that was left and entered again from the same place is the same to whoever reads a
+ * stack: in a loop that calls functions only those are written whose place changes. Returns the
+ * depth up to which the trace has the frames of now. */
+static uint32_t frames_kept(const struct rt_thread *t)
+{
+    uint32_t depth = tls.low, both = tls.depth < t->recorded ? tls.depth : t->recorded;
+
+    if (unlikely(t->recorded > SHADOW_MASK)) /* the oldest are forgotten */
+        return depth;
+    while (depth < both && t->told[depth].return_address == tls.shadow[depth].return_address &&
+           t->told[depth].site == tls.shadow[depth].site)
+        depth++;
+    return depth;
+}
+
 void frames_flush_slow(struct rt_thread *t)
 {
+    uint32_t kept = frames_kept(t);
     uint64_t *w;
 
-    if (tls.low < t->recorded) {
+    if (kept < t->recorded) {
         w = room(t, true);
         if (!w)
             return;
-        w[0] = RING_WORD(R_EXIT, 0, t->recorded - tls.low);
+        w[0] = RING_WORD(R_EXIT, 0, t->recorded - kept);
         commit(1);
-        t->recorded = tls.low;
+        t->recorded = kept;
     }
     if (tls.depth > t->recorded + SHADOW_MASK)
         __atomic_fetch_add(&rt.ring->overruns, 1, __ATOMIC_RELAXED);
@@ -193,7 +224,7 @@ void frames_flush_slow(struct rt_thread *t)
         w[0] = RING_WORD(R_ENTER, 0, f->return_address);
         w[1] = f->site;
         commit(2);
-        t->recorded++;
+        t->told[t->recorded++ & SHADOW_MASK] = *f;
     }
     tls.low = tls.depth;
 }

@@ -34,14 +34,20 @@ static inline bool filter_covers(uintptr_t address, unsigned bits, bool write)
            ((write ? l->written[word] : l->read[word]) & bits) == bits;
 }
 
+/* What a line knows of another block, or of an epoch that is over, is forgotten. */
+static inline void filter_freshen(struct heddle_filter_line *l, uintptr_t address)
+{
+    if (unlikely(l->tag != filter_tag(address)))
+        *l = (struct heddle_filter_line){ .tag = filter_tag(address) };
+}
+
 /* Mark them. True if they were covered before. */
 static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
 {
     struct heddle_filter_line *l = filter_line(address);
     unsigned word = filter_word(address);
 
-    if (unlikely(l->tag != filter_tag(address)))
-        *l = (struct heddle_filter_line){ .tag = filter_tag(address) };
+    filter_freshen(l, address);
     if (((write ? l->written[word] : l->read[word]) & bits) == bits)
         return true;
     l->read[word] |= (uint8_t)bits;
@@ -50,13 +56,43 @@ static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
     return false;
 }
 
-/* Nothing is known of the word that holds the address. */
-static inline void filter_forget(uintptr_t address)
+/* The words [from, to) of a block, all of their bytes: the same for many at once. */
+static inline bool filter_mark_words(struct heddle_filter_line *l, unsigned from, unsigned to,
+                                     bool write)
 {
-    struct heddle_filter_line *l = filter_line(address);
-    unsigned word = filter_word(address);
+    unsigned __int128 mask = ~(unsigned __int128)0 >> (128 - 8 * (to - from)) << 8 * from, seen,
+                      read;
 
-    l->read[word] = l->written[word] = 0;
+    __builtin_memcpy(&read, l->read, sizeof(read));
+    __builtin_memcpy(&seen, write ? l->written : l->read, sizeof(seen));
+    if ((seen & mask) == mask)
+        return true;
+    read |= mask;
+    __builtin_memcpy(l->read, &read, sizeof(read));
+    if (write) {
+        seen |= mask;
+        __builtin_memcpy(l->written, &seen, sizeof(seen));
+    }
+    return false;
+}
+
+/* Nothing is known of the words that hold the bytes; lines that know nothing of them are only
+ * looked at. */
+static inline void filter_forget(uintptr_t a, uint64_t bytes)
+{
+    uintptr_t end = a + bytes, next;
+
+    for (; a < end; a = next) {
+        struct heddle_filter_line *l = filter_line(a);
+        unsigned from = filter_word(a), to;
+
+        next = (a | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
+        to = end < next ? filter_word(end - 1) + 1 : FILTER_WORDS;
+        if (l->tag != filter_tag(a))
+            continue;
+        __builtin_memset(l->read + from, 0, to - from);
+        __builtin_memset(l->written + from, 0, to - from);
+    }
 }
 
 /* For accesses within one word; others are never covered here. */

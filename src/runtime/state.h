@@ -28,6 +28,7 @@ enum rt_mode {
 
 enum {
     LOAD_CACHE = 64,  /* atomic loads remembered by a thread, direct-mapped */
+    NEWS_KNOWN = 64,  /* threads whose releases a thread remembers, direct-mapped */
     STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
     RUN_CACHE = 16,
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
@@ -55,16 +56,19 @@ struct rt_thread {
     struct heddle_tls saved; /* while another fiber runs on the system thread */
     struct rt_thread *next;  /* in the list of spare ones */
     struct heddle_filter *filter;
-    struct heddle_frame *shadow;
-    uint64_t epoch; /* goes on when recycled, so that old entries never match */
+    struct heddle_frame *shadow, *told; /* frames there are; those that the trace knows of */
+    uint64_t epoch;                     /* goes on when recycled, so that old entries never match */
     uint32_t number;
     uint32_t serial;   /* of the next chunk */
-    uint32_t recorded; /* frames that the trace knows of */
+    uint32_t recorded; /* how many the trace knows of */
     uint32_t since_stamp;
     uint64_t stamp; /* the last one written */
     uint64_t lost;  /* accesses, not yet said in a record */
     uint64_t held;  /* stripe + 1 whose lock the thread holds */
     bool fiber;
+    bool fenced;                /* has passed a release fence: its stores release */
+    uint64_t releases;          /* its own, counted (news.h) */
+    uint64_t known[NEWS_KNOWN]; /* of others: the last that it knows */
     struct load_seen loads[LOAD_CACHE];
     struct run runs[RUN_CACHE]; /* of the current chunk, by site */
 };

@@ -34,13 +34,14 @@ static struct rt_thread *new_state(void)
     size_t filter = sizeof(struct heddle_filter),
            shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
-    char *m = map(own + filter + shadow);
+    char *m = map(own + filter + 2 * shadow);
     struct rt_thread *t = (struct rt_thread *)m;
 
     if (!t)
         return NULL;
     t->filter = (struct heddle_filter *)(m + own);
     t->shadow = (struct heddle_frame *)(m + own + filter);
+    t->told = (struct heddle_frame *)(m + own + filter + shadow);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     return t;
 }
@@ -59,7 +60,9 @@ static struct rt_thread *state_get(uint32_t number)
     t->number = number;
     t->serial = t->recorded = t->since_stamp = 0;
     t->lost = t->held = t->stamp = 0;
-    t->fiber = false;
+    t->fiber = t->fenced = false;
+    t->releases = 0;
+    memset(t->known, 0, sizeof(t->known));
     memset(t->loads, 0, sizeof(t->loads));
     return t;
 }

@@ -20,6 +20,7 @@
 #include "trace/compress.h"
 #include "trace/event.h"
 #include "trace/format.h"
+#include "trace/stretch.h"
 #include "trace/tables.h"
 
 struct site_context {
@@ -41,6 +42,24 @@ struct codec_context {
     uint32_t thread; /* of the previous event */
 };
 
+/* What a chunk of kind 9 knows of a stretch: its last record, and which stretch came after it,
+ * for either outcome of its branch. Entries of other chunks are void. */
+struct stretch_context {
+    uint32_t chunk; /* that it belongs to */
+    uint32_t at;    /* first word of its last record */
+    uint32_t next[2];
+};
+
+struct stretch_contexts {
+    struct stretch_context *at; /* by number + 1; the first stands for the chunk's beginning */
+    size_t cap;
+    uint64_t *words;
+    size_t nwords, words_cap;
+    uint32_t chunk;   /* the current one's number, from 1 */
+    uint32_t last;    /* stretch + 1 */
+    uint32_t outcome; /* and its branch's, the lowest bit */
+};
+
 /* ---- encoding ---- */
 
 struct column {
@@ -50,7 +69,10 @@ struct column {
 
 struct encoder {
     struct codec_context context;
-    struct column columns[COLUMNS];
+    struct stretch_contexts stretches;
+    struct column columns[COLUMNS_MIXED];
+    uint32_t plain; /* events since the last record of a stretch, not yet said in COL_ITEMS */
+    bool mixed;     /* the chunk has records of stretches */
     uint64_t shapes[SHAPES_MAX];
     uint32_t nshapes;
     uint16_t shape_hash[2 * SHAPES_MAX]; /* shape -> index + 1 */
@@ -75,15 +97,22 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
  * is full. */
 unsigned encoder_put_stamp(struct encoder *e, uint64_t stamp);
 bool encoder_put_shape(struct encoder *e, struct site_context *c, uint64_t shape);
+/* COL_ITEMS says all: before a record of a stretch, and before the columns are taken. */
+void encoder_settle(struct encoder *e);
 
 /* ---- decoding ---- */
 
 struct decoder {
     struct codec_context context;
+    struct stretch_contexts stretches;
     struct decompressor decompressor;
     uint8_t *data; /* all columns, each with slack behind it */
     size_t data_cap;
-    const uint8_t *at[COLUMNS], *end[COLUMNS];
+    int columns; /* COLUMNS or COLUMNS_MIXED */
+    const uint8_t *at[COLUMNS_MIXED], *end[COLUMNS_MIXED];
+    uint32_t plain;                                 /* events before the next item */
+    struct event waiting[STRETCH_ACCESSES_MAX + 1]; /* of a record, not yet handed out */
+    unsigned nwaiting, waiting_at;
     uint64_t shapes[SHAPES_MAX];
     uint32_t nshapes;
     uint32_t count, done; /* events of the chunk */

@@ -35,6 +35,66 @@ static inline struct site_context *context_of(const struct codec_context *x, uin
     return &x->sites[site & x->mask];
 }
 
+/* ---- stretches ---- */
+
+static inline void stretch_contexts_release(struct stretch_contexts *x)
+{
+    free(x->at);
+    free(x->words);
+    *x = (struct stretch_contexts){ 0 };
+}
+
+/* A new chunk: nothing is known any more. */
+static inline void stretch_contexts_reset(struct stretch_contexts *x)
+{
+    GROW(x->at, x->cap, 1);
+    if (++x->chunk == 0) { /* after 2^32 chunks old entries could look new */
+        memset(x->at, 0, x->cap * sizeof(*x->at));
+        x->chunk = 1;
+    }
+    x->at[0] = (struct stretch_context){ .next = { STRETCH_NONE, STRETCH_NONE } };
+    x->nwords = x->last = x->outcome = 0;
+}
+
+/* The context of a stretch that the chunk has not had before. */
+struct stretch_context *stretch_context_new(struct stretch_contexts *x, uint32_t number,
+                                            unsigned words);
+
+static inline struct stretch_context *stretch_context_of(struct stretch_contexts *x,
+                                                         uint32_t number, unsigned words)
+{
+    if (__builtin_expect(number + (size_t)1 < x->cap && x->at[number + 1].chunk == x->chunk, 1))
+        return &x->at[number + 1];
+    return stretch_context_new(x, number, words);
+}
+
+/* Where the number of the next stretch is predicted. */
+static inline uint32_t *stretch_expected(const struct stretch_contexts *x)
+{
+    return &x->at[x->last].next[x->outcome];
+}
+
+static inline void stretch_context_moves(struct stretch_contexts *x, uint32_t number, uint64_t word)
+{
+    x->last = number + 1;
+    x->outcome = word >> 32 & 1;
+}
+
+/* Bytes are predicted one by one: no byte's change carries into the next. */
+static inline uint64_t bytes_minus(uint64_t a, uint64_t b)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+
+    return ((a | high) - (b & ~high)) ^ ((a ^ ~b) & high);
+}
+
+static inline uint64_t bytes_plus(uint64_t a, uint64_t b)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+
+    return ((a & ~high) + (b & ~high)) ^ ((a ^ b) & high);
+}
+
 /* Named variables are 8 apart, named objects 1. */
 static inline unsigned target_shift(unsigned op)
 {

@@ -29,8 +29,8 @@ static size_t try_compress(struct compressor *c, const void *data, size_t bytes,
 
     if (bytes < WORTH_BYTES)
         return 0;
-    if (c->kind == HDL_LZ4)
-        n = (size_t)LZ4_compress_default(data, to, (int)bytes, (int)room);
+    if (c->kind == HDL_LZ4) /* levels below 0 are faster, as zstd has them */
+        n = (size_t)LZ4_compress_fast(data, to, (int)bytes, (int)room, -c->level);
     else if (c->kind == HDL_ZSTD && c->zstd)
         n = ZSTD_compressCCtx(c->zstd, to, room, data, bytes, c->level);
     return ZSTD_isError(n) || n >= bytes ? 0 : n;

@@ -18,6 +18,7 @@ enum { SLACK = 16, SHAPE_BYTES = 8 };
 void decoder_release(struct decoder *d)
 {
     context_release(&d->context);
+    stretch_contexts_release(&d->stretches);
     decompressor_release(&d->decompressor);
     free(d->data);
     free(d->extra);
@@ -33,16 +34,17 @@ static void set_thread(struct decoder *d, uint32_t thread)
 /* ---- the payload ---- */
 
 /* Lengths of all columns; false where they do not add up to the payload. */
-static bool read_column_headers(const struct hdl_chunk_header *h, const uint8_t *payload,
-                                struct hdl_column_header *columns, uint64_t *raw_total)
+static bool read_column_headers(const struct decoder *d, const struct hdl_chunk_header *h,
+                                const uint8_t *payload, struct hdl_column_header *columns,
+                                uint64_t *raw_total)
 {
-    uint64_t stored = sizeof(*columns) * COLUMNS;
+    uint64_t stored = sizeof(*columns) * (size_t)d->columns;
 
     if (h->stored_bytes < stored)
         return false;
-    memcpy(columns, payload, sizeof(*columns) * COLUMNS);
+    memcpy(columns, payload, stored);
     *raw_total = 0;
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < d->columns; i++) {
         stored += columns[i].stored_bytes;
         *raw_total += columns[i].raw_bytes + (uint64_t)SLACK;
     }
@@ -52,9 +54,13 @@ static bool read_column_headers(const struct hdl_chunk_header *h, const uint8_t 
 /* Compressed data may claim to become anything; more than the events can need is not believed. */
 static bool column_is_plausible(int column, const struct hdl_column_header *c, uint32_t count)
 {
-    static const uint8_t most[COLUMNS] = {
-        [COL_FLAGS] = 1,   [COL_THREADS] = 10, [COL_SITES] = 4, [COL_SHAPES] = 1,
-        [COL_TARGETS] = 8, [COL_VALUES] = 20,  [COL_SIZES] = 5, [COL_SEQUENCE] = 10,
+    static const uint16_t most[COLUMNS_MIXED] = {
+        [COL_FLAGS] = 1,   [COL_THREADS] = 10,
+        [COL_SITES] = 4,   [COL_SHAPES] = 1,
+        [COL_TARGETS] = 8, [COL_VALUES] = 20,
+        [COL_SIZES] = 5,   [COL_SEQUENCE] = 10,
+        [COL_ITEMS] = 1,   [COL_STRETCHES] = 5,
+        [COL_MASKS] = 2,   [COL_BYTES] = 3 + 14, /* an access has at most 14 bytes of data */
     };
     uint64_t limit = (uint64_t)count * most[column];
 
@@ -92,6 +98,9 @@ static int read_shapes(struct decoder *d, struct error *err)
     const uint8_t *p = d->at[COL_SHAPES];
     size_t bytes = (size_t)(d->end[COL_SHAPES] - p);
 
+    d->nshapes = 0;
+    if (!bytes && d->columns == COLUMNS_MIXED)
+        return 0; /* records of stretches need none */
     if (!bytes)
         return error_set(err, "no shapes");
     d->nshapes = p[0] ? p[0] : SHAPES_MAX;
@@ -110,19 +119,19 @@ static int read_shapes(struct decoder *d, struct error *err)
 static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
                           const uint8_t *payload, struct error *err)
 {
-    struct hdl_column_header columns[COLUMNS];
-    const uint8_t *from = payload + sizeof(columns);
+    struct hdl_column_header columns[COLUMNS_MIXED];
+    const uint8_t *from = payload + sizeof(*columns) * (size_t)d->columns;
     uint64_t raw_total;
     uint8_t *to;
 
-    if (!read_column_headers(h, payload, columns, &raw_total))
+    if (!read_column_headers(d, h, payload, columns, &raw_total))
         return error_set(err, "column lengths do not add up");
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < d->columns; i++)
         if (!column_is_plausible(i, &columns[i], h->count))
             return error_set(err, "column %d claims %u bytes", i, columns[i].raw_bytes);
     GROW(d->data, d->data_cap, raw_total);
     to = d->data;
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < d->columns; i++) {
         if (decompress(&d->decompressor, (enum hdl_compression)h->compression, from,
                        columns[i].stored_bytes, to, columns[i].raw_bytes) < 0)
             return error_set(err, "column %d does not decompress", i);
@@ -147,6 +156,17 @@ static bool targets_are_known(const uint8_t *flags, uint32_t count)
     return !(both & 1 << 6);
 }
 
+static int check_flags(const struct decoder *d, const struct hdl_chunk_header *h, struct error *err)
+{
+    size_t n = (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]);
+
+    if (d->columns == COLUMNS ? n != h->count : n > h->count)
+        return error_set(err, "%u events but %zu flag bytes", h->count, n);
+    return targets_are_known(d->at[COL_FLAGS], (uint32_t)n)
+               ? 0
+               : error_set(err, "unknown kind of target");
+}
+
 int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uint8_t *payload,
                   struct error *err)
 {
@@ -158,16 +178,16 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
     if (!d->context.sites)
         context_init(&d->context, h->context_bits);
     context_reset(&d->context);
-    d->threads = h->kind == HDL_THREAD;
-    set_thread(d, h->kind == HDL_THREAD ? h->subject : THREAD_NONE);
+    d->threads = h->kind != HDL_MERGED;
+    d->columns = h->kind == HDL_MIXED ? COLUMNS_MIXED : COLUMNS;
+    set_thread(d, d->threads ? h->subject : THREAD_NONE);
     d->stamp = h->stamp_first;
-    if (unpack_columns(d, h, payload, err) < 0 || read_shapes(d, err) < 0)
+    d->plain = d->nwaiting = d->waiting_at = 0;
+    if (unpack_columns(d, h, payload, err) < 0 || read_shapes(d, err) < 0 ||
+        check_flags(d, h, err) < 0)
         return -1;
-    if ((size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]) != h->count)
-        return error_set(err, "%u events but %zu flag bytes", h->count,
-                         (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]));
-    if (!targets_are_known(d->at[COL_FLAGS], h->count))
-        return error_set(err, "unknown kind of target");
+    if (d->columns == COLUMNS_MIXED)
+        stretch_contexts_reset(&d->stretches);
     d->count = h->count;
     return 0;
 }
@@ -209,7 +229,7 @@ static inline uint64_t take_varint(const uint8_t **at, const uint8_t *end)
 
 static bool columns_overrun(const struct decoder *d)
 {
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < d->columns; i++)
         if (d->at[i] > d->end[i])
             return true;
     return false;
@@ -217,7 +237,7 @@ static bool columns_overrun(const struct decoder *d)
 
 static bool columns_used_up(const struct decoder *d)
 {
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < d->columns; i++)
         if (d->at[i] != d->end[i])
             return false;
     return true;
@@ -433,20 +453,109 @@ static bool thread_is_known(const struct decoder *d, const struct tables *t)
     return d->thread != THREAD_NONE || *d->at[COL_FLAGS] & FLAG_SWITCH;
 }
 
-long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
-                  uint64_t *sequence, uint64_t *stamp, struct error *err)
+/* ---- stretches ---- */
+
+/* A word of a record: the bytes that the mask names changed. */
+static uint64_t take_word(struct decoder *d, uint64_t last, unsigned mask)
 {
-    const uint8_t *flags;
+    uint64_t change = 0;
+
+    for (; mask; mask &= mask - 1)
+        change |= take(&d->at[COL_BYTES], d->end[COL_BYTES], 0)
+                  << 8 * (unsigned)__builtin_ctz(mask);
+    return bytes_plus(last, change);
+}
+
+/* The next record, into the contexts: its stretch, or STRETCH_NONE. */
+static uint32_t take_record(struct decoder *d, const struct stretches *s, unsigned item,
+                            const uint64_t **record)
+{
+    uint32_t *expected = stretch_expected(&d->stretches);
+    uint64_t number = *expected, *words;
+    const struct stretch *shape;
+    const struct stretch_context *c;
+
+    if (item & ITEM_NUMBER)
+        number = take_varint(&d->at[COL_STRETCHES], d->end[COL_STRETCHES]);
+    if (number >= s->count)
+        return STRETCH_NONE;
+    *expected = (uint32_t)number;
+    shape = &s->at[number];
+    c = stretch_context_of(&d->stretches, (uint32_t)number, shape->words);
+    words = d->stretches.words + c->at;
+    words[0] = take_word(d, words[0], item & 7u << ITEM_BYTES_SHIFT);
+    for (unsigned i = 1; i < shape->words; i++)
+        words[i] = take_word(d, words[i], (unsigned)take(&d->at[COL_MASKS], d->end[COL_MASKS], 0));
+    stretch_context_moves(&d->stretches, (uint32_t)number, words[0]);
+    *record = words;
+    return (uint32_t)number;
+}
+
+/* The next item: events to come in the other columns, or a record's, which wait to be handed out.
+ * False: damage. */
+static bool take_item(struct decoder *d, const struct tables *t)
+{
+    unsigned item = (unsigned)take(&d->at[COL_ITEMS], d->end[COL_ITEMS], 0);
+    const uint64_t *record;
+    uint32_t number;
+
+    if (d->at[COL_ITEMS] > d->end[COL_ITEMS])
+        return false;
+    if (item & ITEM_EVENTS) {
+        d->plain = (item & (ITEM_EVENTS_MAX - 1)) + 1;
+        return d->plain <= (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]);
+    }
+    if (item & ITEM_STAMP)
+        take_switch(d, t);
+    number = take_record(d, &t->stretches, item, &record);
+    if (number == STRETCH_NONE ||
+        !stretch_expand(&t->stretches, number, record, d->thread, d->waiting))
+        return false;
+    d->nwaiting = stretch_events(&t->stretches.at[number]);
+    d->waiting_at = 0;
+    return true;
+}
+
+/* One event of a mixed chunk. */
+static bool take_mixed(struct decoder *d, const struct tables *t, struct event *ev,
+                       uint64_t *sequence)
+{
+    while (!d->plain && d->waiting_at == d->nwaiting)
+        if (!take_item(d, t))
+            return false;
+    if (!d->plain) {
+        *ev = d->waiting[d->waiting_at++];
+        return true;
+    }
+    d->plain--;
+    return take_event(d, t, *d->at[COL_FLAGS]++, ev, sequence);
+}
+
+/* The chunk's last event is the last of an item, too. */
+static bool items_are_used_up(const struct decoder *d)
+{
+    return !d->plain && d->waiting_at == d->nwaiting;
+}
+
+static long next_mixed(struct decoder *d, const struct tables *t, struct event *events, size_t n,
+                       uint64_t *sequence, uint64_t *stamp, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        sequence[i] = 0;
+        if (!take_mixed(d, t, &events[i], &sequence[i]))
+            return damaged(d, i, err);
+        stamp[i] = d->stamp;
+    }
+    return 0;
+}
+
+/* The same for chunks without stretches. */
+static long next_plain(struct decoder *d, const struct tables *t, struct event *events, size_t n,
+                       uint64_t *sequence, uint64_t *stamp, struct error *err)
+{
+    const uint8_t *flags = d->at[COL_FLAGS];
     uint64_t none;
 
-    if (n > d->count - d->done)
-        n = d->count - d->done;
-    if (!n)
-        return 0;
-    d->nextra = 0;
-    if (!thread_is_known(d, t))
-        return damaged(d, 0, err);
-    flags = d->at[COL_FLAGS];
     if (!d->threads) {
         for (size_t i = 0; i < n; i++)
             if (!take_event(d, t, flags[i], &events[i], &none))
@@ -460,11 +569,28 @@ long decoder_next(struct decoder *d, const struct tables *t, struct event *event
         }
     }
     d->at[COL_FLAGS] += n;
+    return 0;
+}
+
+long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
+                  uint64_t *sequence, uint64_t *stamp, struct error *err)
+{
+    bool mixed = d->columns == COLUMNS_MIXED;
+
+    if (n > d->count - d->done)
+        n = d->count - d->done;
+    if (!n)
+        return 0;
+    d->nextra = 0;
+    if (!thread_is_known(d, t))
+        return damaged(d, 0, err);
+    if ((mixed ? next_mixed : next_plain)(d, t, events, n, sequence, stamp, err) < 0)
+        return -1;
     if (columns_overrun(d))
         return error_set(err, "events %u to %zu: a column ends too early", d->done,
                          d->done + n - 1);
     d->done += (uint32_t)n;
-    if (d->done == d->count && !columns_used_up(d))
+    if (d->done == d->count && !(columns_used_up(d) && items_are_used_up(d)))
         return error_set(err, "bytes are left over behind the last event");
     return (long)n;
 }

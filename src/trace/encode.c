@@ -19,9 +19,10 @@ void encoder_init(struct encoder *e, uint32_t context_bits, bool threads)
 
 void encoder_release(struct encoder *e)
 {
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < COLUMNS_MIXED; i++)
         free(e->columns[i].data);
     context_release(&e->context);
+    stretch_contexts_release(&e->stretches);
 }
 
 void encoder_resize(struct encoder *e, uint32_t context_bits)
@@ -35,7 +36,10 @@ void encoder_resize(struct encoder *e, uint32_t context_bits)
 void encoder_start(struct encoder *e, uint64_t stamp)
 {
     context_reset(&e->context);
-    for (int i = 0; i < COLUMNS; i++)
+    stretch_contexts_reset(&e->stretches);
+    e->plain = 0;
+    e->mixed = false;
+    for (int i = 0; i < COLUMNS_MIXED; i++)
         e->columns[i].len = 0;
     memset(e->shape_hash, 0, sizeof(e->shape_hash));
     e->nshapes = 0;
@@ -285,5 +289,6 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
         break;
     }
     e->count += (uint32_t)i;
+    e->plain += (uint32_t)i;
     return i;
 }

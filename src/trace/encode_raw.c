@@ -230,6 +230,7 @@ size_t encoder_add_raw(struct encoder *e, struct raw_run *r, uint32_t limit)
         if (n)
             *first |= (uint8_t)encoder_put_stamp(e, r->stamp);
         e->count += (uint32_t)n;
+        e->plain += (uint32_t)n;
         all += n;
     }
     return all;

@@ -17,6 +17,7 @@ struct raw_run {
     /* Site numbers of the process to sites of the trace: the low half of a word, 0 is unknown. A
      * page is NULL where nothing is known yet. */
     uint64_t *const *pages;
+    uint64_t *const *stretch_pages; /* the same for stretches: encode_stretch.h */
     unsigned page_bits;
 };
 

@@ -13,14 +13,15 @@
 #define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
-enum { HDL_MAJOR = 1, HDL_MINOR = 1 };
+enum { HDL_MAJOR = 1, HDL_MINOR = 2, HDL_MINOR_EVENTS = 1 /* without stretches */ };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
 #define HDL_FEATURE_STRIPES                                                                        \
     ((uint64_t)1 << 1) /* sequence numbers count per stripe (rt_stripe.h)                          \
                         */
-#define HDL_FEATURES_KNOWN (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES)
+#define HDL_FEATURE_STRETCHES ((uint64_t)1 << 2) /* may have kinds 9 and 10; since 1.2 */
+#define HDL_FEATURES_KNOWN    (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -44,10 +45,13 @@ enum hdl_kind {
     HDL_NAMES = 3,  /* new entries of a name table */
     HDL_END = 4,    /* the file is complete */
     /* since 1.1 */
-    HDL_PROCESS = 5,  /* the recorded process; the last one holds */
-    HDL_IMAGES = 6,   /* its executables and libraries; the last one holds */
-    HDL_INLINED = 7,  /* sites -> sites of the calls they were inlined at */
-    HDL_VARIABLES = 8 /* sites -> names of the variables they access */
+    HDL_PROCESS = 5,   /* the recorded process; the last one holds */
+    HDL_IMAGES = 6,    /* its executables and libraries; the last one holds */
+    HDL_INLINED = 7,   /* sites -> sites of the calls they were inlined at */
+    HDL_VARIABLES = 8, /* sites -> names of the variables they access */
+    /* since 1.2 */
+    HDL_MIXED = 9,     /* events of one thread, partly as records of stretches */
+    HDL_STRETCHES = 10 /* what those records stand for */
 };
 
 enum hdl_table {
@@ -89,7 +93,13 @@ enum hdl_column {
     COL_SIZES,
     COL_SEQUENCE, /* thread chunks: sequence numbers */
     COL_CALLS,    /* D of calls */
-    COLUMNS
+    COLUMNS,
+    /* The chunks of kind 9 have four more: */
+    COL_ITEMS = COLUMNS, /* one byte for each record of a stretch, or for some other events */
+    COL_STRETCHES,       /* numbers of stretches */
+    COL_MASKS,           /* one byte for each word of a record but the first */
+    COL_BYTES,           /* the bytes that changed */
+    COLUMNS_MIXED
 };
 
 struct hdl_column_header {
@@ -103,6 +113,15 @@ enum {
     FLAG_SHAPE = 1 << 3,   /* another shape than the last at this site */
     FLAG_TARGET_SHIFT = 4, /* 3 bits, enum hdl_target */
     FLAG_VALUE = 1 << 7    /* another value than the last at this site */
+};
+
+/* The byte of an item. */
+enum {
+    ITEM_NUMBER = 1 << 0, /* not the stretch that was predicted */
+    ITEM_STAMP = 1 << 1,  /* the stamp moves on */
+    ITEM_BYTES_SHIFT = 4, /* 3 bits: which of bytes 4 to 6 of the record changed */
+    ITEM_EVENTS = 1 << 7, /* no record: (byte & 127) + 1 events as in chunks of kind 2 */
+    ITEM_EVENTS_MAX = 128
 };
 
 enum hdl_target { TARGET_STRIDE, TARGET_LAST, TARGET_1, TARGET_2, TARGET_4, TARGET_8 };

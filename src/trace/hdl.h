@@ -28,6 +28,7 @@ struct hdl_options {
     bool threads;      /* the file has per-thread chunks (hdl_write_thread) */
     uint64_t stamp_ns; /* how fine the stamps of per-thread chunks are, 0 not a time */
     bool stripes;      /* sequence numbers count per stripe (base/rt_stripe.h) */
+    bool stretches;    /* per-thread chunks may have records of stretches (stretch.h) */
     bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
     int fd;
 };
@@ -64,7 +65,7 @@ uint64_t hdl_bytes(const struct hdl_writer *w); /* written so far */
 struct hdl_packer *hdl_packer_new(enum hdl_compression compression, int level);
 void hdl_packer_free(struct hdl_packer *p);
 /* Compress what the encoder holds, at least one event. */
-void hdl_pack(struct hdl_packer *p, const struct encoder *e);
+void hdl_pack(struct hdl_packer *p, struct encoder *e);
 /* Append what was packed last, with all names that are new. After an error the file ends with
  * its last whole chunk, and may be tried again. */
 int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,

@@ -89,7 +89,7 @@ static const char *header_fault(const struct hdl_file *f, const struct hdl_chunk
 
     if (h->compression > HDL_ZSTD)
         return "unknown compression";
-    if (h->kind == (threads ? HDL_MERGED : HDL_THREAD))
+    if (h->kind == (threads ? HDL_MERGED : HDL_THREAD) || (h->kind == HDL_MIXED && !threads))
         return "events in the other layout than the file's";
     if (h->kind == HDL_MERGED && h->first != f->events)
         return "events are missing before it";
@@ -115,9 +115,22 @@ static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
     return header_fault(f, h);
 }
 
+/* A walk touches little, but the system maps what is around it: let go of it now and then. It
+ * stays in the system's cache. Returns up to where. */
+static uint64_t let_go(const struct hdl_file *f, uint64_t from, uint64_t to)
+{
+    enum { AT_A_TIME = 4 << 20, PAGE = 4096 };
+
+    if (to - from < AT_A_TIME)
+        return from;
+    to &= ~(uint64_t)(PAGE - 1);
+    (void)madvise((void *)(f->map + from), to - from, MADV_DONTNEED);
+    return to;
+}
+
 static void walk_chunks(struct hdl_file *f)
 {
-    uint64_t offset = f->header.header_bytes;
+    uint64_t offset = f->header.header_bytes, walked = 0;
     struct hdl_chunk_header h;
     const char *why = NULL;
 
@@ -126,9 +139,10 @@ static void walk_chunks(struct hdl_file *f)
         GROW(f->chunks, f->cap, f->count + 1);
         f->chunks[f->count++] = (struct hdl_chunk){ h, offset, f->events };
         offset += h.stored_bytes;
-        if (h.kind == HDL_MERGED || h.kind == HDL_THREAD)
+        if (h.kind == HDL_MERGED || h.kind == HDL_THREAD || h.kind == HDL_MIXED)
             f->events += h.count;
         f->complete = h.kind == HDL_END;
+        walked = let_go(f, walked, offset < f->size ? offset : f->size);
     }
     if (why)
         stop_before(f, f->count, why);
@@ -266,6 +280,17 @@ static int read_variables(struct tables *t, uint32_t count, const uint8_t *p, co
     return p == end ? 0 : -1;
 }
 
+static int read_stretches(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
+                          const uint8_t *end)
+{
+    if (h->first != t->stretches.count)
+        return -1;
+    for (uint32_t i = 0; i < h->count; i++)
+        if (!stretches_decode(&t->stretches, &p, end, t->sites.count))
+            return -1;
+    return p == end ? 0 : -1;
+}
+
 static int read_images(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
                        const uint8_t *end)
 {
@@ -300,6 +325,9 @@ static int read_small(struct tables *t, const struct hdl_chunk_header *h, const 
         break;
     case HDL_VARIABLES:
         r = read_variables(t, h->count, p, end);
+        break;
+    case HDL_STRETCHES:
+        r = read_stretches(t, h, p, end);
         break;
     }
     return r < 0 ? error_set(err, "damaged entry of a chunk of kind %u", h->kind) : 0;
@@ -336,7 +364,8 @@ static int small_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
 /* Kinds whose payload is one column and goes into the tables. */
 static bool is_small(unsigned kind)
 {
-    return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES);
+    return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES) ||
+           kind == HDL_STRETCHES;
 }
 
 void hdl_file_names(struct hdl_file *f, struct tables *t)

@@ -27,7 +27,10 @@ enum {
     MERGED_CONTEXT_BITS = 12,     /* 4,096 sites predicted at a time; 2,048 gave 25 % larger files
                                      for programs of 6,000 sites, 8,192 nothing more */
     THREAD_CONTEXT_BITS = 9,      /* a thread's stretch uses few; many streams are open at once */
-    SLICE = 4096                  /* events encoded at a time: columns grow in small steps */
+    SLICE = 4096,                 /* events encoded at a time: columns grow in small steps */
+    SKIP_CHUNKS = 31 /* a column of stretches that loses less than a quarter is not tried again for
+                        so long: the bytes of records cost a third of the writer's time, for a
+                        sixth of the file */
 };
 
 /* What makes the payload of a chunk of events out of an encoder's columns. */
@@ -36,6 +39,8 @@ struct hdl_packer {
     struct buf payload;
     uint32_t count; /* events in it */
     uint32_t context_bits;
+    bool mixed;                  /* with records of stretches */
+    uint8_t skip[COLUMNS_MIXED]; /* chunks in which to leave the column as it is */
 };
 
 struct hdl_writer {
@@ -45,6 +50,7 @@ struct hdl_writer {
     struct hdl_options options;
     struct encoder encoder, thread_encoder;
     uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
+    uint32_t stretches;           /* and stretches */
     uint32_t chunks;
     uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
@@ -92,10 +98,11 @@ static int write_file_header(struct hdl_writer *w, struct error *err)
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = HDL_MINOR,
+        .minor = w->options.stretches ? HDL_MINOR : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
         .required = (w->options.threads ? HDL_FEATURE_THREADS : 0) |
-                    (w->options.stripes ? HDL_FEATURE_STRIPES : 0),
+                    (w->options.stripes ? HDL_FEATURE_STRIPES : 0) |
+                    (w->options.stretches ? HDL_FEATURE_STRETCHES : 0),
         .order = (uint8_t)w->options.order,
         .pointer_bytes = 8,
         .stamp_ns = w->options.stamp_ns,
@@ -266,13 +273,32 @@ static int write_names(struct hdl_writer *w, int table, struct error *err)
     return table == HDL_TABLE_SITES ? write_attributes(w, first, first + h.count, err) : 0;
 }
 
+static int write_stretches(struct hdl_writer *w, struct error *err)
+{
+    const struct stretches *s = &w->tables->stretches;
+    struct hdl_chunk_header h = { .kind = HDL_STRETCHES, .first = w->stretches };
+    struct buf raw = { 0 };
+    int r;
+
+    for (; h.count < s->count - w->stretches && raw.len < NAMES_BYTES_FULL; h.count++)
+        stretches_encode(s, w->stretches + h.count, &raw);
+    r = write_small(w, h, &raw, err);
+    buf_release(&raw);
+    if (r == 0)
+        w->stretches += h.count;
+    return r;
+}
+
 static int write_new_names(struct hdl_writer *w, struct error *err)
 {
-    /* Functions before sites, which refer to them. */
+    /* Functions before sites, which refer to them, and those before stretches. */
     for (int table = 0; table < HDL_TABLES; table++)
         while (w->written[table] < name_table(w->tables, table)->count)
             if (write_names(w, table, err) < 0)
                 return -1;
+    while (w->stretches < w->tables->stretches.count)
+        if (write_stretches(w, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -316,6 +342,22 @@ uint64_t hdl_bytes(const struct hdl_writer *w)
 
 /* ---- events ---- */
 
+/* The column's bytes into the payload; the length there. */
+static size_t pack_column(struct hdl_packer *p, int i, const void *data, size_t n)
+{
+    size_t stored;
+
+    if (p->skip[i]) {
+        p->skip[i]--;
+        buf_add(&p->payload, data, n);
+        return n;
+    }
+    stored = compress(&p->compressor, data, n, &p->payload);
+    if (i >= COLUMNS && p->compressor.kind == HDL_LZ4 && stored > n - n / 4)
+        p->skip[i] = SKIP_CHUNKS;
+    return stored;
+}
+
 static void add_column(struct hdl_packer *p, const struct encoder *e, int i)
 {
     struct hdl_column_header column;
@@ -323,7 +365,7 @@ static void add_column(struct hdl_packer *p, const struct encoder *e, int i)
     const void *data = e->columns[i].data;
     size_t n = e->columns[i].len;
 
-    if (i == COL_SHAPES) {
+    if (i == COL_SHAPES && e->nshapes) {      /* a chunk of stretches alone has none */
         buf_addch(&shapes, (char)e->nshapes); /* 256 becomes 0 */
         buf_add(&shapes, e->shapes, e->nshapes * sizeof(e->shapes[0]));
         buf_add(&shapes, data, n);
@@ -331,19 +373,23 @@ static void add_column(struct hdl_packer *p, const struct encoder *e, int i)
         n = shapes.len;
     }
     column.raw_bytes = (uint32_t)n;
-    column.stored_bytes = (uint32_t)compress(&p->compressor, data, n, &p->payload);
+    column.stored_bytes = (uint32_t)pack_column(p, i, data, n);
     memcpy(p->payload.data + (size_t)i * sizeof(column), &column, sizeof(column));
     buf_release(&shapes);
 }
 
-void hdl_pack(struct hdl_packer *p, const struct encoder *e)
+void hdl_pack(struct hdl_packer *p, struct encoder *e)
 {
-    struct hdl_column_header columns[COLUMNS] = { 0 };
+    struct hdl_column_header columns[COLUMNS_MIXED] = { 0 };
+    int n = e->mixed ? COLUMNS_MIXED : COLUMNS;
 
+    if (e->mixed)
+        encoder_settle(e);
     p->payload.len = 0;
-    buf_add(&p->payload, columns, sizeof(columns));
-    for (int i = 0; i < COLUMNS; i++)
+    buf_add(&p->payload, columns, (size_t)n * sizeof(*columns));
+    for (int i = 0; i < n; i++)
         add_column(p, e, i);
+    p->mixed = e->mixed;
     p->count = e->count;
     p->context_bits = e->context.bits;
 }
@@ -376,7 +422,7 @@ static int append_events(struct hdl_writer *w, const struct hdl_packer *p,
 int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,
                uint64_t stamp_first, uint64_t stamp_last, struct error *err)
 {
-    struct hdl_chunk_header h = { .kind = HDL_THREAD,
+    struct hdl_chunk_header h = { .kind = p->mixed ? HDL_MIXED : HDL_THREAD,
                                   .subject = thread,
                                   .first = first,
                                   .stamp_first = stamp_first,

@@ -691,7 +691,7 @@ struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct
     for (size_t i = 0; i < f->count; i++) {
         struct stream *s;
 
-        if (f->chunks[i].header.kind != HDL_THREAD)
+        if (f->chunks[i].header.kind != HDL_THREAD && f->chunks[i].header.kind != HDL_MIXED)
             continue;
         s = stream_of(m, &index, f->chunks[i].header.subject);
         GROW(s->chunks, s->chunks_cap, s->nchunks + 1);

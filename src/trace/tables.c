@@ -16,6 +16,7 @@ void tables_release(struct tables *t)
     free(t->site_function);
     free(t->site_parent);
     free(t->site_variable);
+    stretches_release(&t->stretches);
     process_release(&t->process);
     tables_forget_images(t);
     free(t->images);

@@ -17,6 +17,7 @@
 #include "base/intern.h"
 #include "trace/event.h"
 #include "trace/process.h"
+#include "trace/stretch.h"
 
 struct tables {
     struct intern threads;
@@ -32,6 +33,7 @@ struct tables {
     uint32_t *site_variable; /* site -> number in site_variables + 1, 0 unknown; may be shorter */
     size_t site_variable_cap;
     struct intern site_variables; /* "counter", "struct q::head" */
+    struct stretches stretches;   /* of full builds: what records stand for */
     struct process process;       /* of recorded traces */
     struct image *images;         /* its executable and libraries, in the order they were seen */
     size_t nimages, images_cap;

@@ -610,26 +610,101 @@ static bool check_race(const struct witness_trace *w, uint64_t a, uint64_t b, st
     return check_next(w, a, err) && check_next(w, b, err) && check_conflict(w, a, b, err);
 }
 
-int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n, struct error *err)
-{
-    bool accepted = true;
-    size_t done = 0;
+/* ---- the deadlock ---- */
 
-    if (n < 2) {
-        error_set(err, "a witness ends with two racing accesses, this one has %zu events", n);
-        return 0;
+/* Does the thread hold the lock of event i in a way that keeps i from happening? */
+static bool is_blocked_by(const struct witness_trace *w, uint32_t i, uint32_t thread)
+{
+    uint32_t lock = w->places[i].lock;
+
+    return find_hold(w->scratch, thread, lock, false) ||
+           (w->events[i].op == OP_ACQUIRE && find_hold(w->scratch, thread, lock, true));
+}
+
+/* A request that waits for a lock of the thread of another one. */
+static bool check_request(const struct witness_trace *w, uint64_t a, uint64_t next,
+                          struct error *err)
+{
+    const struct event *e = &w->events[a];
+    uint32_t holder = w->events[next].thread;
+
+    if (e->op != OP_ACQUIRE && e->op != OP_ACQUIRE_SHARED)
+        return refuse(err, a, "%s is no request for a lock", op_table[e->op].name);
+    if (e->flags & EV_NESTED)
+        return refuse(err, a, "its thread has lock %s already", name_target(w, e).text);
+    if (e->flags & EV_BARE)
+        return refuse(err, a, "tries to get lock %s but does not wait", name_target(w, e).text);
+    if (!check_next(w, a, err))
+        return false;
+    if (!is_blocked_by(w, (uint32_t)a, holder))
+        return refuse(err, a, "lock %s is not held%s by %s", name_target(w, e).text,
+                      find_hold(w->scratch, holder, w->places[a].lock, true) ? " exclusively" : "",
+                      name_thread(w, holder).text);
+    return true;
+}
+
+/* Each waits for the next, the last for the first, and no thread is there twice. */
+static bool check_cycle(const struct witness_trace *w, const uint64_t *requests, size_t k,
+                        struct error *err)
+{
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (w->events[requests[i]].thread == w->events[requests[j]].thread)
+                return refuse(err, requests[i], "is of the same thread as event %" PRIu64,
+                              requests[j]);
+        if (!check_request(w, requests[i], requests[(i + 1) % k], err))
+            return false;
     }
+    return true;
+}
+
+/* ---- a whole sequence ---- */
+
+static bool check_positions(const struct witness_trace *w, const uint64_t *order, size_t n,
+                            struct error *err)
+{
     for (size_t i = 0; i < n; i++) {
         if (order[i] < w->count)
             continue;
         error_set(err, "event %" PRIu64 " does not exist, the trace has %zu", order[i], w->count);
-        return 0;
+        return false;
     }
-    while (accepted && done < n - 2)
+    return true;
+}
+
+/* Replay the events before the last `end`, ask what those do, put everything back. */
+static int check_sequence(const struct witness_trace *w, const uint64_t *order, size_t n,
+                          size_t end, bool deadlock, struct error *err)
+{
+    const uint64_t *last = order + (n - end);
+    bool accepted = check_positions(w, order, n, err);
+    size_t done = 0;
+
+    while (accepted && done < n - end)
         accepted = replay_event(w, order[done++], err);
-    accepted = accepted && check_race(w, order[n - 2], order[n - 1], err);
+    if (accepted)
+        accepted = deadlock ? check_cycle(w, last, end, err) : check_race(w, last[0], last[1], err);
     while (done > 0)
         undo_event(w, (uint32_t)order[--done]);
     w->scratch->nholds = 0;
     return accepted;
+}
+
+int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n, struct error *err)
+{
+    if (n < 2) {
+        error_set(err, "a witness ends with two racing accesses, this one has %zu events", n);
+        return 0;
+    }
+    return check_sequence(w, order, n, 2, false, err);
+}
+
+int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order, size_t n,
+                           size_t requests, struct error *err)
+{
+    if (requests < 2 || n < requests) {
+        error_set(err, "a deadlock has two requests or more, not %zu of %zu events", requests, n);
+        return 0;
+    }
+    return check_sequence(w, order, n, requests, true, err);
 }

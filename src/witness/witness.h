@@ -1,7 +1,7 @@
 /* witness.h - the independent witness checker
  *
  * Decides whether a sequence of events is a correct reordering of a trace in
- * the sense of spec/model.md that ends with a race. It shares no code with
+ * the sense of spec/model.md that ends with a race, or with a deadlock. It shares no code with
  * the engines: it sees events as the reader delivers them and replays the
  * sequence the plain way. docs/design/proof.md states every rule it applies.
  *
@@ -35,5 +35,11 @@ void witness_trace_set_names(struct witness_trace *w, const struct tables *table
  * order lists positions; the last two are the racing accesses. */
 int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n,
                   struct error *err);
+
+/* The same for a deadlock: the last `requests` events are acquires of different threads, each the
+ * next event of its thread, and each is kept from its lock by the thread of the one listed behind
+ * it, the last by that of the first ("event 7: lock L1 is not held by T2"). */
+int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order, size_t n,
+                           size_t requests, struct error *err);
 
 #endif

@@ -157,6 +157,44 @@ def fill_in_frees(events):
             ev["value"] = ev["value"] or block
 
 
+class Shape:
+    """A stretch: where the pieces of its record are, and the events it stands for."""
+
+    def __init__(self, stretch):
+        self.accesses, self.branch = stretch
+        self.small, self.next = 4, 8
+        if self.branch is not None:
+            assert self.place(1) == 4
+        self.address_at = [None if a[3] else self.place(6) for a in self.accesses]
+        self.value_at = [self.place(a[2]) if a[2] < 16 else None for a in self.accesses]
+        self.words = (self.next + 7) // 8
+
+    def place(self, size):
+        if self.small + size <= 7:
+            self.small += size
+            return self.small - size
+        self.next += size
+        return self.next - size
+
+    def events(self, record, thread, stamp):
+        out = []
+        for (site, op, size, source, offset), a, v in zip(self.accesses, self.address_at,
+                                                          self.value_at):
+            base = out[-(source & 127)] if source else None
+            if source:
+                address = ((base["value"] if source & 128 else base["target"]) + offset) & M64
+            else:
+                address = int.from_bytes(record[a:a + 6], "little")
+            out.append({"thread": thread, "site": site, "size": size, "op": op, "order": 0,
+                        "flags": 0, "stamp": stamp, "target": address})
+            if v is not None:
+                out[-1].update(flags=VALUE, value=int.from_bytes(record[v:v + size], "little"))
+        if self.branch is not None:
+            out.append({"thread": thread, "site": self.branch, "size": 0, "op": 30, "order": 0,
+                        "flags": VALUE, "stamp": stamp, "target": 0, "value": record[4]})
+        return out
+
+
 class Reader:
     """Tables of names, and the events as lines of the text format."""
 
@@ -165,11 +203,11 @@ class Reader:
         self.lines = []
         self.threads = {}
         self.process, self.notes, self.thread_names, self.images = {}, [], {}, []
-        self.parents, self.variables = {}, {}
+        self.parents, self.variables, self.stretches = {}, {}, []
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~3
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~7
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -182,15 +220,16 @@ class Reader:
             self.lines = [self.line(ev) for ev in events]
 
     def chunk(self, h, payload):
-        if h["kind"] in (1, 2):
-            assert h["kind"] == self.layout
+        if h["kind"] in (1, 2, 9):
+            assert min(h["kind"], 2) == self.layout
             if h["kind"] == 1:
                 assert h["first"] == len(self.lines)
                 self.lines += map(self.line, self.events(columns(payload, 9), h))
             else:
                 own = self.threads.setdefault(h["subject"], [])
                 assert h["first"] == len(own)
-                own += self.events(columns(payload, 9), h)
+                mixed = h["kind"] == 9
+                own += (self.mixed if mixed else self.events)(columns(payload, 13 if mixed else 9), h)
                 assert own[-1]["stamp"] == h["stamp_last"]
         elif h["kind"] == 3:
             self.names(columns(payload, 1)[0], h)
@@ -198,12 +237,14 @@ class Reader:
             assert h["first"] == (len(self.lines) if self.layout == 1 else
                                   sum(map(len, self.threads.values())))
             self.complete = True
-        elif h["kind"] in (5, 6, 7, 8):
+        elif h["kind"] in (5, 6, 7, 8, 10):
             column = columns(payload, 1)[0]
             if h["kind"] == 6:
                 self.images = []
+            if h["kind"] == 10:
+                assert h["first"] == len(self.stretches)
             for _ in range(h["count"]):
-                (self.entry_5, self.entry_6, self.entry_7, self.entry_8)[h["kind"] - 5](column)
+                getattr(self, f"entry_{h['kind']}")(column)
             assert column.at == len(column.data)
 
     def entry_5(self, column):
@@ -238,6 +279,18 @@ class Reader:
         assert site < len(self.tables[4])
         self.variables[site] = column.text(column.varint())
 
+    def entry_10(self, column):
+        head = column.varint()
+        accesses = []
+        for _ in range(head >> 1):
+            site, kind = column.varint(), column.varint()
+            offset = unzigzag(column.varint()) if kind >> 4 else 0
+            assert site < len(self.tables[4])
+            accesses.append((site, 2 if kind & 1 else 1, 1 << (kind >> 1 & 7), kind >> 4, offset))
+        branch = column.varint() if head & 1 else None
+        assert len(accesses) <= 32 and (accesses or head & 1)
+        self.stretches.append((accesses, branch))
+
     def names(self, column, h):
         table = self.tables[h["subject"]]
         assert h["first"] == len(table)
@@ -248,18 +301,52 @@ class Reader:
         assert column.at == len(column.data)
 
     def events(self, cols, h):
+        out = list(self.event(cols, h, [h["stamp_first"]], h["count"]))
+        assert all(column.at == len(column.data) for column in cols)
+        return out
+
+    def mixed(self, cols, h):
+        """Kind 9: events, and records of stretches."""
+        items, numbers, masks, changed = cols[9:]
+        stamp, records, after, before, out = [h["stamp_first"]], {}, {}, None, []
+        others = self.event(cols[:9], h, stamp, len(cols[0].data))
+        while len(out) < h["count"]:
+            item = items.number(1)
+            if item & 128:
+                out += [next(others) for _ in range((item & 127) + 1)]
+                continue
+            assert not item & 12
+            number = numbers.varint() if item & 1 else after[before]
+            after[before] = number
+            if item & 2:
+                stamp[0] += cols[1].varint()
+            shape = Shape(self.stretches[number])
+            record = records.setdefault(number, bytearray(8 * shape.words))
+            for word in range(shape.words):
+                mask = masks.number(1) if word else item & 0x70
+                for i in range(8):
+                    if mask >> i & 1:
+                        record[8 * word + i] = (record[8 * word + i] + changed.number(1)) & 255
+            before = number, record[4] & 1
+            out += shape.events(record, h["subject"], stamp[0])
+        assert len(out) == h["count"] and all(c.at == len(c.data) for c in cols)
+        return out
+
+    def event(self, cols, h, clock, count):
+        """The events of columns 0 to 8, one by one; clock[0] is the stamp."""
         flags, threads, sites, shapes, targets, values, sizes, sequences, calls = cols
         size = 1 << h["context_bits"]
-        out = []
         last, following = [NONE] * 1024, [NONE] * size
         shape, target, stride, value = [None] * size, [0] * size, [0] * size, [0] * size
-        thread = h["subject"] if h["kind"] == 2 else None
-        stamp, sequence = h["stamp_first"], 0
-        dictionary = [shapes.number(8) for _ in range(shapes.number(1) or 256)]
-        for _ in range(h["count"]):
+        thread = h["subject"] if h["kind"] != 1 else None
+        sequence = 0
+        dictionary = []
+        if shapes.data:
+            dictionary = [shapes.number(8) for _ in range(shapes.number(1) or 256)]
+        for _ in range(count):
             f = flags.number(1)
-            if f & 1 and h["kind"] == 2:
-                stamp += threads.varint()
+            if f & 1 and h["kind"] != 1:
+                clock[0] += threads.varint()
             elif f & 1:
                 thread = threads.varint()
             b = last[thread % 1024] % size
@@ -271,7 +358,7 @@ class Reader:
                 shape[c] = dictionary[shapes.number(1)]
             ev = {"thread": thread, "site": site, "size": shape[c] & M32,
                   "op": shape[c] >> 32 & 255, "order": shape[c] >> 40 & 255,
-                  "flags": shape[c] >> 48, "stamp": stamp}
+                  "flags": shape[c] >> 48, "stamp": clock[0]}
             code = f >> 4 & 7
             if code == 0:
                 target[c] = (target[c] + stride[c]) & M64
@@ -296,9 +383,7 @@ class Reader:
                 ev["sequence"] = sequence
             if ev["op"] == 28:
                 ev["list"] = [(calls.varint(), calls.varint()) for _ in range(calls.varint())]
-            out.append(ev)
-        assert all(column.at == len(column.data) for column in cols)
-        return out
+            yield ev
 
     def line(self, ev):
         name = OPERATIONS[ev["op"]] + ("." + ORDERS[ev["order"]] if ev["order"] else "")

@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "format"))
+import hdl  # noqa: E402
 LEVELS = ["-O0", "-O1", "-O2"]
 ACCESS = re.compile(r"^([rw])\(0x([0-9a-f]+):(\d+)(?:=(-?\d+))?\)$")
 
@@ -49,8 +51,9 @@ class Event:
 class Run:
     """A program built at a level, recorded; `said` is its output, `events` the trace."""
 
-    def __init__(self, opts, name, level, extra=(), args=(), traces=1):
+    def __init__(self, opts, name, level, extra=(), args=(), traces=1, writer=""):
         self.opts, self.dir = opts, tempfile.mkdtemp(dir=opts.work)
+        self.env = dict(os.environ, HEDDLE_OPTIONS="writer_options=" + writer) if writer else None
         self.sources(name, level, extra)
         data = os.path.join(self.dir, "data")
         p = self.call([opts.heddle, "record", "-o", data, "--", os.path.join(self.dir, "program"), *args])
@@ -74,7 +77,7 @@ class Run:
         self.call([driver, "--full", *objects, "-pthread", "-o", os.path.join(self.dir, "program")])
 
     def call(self, command):
-        p = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        p = subprocess.run(command, capture_output=True, text=True, timeout=120, env=self.env)
         if p.returncode:
             raise Failure(f"{' '.join(command)}: exit {p.returncode}\n{p.stdout[-2000:]}{p.stderr[-2000:]}")
         return p
@@ -282,6 +285,21 @@ def case_fork_handler(opts, level):
     return "12 children"
 
 
+def case_format(opts, level):
+    """A reader made from docs/format/hdl.md alone sees what heddle sees."""
+    run = Run(opts, "replay.c", level, writer="--compression=none")
+    with open(run.trace, "rb") as f:
+        data = f.read()
+    kinds = collections.Counter(h["kind"] for _, h in hdl.chunks(data))
+    expect(kinds[9] and kinds[10], f"kinds of chunks: {kinds}")
+    lines = hdl.Reader(data).lines
+    for i, (a, e) in enumerate(zip(lines, run.events)):
+        b = f"{e.thread}|{e.op}({e.arg})|{e.site}"
+        expect(a.replace("()", "") == b.replace("()", ""), f"event {i}: {a}, heddle says {b}")
+    expect(len(lines) == len(run.events), f"{len(lines)} events, heddle sees {len(run.events)}")
+    return f"{len(lines)} events, {kinds[9]} chunks"
+
+
 def case_flow(opts, level):
     run = Run(opts, "flow.c", level)
     low, high = run.number("low"), run.number("high")
@@ -308,7 +326,7 @@ def case_stress(opts, _):
 
 
 CASES = {"exact": LEVELS, "replay": LEVELS, "replay_cxx": LEVELS, "branches": LEVELS, "calls": LEVELS,
-         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "flow": ["-O1"], "stress": ["-O1"]}
+         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "format": LEVELS, "flow": ["-O1"], "stress": ["-O1"]}
 
 
 def main():

@@ -45,6 +45,8 @@ static void show(struct findings *f)
     steps_init(&steps, f);
     for (size_t i = 0; i < f->count; i++)
         text_explain(f, &f->races[i], &steps, &options, out);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        text_explain_deadlock(f, &f->deadlocks[i], &steps, &options, out);
     steps_release(&steps);
     fclose(out);
     free(text);

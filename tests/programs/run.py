@@ -25,7 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 60  # one build or one run; native runs take less than 0.3 s
 
-DIRECTIVE = re.compile(r"^// (race|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|tsan): ?(.*)$")
+DIRECTIVE = re.compile(r"^// (race|deadlock|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|tsan): ?(.*)$")
 MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
 
 
@@ -70,8 +70,10 @@ class Case:
         self.required = self.pairs("race")
         self.allowed = self.required + self.pairs("may") + self.pairs("predicted")
         self.never = self.pairs("never")
-        if "_norace_" not in self.name and not (self.is_race and (self.required or self.pairs("predicted"))):
-            raise Failure(f"{self.file}: a race without a pair, or a name without _race_ or _norace_")
+        self.deadlocks = [(text, [self.lines(word) for word in text.split()]) for text in self.says.get("deadlock", [])]
+        if "_norace_" not in self.name and not (self.is_race and (self.required or self.pairs("predicted"))) \
+                and not ("_found_" in self.name and self.deadlocks):
+            raise Failure(f"{self.file}: a race without a pair, or a name without _race_, _norace_ or _found_")
 
     def read(self, path, library=False):
         with open(path) as f:
@@ -153,8 +155,9 @@ class Heddle:
         with open(out) as f:
             result = json.load(f)
         races = [self.race(case, race) for race in result["races"]]
+        deadlocks = [[self.place(case, request) for request in d["requests"]] for d in result["deadlocks"]]
         self.verify(work, r)
-        return r, races
+        return r, races, deadlocks
 
     def race(self, case, race):
         places = tuple(self.place(case, access) for access in race["accesses"])
@@ -199,12 +202,14 @@ class Tsan:
             for log in [f for f in os.listdir(work) if f.startswith("log.")]:
                 with open(os.path.join(work, log), errors="replace") as f:
                     races += self.parse(case, f.read())
-        return r, races
+        return r, races, []
 
     def parse(self, case, text):
         races = []
         for block in text.split("WARNING: ThreadSanitizer: ")[1:]:
             kind = block.split(" (pid")[0]
+            if "lock-order-inversion" in kind:
+                continue  # it knows no schedule: labels of deadlocks are ours alone
             parts = re.split(r"\n  (?=\S)", block)
             stacks = [re.findall(r"^    #\d+ .*? (\S+:\d+(?::\d+)?) \(", part, re.M) for part in parts[1:3]]
             if "race" in kind or "use-after-free" in kind:
@@ -256,6 +261,25 @@ def judge_races(case, races):
             yield f"false: {race}"
 
 
+def is_deadlock(places, requests):
+    """Each request of the label is one of the places, in some order."""
+    if len(places) != len(requests):
+        return False
+    if not requests:
+        return True
+    return any(places[i] in requests[0] and is_deadlock(places[:i] + places[i + 1:], requests[1:])
+               for i in range(len(places)))
+
+
+def judge_deadlocks(case, deadlocks):
+    for text, requests in case.deadlocks:
+        if not any(is_deadlock(places, requests) for places in deadlocks):
+            yield f"missing deadlock: {text}"
+    for places in deadlocks:
+        if not any(is_deadlock(places, requests) for _, requests in case.deadlocks):
+            yield f"false deadlock: {places}"
+
+
 def judge_stacks(case, races):
     for text in case.says.get("stack", []):
         mark, *functions = text.split()
@@ -265,9 +289,9 @@ def judge_stacks(case, races):
                     yield f"stack of {mark} is {stack[:5]}, expected {functions}"
 
 
-def judge_program(case, r, races, same_exit):
+def judge_program(case, r, found, same_exit):
     own = int(case.word("exit", "0"))
-    code = 66 if races else own
+    code = 66 if found else own
     if same_exit and exit_code(r.returncode) != code:
         yield f"exit {exit_code(r.returncode)}, expected {code}\n{r.stderr}"
     expected = "".join(line + "\n" for line in case.says.get("stdout", []))
@@ -284,10 +308,10 @@ def one(case, tool, keep, ours):
         work = tempfile.mkdtemp(prefix="heddle-prog-")
     try:
         build(case, tool, work)
-        r, races = tool.run(case, work)
-        wrong = [*judge_races(case, races), *judge_program(case, r, races, ours)]
+        r, races, deadlocks = tool.run(case, work)
+        wrong = [*judge_races(case, races), *judge_program(case, r, races + deadlocks, ours)]
         if ours:
-            wrong += judge_stacks(case, races)
+            wrong += [*judge_deadlocks(case, deadlocks), *judge_stacks(case, races)]
     except Failure as failure:
         wrong = [str(failure)]
     finally:
@@ -297,7 +321,7 @@ def one(case, tool, keep, ours):
 
 
 def selected(options):
-    names = [f for f in sorted(os.listdir(HERE)) if re.search(r"_(no)?race_\w+\.(c|cc)$", f)]
+    names = [f for f in sorted(os.listdir(HERE)) if re.search(r"_(race|norace|found)_\w+\.(c|cc)$", f)]
     files = [os.path.join(HERE, f) for f in names]
     cases = [Case(f, variant) for f in files for variant in range(Case(f).variants)]
     if options.patterns:

@@ -18,7 +18,7 @@
 
 enum { MAX_PROPERTIES = 128 };
 
-static const struct property *const lists[] = { properties_observed, properties_certain, properties_sieve };
+static const struct property *const lists[] = { properties_observed, properties_certain, properties_cp, properties_deadlock, properties_sieve, properties_sshb, properties_syncp, properties_wcp, properties_osr, properties_solve };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct tally {
@@ -170,6 +170,8 @@ static bool check_seed(struct run *r, uint64_t seed)
     gen_small_random(&options, seed, r->max_events);
     if (seed % 5 == 0)
         gen_small_heap(&options);
+    else if (seed % 5 == 1)
+        gen_small_locks(&options);
     gen_small(&options, &g);
     gen_trace_text(&g, &text);
     gen_trace_release(&g);

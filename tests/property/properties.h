@@ -15,8 +15,15 @@ struct property {
 
 /* One list per file, each ends with a NULL name; prop_main.c asks all of them. */
 extern const struct property properties_observed[];
+extern const struct property properties_sshb[];
+extern const struct property properties_solve[];
+extern const struct property properties_wcp[];
+extern const struct property properties_osr[];
+extern const struct property properties_cp[];
 extern const struct property properties_certain[];
+extern const struct property properties_deadlock[];
 extern const struct property properties_sieve[];
+extern const struct property properties_syncp[];
 
 /* For the files of properties: every pair of a is in b. */
 enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,

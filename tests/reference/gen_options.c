@@ -96,6 +96,57 @@ void gen_small_heap(struct gen_small_options *o)
     o->odd_blocks = rng_percent(&r, 50) ? 40 : 0;
 }
 
+void gen_small_locks(struct gen_small_options *o)
+{
+    struct rng r;
+
+    rng_init(&r, o->seed ^ 0x6c6f636b73u);
+    if (rng_percent(&r, 80))
+        memset(o->weight, 0, sizeof(o->weight));
+    o->weight[OP_ACQUIRE] = 90;
+    o->weight[OP_RELEASE] = (uint8_t)rng_between(&r, 90, 200);
+    if (rng_percent(&r, 40)) {
+        o->weight[OP_ACQUIRE_SHARED] = 60;
+        o->weight[OP_RELEASE_SHARED] = 90;
+    }
+    o->weight[OP_READ] = o->weight[OP_WRITE] = rng_percent(&r, 60) ? 4 : 20;
+    o->locks = rng_between(&r, 2, 3);
+    o->threads = rng_percent(&r, 60) ? 2 : rng_between(&r, 3, 4);
+    o->burst = rng_between(&r, 60, 95); /* sections that another thread waits for end soon */
+    o->roots = 100;
+    o->recursive = rng_percent(&r, 20) ? 50 : 0;
+}
+
+void gen_small_sections(struct gen_small_options *o, uint64_t seed, uint32_t events)
+{
+    struct rng r;
+
+    rng_init(&r, seed ^ 0x73656374u);
+    gen_small_defaults(o);
+    memset(o->weight, 0, sizeof(o->weight));
+    o->seed = seed;
+    o->events = events;
+    o->threads = rng_between(&r, 3, 6);
+    o->variables = rng_between(&r, 2, 8);
+    o->locks = rng_between(&r, 2, 6);
+    o->burst = rng_between(&r, 50, 97);
+    o->roots = rng_percent(&r, 80) ? 100 : 50;
+    o->addresses = rng_percent(&r, 20) ? 30 : 0;
+    o->abandon = rng_percent(&r, 20) ? 60 : 0;
+    o->weight[OP_ACQUIRE] = 40;
+    o->weight[OP_RELEASE] = (uint8_t)rng_between(&r, 35, 60);
+    o->weight[OP_READ] = (uint8_t)rng_between(&r, 2, 25);
+    o->weight[OP_WRITE] = (uint8_t)rng_between(&r, 2, 15);
+    if (rng_percent(&r, 40))
+        o->weight[OP_ACQUIRE_SHARED] = o->weight[OP_RELEASE_SHARED] = 35;
+    if (rng_percent(&r, 20))
+        o->weight[OP_LOAD] = o->weight[OP_STORE] = o->weight[OP_RMW] = 4;
+    if (rng_percent(&r, 20))
+        o->weight[OP_SEM_POST] = o->weight[OP_SEM_WAIT] = 4;
+    if (o->roots < 100 || rng_percent(&r, 20))
+        o->weight[OP_FORK] = o->weight[OP_JOIN] = o->weight[OP_END] = 5;
+}
+
 void gen_large_defaults(struct gen_large_options *o)
 {
     *o = (struct gen_large_options){

@@ -17,8 +17,9 @@
 #include "witness/edges.h"
 #include "witness/witness.h"
 
-/* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. */
-static void expect(const char *text, const char *order, const char *expected)
+/* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. It ends with a race
+ * or, where there are requests, with a deadlock of so many. */
+static void expect_end(const char *text, const char *order, size_t requests, const char *expected)
 {
     struct text_trace t = { 0 };
     struct witness_trace *w;
@@ -34,7 +35,8 @@ static void expect(const char *text, const char *order, const char *expected)
     w = witness_trace_new(&t.mem, trace_info(t.trace));
     witness_trace_set_names(w, trace_tables(t.trace));
     for (int again = 0; again < 2; again++) { /* the second time tests that all was put back */
-        verdict = witness_check(w, list, n, &err);
+        verdict = requests ? witness_check_deadlock(w, list, n, requests, &err)
+                           : witness_check(w, list, n, &err);
         if (expected) {
             assert_int_equal(verdict, 0);
             assert_string_equal(err.text, expected);
@@ -46,6 +48,11 @@ static void expect(const char *text, const char *order, const char *expected)
     }
     witness_trace_free(w);
     text_trace_close(&t);
+}
+
+static void expect(const char *text, const char *order, const char *expected)
+{
+    expect_end(text, order, 0, expected);
 }
 
 /* ---- shape ---- */
@@ -216,6 +223,102 @@ static void a_thread_that_ended_holds_nothing(void **state)
     /* a thread that is never joined may go on */
     expect("T1|acq(l)|1\nT2|w(x)|2\nT2|acq(l)|3\nT2|w(y)|4\nT3|w(y)|5\n", "0 1 2 3 4",
            "event 2: lock l is held by T1 since event 0");
+}
+
+/* ---- deadlocks ---- */
+
+/* Two threads take two locks in opposite orders, one after the other. */
+static const char crossed[] = "T0|acq(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rel(a)|4\n"
+                              "T1|acq(b)|5\nT1|acq(a)|6\nT1|rel(a)|7\nT1|rel(b)|8\n";
+
+static void threads_that_wait_for_each_other_are_a_deadlock(void **state)
+{
+    (void)state;
+    expect_end(crossed, "0 4 1 5", 2, NULL);
+    expect_end(crossed, "4 0 5 1", 2, NULL);
+    expect_end("T0|acq(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rel(a)|4\n"
+               "T1|acq(b)|5\nT1|acq(c)|6\nT1|rel(c)|7\nT1|rel(b)|8\n"
+               "T2|acq(c)|9\nT2|acq(a)|10\nT2|rel(a)|11\nT2|rel(c)|12\n",
+               "0 4 8 1 5 9", 3, NULL);
+}
+
+static void a_list_that_is_no_deadlock_at_all_is_refused(void **state)
+{
+    (void)state;
+    expect_end(crossed, "0 1", 1, "a deadlock has two requests or more, not 1 of 2 events");
+    expect_end(crossed, "1", 2, "a deadlock has two requests or more, not 2 of 1 events");
+    expect_end(crossed, "0 4 1 99", 2, "event 99 does not exist, the trace has 8");
+    expect_end(crossed, "0 4 2 5", 2, "event 2: release is no request for a lock");
+    expect_end(crossed, "0 1 0 1", 2, "event 0: is listed twice or after a later event of T0");
+    expect_end(crossed, "0 1 1", 2, "event 1: lock b is not held by T0");
+}
+
+static void each_request_is_the_next_event_of_its_thread(void **state)
+{
+    (void)state;
+    expect_end(crossed, "0 1 5", 2, "event 1: lock b is not held by T1");
+    expect_end(crossed, "4 0 1 2 5 1", 2, "event 1: lock b is held by T1 since event 4");
+    expect_end(crossed, "0 1 2 3 4 5 1", 2, "event 5: lock a is not held by T0");
+    expect_end("T0|acq(a)|1\nT0|w(x)|2\nT0|acq(b)|3\nT0|rel(b)|4\nT0|rel(a)|5\n"
+               "T1|acq(b)|6\nT1|acq(a)|7\nT1|rel(a)|8\nT1|rel(b)|9\n",
+               "0 5 2 6", 2, "event 2: an earlier event of T0 is missing before it");
+}
+
+static void each_waits_for_the_one_behind_it(void **state)
+{
+    static const char ring[] = "T0|acq(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rel(a)|4\n"
+                               "T1|acq(b)|5\nT1|acq(c)|6\nT1|rel(c)|7\nT1|rel(b)|8\n"
+                               "T2|acq(c)|9\nT2|acq(a)|10\nT2|rel(a)|11\nT2|rel(c)|12\n";
+
+    (void)state;
+    expect_end(ring, "0 4 8 5 9 1", 3, NULL);
+    expect_end(ring, "0 4 8 1 9 5", 3, "event 1: lock b is not held by T2");
+    expect_end(ring, "0 4 8 1 5", 2, "event 5: lock c is not held by T0");
+}
+
+static void a_gate_lock_is_refused(void **state)
+{
+    static const char gated[] = "T0|acq(g)|1\nT0|acq(a)|2\nT0|acq(b)|3\nT0|rel(b)|4\nT0|rel(a)|5\n"
+                                "T0|rel(g)|6\nT1|acq(g)|7\nT1|acq(b)|8\nT1|acq(a)|9\nT1|rel(a)|10\n"
+                                "T1|rel(b)|11\nT1|rel(g)|12\n";
+
+    (void)state;
+    expect_end(gated, "0 1 6 7 2 8", 2, "event 6: lock g is held by T0 since event 0");
+}
+
+static void readers_do_not_wait_for_readers(void **state)
+{
+    static const char readers[] = "T0|acqs(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rels(a)|4\n"
+                                  "T1|acq(b)|5\nT1|acqs(a)|6\nT1|rels(a)|7\nT1|rel(b)|8\n";
+    static const char writer[] = "T0|acqs(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rels(a)|4\n"
+                                 "T1|acq(b)|5\nT1|acq(a)|6\nT1|rel(a)|7\nT1|rel(b)|8\n";
+
+    (void)state;
+    expect_end(readers, "0 4 1 5", 2, "event 5: lock a is not held exclusively by T0");
+    expect_end(writer, "0 4 1 5", 2, NULL);
+}
+
+static void the_inner_acquire_of_a_recursive_lock_is_no_request(void **state)
+{
+    static const char nested[] = "T0|acq(a)|1\nT0|acq(a)|2\nT0|rel(a)|3\nT0|rel(a)|4\n"
+                                 "T1|acq(b)|5\nT1|acq(a)|6\nT1|rel(a)|7\nT1|rel(b)|8\n";
+
+    (void)state;
+    expect_end(nested, "0 4 1 5", 2, "event 1: its thread has lock a already");
+}
+
+static void the_way_to_a_deadlock_is_a_correct_reordering(void **state)
+{
+    static const char read[] = "T0|acq(a)|1\nT0|w(x)|2\nT0|acq(b)|3\nT0|rel(b)|4\nT0|rel(a)|5\n"
+                               "T0|w(y)|6\nT1|r(y)|7\nT1|acq(b)|8\nT1|acq(a)|9\nT1|rel(a)|10\n"
+                               "T1|rel(b)|11\n";
+
+    (void)state;
+    expect_end(read, "0 1 6 7 2 8", 2,
+               "event 6: reads y from initial memory, not its value in the trace");
+    expect_end("T0|acq(a)|1\nT0|acq(b)|2\nT0|rel(b)|3\nT0|rel(a)|4\nT0|fork(T1)|5\n"
+               "T1|acq(b)|6\nT1|acq(a)|7\nT1|rel(a)|8\nT1|rel(b)|9\n",
+               "0 5 1 6", 2, "event 5: needs event 4 (fork) before it");
 }
 
 /* ---- reads ---- */
@@ -518,6 +621,14 @@ int main(void)
         cmocka_unit_test(sections_of_one_lock_do_not_overlap),
         cmocka_unit_test(a_recursive_lock_is_free_after_its_outermost_release),
         cmocka_unit_test(a_thread_that_ended_holds_nothing),
+        cmocka_unit_test(threads_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(a_list_that_is_no_deadlock_at_all_is_refused),
+        cmocka_unit_test(each_request_is_the_next_event_of_its_thread),
+        cmocka_unit_test(each_waits_for_the_one_behind_it),
+        cmocka_unit_test(a_gate_lock_is_refused),
+        cmocka_unit_test(readers_do_not_wait_for_readers),
+        cmocka_unit_test(the_inner_acquire_of_a_recursive_lock_is_no_request),
+        cmocka_unit_test(the_way_to_a_deadlock_is_a_correct_reordering),
         cmocka_unit_test(without_values_a_read_keeps_its_writer),
         cmocka_unit_test(with_values_any_writer_of_the_value_will_do),
         cmocka_unit_test(values_are_compared_byte_by_byte),

@@ -1,0 +1,63 @@
+/* rt_stretch.h - what the record of a stretch of code holds, and where
+ *
+ * A stretch is a piece of one basic block of a full build: some accesses with their values, in
+ * order, and perhaps the branch that ends the block. Which sites these are, reads or writes, and
+ * of how many bytes, is known when the program is compiled: the site table says it once (struct
+ * sites_site, SITE_STRETCH). The record has only what differs from time to time:
+ *
+ *     byte 0-3   number of the stretch (the process's: base of the module + site)
+ *     byte 4-6   data that fits
+ *     byte 7     STRETCH_MARK | words of the record
+ *     byte 8-    the other data; zeros up to the end of the word
+ *
+ * Data is, in this order: the branch's outcome (1 byte), the addresses that do not follow from
+ * others (6 bytes each), the values (as many bytes as the access; those of 16 bytes have none).
+ * Each piece goes to the first of the two places that has room: stretch_place(). The plugin, the
+ * writer and readers of the file all lay it out with this.
+ */
+#ifndef HEDDLE_BASE_RT_STRETCH_H
+#define HEDDLE_BASE_RT_STRETCH_H
+
+#include <stdint.h>
+
+enum {
+    STRETCH_MARK = 0x80, /* above all of enum ring_kind */
+    STRETCH_WORDS_MAX = 32,
+    STRETCH_ACCESSES_MAX = 32,
+    STRETCH_ADDRESS_BYTES = 6,
+    STRETCH_OUTCOMES = 256 /* a branch with more ways is a record of its own */
+};
+
+/* Where an access's address comes from (sites_site.from): 0 the record has it; else it is
+ * `offset` bytes from the address of the access so many before it in the stretch, or, with
+ * FROM_VALUE, from the value of that access, which has 8 bytes. */
+enum { FROM_VALUE = 0x80, FROM_BACK = 0x7f };
+
+/* The bytes of word 0 that are data. */
+#define STRETCH_DATA UINT64_C(0x00ffffff00000000)
+
+struct stretch_room {
+    unsigned small, next; /* free bytes of word 0, and behind it */
+};
+#define STRETCH_ROOM ((struct stretch_room){ 4, 8 })
+
+static inline unsigned stretch_place(struct stretch_room *r, unsigned bytes)
+{
+    unsigned *end = r->small + bytes <= 7 ? &r->small : &r->next;
+    unsigned at = *end;
+
+    *end += bytes;
+    return at;
+}
+
+static inline unsigned stretch_value_bytes(unsigned access_bytes)
+{
+    return access_bytes < 16 ? access_bytes : 0;
+}
+
+static inline unsigned stretch_words(const struct stretch_room *r)
+{
+    return (r->next + 7) / 8;
+}
+
+#endif

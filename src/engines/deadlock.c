@@ -1,0 +1,523 @@
+/* deadlock.c - sync-preserving deadlocks, with their schedules
+ *
+ * Tunc, Mathur, Pavlogiannis and Viswanathan, "Sound dynamic deadlock
+ * prediction in linear time", PLDI 2023. A ring of requests is a deadlock when
+ * the sync-preserving closure (closure.h) of their pasts holds none of them:
+ * then that closure, in the order of the trace, is a schedule after which each
+ * of the threads has its request next and waits for the next one.
+ *
+ * The pass over the trace collects requests and what was held at each, the end
+ * of it finds the rings (lockgraph.h). Only if there are any, decide() reads
+ * the trace again for the closures. A pattern stands for all combinations of
+ * instances of its requests; the walk over them is linear (section 5 of the
+ * paper), since a closure only grows when an instance is replaced by a later
+ * one: a request inside the closure is impossible with any of the others'
+ * instances from here on, so it moves on to its next instance outside.
+ *
+ * Different from the paper: readers-writer locks; acquires that do not wait;
+ * all hard edges; sites are part of a request, so that every set of sites is
+ * answered; a lock in memory that was allocated anew is another lock; every
+ * schedule goes to the checker.
+ *
+ * Limits: requests beyond WHOLE_EVENTS_MAX and rings beyond the bounds of
+ * lockgraph.h are counted, and make the result incomplete.
+ */
+#include "base/alloc.h"
+#include "engines/closure.h"
+#include "engines/lockgraph.h"
+#include "engines/whole.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An allocation of the memory that a lock is in. */
+struct rebirth {
+    uint64_t lock; /* event.target */
+    uint64_t position;
+};
+
+/* Different sets of sites that are reported; nobody reads more. */
+enum { DEADLOCKS_MAX = 10000 };
+
+struct deadlocks {
+    struct engine_result *result;
+    struct lockgraph graph;
+
+    /* while deciding */
+    struct whole *whole;
+    const struct trace_mem *events;
+    struct closure *closure;
+    struct closure_set *set;
+    struct closure_past *pasts; /* of the graph's instances */
+    size_t npasts;
+    size_t next; /* of the graph's log */
+    struct rebirth *rebirths;
+    size_t nrebirths, rebirths_cap;
+    uint64_t unconfirmed, too_long, dropped;
+};
+
+static void *deadlock_open(struct engine_result *result, const struct engine_options *options)
+{
+    struct deadlocks *d = xcalloc(1, sizeof(*d));
+
+    (void)options;
+    d->result = result;
+    return d;
+}
+
+static void deadlock_close(void *state)
+{
+    struct deadlocks *d = state;
+
+    lockgraph_release(&d->graph);
+    free(d);
+}
+
+static void deadlock_steps(void *state, const struct span *span)
+{
+    struct deadlocks *d = state;
+
+    lockgraph_steps(&d->graph, span, WHOLE_EVENTS_MAX);
+}
+
+static void deadlock_finish(void *state)
+{
+    struct deadlocks *d = state;
+    struct lockgraph *g = &d->graph;
+
+    lockgraph_search(g);
+    engine_count(d->result, "requests", g->nrequests);
+    engine_count(d->result, "patterns", g->npatterns);
+    if (g->cut)
+        engine_count(d->result, "search_cut", 1);
+    if (g->too_far)
+        engine_count(d->result, "requests_too_far", g->too_far);
+    d->result->complete &= !g->cut && !g->too_far;
+}
+
+/* ---- the pasts of the requests ---- */
+
+/* Instances come in the order of the log. An acquire that would not have waited (event.h, EV_BARE:
+ * trylock, or a lock with a time limit) is none. */
+static void at_acquire(void *arg, const struct step *s, const struct closure_past *past)
+{
+    struct deadlocks *d = arg;
+    struct lockgraph *g = &d->graph;
+    struct request *r;
+
+    while (d->next < g->nlog && !g->requests[g->log_request[d->next]].in_pattern)
+        d->next++;
+    if (d->next == g->nlog || g->log_position[d->next] != s->position)
+        return;
+    r = &g->requests[g->log_request[d->next++]];
+    if (d->events->events[s->position].flags & EV_BARE)
+        return;
+    g->instances[r->first + r->count] = (uint32_t)s->position;
+    closure_past_keep(d->closure, &d->pasts[r->first + r->count++], past);
+}
+
+/* 0, 1 when stopped, -1 when the trace cannot be read. Nothing behind the last request matters. */
+static int feed_closure(struct deadlocks *d, uint64_t last, struct error *err)
+{
+    struct batch b;
+    struct span span;
+    int r = whole_restart(d->whole, err);
+
+    for (uint64_t done = 0; done <= last && r == 0; done += b.count) {
+        int got = whole_next(d->whole, &b, &span, err);
+
+        if (got <= 0)
+            return got < 0 ? -1 : error_set(err, "the trace changed while it was read");
+        closure_feed(d->closure, &b, &span);
+        r = whole_stop(d->whole, 0.7 * (double)done / (double)(last + 1));
+    }
+    return r;
+}
+
+static int collect_pasts(struct deadlocks *d, struct error *err)
+{
+    struct lockgraph *g = &d->graph;
+    struct closure_hooks hooks = { .arg = d, .acquire = at_acquire };
+    uint64_t last = 0;
+    int r;
+
+    for (size_t i = 0; i < g->nrequests; i++) {
+        struct request *q = &g->requests[i];
+
+        d->npasts += q->count;
+        if (q->count && g->instances[q->first + q->count - 1] > last)
+            last = g->instances[q->first + q->count - 1];
+        q->count = 0; /* at_acquire() counts again */
+    }
+    d->pasts = xcalloc(d->npasts + 1, sizeof(*d->pasts));
+    d->closure = closure_new(CLOSURE_SECTIONS | CLOSURE_EVENTS, &hooks);
+    r = feed_closure(d, last, err);
+    closure_seal(d->closure);
+    return r;
+}
+
+/* ---- locks in memory that is allocated again ---- */
+
+static int compare_targets(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static int compare_rebirths(const void *a, const void *b)
+{
+    const struct rebirth *x = a, *y = b;
+
+    if (x->lock != y->lock)
+        return x->lock < y->lock ? -1 : 1;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* The addresses of all locks that are requested in patterns, sorted. */
+static uint64_t *list_targets(const struct deadlocks *d, size_t *count)
+{
+    uint64_t *targets = xmalloc((d->npasts + 1) * sizeof(*targets));
+    size_t n = 0, kept = 0;
+
+    for (size_t i = 0; i < d->npasts; i++)
+        if (!is_named(d->events->events[d->graph.instances[i]].target))
+            targets[n++] = d->events->events[d->graph.instances[i]].target;
+    qsort(targets, n, sizeof(*targets), compare_targets);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || targets[kept - 1] != targets[i])
+            targets[kept++] = targets[i];
+    *count = kept;
+    return targets;
+}
+
+static void add_rebirths(struct deadlocks *d, const uint64_t *targets, size_t n, uint64_t position)
+{
+    const struct event *e = &d->events->events[position];
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (targets[middle] < e->target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < n && targets[low] - e->target < e->value; low++) {
+        GROW(d->rebirths, d->rebirths_cap, d->nrebirths + 1);
+        d->rebirths[d->nrebirths++] = (struct rebirth){ targets[low], position };
+    }
+}
+
+static void find_rebirths(struct deadlocks *d)
+{
+    size_t n;
+    uint64_t *targets = list_targets(d, &n);
+
+    for (size_t i = 0; n && i < d->events->count; i++)
+        if (d->events->events[i].op == OP_ALLOC && !(d->events->events[i].flags & EV_IGNORED))
+            add_rebirths(d, targets, n, i);
+    if (d->nrebirths)
+        qsort(d->rebirths, d->nrebirths, sizeof(*d->rebirths), compare_rebirths);
+    free(targets);
+}
+
+/* Of several locks at an address, which one is it at this position? */
+static size_t which_lock(const struct deadlocks *d, uint64_t lock, uint64_t position)
+{
+    size_t low = 0, high = d->nrebirths;
+    struct rebirth key = { lock, position };
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_rebirths(&d->rebirths[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- one pattern ---- */
+
+struct walk {
+    const struct request *requests[RING_MAX];
+    size_t at[RING_MAX]; /* instance of each */
+    uint32_t count;
+};
+
+static void walk_init(struct walk *w, const struct lockgraph *g, const struct pattern *p)
+{
+    w->count = p->count;
+    for (uint32_t i = 0; i < p->count; i++) {
+        w->requests[i] = &g->requests[g->members[p->first + i]];
+        w->at[i] = w->requests[i]->first;
+    }
+}
+
+static bool is_over(const struct walk *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->at[i] == w->requests[i]->first + w->requests[i]->count)
+            return true;
+    return false;
+}
+
+/* Where request `i` took what request `before` of the walk waits for: the thread's last acquire of
+ * that kind, since it is still held. */
+static uint64_t hold_position(const struct deadlocks *d, const struct walk *w, uint32_t i,
+                              uint32_t before)
+{
+    const struct event *events = d->events->events;
+    uint64_t request = d->graph.instances[w->at[i]];
+    const struct event *wanted = &events[d->graph.instances[w->at[before]]];
+    const struct hold *h = lockgraph_blocks(&d->graph, w->requests[before], w->requests[i]);
+
+    for (uint64_t k = request; k-- > 0;) {
+        const struct event *e = &events[k];
+
+        if (e->thread == events[request].thread && e->target == wanted->target &&
+            e->op == (h->shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE) &&
+            !(e->flags & (EV_IGNORED | EV_NESTED)))
+            return k;
+    }
+    return request; /* cannot be: the lock is held */
+}
+
+/* All of them are about the same locks, or the one that is left behind moves on. */
+static bool same_locks(const struct deadlocks *d, struct walk *w)
+{
+    for (uint32_t i = 0; d->nrebirths && i < w->count; i++) {
+        uint32_t k = (i + 1) % w->count;
+        uint64_t wants = d->graph.instances[w->at[i]];
+        uint64_t lock = d->events->events[wants].target;
+        size_t wanted = which_lock(d, lock, wants);
+        size_t held = which_lock(d, lock, hold_position(d, w, k, i));
+
+        if (is_named(lock) || wanted == held)
+            continue;
+        w->at[wanted < held ? i : k]++;
+        return false;
+    }
+    return true;
+}
+
+/* Requests inside the closure move on to their next instance outside. */
+static bool is_outside(const struct deadlocks *d, struct walk *w)
+{
+    bool outside = true;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        size_t end = w->requests[i]->first + w->requests[i]->count;
+
+        for (; w->at[i] < end && closure_set_has(d->set, &d->pasts[w->at[i]]); w->at[i]++)
+            outside = false;
+    }
+    return outside;
+}
+
+/* Find the first instances that deadlock; the closure is then the way there. */
+static bool walk_pattern(const struct deadlocks *d, struct walk *w)
+{
+    closure_set_clear(d->set);
+    while (!is_over(w)) {
+        for (uint32_t i = 0; i < w->count; i++)
+            if (!closure_set_add(d->set, &d->pasts[w->at[i]]))
+                return false; /* nor with any later instance */
+        if (is_outside(d, w) && same_locks(d, w))
+            return true;
+    }
+    return false;
+}
+
+/* ---- results ---- */
+
+static struct access access_at(const struct deadlocks *d, uint64_t position)
+{
+    return (struct access){ position, d->events->events[position].site };
+}
+
+/* The sites alone: they do not depend on the instances. */
+static void pattern_sites(const struct deadlocks *d, const struct walk *w, struct lock_wait *waits)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        uint32_t before = (i + w->count - 1) % w->count;
+
+        waits[i].request.site = w->requests[i]->site;
+        waits[i].hold.site = lockgraph_blocks(&d->graph, w->requests[before], w->requests[i])->site;
+    }
+}
+
+/* The ring as it was found, turned so that the earliest request is first. */
+static struct lock_wait *make_waits(const struct deadlocks *d, const struct walk *w)
+{
+    struct lock_wait *waits = xcalloc(w->count, sizeof(*waits));
+    const uint32_t *instances = d->graph.instances;
+    uint32_t first = 0;
+
+    for (uint32_t i = 1; i < w->count; i++)
+        first = instances[w->at[i]] < instances[w->at[first]] ? i : first;
+    for (uint32_t i = 0; i < w->count; i++) {
+        uint32_t at = (first + i) % w->count, before = (at + w->count - 1) % w->count;
+
+        waits[i].request = access_at(d, instances[w->at[at]]);
+        waits[i].hold = access_at(d, hold_position(d, w, at, before));
+        waits[i].lock = d->events->events[waits[i].request.position].target;
+    }
+    return waits;
+}
+
+/* The schedule, in a list of its own; NULL where it is longer than the user wants. */
+static uint64_t *make_schedule(struct deadlocks *d, const struct lock_wait *waits, uint32_t n,
+                               size_t *length)
+{
+    uint64_t max = whole_options(d->whole)->max_witness;
+    uint64_t count = closure_set_count(d->set);
+    uint64_t *list;
+
+    if (max && count + n > max) {
+        d->too_long++;
+        return NULL;
+    }
+    list = xmalloc((count + n) * sizeof(*list));
+    closure_set_list(d->set, list);
+    for (uint32_t i = 0; i < n; i++)
+        list[count + i] = waits[i].request.position;
+    *length = count + n;
+    return list;
+}
+
+/* Show what the walk found; false: the checker refused it. */
+static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out)
+{
+    struct error why;
+    int verdict = -1;
+
+    *out = (struct deadlock){
+        .waits = make_waits(d, w), .nwaits = w->count, .count = 1, .strength = STRENGTH_MAYBE
+    };
+    if (!whole_options(d->whole)->no_witness)
+        out->witness = make_schedule(d, out->waits, w->count, &out->nwitness);
+    if (out->witness)
+        verdict = whole_check_deadlock(d->whole, out->witness, out->nwitness, out->nwaits, &why);
+    if (verdict == 1) {
+        out->strength = STRENGTH_WITNESSED;
+        return true;
+    }
+    free(out->witness);
+    out->witness = NULL;
+    out->nwitness = 0;
+    if (verdict == 0)
+        free(out->waits);
+    return verdict != 0;
+}
+
+/* The stronger of two with the same sites stays. */
+static void keep(struct deadlocks *d, struct deadlock *known, struct deadlock *found)
+{
+    if (!known) {
+        deadlock_table_add(&d->result->deadlocks, found);
+        return;
+    }
+    if (found->strength < known->strength) {
+        struct deadlock weaker = *known;
+
+        *known = *found;
+        *found = weaker;
+    }
+    known->count++;
+    free(found->waits);
+    free(found->witness);
+}
+
+static void decide_pattern(struct deadlocks *d, const struct pattern *p)
+{
+    struct lock_wait sites[RING_MAX];
+    struct deadlock *known, found;
+    struct walk w;
+
+    walk_init(&w, &d->graph, p);
+    pattern_sites(d, &w, sites);
+    known = deadlock_table_find(&d->result->deadlocks, sites, w.count);
+    if (known && known->strength == STRENGTH_WITNESSED)
+        known->count++;
+    else if (!known && d->result->deadlocks.count == DEADLOCKS_MAX)
+        d->dropped++;
+    else if (walk_pattern(d, &w) && show(d, &w, &found))
+        keep(d, known, &found);
+    else
+        d->unconfirmed++;
+}
+
+static void decide_patterns(struct deadlocks *d)
+{
+    size_t i = 0, n = d->graph.npatterns;
+
+    d->set = closure_set_new(d->closure);
+    for (; i < n && !whole_stop(d->whole, 0.7 + 0.3 * (double)i / (double)n); i++)
+        decide_pattern(d, &d->graph.patterns[i]);
+    closure_set_free(d->set);
+    engine_count(d->result, "unconfirmed_patterns", d->unconfirmed);
+    if (i < n)
+        engine_count(d->result, "undecided_patterns", n - i);
+    if (d->too_long)
+        engine_count(d->result, "witness_too_long", d->too_long);
+    if (d->dropped)
+        engine_count(d->result, "patterns_dropped", d->dropped);
+    d->result->complete &= i == n && !d->dropped;
+}
+
+static void release_pasts(struct deadlocks *d)
+{
+    for (size_t i = 0; i < d->graph.nrequests; i++) {
+        const struct request *r = &d->graph.requests[i];
+
+        for (size_t k = 0; k < r->count && r->in_pattern; k++)
+            closure_past_drop(d->closure, &d->pasts[r->first + k]);
+    }
+    closure_free(d->closure);
+    free(d->pasts);
+    free(d->rebirths);
+}
+
+static int deadlock_decide(void *state, struct whole *whole, struct error *err)
+{
+    struct deadlocks *d = state;
+    int r;
+
+    d->whole = whole;
+    if (!d->graph.npatterns)
+        return 0;
+    if (!whole_can_show(whole)) {
+        engine_count(d->result, "unconfirmed_patterns", d->graph.npatterns);
+        return 0;
+    }
+    d->events = whole_events(whole, err);
+    if (!d->events)
+        return -1;
+    r = collect_pasts(d, err);
+    if (r == 0) {
+        find_rebirths(d);
+        decide_patterns(d);
+    } else if (r > 0) {
+        engine_count(d->result, "undecided_patterns", d->graph.npatterns);
+        d->result->complete = false;
+    }
+    release_pasts(d);
+    return r < 0 ? -1 : 0;
+}
+
+const struct engine engine_deadlock = {
+    .name = "deadlock",
+    .summary = "threads that wait for each other in a reordering that keeps the order of critical "
+               "sections",
+    .proves = STRENGTH_MAYBE,
+    .sees_all = true,
+    .open = deadlock_open,
+    .steps = deadlock_steps,
+    .finish = deadlock_finish,
+    .decide = deadlock_decide,
+    .close = deadlock_close,
+};

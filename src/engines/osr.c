@@ -1,0 +1,193 @@
+/* osr.c - optimistic sync-reversal races
+ *
+ * Shi, Mathur and Pavlogiannis, "Optimistic Prediction of Synchronization-
+ * Reversal Data Races", ICSE 2024. Like syncp, but sections on a lock may
+ * change places: for two accesses take the least set of events that both need
+ * when every other section that gets in the way is closed (osr_set.c), and see
+ * whether these can be put in order (osr_order.c). If so the order is the
+ * schedule, and the independent checker confirms it.
+ *
+ * Differences from the paper: shared sections, atomics, hard edges and
+ * lifetimes as in docs/design/proof.md; a section that neither access is inside
+ * of may stay open where it is the last on its lock, as in syncp, so everything
+ * that syncp finds is found; the graph only has the events that do not keep
+ * the order of the trace; and where keeping the order of the trace leads to a
+ * cycle, a greedy order is tried that lets writes nobody reads change places.
+ *
+ * Limits: a bounded number of instances of a pair of sites is tried
+ * (osr_search.c); reversals need the events in memory (WHOLE_EVENTS_MAX).
+ */
+#include "engines/osr.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* All schedules of a result together, in events, as in observed.c. */
+enum { WITNESS_EVENTS_MAX = 2000000 };
+
+struct osr {
+    struct engine_result *result;
+    struct suspicion *suspicion; /* NULL after finish */
+    struct suspects suspects;
+    uint64_t too_long, too_far, over_budget, total;
+};
+
+static void *osr_open(struct engine_result *result, const struct engine_options *options)
+{
+    struct osr *s = xcalloc(1, sizeof(*s));
+
+    (void)options;
+    s->result = result;
+    s->suspicion = suspicion_new();
+    return s;
+}
+
+static void osr_steps(void *state, const struct span *span)
+{
+    suspicion_steps(((struct osr *)state)->suspicion, span);
+}
+
+static void osr_finish(void *state)
+{
+    struct osr *s = state;
+
+    s->suspects = suspicion_finish(s->suspicion);
+    suspicion_free(s->suspicion);
+    s->suspicion = NULL;
+    engine_count(s->result, "accesses", s->suspects.accesses);
+    engine_count(s->result, "suspect_variables", s->suspects.count);
+}
+
+static void osr_close(void *state)
+{
+    struct osr *s = state;
+
+    suspicion_free(s->suspicion);
+    free(s->suspects.bits);
+    free(s);
+}
+
+/* ---- schedules ---- */
+
+/* The same closure and order as when the race was found. */
+static uint64_t *make_schedule(struct osr *s, const struct osr_find *f, struct osr_set *x,
+                               struct osr_order *o, uint64_t max, size_t *n)
+{
+    uint64_t cost = 0, *list = NULL;
+
+    if (f->b.past.position >= WHOLE_EVENTS_MAX) {
+        s->too_far++;
+    } else if (s->total >= WITNESS_EVENTS_MAX) {
+        s->over_budget++;
+    } else if (osr_set_close(x, &f->a.past, &f->b.past) &&
+               (!x->reversed || osr_order_find(o, x, &cost))) {
+        list = osr_order_list(o, x, &f->a.past, &f->b.past, max, n);
+        s->total += list ? *n : 0;
+        s->too_long += !list;
+    }
+    return list;
+}
+
+static void show_races(struct osr *s, const struct collection *c, const struct view *v,
+                       const struct osr_result *found, struct whole *w)
+{
+    struct osr_order *o = osr_order_new(v);
+    struct osr_set x;
+    struct error why;
+
+    osr_set_init(&x, c->closure);
+    for (size_t i = 0; i < found->count; i++) {
+        const struct osr_find *f = &found->finds[i];
+        struct race *r = race_table_find(&s->result->races, f->a.site, f->b.site);
+        uint64_t max = whole_options(w)->max_witness, *list;
+        size_t n;
+
+        if (!r || whole_stop(w, 0.9 + 0.1 * (double)i / (double)found->count)) {
+            s->over_budget++;
+            continue;
+        }
+        list = make_schedule(s, f, &x, o, max, &n);
+        if (list)
+            whole_show(w, r, list, n, &why);
+    }
+    osr_set_release(&x);
+    osr_order_free(o);
+}
+
+/* ---- deciding ---- */
+
+static void report(struct osr *s, const struct collection *c, const struct osr_result *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct osr_find *f = &found->finds[i];
+
+        race_table_add(&s->result->races, (struct access){ f->a.past.position, f->a.site },
+                       (struct access){ f->b.past.position, f->b.site }, STRENGTH_MAYBE);
+    }
+    engine_count(s->result, "sections", closure_sections(c->closure));
+    engine_count(s->result, "closures", found->tries);
+    engine_count(s->result, "orders", found->orders);
+    engine_count(s->result, "order_events", found->order_events);
+    engine_count(s->result, "reversals", found->reversals);
+    if (found->undecided)
+        engine_count(s->result, "undecided", found->undecided);
+    s->result->complete &= !found->undecided;
+}
+
+static void count_schedules(const struct osr *s)
+{
+    if (s->too_long)
+        engine_count(s->result, "witness_too_long", s->too_long);
+    if (s->too_far)
+        engine_count(s->result, "witness_too_far", s->too_far);
+    if (s->over_budget)
+        engine_count(s->result, "witness_over_budget", s->over_budget);
+}
+
+/* 0, 1 when stopped, -1 and an error. */
+static int predict(struct osr *s, const struct collection *c, struct whole *w, struct error *err)
+{
+    struct osr_result found = { 0 };
+    const struct view *v = NULL;
+
+    if (!whole_options(w)->no_witness) { /* else the collection has no events */
+        v = whole_view(w, err);
+        if (!v)
+            return -1;
+    }
+    osr_search(c, v, w, &found);
+    report(s, c, &found);
+    if (v && found.count && whole_can_show(w))
+        show_races(s, c, v, &found, w);
+    count_schedules(s);
+    free(found.finds);
+    return 0;
+}
+
+static int osr_decide(void *state, struct whole *w, struct error *err)
+{
+    struct osr *s = state;
+    struct collection c;
+    int r;
+
+    if (!s->suspects.count)
+        return 0;
+    r = syncp_collect(&c, &s->suspects, OSR_KEPT, w, err);
+    if (r == 0 && c.count)
+        r = predict(s, &c, w, err);
+    collection_release(&c);
+    if (r > 0)
+        s->result->complete = false;
+    return r < 0 ? -1 : 0;
+}
+
+const struct engine engine_osr = {
+    .name = "osr",
+    .summary = "races in reorderings that reverse critical sections where that is easy to see",
+    .proves = STRENGTH_MAYBE,
+    .open = osr_open,
+    .steps = osr_steps,
+    .finish = osr_finish,
+    .decide = osr_decide,
+    .close = osr_close,
+};

@@ -1,0 +1,485 @@
+/* osr_order.c - an order for a set in which sections have to change places
+ *
+ * The events before the first pinned section that is overtaken keep the order
+ * of the trace: nothing they depend on moves. The rest is a graph. Its edges
+ * are program order, needs, and a read after the write it saw; and the last
+ * release of every other section on a pinned section's lock comes before that
+ * section's acquire. What else has to be decided is tried in two ways:
+ *
+ *   1. as in the paper: conflicting accesses, and sections that are over,
+ *      keep the order of the trace. No cycle: any linear order of the graph
+ *      is a correct reordering.
+ *   2. greedily: the event that is earliest in the trace of those that may
+ *      come next. An acquire may when its lock is free, a write when every
+ *      read of what it overwrites has come. Two writes that nobody in the set
+ *      reads can change places that way. (Beyond the paper.)
+ *
+ * Both give correct reorderings by construction, neither finds all of them.
+ * Cost: O(n log n) in the events that do not keep the order of the trace.
+ */
+#include "engines/osr_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *filled(size_t n)
+{
+    uint32_t *a = xmalloc((n + 1) * sizeof(*a));
+
+    memset(a, 0xff, (n + 1) * sizeof(*a));
+    return a;
+}
+
+struct osr_order *osr_order_new(const struct view *v)
+{
+    struct osr_order *o = xcalloc(1, sizeof(*o));
+
+    o->v = v;
+    o->slot_of = filled(v->nthreads);
+    o->node_of = filled(v->count);
+    o->last = filled(v->nthreads);
+    o->cell_seen = xcalloc((size_t)v->ncells + 1, sizeof(*o->cell_seen));
+    o->lock_seen = xcalloc((size_t)v->nlocks + 1, sizeof(*o->lock_seen));
+    o->pending = xcalloc((size_t)v->ncells + 1, sizeof(*o->pending));
+    return o;
+}
+
+void osr_order_free(struct osr_order *o)
+{
+    if (!o)
+        return;
+    free(o->slot_of);
+    free(o->limit);
+    free(o->node_of);
+    free(o->position);
+    free(o->first);
+    free(o->waits_for);
+    free(o->edges);
+    free(o->last);
+    free(o->cell_seen);
+    free(o->lock_seen);
+    free(o->reads);
+    free(o->pending);
+    free(o->holders);
+    free(o->ends);
+    free(o->endings);
+    free(o->parked);
+    free(o->heap);
+    free(o->order);
+    free(o);
+}
+
+/* ---- nodes ---- */
+
+/* Which slot a thread is on; all threads of a slot follow each other. */
+static void find_slots(struct osr_order *o, const struct osr_set *x)
+{
+    for (uint32_t s = 0; s < x->nslots && s < x->closure->slots_cap; s++)
+        for (size_t i = 0; i < x->closure->slots[s].nevents; i++) {
+            uint32_t p = x->closure->slots[s].events[i];
+
+            if (p < o->v->count)
+                o->slot_of[o->v->events[p].thread] = s;
+        }
+}
+
+/* Mark the events of the set from x->from on; the position after the last. */
+static uint32_t mark_events(struct osr_order *o, const struct osr_set *x)
+{
+    uint32_t end = 0;
+
+    GROW(o->limit, o->slots_cap, (size_t)x->nslots + 1);
+    for (uint32_t s = 0; s < x->nslots; s++) {
+        const struct slot_history *h = &x->closure->slots[s];
+        size_t n = osr_set_events(x, s);
+
+        o->limit[s] = n ? h->events[n - 1] + 1 : 0;
+        if (o->limit[s] > end)
+            end = (uint32_t)o->limit[s];
+        for (size_t i = n ? osr_first_from(h, n, x->from) : 0; i < n; i++)
+            o->node_of[h->events[i]] = 0;
+    }
+    return end;
+}
+
+static void number_nodes(struct osr_order *o, uint64_t from, uint32_t end)
+{
+    o->nnodes = 0;
+    for (uint32_t p = (uint32_t)from; p < end; p++) {
+        if (o->node_of[p] == NO_NODE || o->v->rank[p] == VIEW_NONE)
+            continue;
+        GROW(o->position, o->position_cap, (size_t)o->nnodes + 1);
+        o->position[o->nnodes] = p;
+        o->node_of[p] = o->nnodes++;
+    }
+}
+
+static void forget_nodes(struct osr_order *o, uint64_t from, uint32_t end)
+{
+    for (uint32_t p = (uint32_t)from; p < end; p++)
+        o->node_of[p] = NO_NODE;
+}
+
+/* ---- edges ---- */
+
+/* Both are positions; what is not a node comes first anyway. */
+static void add_edge(struct osr_order *o, uint32_t from, uint32_t to)
+{
+    uint32_t a = from == VIEW_NONE ? NO_NODE : o->node_of[from], b = o->node_of[to];
+
+    if (a == NO_NODE || b == NO_NODE || a == b)
+        return;
+    GROW(o->edges, o->edges_cap, o->nedges + 1);
+    o->edges[o->nedges] = (struct edge){ b, o->first[a] };
+    o->first[a] = (uint32_t)o->nedges++;
+    o->waits_for[b]++;
+}
+
+static void thread_edges(struct osr_order *o)
+{
+    const struct view *v = o->v;
+
+    memset(o->last, 0xff, v->nthreads * sizeof(*o->last));
+    for (uint32_t i = 0; i < o->nnodes; i++) {
+        uint32_t p = o->position[i], thread = v->events[p].thread;
+
+        add_edge(o, o->last[thread], p);
+        o->last[thread] = p;
+        for (uint32_t k = v->need_first[p]; k < v->need_first[p + 1]; k++)
+            add_edge(o, v->need[k], p);
+        if (op_table[v->events[p].op].reads)
+            for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++)
+                add_edge(o, v->writer[k], p);
+    }
+}
+
+/* Accesses to a cell keep the order of the trace where they conflict. */
+static void cell_edges(struct osr_order *o, uint32_t cell)
+{
+    const struct view *v = o->v;
+    uint32_t end = v->access_first[cell + 1], written = VIEW_NONE;
+    uint32_t i = osr_lower_bound(v->access, v->access_first[cell], end, o->set->from);
+
+    o->nreads = 0;
+    for (; i < end; i++) {
+        uint32_t p = v->access[i];
+
+        if (o->node_of[p] == NO_NODE)
+            continue;
+        if (!osr_gives_content(&v->events[p])) {
+            add_edge(o, written, p);
+            GROW(o->reads, o->reads_cap, o->nreads + 1);
+            o->reads[o->nreads++] = p;
+            continue;
+        }
+        add_edge(o, written, p);
+        while (o->nreads)
+            add_edge(o, o->reads[--o->nreads], p);
+        written = p;
+    }
+}
+
+/* ---- sections ---- */
+
+static bool excludes(const struct view_section *s, const struct view_section *t)
+{
+    return s->thread != t->thread && !(s->shared && t->shared);
+}
+
+static void note(struct osr_order *o, uint32_t number)
+{
+    GROW(o->reads, o->reads_cap, o->nreads + 1);
+    o->reads[o->nreads++] = number;
+}
+
+/* Sections that stay open come after all others on their lock. */
+void osr_open_last(struct osr_order *o, uint32_t lock)
+{
+    const struct view *v = o->v;
+
+    o->nreads = 0;
+    for (uint32_t i = v->lock_first[lock]; i < v->lock_first[lock + 1]; i++)
+        if (osr_takes_part(o, &v->sections[v->lock_section[i]]) &&
+            !osr_in_set(o, v->sections[v->lock_section[i]].end))
+            note(o, v->lock_section[i]);
+    for (uint32_t i = v->lock_first[lock]; o->nreads && i < v->lock_first[lock + 1]; i++) {
+        const struct view_section *s = &v->sections[v->lock_section[i]];
+
+        for (size_t k = 0; k < o->nreads && osr_takes_part(o, s) && osr_in_set(o, s->end); k++)
+            if (excludes(s, &v->sections[o->reads[k]]))
+                add_edge(o, s->end, v->sections[o->reads[k]].acquire);
+    }
+}
+
+/* The section follows those of the list that exclude it. Once an exclusive one does, later ones
+ * need not look at them any more. */
+static void follow(struct osr_order *o, uint32_t section)
+{
+    const struct view_section *s = &o->v->sections[section];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < o->nreads; i++) {
+        const struct view_section *t = &o->v->sections[o->reads[i]];
+
+        if (excludes(t, s))
+            add_edge(o, t->end, s->acquire);
+        if (s->shared || !excludes(t, s))
+            o->reads[kept++] = o->reads[i];
+    }
+    o->nreads = kept;
+    note(o, section);
+}
+
+/* Sections that are over keep the order of the trace. */
+static void lock_edges(struct osr_order *o, uint32_t lock)
+{
+    const struct view *v = o->v;
+
+    osr_open_last(o, lock);
+    o->nreads = 0;
+    for (uint32_t i = v->lock_first[lock]; i < v->lock_first[lock + 1]; i++) {
+        const struct view_section *s = &v->sections[v->lock_section[i]];
+
+        if (osr_takes_part(o, s) && osr_in_set(o, s->end))
+            follow(o, v->lock_section[i]);
+    }
+}
+
+/* ---- greedily ---- */
+
+/* Events of the set that read what a cell holds from place i of its list on, up to the event that
+ * writes it again. */
+static uint32_t reads_to_come(const struct osr_order *o, uint32_t cell, uint32_t i)
+{
+    const struct view *v = o->v;
+    uint32_t n = 0;
+
+    for (; i < v->access_first[cell + 1]; i++) {
+        const struct event *e = &v->events[v->access[i]];
+
+        n += o->node_of[v->access[i]] != NO_NODE && op_table[e->op].reads;
+        if (osr_gives_content(e))
+            break;
+    }
+    return n;
+}
+
+static bool is_free(const struct osr_order *o, const struct view_section *s)
+{
+    for (size_t i = 0; i < o->nholders; i++)
+        if (o->holders[i].lock == s->lock && o->holders[i].thread != s->thread &&
+            !(o->holders[i].shared && s->shared))
+            return false;
+    return true;
+}
+
+static bool may_come(const struct osr_order *o, uint32_t p)
+{
+    const struct view *v = o->v;
+    uint32_t section = v->section_of[p];
+
+    if (section != VIEW_NONE && v->sections[section].acquire == p)
+        return is_free(o, &v->sections[section]);
+    if (osr_gives_content(&v->events[p]))
+        for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++)
+            if (o->pending[v->cell[k]] > op_table[v->events[p].op].reads)
+                return false;
+    return true;
+}
+
+static void let_go(struct osr_order *o, const struct view_section *s)
+{
+    for (size_t i = 0; i < o->nholders; i++) {
+        const struct holder *h = &o->holders[i];
+
+        if (h->lock == s->lock && h->thread == s->thread && h->shared == s->shared) {
+            o->holders[i] = o->holders[--o->nholders];
+            return;
+        }
+    }
+}
+
+void osr_push(struct osr_order *o, uint32_t node);
+
+/* The event comes; what was kept waiting may try again. */
+static void come(struct osr_order *o, uint32_t p)
+{
+    const struct view *v = o->v;
+    const struct event *e = &v->events[p];
+    uint32_t section = v->section_of[p];
+
+    if (section != VIEW_NONE && v->sections[section].acquire == p) {
+        GROW(o->holders, o->holders_cap, o->nholders + 1);
+        o->holders[o->nholders++] =
+            (struct holder){ v->sections[section].lock, e->thread, v->sections[section].shared };
+    }
+    for (uint32_t i = o->ends[o->node_of[p]]; i; i = o->endings[i].next)
+        let_go(o, &v->sections[o->endings[i].section]);
+    for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++) {
+        uint32_t cell = v->cell[k];
+
+        if (op_table[e->op].reads && o->pending[cell])
+            o->pending[cell]--;
+        if (osr_gives_content(e))
+            o->pending[cell] = reads_to_come(o, cell, osr_place(o, cell, p) + 1);
+    }
+    if (o->ends[o->node_of[p]] || v->cell_first[p] < v->cell_first[p + 1])
+        while (o->nparked)
+            osr_push(o, o->parked[--o->nparked]);
+}
+
+/* ---- the order ---- */
+
+void osr_push(struct osr_order *o, uint32_t node)
+{
+    size_t i = o->nheap++;
+
+    GROW(o->heap, o->heap_cap, o->nheap);
+    for (; i && o->heap[(i - 1) / 2] > node; i = (i - 1) / 2)
+        o->heap[i] = o->heap[(i - 1) / 2];
+    o->heap[i] = node;
+}
+
+static uint32_t heap_pop(struct osr_order *o)
+{
+    uint32_t top = o->heap[0], node = o->heap[--o->nheap];
+    size_t i = 0, child;
+
+    while ((child = 2 * i + 1) < o->nheap) {
+        if (child + 1 < o->nheap && o->heap[child + 1] < o->heap[child])
+            child++;
+        if (o->heap[child] >= node)
+            break;
+        o->heap[i] = o->heap[child];
+        i = child;
+    }
+    o->heap[i] = node;
+    return top;
+}
+
+static void build(struct osr_order *o)
+{
+    const struct view *v = o->v;
+
+    GROW(o->first, o->first_cap, (size_t)o->nnodes + 1);
+    GROW(o->waits_for, o->waits_cap, (size_t)o->nnodes + 1);
+    GROW(o->ends, o->ends_cap, (size_t)o->nnodes + 1);
+    memset(o->first, 0, o->nnodes * sizeof(*o->first));
+    memset(o->waits_for, 0, o->nnodes * sizeof(*o->waits_for));
+    memset(o->ends, 0, o->nnodes * sizeof(*o->ends));
+    o->nedges = o->nendings = 1;
+    o->nholders = o->nparked = o->nheap = o->norder = 0;
+    o->round++;
+    thread_edges(o);
+    for (uint32_t i = 0; i < o->nnodes; i++) {
+        uint32_t p = o->position[i], section = v->section_of[p];
+
+        for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++) {
+            uint32_t cell = v->cell[k];
+
+            if (o->cell_seen[cell] == o->round)
+                continue;
+            o->cell_seen[cell] = o->round;
+            if (o->greedy)
+                osr_cell_state(o, cell);
+            else
+                cell_edges(o, cell);
+        }
+        if (section == VIEW_NONE || o->lock_seen[v->sections[section].lock] == o->round)
+            continue;
+        o->lock_seen[v->sections[section].lock] = o->round;
+        if (o->greedy)
+            osr_lock_state(o, v->sections[section].lock);
+        else
+            lock_edges(o, v->sections[section].lock);
+    }
+}
+
+/* Follow the edges, the earliest in the trace first; false: something waits for ever. */
+static bool linearise(struct osr_order *o)
+{
+    build(o);
+    GROW(o->order, o->order_cap, (size_t)o->nnodes + 1);
+    for (uint32_t i = 0; i < o->nnodes; i++)
+        if (!o->waits_for[i])
+            osr_push(o, i);
+    while (o->nheap) {
+        uint32_t node = heap_pop(o);
+
+        if (o->greedy && !osr_may_come(o, o->position[node])) {
+            GROW(o->parked, o->parked_cap, o->nparked + 1);
+            o->parked[o->nparked++] = node;
+            continue;
+        }
+        o->order[o->norder++] = o->position[node];
+        if (o->greedy)
+            osr_come(o, o->position[node]);
+        for (uint32_t e = o->first[node]; e; e = o->edges[e].next)
+            if (!--o->waits_for[o->edges[e].to])
+                osr_push(o, o->edges[e].to);
+    }
+    return o->norder == o->nnodes;
+}
+
+bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost)
+{
+    uint32_t end;
+    bool found;
+
+    if (!o->set)
+        find_slots(o, x);
+    o->set = x;
+    end = mark_events(o, x);
+    number_nodes(o, x->from, end);
+    *cost += end - x->from;
+    o->greedy = false;
+    found = linearise(o);
+    if (!found) {
+        o->greedy = true;
+        found = linearise(o);
+        *cost += end - x->from;
+    }
+    forget_nodes(o, x->from, end);
+    return found;
+}
+
+/* ---- the schedule ---- */
+
+static int compare_positions(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
+                         const struct closure_past *b, uint64_t max, size_t *count)
+{
+    uint64_t total = x->reversed ? o->norder + 2 : 2;
+    uint64_t *list;
+    size_t n = 0;
+
+    for (uint32_t s = 0; s < x->nslots; s++) {
+        size_t in = osr_set_events(x, s);
+
+        total += x->reversed ? osr_first_from(&x->closure->slots[s], in, x->from) : in;
+    }
+    if (max && total > max)
+        return NULL;
+    list = xmalloc(total * sizeof(*list));
+    for (uint32_t s = 0; s < x->nslots; s++) {
+        const struct slot_history *h = &x->closure->slots[s];
+        size_t in = osr_set_events(x, s);
+
+        in = x->reversed ? osr_first_from(h, in, x->from) : in;
+        for (size_t i = 0; i < in; i++)
+            list[n++] = h->events[i];
+    }
+    qsort(list, n, sizeof(*list), compare_positions);
+    for (size_t i = 0; x->reversed && i < o->norder; i++)
+        list[n++] = o->order[i];
+    list[n++] = a->position;
+    list[n++] = b->position;
+    *count = n;
+    return list;
+}

@@ -1,0 +1,313 @@
+/* osr_search.c - for every pair of sites, is there a pair of accesses with a reordering?
+ *
+ * Unlike the sync-preserving closure, the optimistic one does not grow with
+ * the accesses, since each has its own pinned sections. So lists of accesses
+ * cannot be walked in one go: pairs are tried one by one, and a bounded number
+ * of them. For an access the earliest of the other list that is not in its
+ * past needs least; then the first in each of the next sections. Of long lists
+ * a sample is tried.
+ *
+ * A row is a cluster and the later ones of its variable. Rows are shared out
+ * among threads; of several finds for a pair of sites the one of the first row
+ * is kept, so the number of threads does not change the result.
+ */
+#include "engines/osr.h"
+#include "base/alloc.h"
+#include "base/map.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Accesses of a list that are tried for one pair of sites in two clusters, and how many of the
+ * other list for each. A race that the observed order hides shows in one of the first few; the
+ * rest is for lists whose beginnings are special (start-up code). */
+enum { TRIED_OF_LIST = 24, FIRST_OF_LIST = 8, TRIED_PER_ACCESS = 4 };
+/* Closures of all pairs: 5 to 50 microseconds each. Beyond it pairs stay undecided. */
+enum { TRIES_MAX = 2000000 };
+/* Events in graphs of all pairs, for each event of the trace and besides: about a microsecond
+ * each. */
+enum { ORDER_PER_EVENT = 20, ORDER_MORE = 20000000 };
+/* Tries between two looks at the clock. */
+enum { TRIES_A_LOOK = 64 };
+
+struct search {
+    const struct collection *c;
+    const struct view *view;
+    struct whole *whole;
+    struct osr_result *out;
+    struct map found;     /* pair of sites -> find */
+    pthread_mutex_t lock; /* for found and out */
+    atomic_uint next_row;
+    atomic_ullong tries, orders, order_events, reversals, undecided;
+    uint64_t max_order_events;
+    atomic_bool stop;
+};
+
+/* One thread's share. */
+struct seeker {
+    struct search *s;
+    struct osr_set set;
+    struct osr_order *order; /* made when needed */
+    uint64_t tries;
+    bool is_main; /* may ask whole_stop() */
+    uint32_t row;
+};
+
+/* Accesses of one slot at one site, in their order. */
+struct list {
+    const struct cluster *c;
+    const uint32_t *numbers;
+    size_t count;
+};
+
+static const struct record *get(const struct list *l, size_t i)
+{
+    return &l->c->records[l->numbers[i]];
+}
+
+/* ---- one pair ---- */
+
+static void count_try(struct seeker *k)
+{
+    struct search *s = k->s;
+
+    if (atomic_fetch_add(&s->tries, 1) > TRIES_MAX)
+        atomic_store(&s->stop, true);
+    if (k->is_main && ++k->tries % TRIES_A_LOOK == 0 &&
+        whole_stop(s->whole, 0.5 + 0.5 * (double)atomic_load(&s->next_row) / (double)s->c->count))
+        atomic_store(&s->stop, true);
+}
+
+/* Sections have to change places: is there an order? */
+static bool find_order(struct seeker *k, const struct record *a, const struct record *b)
+{
+    struct search *s = k->s;
+    uint64_t cost = 0;
+    bool found;
+
+    if (!s->view || a->past.position >= s->view->count || b->past.position >= s->view->count ||
+        atomic_load(&s->order_events) > s->max_order_events) {
+        atomic_fetch_add(&s->undecided, 1);
+        return false;
+    }
+    if (!k->order)
+        k->order = osr_order_new(s->view);
+    found = osr_order_find(k->order, &k->set, &cost);
+    atomic_fetch_add(&s->orders, 1);
+    atomic_fetch_add(&s->order_events, cost);
+    atomic_fetch_add(&s->reversals, found);
+    return found;
+}
+
+static bool is_race(struct seeker *k, const struct record *a, const struct record *b)
+{
+    count_try(k);
+    if (!osr_set_close(&k->set, &a->past, &b->past))
+        return false;
+    return !k->set.reversed || find_order(k, a, b);
+}
+
+/* ---- pairs of sites ---- */
+
+static uint64_t site_pair(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+/* Known from this row or one before, or shown by another engine. */
+static bool is_known(struct seeker *k, uint32_t a, uint32_t b)
+{
+    struct search *s = k->s;
+    const uint32_t *find;
+    bool known;
+
+    pthread_mutex_lock(&s->lock);
+    find = map_get(&s->found, site_pair(a, b));
+    known = find && s->out->finds[*find].row <= k->row;
+    pthread_mutex_unlock(&s->lock);
+    return known || whole_is_shown(s->whole, a, b);
+}
+
+static void add_find(struct seeker *k, const struct record *a, const struct record *b)
+{
+    struct osr_result *out = k->s->out;
+    bool forward = a->past.position < b->past.position;
+    struct osr_find f = { forward ? *a : *b, forward ? *b : *a, k->row };
+    uint32_t *at;
+
+    pthread_mutex_lock(&k->s->lock);
+    at = map_put(&k->s->found, site_pair(a->site, b->site), (uint32_t)out->count);
+    if (*at == out->count) {
+        GROW(out->finds, out->cap, out->count + 1);
+        out->finds[out->count++] = f;
+    } else if (out->finds[*at].row > f.row) {
+        out->finds[*at] = f;
+    }
+    pthread_mutex_unlock(&k->s->lock);
+}
+
+/* Is access x in the past of y? */
+static bool is_past(const struct record *x, const struct record *y)
+{
+    return clock_tree_get(y->past.clock.tree, x->past.clock.slot) >= x->past.clock.time;
+}
+
+/* The first of the list that is not in the past of an access. */
+static size_t first_unordered(const struct list *l, const struct record *a)
+{
+    size_t lo = 0, hi = l->count;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (is_past(get(l, mid), a))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* An access against the other list. */
+static bool try_access(struct seeker *k, const struct record *a, const struct list *l)
+{
+    size_t i = first_unordered(l, a);
+
+    for (int n = 0; n < TRIED_PER_ACCESS && i < l->count; n++) {
+        const struct record *b = get(l, i);
+
+        if (is_past(a, b) || atomic_load(&k->s->stop))
+            return false;
+        if (is_race(k, a, b)) {
+            add_find(k, a, b);
+            return true;
+        }
+        while (i < l->count && get(l, i)->changes == b->changes)
+            i++;
+    }
+    return false;
+}
+
+/* The n-th access of a list to be tried. */
+static size_t sample(size_t n, size_t count)
+{
+    if (count <= TRIED_OF_LIST || n < FIRST_OF_LIST)
+        return n;
+    return FIRST_OF_LIST +
+           (n - FIRST_OF_LIST) * (count - FIRST_OF_LIST) / (TRIED_OF_LIST - FIRST_OF_LIST);
+}
+
+static void try_sites(struct seeker *k, const struct list *a, const struct list *b)
+{
+    if (is_known(k, get(a, 0)->site, get(b, 0)->site))
+        return;
+    for (size_t n = 0; n < TRIED_OF_LIST; n++) {
+        if (n < a->count && try_access(k, get(a, sample(n, a->count)), b))
+            return;
+        if (n < b->count && try_access(k, get(b, sample(n, b->count)), a))
+            return;
+    }
+    if (a->count > TRIED_OF_LIST || b->count > TRIED_OF_LIST || a->c->truncated ||
+        b->c->truncated || atomic_load(&k->s->stop))
+        atomic_fetch_add(&k->s->undecided, 1);
+}
+
+/* The accesses of the site that begins at *from in by_site; *from moves on. */
+static struct list site_list(const struct cluster *c, size_t *from)
+{
+    struct list l = { c, &c->by_site[*from], 0 };
+    uint32_t site = c->records[c->by_site[*from]].site;
+
+    while (*from < c->count && c->records[c->by_site[*from]].site == site) {
+        l.count++;
+        ++*from;
+    }
+    return l;
+}
+
+static void try_clusters(struct seeker *k, const struct cluster *p, const struct cluster *q)
+{
+    for (size_t from = 0; from < p->count;) {
+        struct list a = site_list(p, &from);
+
+        for (size_t to = 0; to < q->count;) {
+            struct list b = site_list(q, &to);
+
+            try_sites(k, &a, &b);
+        }
+    }
+}
+
+static bool can_race(const struct search *s, const struct cluster *p, const struct cluster *q)
+{
+    return p->slot != q->slot && kinds_conflict(p->kind, q->kind) &&
+           !held_sets_protect(&s->c->sets, p->set, q->set);
+}
+
+/* ---- rows ---- */
+
+static void *run_seeker(void *arg)
+{
+    struct seeker *k = arg;
+    const struct collection *c = k->s->c;
+
+    osr_set_init(&k->set, c->closure);
+    while ((k->row = atomic_fetch_add(&k->s->next_row, 1)) < c->count) {
+        const struct cluster *p = &c->clusters[k->row];
+
+        for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
+            if (p->count && c->clusters[q].count && can_race(k->s, p, &c->clusters[q]))
+                try_clusters(k, p, &c->clusters[q]);
+    }
+    osr_set_release(&k->set);
+    osr_order_free(k->order);
+    return NULL;
+}
+
+static void run_seekers(struct search *s, unsigned jobs)
+{
+    pthread_t *threads = xcalloc(jobs, sizeof(*threads));
+    struct seeker *seekers = xcalloc(jobs, sizeof(*seekers));
+    unsigned started = 1;
+
+    for (unsigned i = 0; i < jobs; i++)
+        seekers[i] = (struct seeker){ .s = s, .is_main = i == 0 };
+    while (started < jobs &&
+           !pthread_create(&threads[started], NULL, run_seeker, &seekers[started]))
+        started++;
+    run_seeker(&seekers[0]);
+    while (started-- > 1)
+        pthread_join(threads[started], NULL);
+    free(threads);
+    free(seekers);
+}
+
+static int compare_finds(const void *a, const void *b)
+{
+    const struct osr_find *x = a, *y = b;
+
+    if (x->b.past.position != y->b.past.position)
+        return x->b.past.position < y->b.past.position ? -1 : 1;
+    return x->a.past.position < y->a.past.position ? -1 : 1;
+}
+
+void osr_search(const struct collection *c, const struct view *v, struct whole *w,
+                struct osr_result *out)
+{
+    struct search s = { .c = c, .view = v, .whole = w, .out = out };
+    unsigned jobs = whole_options(w)->jobs;
+
+    *out = (struct osr_result){ 0 };
+    s.max_order_events = whole_info(w)->events * ORDER_PER_EVENT + ORDER_MORE;
+    pthread_mutex_init(&s.lock, NULL);
+    run_seekers(&s, jobs ? jobs : 1);
+    pthread_mutex_destroy(&s.lock);
+    map_release(&s.found);
+    out->tries = s.tries;
+    out->orders = s.orders;
+    out->order_events = s.order_events;
+    out->reversals = s.reversals;
+    out->undecided = s.undecided;
+    if (out->count)
+        qsort(out->finds, out->count, sizeof(*out->finds), compare_finds);
+}

@@ -1,0 +1,55 @@
+/* predict.h - can these two accesses race in some correct reordering?
+ *
+ * The solver (solve/) over a view, with schedules in terms of the trace's
+ * positions.
+ *
+ *     struct predictor *p = predictor_new(view, info);
+ *     if (predictor_decide(p, a, b, &budget, &list, &n) == PREDICT_FEASIBLE) ...
+ *
+ * Ownership: a predictor borrows the view; clones borrow the first one's
+ * model and go before it. Concurrency: one predictor per thread.
+ */
+#ifndef HEDDLE_ENGINES_PREDICT_H
+#define HEDDLE_ENGINES_PREDICT_H
+
+#include "order/view.h"
+#include "solve/solver.h"
+#include "trace/trace.h"
+
+enum predict_answer {
+    PREDICT_FEASIBLE,
+    PREDICT_INFEASIBLE, /* proven: no correct reordering has both next */
+    PREDICT_UNDECIDED,  /* out of budget */
+    PREDICT_TOO_LONG    /* the schedule has more events than max_events */
+};
+
+struct predict_budget {
+    double seconds;      /* of processor time; 0: none */
+    uint64_t conflicts;  /* of the search; 0: any number */
+    uint64_t max_events; /* of a schedule; 0: any length */
+};
+
+/* 200 ms, or the conflicts that usually fit into that. Measured in docs/design/solver.md. */
+#define PREDICT_BUDGET ((struct predict_budget){ 0.2, 20000, 0 })
+
+/* Questions by what answered them. */
+struct predict_stats {
+    uint64_t by_needs, by_observed, by_search;
+    uint64_t conflicts, rounds;
+};
+
+struct predictor;
+
+struct predictor *predictor_new(const struct view *v, const struct trace_info *info);
+/* For another thread: shares what does not change. */
+struct predictor *predictor_clone(const struct predictor *p);
+void predictor_free(struct predictor *p);
+
+/* a and b are positions. PREDICT_FEASIBLE: *list holds the schedule, the two last; the caller
+ * frees it. Pairs that conflict in no byte are infeasible. */
+enum predict_answer predictor_decide(struct predictor *p, uint64_t a, uint64_t b,
+                                     const struct predict_budget *budget, uint64_t **list,
+                                     size_t *count);
+const struct predict_stats *predictor_stats(const struct predictor *p);
+
+#endif

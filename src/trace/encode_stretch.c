@@ -1,0 +1,271 @@
+/* encode_stretch.c - records of stretches, compared with the last of their kind
+ *
+ * The loop runs once for each basic block of the program, so it does not branch on data: changed
+ * bytes are gathered with one instruction where the processor has it, from a word (pext) or from
+ * the whole record (vpcompressb).
+ */
+#include "trace/encode_stretch.h"
+#include "base/alloc.h"
+#include "trace/codec_context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+enum stretch_speed stretch_speed = STRETCH_WIDE;
+
+enum {
+    AT_ONCE = 256,    /* records for which room is made */
+    NUMBER_BYTES = 5, /* of a stretch's number */
+    STAMP_BYTES = 10,
+    SLACK = 64 /* stores are as wide as that */
+};
+
+struct pens {
+    uint8_t *items, *numbers, *masks, *bytes;
+};
+
+struct stretch_context *stretch_context_new(struct stretch_contexts *x, uint32_t number,
+                                            unsigned words)
+{
+    struct stretch_context *c;
+
+    words = (words + 7) & ~7u; /* put_words_wide() stores all eight */
+    GROW(x->at, x->cap, (size_t)number + 2);
+    GROW(x->words, x->words_cap, x->nwords + words);
+    c = &x->at[number + 1];
+    *c = (struct stretch_context){ .chunk = x->chunk,
+                                   .at = (uint32_t)x->nwords,
+                                   .next = { STRETCH_NONE, STRETCH_NONE } };
+    memset(x->words + x->nwords, 0, words * sizeof(*x->words));
+    x->nwords += words;
+    return c;
+}
+
+/* ---- events between ---- */
+
+void encoder_settle(struct encoder *e)
+{
+    struct column *c = &e->columns[COL_ITEMS];
+
+    while (e->plain) {
+        uint32_t n = e->plain < ITEM_EVENTS_MAX ? e->plain : ITEM_EVENTS_MAX;
+
+        GROW(c->data, c->cap, c->len + 1);
+        c->data[c->len++] = (uint8_t)(ITEM_EVENTS | (n - 1));
+        e->plain -= n;
+    }
+}
+
+/* ---- words ---- */
+
+/* The bytes of `from` where `keep` has ones, together at the low end. */
+static inline uint64_t gather(uint64_t from, uint64_t keep)
+{
+    uint64_t to = 0;
+
+    for (unsigned i = 0, n = 0; i < 64; i += 8)
+        if (keep >> i & 1) {
+            to |= (from >> i & 0xff) << n;
+            n += 8;
+        }
+    return to;
+}
+
+static inline unsigned count_bits(unsigned byte)
+{
+    byte -= byte >> 1 & 0x55;
+    byte = (byte & 0x33) + (byte >> 2 & 0x33);
+    return (byte + (byte >> 4)) & 15;
+}
+
+/* The changed bytes of a word go to p->bytes; which they are is returned. */
+static inline unsigned put_word(struct pens *p, uint64_t now, uint64_t *last, bool pext)
+{
+    const uint64_t low = UINT64_C(0x0101010101010101);
+    uint64_t d = bytes_minus(now, *last), some, packed;
+    unsigned mask;
+
+    some = (((d & ~(low << 7)) + ~(low << 7)) | d) >> 7 & low; /* 1 where a byte is not 0 */
+    mask = (unsigned)(some * UINT64_C(0x0102040810204080) >> 56);
+#ifdef __x86_64__
+    if (pext)
+        __asm__("pext %2, %1, %0" : "=r"(packed) : "r"(d), "r"(some * 255));
+    else
+#endif
+        packed = gather(d, some * 255);
+    (void)pext;
+    memcpy(p->bytes, &packed, 8);
+    p->bytes += count_bits(mask);
+    *last = now;
+    return mask;
+}
+
+/* All words of a record; the item's bits. */
+static inline unsigned put_words(struct pens *p, const uint64_t *w, uint64_t *last, unsigned words,
+                                 bool pext)
+{
+    unsigned item = put_word(p, w[0] & STRETCH_DATA, &last[0], pext);
+
+    for (unsigned i = 1; i < words; i++)
+        *p->masks++ = (uint8_t)put_word(p, w[i], &last[i], pext);
+    return item;
+}
+
+#ifdef __x86_64__
+#define WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
+
+/* The same, eight words at a time. */
+static inline WIDE unsigned put_words_wide(struct pens *p, const uint64_t *w, uint64_t *last,
+                                           unsigned words)
+{
+    __m512i data = _mm512_mask_set1_epi64(_mm512_set1_epi64(-1), 1, (long long)STRETCH_DATA);
+    unsigned item = 0;
+
+    for (unsigned i = 0; i < words; i += 8) {
+        unsigned n = words - i < 8 ? words - i : 8, first = i == 0;
+        __mmask8 these = (__mmask8)((1u << n) - 1);
+        __m512i now = _mm512_maskz_loadu_epi64(these, w + i);
+        __m512i change;
+        uint64_t mask, rest;
+
+        if (first)
+            now = _mm512_and_si512(now, data);
+        change = _mm512_sub_epi8(now, _mm512_loadu_si512(last + i));
+        mask = _mm512_test_epi8_mask(change, change);
+        _mm512_storeu_si512(last + i, now); /* a store of less would delay the next load */
+        _mm512_storeu_si512(p->bytes, _mm512_maskz_compress_epi8(mask, change));
+        p->bytes += __builtin_popcountll(mask);
+        item |= first ? mask & 0xff : 0;
+        rest = mask >> 8 * first;
+        memcpy(p->masks, &rest, 8);
+        p->masks += n - first;
+    }
+    return item;
+}
+#endif
+
+static inline uint8_t *put_number(uint8_t *at, uint32_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *at++ = (uint8_t)(v | 0x80);
+    *at++ = (uint8_t)v;
+    return at;
+}
+
+/* ---- records ---- */
+
+static inline uint64_t entry_of(const struct raw_run *r, uint32_t number)
+{
+    const uint64_t *page =
+        __atomic_load_n(&r->stretch_pages[number >> r->page_bits], __ATOMIC_ACQUIRE);
+
+    return page ? __atomic_load_n(&page[number & ((1u << r->page_bits) - 1)], __ATOMIC_RELAXED) : 0;
+}
+
+static inline bool entry_fits(uint64_t entry, unsigned words, const struct raw_run *r,
+                              const uint64_t *w)
+{
+    return entry && (entry >> 32 & 0xff) == words && words <= (size_t)(r->end - w);
+}
+
+bool raw_run_is_unknown(const struct raw_run *r)
+{
+    return !entry_fits(entry_of(r, (uint32_t)*r->at), *r->at >> 56 & 0x7f, r, r->at);
+}
+
+/* The number of the record's stretch, unless it was predicted; the item's bit. */
+static inline unsigned put_stretch(struct pens *p, struct stretch_contexts *x, uint32_t number)
+{
+    uint32_t *expected = stretch_expected(x);
+
+    if (*expected == number)
+        return 0;
+    p->numbers = put_number(p->numbers, number);
+    *expected = number;
+    return ITEM_NUMBER;
+}
+
+/* Up to AT_ONCE records, for which there is room; how many events: one function for each kind of
+ * processor. */
+#define ADD_NAME                     add_plain
+#define ADD_WORDS(p, w, last, words) put_words(p, w, last, words, false)
+#include "trace/encode_stretch_loop.h"
+
+#ifdef __x86_64__
+#define ADD_NAME                     add_pext
+#define ADD_WORDS(p, w, last, words) put_words(p, w, last, words, true)
+#include "trace/encode_stretch_loop.h"
+
+#define ADD_NAME                     WIDE add_wide
+#define ADD_WORDS(p, w, last, words) put_words_wide(p, w, last, words)
+#include "trace/encode_stretch_loop.h"
+#endif
+
+typedef size_t add_function(struct encoder *e, struct raw_run *r, struct pens *pens,
+                            uint32_t limit);
+
+static add_function *best_function(enum stretch_speed most)
+{
+#ifdef __x86_64__
+    if (most >= STRETCH_WIDE && __builtin_cpu_supports("avx512vbmi2") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return add_wide;
+    if (most >= STRETCH_PEXT && __builtin_cpu_supports("bmi2"))
+        return add_pext;
+#endif
+    (void)most;
+    return add_plain;
+}
+
+static inline void column_room(struct column *c, size_t bytes)
+{
+    if (__builtin_expect(c->cap < c->len + bytes, 0))
+        GROW(c->data, c->cap, c->len + bytes);
+}
+
+static void make_room(struct encoder *e, struct pens *p)
+{
+    static const unsigned most[] = { 1, NUMBER_BYTES, STRETCH_WORDS_MAX, 8 * STRETCH_WORDS_MAX };
+    uint8_t **pens[] = { &p->items, &p->numbers, &p->masks, &p->bytes };
+
+    column_room(&e->columns[COL_THREADS], STAMP_BYTES);
+    for (int i = 0; i < 4; i++) {
+        struct column *c = &e->columns[COL_ITEMS + i];
+
+        column_room(c, AT_ONCE * (size_t)most[i] + SLACK);
+        *pens[i] = c->data + c->len;
+    }
+}
+
+static void note_ends(struct encoder *e, const struct pens *p)
+{
+    struct column *c = e->columns;
+
+    c[COL_ITEMS].len = (size_t)(p->items - c[COL_ITEMS].data);
+    c[COL_STRETCHES].len = (size_t)(p->numbers - c[COL_STRETCHES].data);
+    c[COL_MASKS].len = (size_t)(p->masks - c[COL_MASKS].data);
+    c[COL_BYTES].len = (size_t)(p->bytes - c[COL_BYTES].data);
+}
+
+size_t encoder_add_stretches(struct encoder *e, struct raw_run *r, uint32_t limit)
+{
+    size_t n, first;
+    struct pens p;
+
+    encoder_settle(e);
+    make_room(e, &p);
+    first = e->columns[COL_ITEMS].len;
+    n = best_function(stretch_speed)(e, r, &p, limit);
+    note_ends(e, &p);
+    if (!n)
+        return 0;
+    if (encoder_put_stamp(e, r->stamp))
+        e->columns[COL_ITEMS].data[first] |= ITEM_STAMP;
+    e->mixed = true;
+    e->count += (uint32_t)n;
+    return n;
+}

@@ -1,0 +1,66 @@
+/* stretch.h - stretches of code, and the events that their records stand for
+ *
+ * Full builds write one record per stretch (base/rt_stretch.h). The record stays as it is through
+ * the writer and in the file (chunks of kind 9); what it means, the stretch's shape, is in the
+ * file once (kind 10). Only a reader makes events of it.
+ *
+ * Ownership: a struct stretches owns its arrays. Shapes never change once added.
+ */
+#ifndef HEDDLE_TRACE_STRETCH_H
+#define HEDDLE_TRACE_STRETCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/rt_stretch.h"
+#include "trace/event.h"
+
+#define STRETCH_NONE UINT32_MAX
+
+struct stretch_access {
+    uint32_t site;
+    int32_t offset;
+    uint8_t from; /* as in rt_stretch.h */
+    uint8_t log;  /* log2 of the bytes, 0 to 4; those of 16 bytes have no value */
+    bool write;
+    uint8_t address_at, value_at; /* bytes of the record; filled in by stretches_add() */
+};
+
+struct stretch {
+    uint32_t first; /* of its accesses */
+    uint32_t branch_site;
+    uint8_t accesses, words;
+    bool branches;
+};
+
+struct stretches {
+    struct stretch *at;
+    size_t cap;
+    uint32_t count;
+    struct stretch_access *accesses;
+    size_t naccesses, accesses_cap;
+};
+
+void stretches_release(struct stretches *s); /* a zeroed struct is empty */
+
+/* The events of one record. */
+static inline unsigned stretch_events(const struct stretch *s)
+{
+    return s->accesses + s->branches;
+}
+
+/* What a record of stretch `number` (which exists) says, stretch_events() of them. False: an
+ * impossible address. */
+bool stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
+                    uint32_t thread, struct event *out);
+
+/* A new stretch, with the next number. False: there is no such shape. */
+bool stretches_add(struct stretches *s, const struct stretch_access *accesses, unsigned n,
+                   bool branches, uint32_t branch_site);
+
+/* The shape of one stretch as it stands in a file; back, for sites below `sites`. */
+void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to);
+bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites);
+
+#endif

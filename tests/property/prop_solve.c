@@ -1,0 +1,148 @@
+/* prop_solve.c - the predictor's answers are those of the exhaustive search
+ *
+ * For every conflicting pair of a trace: feasible exactly where the oracle
+ * knows a correct reordering with both next, and then the schedule passes the
+ * checker and the oracle's own rules. Small traces must never be undecided.
+ */
+#include "properties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engines/predict.h"
+#include "order/view.h"
+#include "witness/witness.h"
+
+/* A trace with everything that is asked about it. */
+struct court {
+    struct subject *s;
+    struct view *view;
+    struct predictor *predictor;
+    struct witness_trace *checker;
+    struct buf *why;
+};
+
+static enum verdict judge_schedule(struct court *c, size_t a, size_t b, const uint64_t *list,
+                                   size_t n)
+{
+    struct error err = { "" };
+
+    if (n < 2 || list[n - 2] != a || list[n - 1] != b) {
+        buf_addf(c->why, "the schedule of %zu and %zu does not end with them", a, b);
+        return VIOLATED;
+    }
+    if (!witness_check(c->checker, list, n, &err)) {
+        buf_addf(c->why, "the schedule of %zu and %zu is refused: %s", a, b, err.text);
+        return VIOLATED;
+    }
+    if (!oracle_accepts(&c->s->mem, c->s->info, list, n)) {
+        buf_addf(c->why, "the oracle refuses the schedule of %zu and %zu", a, b);
+        return VIOLATED;
+    }
+    return HOLDS;
+}
+
+static enum verdict judge_pair(struct court *c, size_t a, size_t b)
+{
+    struct predict_budget budget = { .conflicts = 100000 };
+    bool possible = pair_set_has(&c->s->oracle.pairs, a, b);
+    enum predict_answer answer;
+    enum verdict v = HOLDS;
+    uint64_t *list;
+    size_t n;
+
+    answer = predictor_decide(c->predictor, a, b, &budget, &list, &n);
+    if (answer == PREDICT_FEASIBLE && possible)
+        v = judge_schedule(c, a, b, list, n);
+    free(list);
+    if (answer == (possible ? PREDICT_FEASIBLE : PREDICT_INFEASIBLE))
+        return v;
+    buf_addf(c->why, "events %zu and %zu: the predictor says %d, the oracle %s", a, b, (int)answer,
+             possible ? "feasible" : "infeasible");
+    return VIOLATED;
+}
+
+static enum verdict judge_all(struct court *c)
+{
+    for (size_t a = 0; a < c->s->mem.count; a++)
+        for (size_t b = a + 1; b < c->s->mem.count; b++)
+            if (naive_conflict(&c->s->mem, a, b) && judge_pair(c, a, b) == VIOLATED)
+                return VIOLATED;
+    return HOLDS;
+}
+
+static enum verdict ask(struct subject *s, struct predictor *clone_of, struct buf *why)
+{
+    struct court c = { .s = s, .why = why };
+    enum verdict v;
+
+    if (!s->oracle.complete)
+        return DOES_NOT_APPLY;
+    c.view = view_new(&s->mem);
+    c.predictor = clone_of ? predictor_clone(clone_of) : predictor_new(c.view, s->info);
+    c.checker = witness_trace_new(&s->mem, s->info);
+    v = judge_all(&c);
+    predictor_free(c.predictor);
+    witness_trace_free(c.checker);
+    view_free(c.view);
+    return v;
+}
+
+static enum verdict the_predictor_is_exact(struct subject *s, struct buf *why)
+{
+    return ask(s, NULL, why);
+}
+
+/* A clone knows nothing of what the first one did. */
+static enum verdict clones_answer_alike(struct subject *s, struct buf *why)
+{
+    struct view *v = view_new(&s->mem);
+    struct predictor *p = predictor_new(v, s->info);
+    enum verdict verdict = ask(s, p, why);
+
+    predictor_free(p);
+    view_free(v);
+    return verdict;
+}
+
+/* The instance that the table keeps is shown exactly where that is possible. */
+static enum verdict judge_race(struct subject *s, const struct race *r,
+                               const struct witness_trace *w, struct buf *why)
+{
+    bool possible = pair_set_has(&s->oracle.pairs, r->first.position, r->second.position);
+    bool shown = r->strength <= STRENGTH_WITNESSED;
+
+    if (shown != possible) {
+        buf_addf(why, "the race of %llu and %llu is %s, but %s",
+                 (unsigned long long)r->first.position, (unsigned long long)r->second.position,
+                 possible ? "possible" : "impossible", shown ? "shown" : "not shown");
+        return VIOLATED;
+    }
+    return shown ? judge_witness(s, r, w, why) : HOLDS;
+}
+
+static enum verdict judge_engine(struct subject *s, const struct engine *e, struct buf *why)
+{
+    const struct race_table *t = &subject_result(s, e)->races;
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    enum verdict v = HOLDS;
+
+    for (size_t i = 0; i < t->count && v == HOLDS; i++)
+        v = judge_race(s, &t->races[i], w, why);
+    witness_trace_free(w);
+    return v;
+}
+
+static enum verdict possible_races_of_cp_and_wcp_are_shown(struct subject *s, struct buf *why)
+{
+    if (!s->oracle.complete || s->info->order != TRACE_EXACT)
+        return DOES_NOT_APPLY;
+    return both(judge_engine(s, &engine_cp, why), judge_engine(s, &engine_wcp, why));
+}
+
+const struct property properties_solve[] = {
+    { "the-predictor-is-exact", the_predictor_is_exact, 1 },
+    { "clones-of-predictors-answer-alike", clones_answer_alike, 10 },
+    { "possible-races-of-cp-and-wcp-are-shown", possible_races_of_cp_and_wcp_are_shown, 1 },
+    { NULL, NULL, 0 },
+};
