@@ -105,6 +105,24 @@ static void finish(struct engine_run *run)
     result->complete &= !result->races.dropped;
 }
 
+static bool is_shown(void *arg, const struct race *r)
+{
+    (void)arg;
+    return r->strength <= STRENGTH_WITNESSED;
+}
+
+/* Where the order of plain accesses is not exact, a predicted race without a schedule may rest on
+ * a read that saw something else: the cascade only counts it. */
+static void leave_out_unshown(struct engine_run *run)
+{
+    struct race_table *races = &run->result.races;
+    size_t before = races->count;
+
+    race_table_keep(races, is_shown, NULL);
+    if (races->count < before)
+        engine_count(&run->result, "not_shown", before - races->count);
+}
+
 static size_t deciders(const struct analysis *a, size_t from)
 {
     size_t n = 0;
@@ -125,6 +143,9 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
     r = run->engine->decide(run->state, w, err);
     whole_end(w, &run->result);
+    if (whole_options(w)->cascade && run->engine->predicts && whole_info(w)->order != TRACE_EXACT &&
+        !whole_options(w)->no_witness)
+        leave_out_unshown(run);
     used = now() - start;
     run->seconds += used;
     *left = used < *left ? *left - used : 0;

@@ -83,7 +83,8 @@ void closure_past_pack(struct closure *c, struct closure_past *to, const struct 
 {
     struct slot_history *h = slot_history(c, from->clock.slot);
 
-    if (!from->clock.tree || from->clock.tree->height || c->hb.nslots > LEAF_SIZE / 2) {
+    if (!from->version || !from->clock.tree || from->clock.tree->height ||
+        c->hb.nslots > LEAF_SIZE / 2) {
         closure_past_keep(c, to, from);
         return;
     }

@@ -58,7 +58,8 @@ struct closure;
 struct closure_past {
     struct clock clock; /* of its thread just before; clock.slot and clock.time name its segment */
     uint64_t position;  /* of the event */
-    uint32_t version;   /* equal for two events of one thread: it learned nothing in between */
+    uint32_t version;   /* equal for two events of one thread: it learned nothing in between;
+                           0: not known */
 };
 
 /* Called while feeding; the past is valid during the call. NULL: not of interest. */

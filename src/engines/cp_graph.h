@@ -48,11 +48,16 @@ struct cp_section {
                                   join of its thread, or the acquire that pushed it aside */
     uint32_t begin, end;       /* node of the acquire, last node at the release */
     uint32_t next_end;         /* of the node's list */
-    uint32_t prev, next;       /* on its lock, in the order of the acquires */
+    uint32_t next;             /* on its lock, in the order of the acquires */
     uint32_t exclusive_before; /* the last exclusive one on its lock before it */
-    uint32_t source;           /* the latest exclusive section with an edge of rule (a) or (b) into
-                                  this one: it brings along all that are earlier on the lock */
-    uint32_t links;            /* shared sections with an edge: first of cp.links */
+    union {
+        uint32_t read;            /* exclusive: the shared ones that ended since that one began */
+        uint32_t exclusive_after; /* shared: the exclusive one that has it in its list */
+    };
+    uint32_t next_read; /* in that list */
+    uint32_t source;    /* the latest exclusive section with an edge of rule (a) or (b) into
+                           this one: it brings along all that are earlier on the lock */
+    uint32_t links;     /* shared sections with an edge: first of cp.links */
     uint32_t acquire_rank, release_rank; /* in the reduced trace; for windows */
     bool shared;
 };
@@ -66,6 +71,7 @@ struct cp_source {
     uint32_t thread, slot, time;
     uint32_t node;  /* its thread's last one */
     uint32_t noted; /* time of the event that noted it: itself, or the join */
+    bool reader;    /* a shared release: for exclusive acquires only */
 };
 
 /* The sections of one slot on one lock, in order. */
@@ -83,6 +89,7 @@ struct cp_user {
 
 struct cp_lock {
     uint32_t last, last_exclusive; /* sections */
+    uint32_t read;                 /* shared ones that ended since the last exclusive one began */
     uint32_t owner;                /* open exclusive section */
     uint32_t *readers;             /* open shared sections */
     size_t nreaders, readers_cap;

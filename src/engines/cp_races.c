@@ -192,11 +192,13 @@ static struct record *find_record(struct seen *e, const struct record *r)
 
 static void put(struct variable *v, struct seen *e, struct record r)
 {
-    struct record *old = find_record(e, &r), *end = e->records + e->count;
+    struct record *old = find_record(e, &r);
 
     if (old) {
-        memmove(old, old + 1, (size_t)(end - old - 1) * sizeof(*old));
-        end[-1] = r;
+        struct record *last = &e->records[e->count - 1];
+
+        memmove(old, old + 1, (size_t)(last - old) * sizeof(*old));
+        *last = r;
     } else {
         append(e, r);
         if (e->count > e->limit)

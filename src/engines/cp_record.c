@@ -182,35 +182,6 @@ static void unlist(uint32_t *list, size_t *count, uint32_t id)
         list[i] = list[i + 1];
 }
 
-/* Put a section behind the others of its lock. */
-static void list_last(struct cp *c, struct cp_lock *l, uint32_t id)
-{
-    struct cp_section *s = &c->sections[id];
-
-    s->prev = l->last;
-    s->next = 0;
-    if (l->last)
-        c->sections[l->last].next = id;
-    l->last = id;
-}
-
-/* An exclusive section ends. Where its thread holds the lock as a reader since before, that goes
- * on: as if it had begun again here, behind the exclusive one, for those who acquire later. */
-static void go_on_reading(struct cp *c, struct cp_lock *l, const struct cp_section *e)
-{
-    for (size_t i = 0; i < l->nreaders; i++) {
-        uint32_t id = l->readers[i];
-        struct cp_section *s = &c->sections[id];
-
-        if (s->thread != e->thread || s->acquire > e->acquire)
-            continue;
-        if (s->prev)
-            c->sections[s->prev].next = s->next;
-        c->sections[s->next].prev = s->prev; /* e at least comes after it */
-        list_last(c, l, id);
-    }
-}
-
 /* A section ends with the event of its thread at `release`. */
 static void close_section(struct cp *c, uint32_t id, uint32_t release, uint32_t rank,
                           uint32_t closed)
@@ -228,9 +199,10 @@ static void close_section(struct cp *c, uint32_t id, uint32_t release, uint32_t 
     unlist(t->held, &t->nheld, id);
     if (s->shared) {
         unlist(l->readers, &l->nreaders, id);
+        s->next_read = l->read;
+        l->read = id;
     } else {
         l->owner = 0;
-        go_on_reading(c, l, s);
     }
     GROW(c->closed, c->closed_cap, c->nclosed + 1);
     c->closed[c->nclosed++] = id;
@@ -260,22 +232,30 @@ static void make_room(struct cp *c, struct cp_lock *l, const struct step *s, uin
         if (c->sections[l->readers[i]].thread != s->thread)
             push_aside(c, l->readers[i], s->thread, time);
     for (size_t i = 0; i < l->nforeign; i++)
-        find_source(c, s->thread, l->foreign[i]);
+        if (s->op == OP_ACQUIRE || !c->sources[l->foreign[i]].reader)
+            find_source(c, s->thread, l->foreign[i]);
 }
 
-/* Hang a new section behind the others of its lock. */
+/* Hang a new section behind the others of its lock. An exclusive one comes after the shared ones
+ * that have ended since the exclusive one before it began. */
 static void list_section(struct cp *c, struct cp_lock *l, uint32_t id)
 {
     struct cp_section *s = &c->sections[id];
 
     s->exclusive_before = l->last_exclusive;
-    list_last(c, l, id);
+    if (l->last)
+        c->sections[l->last].next = id;
+    l->last = id;
     if (s->shared) {
         GROW(l->readers, l->readers_cap, l->nreaders + 1);
         l->readers[l->nreaders++] = id;
-    } else {
-        l->last_exclusive = l->owner = id;
+        return;
     }
+    for (uint32_t read = l->read; read; read = c->sections[read].next_read)
+        c->sections[read].exclusive_after = id;
+    s->read = l->read;
+    l->read = 0;
+    l->last_exclusive = l->owner = id;
 }
 
 static void acquire(struct cp *c, const struct step *s, uint32_t time)
@@ -319,16 +299,20 @@ static void release(struct cp *c, const struct step *s, uint32_t time)
 {
     struct cp_lock *l = &c->locks[s->id];
     uint32_t id = section_ended(c, &c->threads[s->thread], s);
+    bool reader;
 
     if (id)
         close_section(c, id, time, c->reduce.rank, time);
     if (id && !(s->flags & STEP_FOREIGN))
         return;
+    reader = s->op == OP_RELEASE_SHARED && !(s->flags & STEP_FOREIGN);
     for (size_t i = 0; i < l->nforeign; i++)
-        if (c->sources[l->foreign[i]].thread == s->thread)
+        if (c->sources[l->foreign[i]].thread == s->thread &&
+            c->sources[l->foreign[i]].reader >= reader)
             unlist(l->foreign, &l->nforeign, l->foreign[i]);
     GROW(l->foreign, l->foreign_cap, l->nforeign + 1);
     l->foreign[l->nforeign++] = source_new(c, s->thread, time, time);
+    c->sources[c->nsources - 1].reader = reader;
 }
 
 static void lock_step(struct cp *c, const struct step *s, uint32_t time)
@@ -444,7 +428,7 @@ static inline void prefetch(const struct cp *c, const struct span *span, size_t 
 {
     const struct step *s = &span->steps[i];
 
-    if (i + 2 * STEPS_AHEAD >= span->count)
+    if (i + 2 * STEPS_AHEAD >= span->count || !c->guards.count)
         return;
     if (op_is_access(s[2 * STEPS_AHEAD].op))
         __builtin_prefetch(&c->guards.vars[s[2 * STEPS_AHEAD].id]);

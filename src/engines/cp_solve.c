@@ -53,7 +53,7 @@ static void compute_acquire(struct cp *c, uint32_t node)
 
     if (b->exclusive_before)
         follow_lock(c, node, &c->sections[b->exclusive_before]);
-    for (uint32_t a = b->shared ? 0 : b->prev; a && c->sections[a].shared; a = c->sections[a].prev)
+    for (uint32_t a = b->shared ? 0 : b->read; a; a = c->sections[a].next_read)
         follow_lock(c, node, &c->sections[a]);
     if (b->source)
         follow_edge(c, node, &c->sections[b->source]);
@@ -121,13 +121,15 @@ static void hand_on(struct cp *c, uint32_t from, uint32_t to)
         cp_push(c, to);
 }
 
-/* To the acquires that a section leads to: up to the next exclusive one. */
+/* To the acquires that a section leads to: of an exclusive one up to the next exclusive one. */
 static void hand_on_section(struct cp *c, const struct cp_section *a)
 {
-    for (uint32_t id = a->next; id; id = c->sections[id].next) {
+    uint32_t id = a->shared ? a->exclusive_after : a->next;
+
+    for (; id; id = c->sections[id].next) {
         const struct cp_section *b = &c->sections[id];
 
-        if (!(a->shared && b->shared) && ended_before(a, b))
+        if (ended_before(a, b))
             hand_on(c, a->end, b->begin);
         if (!b->shared)
             return;

@@ -55,6 +55,7 @@ struct engine {
     const char *summary;  /* one line for `heddle help` */
     enum strength proves; /* strength of its races before any witness is checked */
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
+    bool predicts;        /* also pairs that happens-before orders: without a schedule no proof */
     bool sees_all;        /* alone it sees every access: it is cheap, or its numbers are about all */
 
     /* Called once before the first step; the result outlives the state. */
@@ -81,6 +82,7 @@ extern const struct engine engine_sshb;
 extern const struct engine engine_deadlock;
 extern const struct engine engine_wcp;
 extern const struct engine engine_osr;
+extern const struct engine engine_mc;
 extern const struct engine engine_syncp;
 extern const struct engine engine_cp;
 

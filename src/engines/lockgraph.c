@@ -22,6 +22,7 @@ void lockgraph_release(struct lockgraph *g)
     free(g->log_position);
     free(g->instances);
     free(g->threads);
+    free(g->handed);
     free(g->patterns);
     free(g->members);
     map_release(&g->set_index);
@@ -158,6 +159,10 @@ static void release(struct lockgraph *g, const struct step *s)
     bool shared = s->op == OP_RELEASE_SHARED;
     uint32_t i = place_of(t, s->id, shared);
 
+    if (s->flags & STEP_FOREIGN) {
+        GROW(g->handed, g->handed_cap, (size_t)s->id + 1);
+        g->handed[s->id] = true;
+    }
     if (!is_hold(t, i, s->id, shared))
         i = place_of(t, s->id, !shared);
     if (i == t->count || t->holds[i].lock != s->id)

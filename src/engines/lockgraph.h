@@ -9,7 +9,8 @@
  *
  * A pattern is a ring of requests of different threads, in which
  *   - each wants a lock that the next one holds, in a way that excludes it
- *     (readers do not exclude readers);
+ *     (readers do not exclude readers); a lock that some thread releases for
+ *     another one does not count, for it may come free all the same;
  *   - all can hold what they hold at the same time: no lock guards two of them;
  *   - each waits for the next one only, so no smaller ring is inside.
  *
@@ -82,6 +83,8 @@ struct lockgraph {
 
     struct thread_holds *threads;
     size_t threads_cap;
+    bool *handed; /* lock -> was released by a thread that did not hold it */
+    size_t handed_cap;
 
     struct pattern *patterns;
     size_t npatterns, patterns_cap;

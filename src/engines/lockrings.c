@@ -172,6 +172,8 @@ static bool is_cyclic(const struct rings *x, const struct request *r)
     const struct hold_set *s = &x->g->sets[r->set];
     uint32_t home = x->component[r->lock];
 
+    if (r->lock < x->g->handed_cap && x->g->handed[r->lock])
+        return false;
     for (uint32_t i = 0; i < s->count; i++)
         if (s->holds[i].lock == r->lock ||
             (x->component[s->holds[i].lock] == home && x->members_of[home] > 1))

@@ -185,6 +185,7 @@ const struct engine engine_osr = {
     .name = "osr",
     .summary = "races in reorderings that reverse critical sections where that is easy to see",
     .proves = STRENGTH_MAYBE,
+    .predicts = true,
     .open = osr_open,
     .steps = osr_steps,
     .finish = osr_finish,

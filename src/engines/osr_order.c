@@ -1,21 +1,20 @@
 /* osr_order.c - an order for a set in which sections have to change places
  *
- * The events before the first pinned section that is overtaken keep the order
- * of the trace: nothing they depend on moves. The rest is a graph. Its edges
- * are program order, needs, and a read after the write it saw; and the last
- * release of every other section on a pinned section's lock comes before that
- * section's acquire. What else has to be decided is tried in two ways:
+ * First the easy way (osr_tail.c). Otherwise the events before the first
+ * pinned section that is overtaken keep the order of the trace, since nothing
+ * they depend on moves, and the rest is a graph. Its edges are program order,
+ * needs, and a read after the write it saw; and all other sections on a lock
+ * come before one that stays open. What else has to be decided is tried in
+ * two ways:
  *
  *   1. as in the paper: conflicting accesses, and sections that are over,
  *      keep the order of the trace. No cycle: any linear order of the graph
  *      is a correct reordering.
- *   2. greedily: the event that is earliest in the trace of those that may
- *      come next. An acquire may when its lock is free, a write when every
- *      read of what it overwrites has come. Two writes that nobody in the set
- *      reads can change places that way. (Beyond the paper.)
+ *   2. greedily (osr_greedy.c), which lets two writes that nobody in the set
+ *      reads change places. (Beyond the paper.)
  *
  * Both give correct reorderings by construction, neither finds all of them.
- * Cost: O(n log n) in the events that do not keep the order of the trace.
+ * Cost: O(n log n) in the events from the first pinned section on.
  */
 #include "engines/osr_inside.h"
 
@@ -83,23 +82,32 @@ static void find_slots(struct osr_order *o, const struct osr_set *x)
         }
 }
 
-/* Mark the events of the set from x->from on; the position after the last. */
-static uint32_t mark_events(struct osr_order *o, const struct osr_set *x)
+/* The position after each slot's last event in the set; the largest of them. */
+static uint32_t find_limits(struct osr_order *o, const struct osr_set *x)
 {
     uint32_t end = 0;
 
     GROW(o->limit, o->slots_cap, (size_t)x->nslots + 1);
     for (uint32_t s = 0; s < x->nslots; s++) {
+        size_t n = osr_set_events(x, s);
+
+        o->limit[s] = n ? x->closure->slots[s].events[n - 1] + 1 : 0;
+        if (o->limit[s] > end)
+            end = (uint32_t)o->limit[s];
+    }
+    return end;
+}
+
+/* Mark the events of the set from x->from on. */
+static void mark_events(struct osr_order *o, const struct osr_set *x)
+{
+    for (uint32_t s = 0; s < x->nslots; s++) {
         const struct slot_history *h = &x->closure->slots[s];
         size_t n = osr_set_events(x, s);
 
-        o->limit[s] = n ? h->events[n - 1] + 1 : 0;
-        if (o->limit[s] > end)
-            end = (uint32_t)o->limit[s];
         for (size_t i = n ? osr_first_from(h, n, x->from) : 0; i < n; i++)
             o->node_of[h->events[i]] = 0;
     }
-    return end;
 }
 
 static void number_nodes(struct osr_order *o, uint64_t from, uint32_t end)
@@ -245,89 +253,6 @@ static void lock_edges(struct osr_order *o, uint32_t lock)
     }
 }
 
-/* ---- greedily ---- */
-
-/* Events of the set that read what a cell holds from place i of its list on, up to the event that
- * writes it again. */
-static uint32_t reads_to_come(const struct osr_order *o, uint32_t cell, uint32_t i)
-{
-    const struct view *v = o->v;
-    uint32_t n = 0;
-
-    for (; i < v->access_first[cell + 1]; i++) {
-        const struct event *e = &v->events[v->access[i]];
-
-        n += o->node_of[v->access[i]] != NO_NODE && op_table[e->op].reads;
-        if (osr_gives_content(e))
-            break;
-    }
-    return n;
-}
-
-static bool is_free(const struct osr_order *o, const struct view_section *s)
-{
-    for (size_t i = 0; i < o->nholders; i++)
-        if (o->holders[i].lock == s->lock && o->holders[i].thread != s->thread &&
-            !(o->holders[i].shared && s->shared))
-            return false;
-    return true;
-}
-
-static bool may_come(const struct osr_order *o, uint32_t p)
-{
-    const struct view *v = o->v;
-    uint32_t section = v->section_of[p];
-
-    if (section != VIEW_NONE && v->sections[section].acquire == p)
-        return is_free(o, &v->sections[section]);
-    if (osr_gives_content(&v->events[p]))
-        for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++)
-            if (o->pending[v->cell[k]] > op_table[v->events[p].op].reads)
-                return false;
-    return true;
-}
-
-static void let_go(struct osr_order *o, const struct view_section *s)
-{
-    for (size_t i = 0; i < o->nholders; i++) {
-        const struct holder *h = &o->holders[i];
-
-        if (h->lock == s->lock && h->thread == s->thread && h->shared == s->shared) {
-            o->holders[i] = o->holders[--o->nholders];
-            return;
-        }
-    }
-}
-
-void osr_push(struct osr_order *o, uint32_t node);
-
-/* The event comes; what was kept waiting may try again. */
-static void come(struct osr_order *o, uint32_t p)
-{
-    const struct view *v = o->v;
-    const struct event *e = &v->events[p];
-    uint32_t section = v->section_of[p];
-
-    if (section != VIEW_NONE && v->sections[section].acquire == p) {
-        GROW(o->holders, o->holders_cap, o->nholders + 1);
-        o->holders[o->nholders++] =
-            (struct holder){ v->sections[section].lock, e->thread, v->sections[section].shared };
-    }
-    for (uint32_t i = o->ends[o->node_of[p]]; i; i = o->endings[i].next)
-        let_go(o, &v->sections[o->endings[i].section]);
-    for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++) {
-        uint32_t cell = v->cell[k];
-
-        if (op_table[e->op].reads && o->pending[cell])
-            o->pending[cell]--;
-        if (osr_gives_content(e))
-            o->pending[cell] = reads_to_come(o, cell, osr_place(o, cell, p) + 1);
-    }
-    if (o->ends[o->node_of[p]] || v->cell_first[p] < v->cell_first[p + 1])
-        while (o->nparked)
-            osr_push(o, o->parked[--o->nparked]);
-}
-
 /* ---- the order ---- */
 
 void osr_push(struct osr_order *o, uint32_t node)
@@ -429,7 +354,11 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
     if (!o->set)
         find_slots(o, x);
     o->set = x;
-    end = mark_events(o, x);
+    end = find_limits(o, x);
+    o->easy = x->tail != SLOT_NONE && osr_tail_can_wait(o, cost);
+    if (o->easy)
+        return true;
+    mark_events(o, x);
     number_nodes(o, x->from, end);
     *cost += end - x->from;
     o->greedy = false;
@@ -452,6 +381,16 @@ static int compare_positions(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* How many of a slot's events keep their place in the trace. */
+static size_t unmoved(const struct osr_order *o, const struct osr_set *x, uint32_t slot)
+{
+    size_t n = osr_set_events(x, slot);
+
+    if (!x->reversed || (o->easy && slot != x->tail))
+        return n;
+    return n ? osr_first_from(&x->closure->slots[slot], n, x->from) : 0;
+}
+
 uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
                          const struct closure_past *b, uint64_t max, size_t *count)
 {
@@ -459,22 +398,14 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
     uint64_t *list;
     size_t n = 0;
 
-    for (uint32_t s = 0; s < x->nslots; s++) {
-        size_t in = osr_set_events(x, s);
-
-        total += x->reversed ? osr_first_from(&x->closure->slots[s], in, x->from) : in;
-    }
+    for (uint32_t s = 0; s < x->nslots; s++)
+        total += unmoved(o, x, s);
     if (max && total > max)
         return NULL;
     list = xmalloc(total * sizeof(*list));
-    for (uint32_t s = 0; s < x->nslots; s++) {
-        const struct slot_history *h = &x->closure->slots[s];
-        size_t in = osr_set_events(x, s);
-
-        in = x->reversed ? osr_first_from(h, in, x->from) : in;
-        for (size_t i = 0; i < in; i++)
-            list[n++] = h->events[i];
-    }
+    for (uint32_t s = 0; s < x->nslots; s++)
+        for (size_t i = 0, in = unmoved(o, x, s); i < in; i++)
+            list[n++] = x->closure->slots[s].events[i];
     qsort(list, n, sizeof(*list), compare_positions);
     for (size_t i = 0; x->reversed && i < o->norder; i++)
         list[n++] = o->order[i];

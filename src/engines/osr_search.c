@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/map.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Accesses of a list that are tried for one pair of sites in two clusters, and how many of the
@@ -24,9 +23,9 @@
 enum { TRIED_OF_LIST = 24, FIRST_OF_LIST = 8, TRIED_PER_ACCESS = 4 };
 /* Closures of all pairs: 5 to 50 microseconds each. Beyond it pairs stay undecided. */
 enum { TRIES_MAX = 2000000 };
-/* Events in graphs of all pairs, for each event of the trace and besides: about a microsecond
- * each. */
-enum { ORDER_PER_EVENT = 20, ORDER_MORE = 20000000 };
+/* Events in graphs of all pairs, for each event of the trace and besides: a quarter of a
+ * microsecond each. */
+enum { ORDER_PER_EVENT = 8, ORDER_MORE = 20000000 };
 /* Tries between two looks at the clock. */
 enum { TRIES_A_LOOK = 64 };
 
@@ -37,10 +36,11 @@ struct search {
     struct osr_result *out;
     struct map found;     /* pair of sites -> find */
     pthread_mutex_t lock; /* for found and out */
-    atomic_uint next_row;
-    atomic_ullong tries, orders, order_events, reversals, undecided;
+    /* atomic, by builtins (<stdatomic.h> has its own enum memory_order): */
+    uint32_t next_row;
+    uint64_t tries, orders, order_events, reversals, undecided;
     uint64_t max_order_events;
-    atomic_bool stop;
+    bool stop;
 };
 
 /* One thread's share. */
@@ -65,17 +65,36 @@ static const struct record *get(const struct list *l, size_t i)
     return &l->c->records[l->numbers[i]];
 }
 
+/* ---- what the threads share ---- */
+
+/* The value before. */
+static uint64_t add(uint64_t *to, uint64_t n)
+{
+    return __atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+static void stop(struct search *s)
+{
+    __atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
+}
+
+static bool is_stopped(const struct search *s)
+{
+    return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
+}
+
 /* ---- one pair ---- */
 
 static void count_try(struct seeker *k)
 {
     struct search *s = k->s;
 
-    if (atomic_fetch_add(&s->tries, 1) > TRIES_MAX)
-        atomic_store(&s->stop, true);
+    if (add(&s->tries, 1) > TRIES_MAX)
+        stop(s);
     if (k->is_main && ++k->tries % TRIES_A_LOOK == 0 &&
-        whole_stop(s->whole, 0.5 + 0.5 * (double)atomic_load(&s->next_row) / (double)s->c->count))
-        atomic_store(&s->stop, true);
+        whole_stop(s->whole, 0.5 + 0.5 * (double)__atomic_load_n(&s->next_row, __ATOMIC_RELAXED) /
+                                       (double)s->c->count))
+        stop(s);
 }
 
 /* Sections have to change places: is there an order? */
@@ -86,16 +105,16 @@ static bool find_order(struct seeker *k, const struct record *a, const struct re
     bool found;
 
     if (!s->view || a->past.position >= s->view->count || b->past.position >= s->view->count ||
-        atomic_load(&s->order_events) > s->max_order_events) {
-        atomic_fetch_add(&s->undecided, 1);
+        add(&s->order_events, 0) > s->max_order_events) {
+        add(&s->undecided, 1);
         return false;
     }
     if (!k->order)
         k->order = osr_order_new(s->view);
     found = osr_order_find(k->order, &k->set, &cost);
-    atomic_fetch_add(&s->orders, 1);
-    atomic_fetch_add(&s->order_events, cost);
-    atomic_fetch_add(&s->reversals, found);
+    add(&s->orders, 1);
+    add(&s->order_events, cost);
+    add(&s->reversals, found);
     return found;
 }
 
@@ -176,7 +195,7 @@ static bool try_access(struct seeker *k, const struct record *a, const struct li
     for (int n = 0; n < TRIED_PER_ACCESS && i < l->count; n++) {
         const struct record *b = get(l, i);
 
-        if (is_past(a, b) || atomic_load(&k->s->stop))
+        if (is_past(a, b) || is_stopped(k->s))
             return false;
         if (is_race(k, a, b)) {
             add_find(k, a, b);
@@ -208,8 +227,8 @@ static void try_sites(struct seeker *k, const struct list *a, const struct list 
             return;
     }
     if (a->count > TRIED_OF_LIST || b->count > TRIED_OF_LIST || a->c->truncated ||
-        b->c->truncated || atomic_load(&k->s->stop))
-        atomic_fetch_add(&k->s->undecided, 1);
+        b->c->truncated || is_stopped(k->s))
+        add(&k->s->undecided, 1);
 }
 
 /* The accesses of the site that begins at *from in by_site; *from moves on. */
@@ -252,7 +271,7 @@ static void *run_seeker(void *arg)
     const struct collection *c = k->s->c;
 
     osr_set_init(&k->set, c->closure);
-    while ((k->row = atomic_fetch_add(&k->s->next_row, 1)) < c->count) {
+    while ((k->row = __atomic_fetch_add(&k->s->next_row, 1, __ATOMIC_RELAXED)) < c->count) {
         const struct cluster *p = &c->clusters[k->row];
 
         for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)

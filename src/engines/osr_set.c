@@ -130,16 +130,21 @@ static bool excludes_pinned(const struct osr_set *x, const struct section *s)
     return false;
 }
 
-static void pin(struct osr_set *x, uint32_t slot)
+/* The access of the slot is inside of these. False: one of them excludes one of the other access.
+ */
+static bool pin(struct osr_set *x, uint32_t slot)
 {
     const struct closure *c = x->closure;
 
     for (uint32_t i = held_at(x, slot); i; i = c->helds[i].next) {
         if (!is_open(x, &c->sections[c->helds[i].section]))
             continue;
+        if (excludes_pinned(x, &c->sections[c->helds[i].section]))
+            return false;
         GROW(x->pinned, x->pinned_cap, x->npinned + 1);
         x->pinned[x->npinned++] = c->helds[i].section;
     }
+    return true;
 }
 
 /* Close the sections of a slot that have to be. False: one never ends. */
@@ -170,8 +175,50 @@ static uint64_t position_of_acquire(const struct osr_set *x, const struct sectio
     return x->closure->keep & CLOSURE_EVENTS ? h->events[h->ends[s->acquire - 1] - 1] : 0;
 }
 
+/* ---- sections that change places ---- */
+
+/* Does a section that is open at a slot's frontier exclude one that the tail began at `time` or
+ * later? */
+static bool blocks(const struct osr_set *x, uint32_t slot, uint32_t tail, uint32_t time)
+{
+    const struct closure *c = x->closure;
+    const struct slot_history *h = &c->slots[tail];
+
+    for (uint32_t i = held_at(x, slot); i; i = c->helds[i].next) {
+        const struct section *o = &c->sections[c->helds[i].section];
+
+        for (size_t k = h->nacquires; is_open(x, o) && k-- && h->acquires[k].time >= time;) {
+            const struct section *s = &c->sections[h->acquires[k].section];
+
+            if (s->acquire <= x->time[tail] && s->lock == o->lock && exclude(s, o))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Can what the slot does from the acquire of a section on come after all else, as far as locks go?
+ * Not if another section that is still open excludes one of the tail, nor if a section that ends
+ * in the tail began before it and is overtaken. */
+static bool locks_let_wait(const struct osr_set *x, uint32_t section)
+{
+    const struct closure *c = x->closure;
+    const struct section *first = &c->sections[section];
+
+    for (uint32_t i = first->held; i; i = c->helds[i].next)
+        if (!is_open(x, &c->sections[c->helds[i].section]) && is_overtaken(x, c->helds[i].section))
+            return false;
+    for (uint32_t s = 0; s < x->nslots; s++)
+        if (s != first->slot && x->time[s] && blocks(x, s, first->slot, first->acquire))
+            return false;
+    return true;
+}
+
 static void find_reversals(struct osr_set *x)
 {
+    uint32_t first = SECTION_NONE;
+    bool two = false;
+
     for (size_t i = 0; i < x->npinned; i++) {
         const struct section *s = &x->closure->sections[x->pinned[i]];
         uint64_t position;
@@ -179,10 +226,16 @@ static void find_reversals(struct osr_set *x)
         if (!is_overtaken(x, x->pinned[i]))
             continue;
         position = position_of_acquire(x, s);
-        if (!x->reversed || position < x->from)
+        two |= x->reversed && x->closure->sections[first].slot != s->slot;
+        if (!x->reversed || position < x->from) {
             x->from = position;
+            first = x->pinned[i];
+        }
         x->reversed = true;
     }
+    x->tail = SLOT_NONE;
+    if (x->reversed && !two && locks_let_wait(x, first))
+        x->tail = x->closure->sections[first].slot;
 }
 
 bool osr_set_close(struct osr_set *x, const struct closure_past *a, const struct closure_past *b)
@@ -195,10 +248,8 @@ bool osr_set_close(struct osr_set *x, const struct closure_past *a, const struct
     x->reversed = false;
     add_past(x, a);
     add_past(x, b);
-    if (contains(x, a) || contains(x, b))
+    if (contains(x, a) || contains(x, b) || !pin(x, a->clock.slot) || !pin(x, b->clock.slot))
         return false;
-    pin(x, a->clock.slot);
-    pin(x, b->clock.slot);
     while (changed) {
         changed = false;
         for (uint32_t s = 0; s < x->nslots; s++)

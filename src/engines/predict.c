@@ -41,6 +41,14 @@ struct predictor *predictor_clone(const struct predictor *p)
     return with_model(p->model, false);
 }
 
+/* Eight arrays over nodes, one over touches, two over cells. */
+uint64_t predictor_bytes(const struct predictor *p)
+{
+    const struct problem *q = &p->model->problem;
+
+    return 32ull * q->nnodes + 4ull * q->touch_first[q->nnodes] + 8ull * q->ncells;
+}
+
 void predictor_free(struct predictor *p)
 {
     if (!p)

@@ -44,6 +44,8 @@ struct predictor *predictor_new(const struct view *v, const struct trace_info *i
 /* For another thread: shares what does not change. */
 struct predictor *predictor_clone(const struct predictor *p);
 void predictor_free(struct predictor *p);
+/* Memory that a clone takes, about. */
+uint64_t predictor_bytes(const struct predictor *p);
 
 /* a and b are positions. PREDICT_FEASIBLE: *list holds the schedule, the two last; the caller
  * frees it. Pairs that conflict in no byte are infeasible. */

@@ -89,3 +89,23 @@ struct race *race_table_find(const struct race_table *t, uint32_t site, uint32_t
 
     return index ? &t->races[*index] : NULL;
 }
+
+void race_table_keep(struct race_table *t, bool (*keep)(void *arg, const struct race *r), void *arg)
+{
+    size_t kept = 0;
+
+    map_clear(&t->by_sites);
+    for (size_t i = 0; i < t->count; i++) {
+        struct race *r = &t->races[i];
+
+        if (!keep(arg, r)) {
+            free(r->witness);
+            continue;
+        }
+        *map_put(&t->by_sites, site_pair(r->first.site, r->second.site), 0) = (uint32_t)kept;
+        t->races[kept++] = *r;
+    }
+    t->count = kept;
+    for (size_t i = 0; i < RECENT; i++)
+        t->recent[i] = UINT32_MAX;
+}

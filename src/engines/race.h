@@ -9,6 +9,7 @@
 #ifndef HEDDLE_ENGINES_RACE_H
 #define HEDDLE_ENGINES_RACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,9 @@ void race_table_release(struct race_table *t);
  * Cost: O(1), a few nanoseconds for a pair already known. */
 void race_table_add(struct race_table *t, struct access earlier, struct access later,
                     enum strength strength);
+/* Leave out the races that are not to be kept. */
+void race_table_keep(struct race_table *t, bool (*keep)(void *arg, const struct race *r),
+                     void *arg);
 /* The race of two sites, in any order, or NULL. */
 struct race *race_table_find(const struct race_table *t, uint32_t site, uint32_t other);
 

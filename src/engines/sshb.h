@@ -11,23 +11,23 @@ struct atomic_sets;
 struct birth;
 
 struct sshb {
-    struct hb hb;
-    struct engine_result *result;
-    struct sshb_facts facts;
-    struct sshb_reads reads;
-    struct variable *vars;
-    size_t vars_cap;
-    struct atomic_sets *atomics; /* [0] unused */
-    size_t natomics, atomics_cap;
-    struct birth *births; /* block -> where it was allocated */
-    size_t births_cap;
-    uint64_t phase1_us, phase2_us; /* of CPU time */
-    uint64_t hidden;
+  struct hb hb;
+  struct engine_result *result;
+  struct sshb_facts facts;
+  struct sshb_reads reads;
+  struct variable *vars;
+  size_t vars_cap;
+  struct atomic_sets *atomics; /* [0] unused */
+  size_t natomics, atomics_cap;
+  struct birth *births; /* block -> where it was allocated */
+  size_t births_cap;
+  uint64_t phase1_us, phase2_us; /* of CPU time */
+  uint64_t hidden;
 };
 
-/* Phase 2: which pairs does a path of the graph order? */
+/* The counters of phase 1. */
 void sshb_finish(void *state);
-/* The verdicts, once it is known how far the order of the trace can be trusted. */
+/* Phase 2, once it is known how far the order of the trace can be trusted. */
 int sshb_decide(void *state, struct whole *whole, struct error *err);
 
 #endif

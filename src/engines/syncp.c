@@ -247,6 +247,7 @@ const struct engine engine_syncp = {
     .name = "syncp",
     .summary = "races in reorderings that keep the order of critical sections, with witnesses",
     .proves = STRENGTH_MAYBE,
+    .predicts = true,
     .open = syncp_open,
     .steps = syncp_steps,
     .finish = syncp_finish,

@@ -25,6 +25,7 @@ void held_sets_release(struct held_sets *h)
     free(h->threads);
     map_release(&h->index);
     map_release(&h->moves);
+    map_release(&h->common);
     *h = (struct held_sets){ 0 };
 }
 
@@ -115,6 +116,35 @@ static uint32_t toggled(struct held_sets *h, uint32_t set, uint32_t lock)
         return *known;
     result = toggle(h, set, lock);
     map_put(&h->moves, key, result);
+    return result;
+}
+
+static uint32_t intersect(struct held_sets *h, uint32_t a, uint32_t b)
+{
+    const struct held_set *x = &h->sets[a], *y = &h->sets[b];
+    uint32_t *locks = xmalloc((x->count + 1) * sizeof(*locks)), n = 0, result;
+
+    for (uint32_t i = 0; i < x->count; i++)
+        if (has(y, x->locks[i]))
+            locks[n++] = x->locks[i];
+    result = intern(h, locks, n);
+    free(locks);
+    return result;
+}
+
+uint32_t held_sets_common(struct held_sets *h, uint32_t a, uint32_t b)
+{
+    uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    const uint32_t *known;
+    uint32_t result;
+
+    if (a == b || !a || !b)
+        return a == b ? a : 0;
+    known = map_get(&h->common, key);
+    if (known)
+        return *known;
+    result = intersect(h, a, b);
+    map_put(&h->common, key, result);
     return result;
 }
 

@@ -25,9 +25,10 @@ struct held_thread {
 struct held_sets {
     struct held_set *sets;
     size_t count, cap;
-    struct map index; /* hash of a set -> its number; the next free hash where that is taken */
-    struct map moves; /* set and lock -> set after taking it, or after dropping it */
-    uint32_t changes; /* handed out */
+    struct map index;  /* hash of a set -> its number; the next free hash where that is taken */
+    struct map moves;  /* set and lock -> set after taking it, or after dropping it */
+    struct map common; /* two sets -> what is in both */
+    uint32_t changes;  /* handed out */
     struct held_thread *threads;
     size_t threads_cap;
 };
@@ -44,6 +45,9 @@ static inline struct held_thread held_sets_of(const struct held_sets *h, uint32_
 {
     return thread < h->threads_cap ? h->threads[thread] : (struct held_thread){ 0 };
 }
+
+/* What is in both sets, in the same way. */
+uint32_t held_sets_common(struct held_sets *h, uint32_t a, uint32_t b);
 
 /* The general case of held_sets_protect(). */
 bool held_sets_meet(const struct held_sets *h, uint32_t a, uint32_t b);

@@ -25,7 +25,7 @@
  * (under 1 an event), and some minutes. Beyond it pairs stay undecided. */
 enum { STEPS_PER_EVENT = 20, STEPS_MORE = 50000000 };
 /* Steps of one walk, so that a few long lists cannot use up what all the others need. */
-enum { STEPS_A_WALK = 4000000 };
+enum { STEPS_A_WALK = 16000000 };
 /* Steps between two looks at the clock. */
 enum { STEPS_A_LOOK = 1024 };
 

@@ -10,12 +10,17 @@
  * not know the last one may as well stand for all who do not know one before.
  * An access drops those that it knows of and that conflict with no more than
  * it does itself: whatever is unordered with them is unordered with it.
+ * Where there are many, those of one slot and kind become one.
  */
 #include "engines/syncp.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Accesses of a variable that are kept apart by the locks they hold. Constants are read under all
+ * locks of a program; without a bound every read would look at all of them. */
+enum { EXACT_ACCESSES = 24 };
 
 struct last_access {
     uint32_t slot, time;
@@ -153,6 +158,22 @@ static bool stands_for(const struct last_access *now, const struct last_access *
            (!now->set || now->set == old->set);
 }
 
+/* One access stands for all of its slot and kind, with the locks they have in common: perhaps a
+ * suspect too many, never one too few. */
+static void fold(struct suspicion *p, struct suspicion_var *v, struct last_access *now)
+{
+    struct last_access *a = accesses(v);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        if (a[i].slot == now->slot && a[i].kind == now->kind)
+            now->set = held_sets_common(&p->sets, now->set, a[i].set);
+        else
+            a[kept++] = a[i];
+    }
+    v->count = kept;
+}
+
 static void keep_unknown(struct suspicion_var *v, const struct last_access *now,
                          const struct clock *clock)
 {
@@ -176,6 +197,8 @@ static void compare(struct suspicion *p, struct suspicion_var *v, struct last_ac
             return;
         }
     }
+    if (v->count >= EXACT_ACCESSES)
+        fold(p, v, &now);
     keep_unknown(v, &now, clock);
     append(v, now);
 }

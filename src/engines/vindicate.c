@@ -1,98 +1,83 @@
 /* vindicate.c - schedules for races that come without one
  *
- * The race table keeps one instance of each pair of sites; that one is
- * decided. Races are taken in batches: each thread answers questions with a
- * predictor of its own, then the schedules of the batch go to the checker in
- * the order of the table, so the result does not depend on the threads.
+ * The race table keeps the first and the last instance of each pair of sites;
+ * these are decided. Races are taken in batches: the prover answers on all
+ * threads, then the schedules go to the checker in the order of the table, so
+ * the result does not depend on the threads.
+ *
+ * In the cascade a race all of whose instances are proven impossible (there
+ * are no others than those two) is left out: other engines look for what is
+ * possible.
  */
 #include "engines/vindicate.h"
 #include "base/alloc.h"
-#include "engines/predict.h"
+#include "engines/prove.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-enum {
-    /* All schedules of a result together, as in observed.c: 16 MB. */
-    WITNESS_EVENTS_MAX = 2000000,
-    /* Races a thread gets in a batch. Between batches the user may stop: at 200 ms a race that
-     * is within two seconds. */
-    BATCH_PER_THREAD = 8
-};
-
-struct question {
-    struct race *race;
-    enum predict_answer answer;
-    uint64_t *list;
-    size_t count;
-};
+/* All schedules of a result together, as in observed.c: 16 MB. */
+enum { WITNESS_EVENTS_MAX = 2000000 };
 
 struct vindication {
     struct whole *whole;
-    struct predictor **predictors; /* by thread; the first owns the model */
-    unsigned threads;
-    struct predict_budget budget;
-    struct question *batch;
-    size_t size;
-    atomic_size_t next; /* question of the batch */
-    uint64_t total;     /* events of all schedules */
+    struct race_table *table;
+    const struct event *trace;
+    uint64_t events;
+    struct prover *prover;
+    struct race **races;             /* of the batch */
+    struct instance (*instances)[2]; /* first and last one */
+    struct question *questions;
+    size_t count;
+    bool *refuted;  /* race of the table -> impossible */
+    uint64_t total; /* events of all schedules */
     uint64_t vindicated, infeasible, undecided, too_long, too_far, over_budget;
-};
-
-struct worker {
-    struct vindication *v;
-    struct predictor *predictor;
 };
 
 /* ---- a batch ---- */
 
-static void *answer_questions(void *arg)
+static bool has_last(const struct vindication *v, const struct race *r)
 {
-    struct worker *w = arg;
-    struct vindication *v = w->v;
-    size_t i;
-
-    while ((i = atomic_fetch_add(&v->next, 1)) < v->size) {
-        struct question *q = &v->batch[i];
-
-        q->answer = predictor_decide(w->predictor, q->race->first.position,
-                                     q->race->second.position, &v->budget, &q->list, &q->count);
-    }
-    return NULL;
+    return r->last_second < v->events &&
+           (r->last_first != r->first.position || r->last_second != r->second.position);
 }
 
-/* This thread is one of them. */
-static void answer_batch(struct vindication *v)
+static void put_question(struct vindication *v, struct race *r)
 {
-    pthread_t *threads = xcalloc(v->threads, sizeof(*threads));
-    struct worker *workers = xcalloc(v->threads, sizeof(*workers));
-    unsigned started = 1;
+    size_t i = v->count++;
 
-    atomic_store(&v->next, 0);
-    for (unsigned i = 0; i < v->threads; i++)
-        workers[i] = (struct worker){ v, v->predictors[i] };
-    while (started < v->threads && started < v->size &&
-           !pthread_create(&threads[started], NULL, answer_questions, &workers[started]))
-        started++;
-    answer_questions(&workers[0]);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-    free(workers);
+    v->races[i] = r;
+    v->instances[i][0] = (struct instance){ r->first.position, r->second.position };
+    v->instances[i][1] = (struct instance){ r->last_first, r->last_second };
+    v->questions[i] = (struct question){ .instances = v->instances[i],
+                                         .ninstances = has_last(v, r) ? 2 : 1,
+                                         .max_events = whole_options(v->whole)->max_witness };
 }
 
-static void use_answer(struct vindication *v, struct question *q)
+/* Another instance stands for the race from now on. */
+static void show(struct vindication *v, struct race *r, struct question *q)
 {
     struct error why;
+    uint64_t first = q->feasible.first, second = q->feasible.second;
 
+    v->total += q->count;
+    if (whole_show(v->whole, r, q->list, q->count, &why) != 1)
+        return;
+    v->vindicated++;
+    if (first != r->first.position || second != r->second.position) {
+        r->first = (struct access){ first, v->trace[first].site };
+        r->second = (struct access){ second, v->trace[second].site };
+    }
+}
+
+static void use_answer(struct vindication *v, struct race *r, struct question *q)
+{
     switch (q->answer) {
     case PREDICT_FEASIBLE:
-        v->total += q->count;
-        v->vindicated += whole_show(v->whole, q->race, q->list, q->count, &why) == 1;
+        show(v, r, q);
         break;
     case PREDICT_INFEASIBLE:
         v->infeasible++;
+        v->refuted[r - v->table->races] = r->count <= q->ninstances;
         break;
     case PREDICT_UNDECIDED:
         v->undecided++;
@@ -105,21 +90,21 @@ static void use_answer(struct vindication *v, struct question *q)
 
 static void run_batch(struct vindication *v)
 {
-    answer_batch(v);
-    for (size_t i = 0; i < v->size; i++)
-        use_answer(v, &v->batch[i]);
-    v->size = 0;
+    prover_answer(v->prover, v->questions, v->count);
+    for (size_t i = 0; i < v->count; i++)
+        use_answer(v, v->races[i], &v->questions[i]);
+    v->count = 0;
 }
 
 /* ---- all races ---- */
 
 /* Is there something to do for the race? */
-static bool wants_schedule(struct vindication *v, const struct race *r, uint64_t events)
+static bool wants_schedule(struct vindication *v, const struct race *r)
 {
     if (r->strength <= STRENGTH_WITNESSED ||
         whole_is_shown(v->whole, r->first.site, r->second.site))
         return false;
-    if (r->second.position >= events)
+    if (r->second.position >= v->events)
         v->too_far++;
     else if (v->total >= WITNESS_EVENTS_MAX)
         v->over_budget++;
@@ -128,22 +113,35 @@ static bool wants_schedule(struct vindication *v, const struct race *r, uint64_t
     return false;
 }
 
-static void try_races(struct vindication *v, struct race_table *races, uint64_t events)
+static void try_races(struct vindication *v)
 {
-    size_t most = (size_t)v->threads * BATCH_PER_THREAD;
+    struct race_table *races = v->table;
+    size_t most = prover_batch(v->prover);
 
-    v->batch = xcalloc(most, sizeof(*v->batch));
+    v->refuted = xcalloc(races->count + 1, sizeof(*v->refuted));
+    v->races = xcalloc(most, sizeof(struct race *));
+    v->instances = xcalloc(most, sizeof(*v->instances));
+    v->questions = xcalloc(most, sizeof(*v->questions));
     for (size_t i = 0; i < races->count; i++) {
-        if (wants_schedule(v, &races->races[i], events))
-            v->batch[v->size++] = (struct question){ .race = &races->races[i] };
-        if (v->size < most)
+        if (wants_schedule(v, &races->races[i]))
+            put_question(v, &races->races[i]);
+        if (v->count < most)
             continue;
         run_batch(v);
         if (whole_stop(v->whole, (double)i / (double)races->count))
             v->total = WITNESS_EVENTS_MAX;
     }
     run_batch(v);
-    free(v->batch);
+    free(v->races);
+    free(v->instances);
+    free(v->questions);
+}
+
+static bool is_possible(void *arg, const struct race *r)
+{
+    const struct vindication *v = arg;
+
+    return !v->refuted[r - v->table->races];
 }
 
 static void count_up(const struct vindication *v, struct engine_result *result)
@@ -163,24 +161,6 @@ static void count_up(const struct vindication *v, struct engine_result *result)
         engine_count(result, "witness_too_far", v->too_far);
 }
 
-static void open_predictors(struct vindication *v, const struct view *view)
-{
-    unsigned jobs = whole_options(v->whole)->jobs;
-
-    v->threads = jobs ? jobs : 1;
-    v->predictors = xcalloc(v->threads, sizeof(struct predictor *));
-    v->predictors[0] = predictor_new(view, whole_info(v->whole));
-    for (unsigned i = 1; i < v->threads; i++)
-        v->predictors[i] = predictor_clone(v->predictors[0]);
-}
-
-static void close_predictors(struct vindication *v)
-{
-    for (unsigned i = v->threads; i-- > 0;)
-        predictor_free(v->predictors[i]);
-    free(v->predictors);
-}
-
 static bool has_work(const struct race_table *races)
 {
     for (size_t i = 0; i < races->count; i++)
@@ -189,20 +169,29 @@ static bool has_work(const struct race_table *races)
     return false;
 }
 
+static void run(struct vindication *v)
+{
+    bool exact = whole_info(v->whole)->order == TRACE_EXACT;
+
+    try_races(v);
+    if (whole_options(v->whole)->cascade && exact && v->infeasible)
+        race_table_keep(v->table, is_possible, v);
+    free(v->refuted);
+}
+
 int vindicate(struct whole *w, struct engine_result *result, struct error *err)
 {
-    struct vindication v = { .whole = w, .budget = PREDICT_BUDGET };
-    const struct view *view;
+    struct vindication v = { .whole = w, .table = &result->races };
 
     if (!whole_can_show(w) || whole_options(w)->no_witness || !has_work(&result->races))
         return 0;
-    view = whole_view(w, err);
-    if (!view)
+    v.prover = prover_new(w, err);
+    if (!v.prover)
         return -1;
-    v.budget.max_events = whole_options(w)->max_witness;
-    open_predictors(&v, view);
-    try_races(&v, &result->races, view->count);
-    close_predictors(&v);
+    v.trace = whole_events(w, err)->events;
+    v.events = whole_events(w, err)->count;
+    run(&v);
+    prover_free(v.prover);
     count_up(&v, result);
     return 0;
 }

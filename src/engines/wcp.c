@@ -348,6 +348,7 @@ const struct engine engine_wcp = {
     .name = "wcp",
     .summary = "weak causal precedence: races that only the order of sections hides",
     .proves = STRENGTH_MAYBE,
+    .predicts = true,
     .open = wcp_open,
     .steps = wcp_steps,
     .finish = wcp_finish,

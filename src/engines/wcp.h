@@ -117,10 +117,11 @@ struct wcp_access {
 };
 
 /* Accesses to a variable that later ones are compared with. */
+enum { WCP_FEW = 2 }; /* mostly a write and a read */
 struct wcp_set {
-    uint32_t count, cap; /* cap 0: the one entry is `one` */
+    uint32_t count, cap; /* cap 0: they are in `few` */
     union {
-        struct wcp_access one;
+        struct wcp_access few[WCP_FEW];
         struct wcp_access *many;
     };
 };

@@ -155,7 +155,7 @@ static void copy_all(struct wcp_variable *to, const struct wcp_variable *from)
 
 static inline const struct wcp_access *entries(const struct wcp_set *s)
 {
-    return s->cap ? s->many : &s->one;
+    return s->cap ? s->many : s->few;
 }
 
 static void found(struct wcp *w, const struct wcp_access *a)
@@ -216,58 +216,58 @@ static void put_one(struct wcp *w, const struct wcp_thread *t, struct wcp_access
     clock_copy(&w->pool, &a->h, &t->h);
 }
 
-static void make_many(struct wcp_set *s)
+/* Room for one more; where the entries are. */
+static struct wcp_access *make_room(struct wcp_set *s)
 {
-    struct wcp_access one = s->one;
+    struct wcp_access few[WCP_FEW];
 
-    s->cap = 4;
-    s->many = xmalloc(s->cap * sizeof(*s->many));
-    s->many[0] = one;
+    if (!s->cap && s->count == WCP_FEW) {
+        memcpy(few, s->few, sizeof(few));
+        s->cap = 2 * WCP_FEW;
+        s->many = xmalloc(s->cap * sizeof(*s->many));
+        memcpy(s->many, few, sizeof(few));
+    } else if (s->cap && s->count == s->cap) {
+        s->cap *= 2;
+        s->many = xrealloc(s->many, s->cap, sizeof(*s->many));
+    }
+    return s->cap ? s->many : s->few;
 }
 
-static void record_slow(struct wcp *w, const struct wcp_thread *t, struct wcp_set *set,
+/* The new access takes the place of the first one that it covers; others that it covers go. */
+static void record_last(struct wcp *w, const struct wcp_thread *t, struct wcp_set *set,
                         const struct step *s, unsigned what)
 {
+    struct wcp_access *a = set->cap ? set->many : set->few, *place = NULL;
     uint32_t kept = 0;
 
-    if (!set->cap)
-        make_many(set);
     for (uint32_t i = 0; i < set->count; i++) {
-        struct wcp_access *a = &set->many[i];
+        bool covered = covers(what, a[i].what) && wcp_knows(t, a[i].h.slot, a[i].h.time);
 
-        if (covers(what, a->what) && wcp_knows(t, a->h.slot, a->h.time))
-            clock_clear(&w->pool, &a->h);
-        else
-            set->many[kept++] = *a;
+        if (covered && place) {
+            clock_clear(&w->pool, &a[i].h);
+            continue;
+        }
+        if (kept != i)
+            a[kept] = a[i];
+        if (covered)
+            place = &a[kept];
+        kept++;
     }
-    if (kept == set->cap) {
-        set->cap *= 2;
-        set->many = xrealloc(set->many, set->cap, sizeof(*set->many));
+    set->count = kept;
+    if (!place) {
+        place = &make_room(set)[set->count++];
+        place->h = CLOCK_EMPTY;
     }
-    set->many[kept].h = CLOCK_EMPTY;
-    put_one(w, t, &set->many[kept], s, what);
-    set->count = kept + 1;
+    put_one(w, t, place, s, what);
 }
 
 void wcp_record(struct wcp *w, const struct wcp_thread *t, struct wcp_variable *v,
                 const struct step *s, unsigned what)
 {
-    struct wcp_set *set = &v->last;
-
-    if (w->all) {
+    if (w->all)
         record_all(t, v, s, what);
-        return;
-    }
-    if (!set->cap && !set->count) {
-        set->one.h = CLOCK_EMPTY;
-        set->count = 1;
-        put_one(w, t, &set->one, s, what);
-    } else if (!set->cap && covers(what, set->one.what) &&
-               wcp_knows(t, set->one.h.slot, set->one.h.time)) {
-        put_one(w, t, &set->one, s, what);
-    } else {
-        record_slow(w, t, set, s, what);
-    }
+    else
+        record_last(w, t, &v->last, s, what);
 }
 
 void wcp_set_forget(struct wcp *w, struct wcp_variable *v)
@@ -276,7 +276,7 @@ void wcp_set_forget(struct wcp *w, struct wcp_variable *v)
 
     forget_all(v);
     for (uint32_t i = 0; i < set->count; i++)
-        clock_clear(&w->pool, set->cap ? &set->many[i].h : &set->one.h);
+        clock_clear(&w->pool, set->cap ? &set->many[i].h : &set->few[i].h);
     if (set->cap)
         free(set->many);
     memset(set, 0, sizeof(*set));
@@ -291,7 +291,7 @@ void wcp_set_copy(struct wcp *w, struct wcp_variable *to, const struct wcp_varia
     if (from->last.cap)
         to->last.many = xmalloc(from->last.cap * sizeof(*to->last.many));
     for (uint32_t i = 0; i < from->last.count; i++) {
-        struct wcp_access *b = from->last.cap ? &to->last.many[i] : &to->last.one;
+        struct wcp_access *b = from->last.cap ? &to->last.many[i] : &to->last.few[i];
 
         *b = a[i];
         b->h = CLOCK_EMPTY;

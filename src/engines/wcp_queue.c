@@ -153,20 +153,22 @@ static void each_queue(struct wcp *w, void (*act)(struct wcp *, struct wcp_queue
 
 static void prune(struct wcp *w)
 {
+    size_t enough = w->queue_budget - w->queue_budget / 4; /* so that it pays until the next time */
+
     find_floor(w, false);
     each_queue(w, prune_queue);
-    if (w->queued > w->queue_budget) {
+    if (w->queued > enough) {
         find_floor(w, true);
         each_queue(w, prune_queue);
     }
-    if (w->queued > w->queue_budget)
+    if (w->queued > enough)
         each_queue(w, thin_queue);
     for (size_t i = 0; i < w->nthreads; i++)
         w->threads[i].steps_then = w->threads[i].steps;
     if (w->prune_at < 2 * w->queued)
         w->prune_at = 2 * w->queued;
-    if (w->queue_budget && w->prune_at > 2 * w->queue_budget)
-        w->prune_at = 2 * w->queue_budget;
+    if (w->prune_at > w->queue_budget)
+        w->prune_at = w->queue_budget;
 }
 
 void wcp_queue_add(struct wcp *w, const struct wcp_thread *t, struct wcp_lock *l,

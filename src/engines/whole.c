@@ -215,6 +215,26 @@ static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t
     return true;
 }
 
+static int ask(const struct whole *w, const uint64_t *order, size_t n, size_t requests,
+               struct error *err)
+{
+    return requests ? witness_check_deadlock(w->checker, order, n, requests, err)
+                    : witness_check(w->checker, order, n, err);
+}
+
+/* Was the schedule refused only because accesses may be missing in the recording? */
+static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, size_t requests)
+{
+    struct error unused;
+    bool accepted;
+
+    if (!witness_trace_set_stretches(w->checker, false))
+        return false;
+    accepted = ask(w, order, n, requests, &unused) == 1;
+    witness_trace_set_stretches(w->checker, true);
+    return accepted;
+}
+
 /* With the lock held. A race, or a deadlock of so many requests; -1: not known for sure. */
 static int check(struct whole *w, const uint64_t *order, size_t n, size_t requests,
                  struct error *err)
@@ -227,8 +247,11 @@ static int check(struct whole *w, const uint64_t *order, size_t n, size_t reques
     }
     if (!w->checker)
         w->checker = witness_trace_new(&w->events, trace_info(w->trace));
-    verdict = requests ? witness_check_deadlock(w->checker, order, n, requests, err)
-                       : witness_check(w->checker, order, n, err);
+    verdict = ask(w, order, n, requests, err);
+    if (verdict != 1 && lacks_repetitions(w, order, n, requests)) {
+        w->uncertain++;
+        return -1;
+    }
     w->accepted += verdict == 1;
     w->refused += verdict != 1;
     return verdict;

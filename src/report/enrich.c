@@ -297,10 +297,11 @@ static size_t name_variables(struct enricher *e, struct allocation_query *querie
 
     for (size_t i = 0; i < e->count; i++) {
         const struct wanted *a = first[e->wanted[i].race], *b = &e->wanted[i];
-        struct finding *r = &e->f->races[b->race];
+        struct finding *r;
 
         if (b->waiter)
             continue;
+        r = &e->f->races[b->race];
         first[b->race] = b;
         if (!a)
             continue; /* the second side of the race comes later */

@@ -8,9 +8,9 @@
  * Loads in a loop would fill the trace with nothing: a load is not recorded
  * when the thread has recorded one of the same location and order since its last
  * synchronisation, and no atomic write on the stripe happened since. It takes
- * no lock then, either. A load that is recorded only because of a synchronisation
- * in between brings no new edge and starts no epoch: else two locations read in
- * turn would keep each other from being known.
+ * no lock then, either. What a load or another operation acquires starts an epoch
+ * only if it is news (news.h): else locations read in turn would keep each other,
+ * and every access between, from being known.
  *
  * Memory orders are not relaxed below what the program asked for: all are
  * performed as sequentially consistent, which on x86 costs nothing for

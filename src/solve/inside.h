@@ -238,9 +238,9 @@ uint32_t constraints_chosen(const struct solver *s, uint32_t touch, bool *found)
 
 struct replay *replay_new(const struct problem *p);
 void replay_free(struct replay *r);
-/* Put what is in into an order and execute it; s->faults are what is wrong with it. False: no
- * order found, or out of time. */
-bool replay_run(struct solver *s);
+/* Put what is in into an order and execute it; s->faults are what is wrong with it. `others`: nodes
+ * near them get places too. False: no order found, or out of time. */
+bool replay_run(struct solver *s, bool others);
 const uint32_t *replay_order(const struct replay *r, uint32_t *count);
 
 /* ---- observed.c ---- */

@@ -17,6 +17,9 @@
  * events, at 100,000 they take half as many rounds again.) */
 enum { FAULTS_MAX = 2048, CLOCK_EVERY = 16384 };
 
+/* Nodes of a thread that get a place without being in, besides as many again as are in. */
+enum { OTHERS_MAX = 256 };
+
 struct open_section {
     uint32_t section, next; /* next + 1 in the list of its lock */
 };
@@ -293,9 +296,10 @@ static uint32_t nodes_up_to(const struct problem *p, uint32_t thread, uint32_t n
     return low - p->thread_first[thread];
 }
 
-/* What is not in gets a place too, up to the last node that is: in the next round it may be in,
- * and then the reference order should suit it. */
-static void set_lengths(struct solver *s)
+/* What is not in gets a place too, behind what is in of its thread and up to the last node that is:
+ * in the next round it may be in, and then the places should suit it. A node whose needs get no
+ * place gets none either. */
+static void set_lengths(struct solver *s, bool others)
 {
     const struct problem *p = s->p;
     uint32_t last = 0;
@@ -303,11 +307,14 @@ static void set_lengths(struct solver *s)
     for (uint32_t t = 0; t < p->nthreads; t++)
         if (s->chains[t].lo && p->thread_node[p->thread_first[t] + s->chains[t].lo - 1] > last)
             last = p->thread_node[p->thread_first[t] + s->chains[t].lo - 1];
-    for (uint32_t t = 0; t < p->nthreads; t++)
-        s->replay->length[t] = nodes_up_to(p, t, last);
+    for (uint32_t t = 0; t < p->nthreads; t++) {
+        uint32_t lo = s->chains[t].lo, all = others && lo ? nodes_up_to(p, t, last) : lo;
+
+        s->replay->length[t] = all < 2 * lo + OTHERS_MAX ? all : 2 * lo + OTHERS_MAX;
+    }
 }
 
-static void start(struct solver *s)
+static void start(struct solver *s, bool others)
 {
     struct replay *r = s->replay;
 
@@ -316,7 +323,7 @@ static void start(struct solver *s)
     s->nfaults = 0;
     s->wrong = false;
     s->replays++;
-    set_lengths(s);
+    set_lengths(s, others);
     for (uint32_t t = 0; t < s->p->nthreads; t++) {
         r->done[t] = r->parked[t] = 0;
         r->tainted[t] = false;
@@ -342,15 +349,15 @@ static void clean(struct solver *s)
     }
 }
 
-bool replay_run(struct solver *s)
+bool replay_run(struct solver *s, bool others)
 {
     struct replay *r = s->replay;
     uint64_t total = 0;
     bool fine = true;
 
-    start(s);
+    start(s, others);
     for (uint32_t t = 0; t < s->p->nthreads; t++)
-        total += r->length[t];
+        total += s->chains[t].lo;
     while (r->nheap && fine) {
         uint32_t node = heap_pop(r), missing = missing_before(s, node);
 
@@ -362,5 +369,5 @@ bool replay_run(struct solver *s)
             fine = !out_of_time(s);
     }
     clean(s);
-    return fine && r->places == total && (s->nfaults || !s->wrong);
+    return fine && r->count == total && (s->nfaults || !s->wrong);
 }

@@ -215,7 +215,7 @@ static enum solve_answer search(struct solver *s)
     for (;;) {
         if (!satisfy(s, &spent))
             return spent || s->choices_cut ? SOLVE_UNDECIDED : SOLVE_INFEASIBLE;
-        if (!replay_run(s) || out_of_time(s))
+        if (!replay_run(s, true) || out_of_time(s))
             return SOLVE_UNDECIDED;
         if (!s->nfaults)
             return SOLVE_FEASIBLE;

@@ -508,9 +508,9 @@ static bool take_item(struct decoder *d, const struct tables *t)
     if (item & ITEM_STAMP)
         take_switch(d, t);
     number = take_record(d, &t->stretches, item, &record);
-    if (number == STRETCH_NONE ||
-        !stretch_expand(&t->stretches, number, record, d->thread, d->waiting))
+    if (number == STRETCH_NONE)
         return false;
+    stretch_expand(&t->stretches, number, record, d->thread, d->waiting);
     d->nwaiting = stretch_events(&t->stretches.at[number]);
     d->waiting_at = 0;
     return true;

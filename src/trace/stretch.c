@@ -1,6 +1,7 @@
 /* stretch.c - shapes of stretches: kept, stored, applied
  *
- * A shape is checked when it is added; then only the addresses of a record can be wrong.
+ * A shape is checked when it is added; then there is no record that would be impossible: addresses
+ * are modulo 2^48, whatever they are computed from.
  */
 #include "trace/stretch.h"
 #include "base/alloc.h"
@@ -8,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define ADDRESS_MASK ((UINT64_C(1) << 8 * STRETCH_ADDRESS_BYTES) - 1)
 
 void stretches_release(struct stretches *s)
 {
@@ -88,12 +91,11 @@ static inline uint64_t bytes_at(const uint64_t *record, unsigned at, unsigned n)
     return v;
 }
 
-bool stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
+void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
                     uint32_t thread, struct event *out)
 {
     const struct stretch *shape = &s->at[number];
     const struct stretch_access *a = s->accesses + shape->first;
-    bool good = true;
 
     for (unsigned i = 0; i < shape->accesses; i++, a++, out++) {
         const struct event *base = out - (a->from & FROM_BACK);
@@ -103,14 +105,13 @@ bool stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
             address = bytes_at(record, a->address_at, STRETCH_ADDRESS_BYTES);
         else
             address = (a->from & FROM_VALUE ? base->value : base->target) + (uint64_t)a->offset;
-        *out = (struct event){ .target = address,
+        *out = (struct event){ .target = address & ADDRESS_MASK,
                                .value = bytes_at(record, a->value_at, value_bytes(a)),
                                .thread = thread,
                                .site = a->site,
                                .size = 1u << a->log,
                                .op = a->write ? OP_WRITE : OP_READ,
                                .flags = value_bytes(a) ? EV_VALUE : 0 };
-        good &= address < ADDRESS_LIMIT - 16;
     }
     if (shape->branches)
         *out = (struct event){ .value = bytes_at(record, 4, 1),
@@ -118,7 +119,6 @@ bool stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
                                .site = shape->branch_site,
                                .op = OP_BRANCH,
                                .flags = EV_VALUE };
-    return good;
 }
 
 /* ---- in files ---- */

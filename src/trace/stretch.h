@@ -50,9 +50,8 @@ static inline unsigned stretch_events(const struct stretch *s)
     return s->accesses + s->branches;
 }
 
-/* What a record of stretch `number` (which exists) says, stretch_events() of them. False: an
- * impossible address. */
-bool stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
+/* What a record of stretch `number` (which exists) says, stretch_events() of them. */
+void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
                     uint32_t thread, struct event *out);
 
 /* A new stretch, with the next number. False: there is no such shape. */

@@ -39,9 +39,10 @@ struct place {
         uint32_t cell; /* the first it touches */
         uint32_t lock;
     };
-    uint32_t count; /* cells it touches */
-    bool over;      /* the last of its thread before somebody joins that */
-    size_t touch;   /* its touches, one per cell */
+    uint32_t count;   /* cells it touches */
+    uint32_t stretch; /* rank in its thread at which it is surely over, see is_over() */
+    bool over;        /* the last of its thread before somebody joins that */
+    size_t touch;     /* its touches, one per cell */
 };
 
 /* What is in a cell, in one of its lifetimes. */
@@ -49,6 +50,12 @@ struct content {
     uint64_t value;
     uint32_t writer; /* an alloc is one, so without any the memory is initial or not there yet */
     bool known, tainted;
+    uint32_t reads; /* since then, a list in scratch.reads from 1; only with `stretches` */
+};
+
+/* A read of a cell, for the rule on stretches. */
+struct cell_read {
+    uint32_t event, next;
 };
 
 struct lock_state {
@@ -77,14 +84,19 @@ struct scratch {
     uint32_t *next; /* forest over members */
     struct hold *holds;
     size_t nholds, holds_cap;
+    struct cell_read *reads; /* [0] unused */
+    size_t nreads, reads_cap;
 };
 
 struct witness_trace {
     const struct event *events;
     size_t count;
     size_t nthreads, nlocks;
+    bool *handed; /* by lock: some thread releases it that does not hold it */
+    size_t handed_cap;
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
     bool values, branches;
+    bool stretches; /* a plain access stands for all like it up to the next synchronisation */
     const struct tables *names;
     struct cells cells;
     struct edges edges;
@@ -123,6 +135,16 @@ static void prepare_touches(struct witness_trace *w, struct touch *now, uint32_t
     }
 }
 
+static void prepare_lock(struct witness_trace *w, struct map *locks, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    uint32_t lock = *map_put(locks, object_key(e), (uint32_t)locks->count);
+
+    GROW(w->handed, w->handed_cap, (size_t)lock + 1);
+    w->handed[lock] |= (e->flags & EV_FOREIGN) != 0;
+    w->places[i].lock = lock;
+}
+
 static void prepare_events(struct witness_trace *w)
 {
     struct touch *now = xcalloc(w->cells.count + 1, sizeof(*now));
@@ -144,7 +166,7 @@ static void prepare_events(struct witness_trace *w)
         if (e->op == OP_JOIN && e->target < w->nthreads && length[e->target])
             w->places[last[e->target]].over = true;
         if (op_class_of(e->op) == CLASS_LOCK)
-            w->places[i].lock = *map_put(&locks, object_key(e), (uint32_t)locks.count);
+            prepare_lock(w, &locks, (uint32_t)i);
         prepare_touches(w, now, (uint32_t)i);
     }
     w->nlocks = locks.count;
@@ -152,6 +174,36 @@ static void prepare_events(struct witness_trace *w)
     free(length);
     free(last);
     free(now);
+}
+
+/* Up to here, and no further, a recorder may take an access for a repetition of an earlier one. An
+ * acquire load is no end: where it brings nothing new, it is as if it was not there. */
+static bool ends_stretch(const struct event *e)
+{
+    if (op_is_access(e->op))
+        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
+    return e->op != OP_ENTER && e->op != OP_EXIT && e->op != OP_ALLOC && e->op != OP_FREE &&
+           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH;
+}
+
+static void prepare_stretches(struct witness_trace *w)
+{
+    uint32_t *end = xcalloc(w->nthreads + 1, sizeof(*end));
+
+    for (size_t i = 0; i < w->count; i++)
+        if (w->places[i].rank != NONE)
+            end[w->events[i].thread] = w->places[i].rank + 1;
+    for (size_t i = w->count; i-- > 0;) {
+        const struct event *e = &w->events[i];
+        struct place *p = &w->places[i];
+
+        if (p->rank == NONE)
+            continue;
+        p->stretch = e->op == OP_READ || e->op == OP_WRITE ? end[e->thread] : p->rank + 1;
+        if (ends_stretch(e))
+            end[e->thread] = p->rank;
+    }
+    free(end);
 }
 
 static bool is_allocated(const struct witness_trace *w, uint32_t life)
@@ -193,6 +245,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     w->count = t->count;
     w->values = info->values;
     w->branches = info->branches;
+    w->stretches = info->order == TRACE_SYNC_EXACT && !info->values;
     for (size_t i = 0; i < t->count; i++)
         if (t->events[i].thread >= w->nthreads)
             w->nthreads = (size_t)t->events[i].thread + 1;
@@ -200,6 +253,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     edges_init(&w->edges, t, &w->cells);
     w->places = xcalloc(t->count + 1, sizeof(*w->places));
     prepare_events(w);
+    prepare_stretches(w);
     w->scratch = scratch_new(w);
     return w;
 }
@@ -213,12 +267,22 @@ void witness_trace_free(struct witness_trace *w)
     free(w->scratch->threads);
     free(w->scratch->next);
     free(w->scratch->holds);
+    free(w->scratch->reads);
     free(w->scratch);
     free(w->places);
     free(w->touches);
+    free(w->handed);
     cells_release(&w->cells);
     edges_release(&w->edges);
     free(w);
+}
+
+bool witness_trace_set_stretches(struct witness_trace *w, bool on)
+{
+    bool before = w->stretches;
+
+    w->stretches = on;
+    return before;
 }
 
 void witness_trace_set_names(struct witness_trace *w, const struct tables *tables)
@@ -421,6 +485,58 @@ static void replay_release(const struct witness_trace *w, uint32_t i)
 
 /* ---- memory ---- */
 
+/* Recorders leave out an access that repeats one of its thread with no synchronisation in between.
+ * So an access that was recorded may happen again, up to the end of its stretch; until then no
+ * other thread may touch the memory in a way that conflicts. */
+static bool is_over(const struct witness_trace *w, uint32_t event, uint32_t thread)
+{
+    uint32_t of = w->events[event].thread;
+
+    return of == thread || w->scratch->threads[of].progress >= w->places[event].stretch;
+}
+
+static bool check_stretch(const struct witness_trace *w, uint32_t i, uint32_t other,
+                          struct error *err)
+{
+    if (is_over(w, other, w->events[i].thread))
+        return true;
+    return refuse(err, i, "event %" PRIu32 " on %s may not be the last of its kind", other,
+                  name_target(w, &w->events[other]).text);
+}
+
+static void note_read(const struct witness_trace *w, uint32_t i, struct content *c)
+{
+    struct scratch *s = w->scratch;
+
+    if (c->reads && w->events[s->reads[c->reads].event].thread == w->events[i].thread) {
+        s->reads[c->reads].event = i;
+        return;
+    }
+    GROW(s->reads, s->reads_cap, s->nreads + 2);
+    s->reads[++s->nreads] = (struct cell_read){ i, c->reads };
+    c->reads = (uint32_t)s->nreads;
+}
+
+static bool check_stretches(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct place *p = &w->places[i];
+    const struct cell_read *reads;
+
+    for (uint32_t k = 0; k < p->count; k++) {
+        struct content *c = &w->scratch->contents[w->touches[p->touch + k].life];
+
+        if (c->writer != NONE && !check_stretch(w, i, c->writer, err))
+            return false;
+        reads = w->scratch->reads;
+        for (uint32_t r = c->reads; r && is_writer(w->events[i].op); r = reads[r].next)
+            if (!check_stretch(w, i, reads[r].event, err))
+                return false;
+        if (op_table[w->events[i].op].reads)
+            note_read(w, i, c);
+    }
+    return true;
+}
+
 static bool reads_memory(const struct event *e)
 {
     return op_table[e->op].reads;
@@ -486,7 +602,7 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
         uint32_t life = w->touches[p->touch + c].life;
         uint64_t value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
 
-        w->scratch->contents[life] = (struct content){ value, i, known, tainted };
+        w->scratch->contents[life] = (struct content){ value, i, known, tainted, 0 };
     }
 }
 
@@ -494,6 +610,8 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
 {
     const struct event *e = &w->events[i];
 
+    if (w->stretches && !check_stretches(w, i, err))
+        return false;
     if (reads_memory(e) && !replay_read(w, i, err))
         return false;
     if (is_writer(e->op))
@@ -634,6 +752,9 @@ static bool check_request(const struct witness_trace *w, uint64_t a, uint64_t ne
         return refuse(err, a, "its thread has lock %s already", name_target(w, e).text);
     if (e->flags & EV_BARE)
         return refuse(err, a, "tries to get lock %s but does not wait", name_target(w, e).text);
+    if (w->handed[w->places[a].lock])
+        return refuse(err, a, "lock %s is also released by threads that do not hold it",
+                      name_target(w, e).text);
     if (!check_next(w, a, err))
         return false;
     if (!is_blocked_by(w, (uint32_t)a, holder))
@@ -687,6 +808,7 @@ static int check_sequence(const struct witness_trace *w, const uint64_t *order, 
     while (done > 0)
         undo_event(w, (uint32_t)order[--done]);
     w->scratch->nholds = 0;
+    w->scratch->nreads = 0;
     return accepted;
 }
 

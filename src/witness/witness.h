@@ -11,6 +11,12 @@
  * long as no branch or call of its thread comes later in the reordering; what
  * such a thread writes afterwards satisfies no read that matters.
  *
+ * Stretches. A recording without values lacks accesses that repeat one of
+ * their thread with no synchronisation in between: they cannot add a race, but
+ * they count in a reordering. So there an access stands for all like it up to
+ * the end of its stretch, and other threads must not conflict with it before
+ * that (proof.md).
+ *
  * Cost: preparation O(N log N) time and O(N) memory for N events (plus the
  * cells that allocations cover); a check O(n) for n listed events (the same).
  * Concurrency: none; a check uses scratch memory of the witness_trace.
@@ -28,6 +34,9 @@ struct witness_trace;
 struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct trace_info *info);
 void witness_trace_free(struct witness_trace *w);
 
+/* The rule on stretches: on for recordings (sync-exact order) without values. Returns what it was.
+ */
+bool witness_trace_set_stretches(struct witness_trace *w, bool on);
 /* Names for messages; borrowed. Without them things are called by their numbers. */
 void witness_trace_set_names(struct witness_trace *w, const struct tables *tables);
 

@@ -182,7 +182,7 @@ class Shape:
                                                           self.value_at):
             base = out[-(source & 127)] if source else None
             if source:
-                address = ((base["value"] if source & 128 else base["target"]) + offset) & M64
+                address = ((base["value"] if source & 128 else base["target"]) + offset) & ((1 << 48) - 1)
             else:
                 address = int.from_bytes(record[a:a + 6], "little")
             out.append({"thread": thread, "site": site, "size": size, "op": op, "order": 0,

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { HEAD = 5, NAMES = 300, THREAD = 3 };
+enum { HEAD = 5, NAMES = 300, THREAD = 3, STRETCHES = 10 };
 
 struct decoded {
     struct event *events;
@@ -26,6 +26,15 @@ static const struct tables *names(void)
     for (size_t i = 0; i < 5; i++)
         while (all[i]->count < NAMES)
             intern_append(all[i], "n", 1);
+    while (t.stretches.count < STRETCHES) {
+        struct stretch_access a[] = { { .site = t.stretches.count, .log = 3 },
+                                      { .site = 7, .log = t.stretches.count % 5, .write = true },
+                                      { .site = 8, .from = FROM_VALUE | 2, .offset = -4 },
+                                      { .site = 9, .from = 1, .log = 2, .offset = 8 } };
+
+        if (!stretches_add(&t.stretches, a, 1 + t.stretches.count % 4, t.stretches.count & 1, 5))
+            abort();
+    }
     return &t;
 }
 
@@ -145,22 +154,22 @@ static void round_trip(const struct decoded *d, bool threads, uint32_t bits)
 }
 
 /* Let the last column be what is left, so that a changed length does not end it all. */
-static void fix_last_column(uint8_t *payload, size_t len)
+static void fix_last_column(uint8_t *payload, size_t len, unsigned n)
 {
-    struct hdl_column_header columns[COLUMNS];
-    uint64_t stored = sizeof(columns);
+    struct hdl_column_header columns[COLUMNS_MIXED];
+    uint64_t stored = sizeof(*columns) * n;
 
-    if (len < sizeof(columns))
+    if (len < stored)
         return;
-    memcpy(columns, payload, sizeof(columns));
-    for (int i = 0; i < COLUMNS - 1; i++)
+    memcpy(columns, payload, sizeof(*columns) * n);
+    for (unsigned i = 0; i < n - 1; i++)
         stored += columns[i].stored_bytes;
     if (stored > len)
         return;
-    if (columns[COLUMNS - 1].raw_bytes == columns[COLUMNS - 1].stored_bytes)
-        columns[COLUMNS - 1].raw_bytes = (uint32_t)(len - stored);
-    columns[COLUMNS - 1].stored_bytes = (uint32_t)(len - stored);
-    memcpy(payload, columns, sizeof(columns));
+    if (columns[n - 1].raw_bytes == columns[n - 1].stored_bytes)
+        columns[n - 1].raw_bytes = (uint32_t)(len - stored);
+    columns[n - 1].stored_bytes = (uint32_t)(len - stored);
+    memcpy(payload, columns, sizeof(*columns) * n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -175,15 +184,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!payload)
         return 0;
     memcpy(payload, data + HEAD, len - HEAD);
-    fix_last_column(payload, len - HEAD);
-    h.kind = data[0] & 0x80 ? HDL_THREAD : HDL_MERGED;
+    h.kind = data[0] & 0x80 ? HDL_THREAD : data[0] & 0x40 ? HDL_MIXED : HDL_MERGED;
+    fix_last_column(payload, len - HEAD, h.kind == HDL_MIXED ? COLUMNS_MIXED : COLUMNS);
     h.context_bits = data[0] & 0x0f;
     h.compression = data[1] % 3;
     h.count = (uint32_t)(data[2] | data[3] << 8);
-    h.subject = h.kind == HDL_THREAD ? THREAD : 0;
+    h.subject = h.kind != HDL_MERGED ? THREAD : 0;
     h.stored_bytes = (uint32_t)(len - HEAD);
     decode(&h, payload, &d);
-    round_trip(&d, h.kind == HDL_THREAD, h.context_bits);
+    round_trip(&d, h.kind != HDL_MERGED, h.context_bits);
     decoded_release(&d);
     free(payload);
     return 0;

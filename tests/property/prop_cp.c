@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "gen.h"
 #include "naive_cp.h"
 #include "naive_deadlock.h"
@@ -106,7 +102,7 @@ static void make_sections(uint64_t seed, struct buf *text)
     struct gen_small_options options;
     struct gen_trace g;
 
-    gen_small_sections(&options, seed, 30 + (uint32_t)(seed % 70));
+    gen_small_sections(&options, seed, 30 + (uint32_t)(seed % 40));
     gen_small(&options, &g);
     gen_trace_text(&g, text);
     gen_trace_release(&g);
@@ -226,7 +222,7 @@ const struct property properties_cp[] = {
     { "cp-all-is-the-definition", cp_all_is_the_definition, 1 },
     { "cp-sound-is-the-definition", cp_sound_is_the_definition, 1 },
     { "cp-window-is-the-definition", cp_window_is_the_definition, 2 },
-    { "cp-is-the-definition-among-sections", cp_is_the_definition_among_sections, 1 },
+    { "cp-is-the-definition-among-sections", cp_is_the_definition_among_sections, 10 },
     { "hb-races-are-cp-races", hb_races_are_cp_races, 2 },
     { "cp-sound-has-the-first-race-of-all", cp_sound_has_the_first_race_of_all, 2 },
     { "the-first-cp-race-is-predictable-or-a-deadlock",

@@ -17,7 +17,7 @@ static bool same_races(const struct race_table *a, const struct race_table *b)
 
 static enum verdict compare(struct subject *s, const struct engine *e, struct buf *why)
 {
-    static const struct engine_options options = { .cascade = true, .sieve = true };
+    static const struct engine_options options = { .sieve = true };
     struct error err = { "" };
     struct analysis sieved;
     enum verdict v = HOLDS;

@@ -140,9 +140,63 @@ static enum verdict possible_races_of_cp_and_wcp_are_shown(struct subject *s, st
     return both(judge_engine(s, &engine_cp, why), judge_engine(s, &engine_wcp, why));
 }
 
+/* Possible races stay; of the others only those with more instances than were decided. */
+static enum verdict compare_cascade(struct subject *s, const struct race_table *all,
+                                    const struct race_table *kept, struct buf *why)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct race *r = &all->races[i];
+        bool possible = pair_set_has(&s->oracle.pairs, r->first.position, r->second.position);
+        bool listed = race_table_find(kept, r->first.site, r->second.site) != NULL;
+
+        if (listed == (possible || r->count > 2))
+            continue;
+        buf_addf(why, "the race of %llu and %llu is %s, and the cascade %s it",
+                 (unsigned long long)r->first.position, (unsigned long long)r->second.position,
+                 possible ? "possible" : "impossible", listed ? "lists" : "does not list");
+        return VIOLATED;
+    }
+    return HOLDS;
+}
+
+static enum verdict the_cascade_leaves_out_what_is_impossible(struct subject *s, struct buf *why)
+{
+    const struct engine *const engines[] = { &engine_wcp };
+    struct engine_options options = { .cascade = true, .jobs = 2 };
+    struct analysis a;
+    struct error err = { "" };
+    enum verdict v;
+
+    if (!s->oracle.complete || s->info->order != TRACE_EXACT)
+        return DOES_NOT_APPLY;
+    if (trace_rewind(s->trace, &err) ||
+        analysis_run(s->trace, engines, 1, &options, NULL, &a, &err)) {
+        buf_addf(why, "cannot analyse again: %s", err.text);
+        return VIOLATED;
+    }
+    v = compare_cascade(s, &subject_result(s, &engine_wcp)->races, &a.runs[0].result.races, why);
+    analysis_release(&a);
+    return v;
+}
+
+/* In both directions, and every race has its schedule. */
+static enum verdict mc_finds_what_is_possible(struct subject *s, struct buf *why)
+{
+    const struct pair_set *found = subject_found(s, &engine_mc);
+    enum verdict v;
+
+    if (!s->oracle.complete)
+        return DOES_NOT_APPLY;
+    v = both(subset(found, &s->oracle.pairs, "mc finds what is impossible", why),
+             subset(&s->oracle.pairs, found, "mc misses a race", why));
+    return s->info->order == TRACE_EXACT ? both(v, judge_engine(s, &engine_mc, why)) : v;
+}
+
 const struct property properties_solve[] = {
     { "the-predictor-is-exact", the_predictor_is_exact, 1 },
     { "clones-of-predictors-answer-alike", clones_answer_alike, 10 },
     { "possible-races-of-cp-and-wcp-are-shown", possible_races_of_cp_and_wcp_are_shown, 1 },
+    { "the-cascade-leaves-out-what-is-impossible", the_cascade_leaves_out_what_is_impossible, 4 },
+    { "mc-finds-what-is-possible", mc_finds_what_is_possible, 1 },
     { NULL, NULL, 0 },
 };

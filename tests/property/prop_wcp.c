@@ -147,11 +147,39 @@ static bool first_race(const struct pair_set *found, size_t *a, size_t *b)
     return false;
 }
 
+/* Does an event release a lock while its thread holds one that it took later? The paper's sections
+ * nest, as Java's do. (Without that, a thread may hold L1, having passed L0, while the other holds
+ * L0 and wants L1: neither a race nor a ring of threads.) */
+static bool breaks_nesting(const struct trace_mem *m, size_t release)
+{
+    const struct event *r = &m->events[release];
+    long later = 0;
+
+    if (r->op != OP_RELEASE && r->op != OP_RELEASE_SHARED)
+        return false;
+    for (size_t i = release; i-- > 0;) {
+        const struct event *e = &m->events[i];
+
+        if (e->thread != r->thread || op_class_of(e->op) != CLASS_LOCK || e->flags & EV_NESTED)
+            continue;
+        if (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED)
+            later++;
+        else if (e->target == r->target && !later)
+            return false;
+        else if (--later < 0)
+            return true;
+    }
+    return false;
+}
+
 /* Two things that the paper does not have can go wrong in a trace before its first race: what an
  * atomic reads may change, since two atomics are no race, and a block may be missing whose address
  * reached another thread by no recorded way. */
 static bool is_ordinary(const struct subject *s, const struct relation *wcp, size_t b)
 {
+    for (size_t x = 0; x < s->mem.count; x++)
+        if (!(s->mem.events[x].flags & EV_NESTED) && breaks_nesting(&s->mem, x))
+            return false;
     for (size_t x = 0; x < b; x++) {
         for (size_t y = x + 1; y <= b; y++) {
             const struct event *e = &s->mem.events[x], *f = &s->mem.events[y];

@@ -48,9 +48,35 @@ static uintptr_t address_of(unsigned byte)
     return base + byte / 2;
 }
 
+static uint8_t seen[2 * BYTES]; /* 1: read, 2: written, since the last synchronisation */
+
+/* Whole words at once: of one block, or forgotten over several. */
+static void mark_or_forget_words(void)
+{
+    unsigned area = rnd() % 2, at = (unsigned)(rnd() % BYTES) & ~7u, size, k;
+    uintptr_t a = address_of(2 * at + area);
+    bool write = rnd() % 2, covered = true;
+
+    if (rnd() % 2) {
+        size = 1 + (unsigned)rnd() % (BYTES - at);
+        filter_forget(a, size);
+        for (k = 0; k < ((size + 7) & ~7u); k++)
+            seen[2 * (at + k) + area] = 0;
+        return;
+    }
+    size = 8 * (1 + (unsigned)rnd() % (16 - filter_word(a)));
+    filter_freshen(filter_line(a), a);
+    for (k = 0; k < size; k++)
+        covered &= (seen[2 * (at + k) + area] & (write ? 2 : 3)) != 0;
+    if (filter_mark_words(filter_line(a), filter_word(a), filter_word(a) + size / 8, write))
+        assert_true(covered);
+    for (k = 0; k < size; k++)
+        seen[2 * (at + k) + area] |= write ? 3 : 1;
+    assert_true(inline_check(a, 8, write) && inline_check(a + size - 8, 8, write));
+}
+
 static void what_is_dropped_was_seen_before(void **unused)
 {
-    static uint8_t seen[2 * BYTES]; /* 1: read, 2: written, since the last synchronisation */
     uint64_t dropped = 0, kept_though_seen = 0;
     int i;
 
@@ -67,6 +93,8 @@ static void what_is_dropped_was_seen_before(void **unused)
             __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
             memset(seen, 0, sizeof(seen));
         }
+        if (rnd() % 50 == 0)
+            mark_or_forget_words();
         for (k = 0; k < size; k++)
             covered &= (seen[2 * (at + k) + area] & (write ? 2 : 3)) != 0;
         if ((a & 7) + size <= 8)

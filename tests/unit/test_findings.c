@@ -367,6 +367,64 @@ static void equal_fingerprints_get_numbers_in_the_order_of_their_locations(void 
     fixture_close(&x);
 }
 
+/* Two threads and two locks in both orders; T3 does what T2 does, elsewhere. */
+static const char crossed[] = "T1|acq(a)|1\nT1|acq(b)|2\nT1|rel(b)|3\nT1|rel(a)|4\n"
+                              "T2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
+                              "T3|acq(b)|9\nT3|acq(a)|10\nT3|rel(a)|11\nT3|rel(b)|12\n";
+
+/* A deadlock of T1's request with the one at `event`, which follows its hold. */
+static void add_deadlock(struct fixture *x, struct deadlock_table *t, uint64_t event,
+                         enum strength strength)
+{
+    char request[8], hold[8];
+    struct deadlock d = { .nwaits = 2, .count = 3, .strength = strength };
+
+    snprintf(request, sizeof(request), "%u", (unsigned)event + 1);
+    snprintf(hold, sizeof(hold), "%u", (unsigned)event);
+    d.waits = calloc(2, sizeof(*d.waits));
+    d.waits[0] = (struct lock_wait){ { 1, site(x, "2") }, { 0, site(x, "1") }, 0 };
+    d.waits[1] = (struct lock_wait){ { event, site(x, request) }, { event - 1, site(x, hold) }, 0 };
+    deadlock_table_add(t, &d);
+}
+
+static void deadlocks_merge_by_their_locations(void **state)
+{
+    struct deadlock_table first = { 0 }, second = { 0 };
+    const struct deadlock_finding *d;
+    struct fixture x;
+    struct error err;
+    size_t e;
+
+    (void)state;
+    fixture_open(&x, crossed);
+    add_deadlock(&x, &first, 9, STRENGTH_MAYBE);
+    add_deadlock(&x, &second, 5, STRENGTH_MAYBE);
+    add_deadlock(&x, &second, 9, STRENGTH_WITNESSED);
+    e = findings_add_engine(&x.f, "one", 0, true);
+    findings_add_deadlocks(&x.f, e, &first, trace_tables(x.trace));
+    e = findings_add_engine(&x.f, "two", 0, true);
+    findings_add_deadlocks(&x.f, e, &second, trace_tables(x.trace));
+    finish(&x);
+    assert_int_equal(x.f.ndeadlocks, 2);
+    d = &x.f.deadlocks[0]; /* the stronger one comes first */
+    assert_int_equal(d->strength, STRENGTH_WITNESSED);
+    assert_int_equal(d->engines, 3);
+    assert_int_equal(d->count, 6);
+    assert_string_equal(d->waiters[1].request.thread, "T3");
+    assert_string_equal(d->waiters[1].request.op, "acquire");
+    assert_string_equal(d->waiters[1].lock, "a");
+    assert_int_equal(d->waiters[1].request.nlocks, 1); /* it has not got what it waits for */
+    assert_string_equal(d->waiters[1].request.locks[0].name, "b");
+    assert_string_equal(deadlock_holder(d, 1)->hold_location, "1");
+    assert_int_equal(x.f.engines[1].deadlocks, 2);
+    assert_string_not_equal(d->id, x.f.deadlocks[1].id);
+    assert_int_equal(findings_find(&x.f, x.f.deadlocks[1].id, &err), 1);
+    assert_int_equal(findings_find(&x.f, "1", &err), 0);
+    deadlock_table_release(&first);
+    deadlock_table_release(&second);
+    fixture_close(&x);
+}
+
 static void races_are_found_by_id_number_or_start(void **state)
 {
     const struct pair found[] = { { 1, "2", 2, "3" }, { 5, "4", 6, "5" } };
@@ -458,6 +516,7 @@ int main(void)
         cmocka_unit_test(memory_that_was_never_allocated_has_no_allocation),
         cmocka_unit_test(ids_do_not_depend_on_order_threads_addresses_or_lines),
         cmocka_unit_test(equal_fingerprints_get_numbers_in_the_order_of_their_locations),
+        cmocka_unit_test(deadlocks_merge_by_their_locations),
         cmocka_unit_test(races_are_found_by_id_number_or_start),
         cmocka_unit_test(control_characters_and_broken_utf8_are_escaped),
         cmocka_unit_test(locations_split_only_where_they_can_be_put_together_again),

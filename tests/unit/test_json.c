@@ -61,10 +61,23 @@ static char *write_text(const struct findings *f)
 #define WITNESS                                                                                    \
     "\"schedule\": [{\"step\": 1, \"event\": 3, \"thread\": \"T0\", \"operation\": \"w(x)\","      \
     "\"location\": \"2\"}], \"witness\": [0, 3, 20, 12]"
-#define RACE "{" HEAD ", \"accesses\": [" FIRST ", " SECOND "], " WITNESS "}"
-#define RESULT(trace, engines, races)                                                              \
-    "{\"schema\": 1, " trace ", " engines ", \"races\": [" races                                   \
-    "], \"deadlocks\": [], \"suppressed\": 7}"
+#define RACE                          "{" HEAD ", \"accesses\": [" FIRST ", " SECOND "], " WITNESS "}"
+#define RESULT(trace, engines, races) WHOLE_RESULT(trace, engines, races, "")
+#define WHOLE_RESULT(trace, engines, races, deadlocks)                                             \
+    "{\"schema\": 1, " trace ", " engines ", \"races\": [" races "], \"deadlocks\": [" deadlocks   \
+    "], \"suppressed\": 7}"
+#define WAITS(lock, holder, held, event, thread)                                                   \
+    "{\"lock\": \"" lock "\", \"holder\": {\"thread\": \"" holder                                  \
+    "\", \"location\": \"7\", \"event\": 2}, \"event\": " event ", \"thread\": \"" thread          \
+    "\", \"op\": \"acquire\", \"location\": \"8\", \"locks\": [\"" held "\"], \"stack\": []}"
+#define DEADLOCK_HEAD                                                                              \
+    "\"id\": \"fedcba9876543210\", \"engines\": [\"mc\"], \"strength\": \"witnessed\", "           \
+    "\"count\": 2"
+#define DEADLOCK(requests)                                                                         \
+    "{" DEADLOCK_HEAD ", \"requests\": [" requests "], \"schedule\": [], \"witness\": [2, 5, 6, "  \
+    "9]}"
+#define RING                     WAITS("b", "T2", "a", "6", "T1") ", " WAITS("a", "T1", "b", "9", "T2")
+#define FOUND_DEADLOCK(requests) WHOLE_RESULT(TRACE, ENGINES, "", DEADLOCK(requests))
 
 static void a_result_reads_back_in_full(void **state)
 {
@@ -109,6 +122,36 @@ static void writing_what_was_read_is_a_fixed_point(void **state)
     twice = write_text(&g);
     assert_string_equal(once, twice);
     assert_non_null(strstr(once, "\"witness\": [0, 3, 20, 12]"));
+    free(once);
+    free(twice);
+    findings_release(&f);
+    findings_release(&g);
+}
+
+static void deadlocks_read_back_in_full(void **state)
+{
+    struct findings f = { 0 }, g = { 0 };
+    const struct deadlock_finding *d;
+    struct error err;
+    char *once, *twice;
+
+    (void)state;
+    assert_int_equal(read_text(&f, FOUND_DEADLOCK(RING), &err), 0);
+    assert_int_equal(f.ndeadlocks, 1);
+    d = f.deadlocks;
+    assert_int_equal(d->strength, STRENGTH_WITNESSED);
+    assert_int_equal(d->engines, 2);
+    assert_int_equal(d->count, 2);
+    assert_int_equal(d->nwaiters, 2);
+    assert_string_equal(d->waiters[0].lock, "b");
+    assert_string_equal(d->waiters[0].request.locks[0].name, "a");
+    assert_ptr_equal(deadlock_holder(d, 1), &d->waiters[0]);
+    assert_int_equal(d->waiters[1].hold_event, 2);
+    assert_int_equal(d->nwitness, 4);
+    once = write_text(&f);
+    assert_int_equal(read_text(&g, once, &err), 0);
+    twice = write_text(&g);
+    assert_string_equal(once, twice);
     free(once);
     free(twice);
     findings_release(&f);
@@ -163,6 +206,18 @@ static void faults_are_named_with_their_place(void **state)
           "engines[0].seconds: expected a number, not a string" },
         { RESULT(TRACE, "\"engines\": {}", ""), "engines: expected an array, not an object" },
         { RESULT(TRACE, ENGINES, "5"), "races[0]: expected an object, not an integer" },
+        { WHOLE_RESULT(TRACE, ENGINES, "", "5"),
+          "deadlocks[0]: expected an object, not an integer" },
+        { WHOLE_RESULT(TRACE, ENGINES, "", "{" DEADLOCK_HEAD "}"),
+          "deadlocks[0]: 'requests' is missing" },
+        { FOUND_DEADLOCK(WAITS("b", "T2", "a", "6", "T1")),
+          "deadlocks[0].requests: a deadlock has two requests or more, not 1" },
+        { FOUND_DEADLOCK(WAITS("b", "T2", "a", "6", "T1") ", " WAITS("a", "T3", "b", "9", "T2")),
+          "deadlocks[0].requests: T2 waits for T3, which is not the thread of the next request" },
+        { FOUND_DEADLOCK(WAITS("b", "T2", "a", "100", "T1") ", {}"),
+          "deadlocks[0].requests[0].event: there is no event 100 in a trace of 100" },
+        { FOUND_DEADLOCK("{\"lock\": \"a\", \"holder\": 1}, {}"),
+          "deadlocks[0].requests[0].holder: expected an object, not an integer" },
         { RESULT(TRACE, ENGINES, "{" HEAD "}"), "races[0]: 'accesses' is missing" },
         { RESULT(TRACE, ENGINES, "{" HEAD ", \"accesses\": [" FIRST "]}"),
           "races[0].accesses: a race has two accesses, not 1" },
@@ -212,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_reads_back_in_full),
         cmocka_unit_test(writing_what_was_read_is_a_fixed_point),
+        cmocka_unit_test(deadlocks_read_back_in_full),
         cmocka_unit_test(what_the_contract_does_not_promise_may_be_missing),
         cmocka_unit_test(faults_are_named_with_their_place),
         cmocka_unit_test(no_prefix_of_a_result_is_a_result),

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/rt_sites.h"
+#include "base/rt_stretch.h"
 #include "record/recorder.h"
 #include "trace/trace.h"
 
@@ -28,7 +29,20 @@ static char elf_path[64];
 /* 1 a.c, 5 main, 10 counter, 18 helper, 25 untraced, 34 /src */
 static const char strings[] = "\0a.c\0main\0counter\0helper\0untraced\0/src";
 
-enum { S_MAIN, S_COUNTER, S_INLINED, S_UNTRACED, S_TRACED, S_POINTER, S_HELPER, SITES };
+enum {
+    S_MAIN,
+    S_COUNTER,
+    S_INLINED,
+    S_UNTRACED,
+    S_TRACED,
+    S_POINTER,
+    S_HELPER,
+    S_LOAD, /* a stretch: *p->q = 1, and a branch */
+    S_STORE,
+    S_BRANCH,
+    S_STRETCH,
+    SITES
+};
 
 static const struct sites_site sites[SITES] = {
     [S_MAIN] = { .kind = SITE_ENTRY, .line = 1, .file = 1, .function = 5 },
@@ -43,6 +57,16 @@ static const struct sites_site sites[SITES] = {
     [S_TRACED] = { .kind = SITE_CALL, .line = 8, .file = 1, .function = 5, .variable = 18 },
     [S_POINTER] = { .kind = SITE_CALL, .line = 9, .file = 1, .function = 5 },
     [S_HELPER] = { .kind = SITE_ENTRY, .line = 30, .file = 1, .function = 18 },
+    [S_LOAD] = { .kind = SITE_READ, .line = 41, .size = 8, .file = 1, .function = 5 },
+    [S_STORE] = { .kind = SITE_WRITE,
+                  .line = 42,
+                  .size = 1,
+                  .file = 1,
+                  .function = 5,
+                  .from = FROM_VALUE | 1,
+                  .offset = 4 },
+    [S_BRANCH] = { .kind = SITE_BRANCH, .line = 43, .file = 1, .function = 5 },
+    [S_STRETCH] = { .kind = SITE_STRETCH, .size = 2, .branches = 1 },
 };
 
 /* The write is inlined twice: at line 21 of helper, which is at line 20 of main. */
@@ -163,6 +187,17 @@ static void add_return(struct mock_thread *t, uint32_t site)
     mock_add(t, 3, RING_WORD(R_RETURN, 0, 0), (uint64_t)(BASE + site), UINT64_C(9));
 }
 
+/* *(char *)(*(char **)address + 4) = value; if (...) */
+static void add_stretch(struct mock_thread *t, uint64_t address, uint64_t pointer, uint8_t value,
+                        uint8_t outcome)
+{
+    uint64_t w[3] = { (BASE + S_STRETCH) | (uint64_t)outcome << 32 | (uint64_t)value << 40 |
+                          (uint64_t)(STRETCH_MARK | 3) << 56,
+                      address | pointer << 48, pointer >> 16 };
+
+    mock_add(t, 3, w[0], w[1], w[2]);
+}
+
 static void run(struct mock *m)
 {
     struct mock_thread t = { .m = m };
@@ -187,6 +222,7 @@ static void run(struct mock *m)
     mock_hand_over(&t);
     add_exit(&t, 1);
     add_return(&t, S_POINTER);
+    add_stretch(&t, 0x7f0000001000, 0x7f0000002000, 7, 1);
     add_exit(&t, 5);                 /* more than were entered */
     add_call(&t, S_UNTRACED, 0x600); /* the process dies in it */
     _exit(0);
@@ -225,14 +261,15 @@ struct line {
 };
 
 static const struct line want[] = {
-    { OP_ENTER, "libc+0x9000ff", "main", 0 },     { OP_READ, "/src/a.c:3:4", NULL, 0 },
-    { OP_WRITE, "/src/a.c:5", NULL, 0 },          { OP_CALL, "/src/a.c:7", "untraced", 0x200 },
-    { OP_RETURN, "/src/a.c:7", "untraced", 0 },   { OP_ENTER, "prog+0x4000ff", "helper", 0 },
-    { OP_EXIT, "/src/a.c:30", "helper", 0 },      { OP_ENTER, "prog+0x4000ff", "helper", 0 },
-    { OP_EXIT, "/src/a.c:30", "helper", 0 },      { OP_CALL, "/src/a.c:9", "?", 0x500 },
-    { OP_ENTER, "libc+0x9000ff", "helper", 0 },   { OP_EXIT, "/src/a.c:30", "helper", 0 },
-    { OP_RETURN, "/src/a.c:9", "?", 0 },          { OP_EXIT, "/src/a.c:1", "main", 0 },
-    { OP_CALL, "/src/a.c:7", "untraced", 0x600 },
+    { OP_ENTER, "libc+0x9000ff", "main", 0 },   { OP_READ, "/src/a.c:3:4", NULL, 0 },
+    { OP_WRITE, "/src/a.c:5", NULL, 0 },        { OP_CALL, "/src/a.c:7", "untraced", 0x200 },
+    { OP_RETURN, "/src/a.c:7", "untraced", 0 }, { OP_ENTER, "prog+0x4000ff", "helper", 0 },
+    { OP_EXIT, "/src/a.c:30", "helper", 0 },    { OP_ENTER, "prog+0x4000ff", "helper", 0 },
+    { OP_EXIT, "/src/a.c:30", "helper", 0 },    { OP_CALL, "/src/a.c:9", "?", 0x500 },
+    { OP_ENTER, "libc+0x9000ff", "helper", 0 }, { OP_EXIT, "/src/a.c:30", "helper", 0 },
+    { OP_RETURN, "/src/a.c:9", "?", 0 },        { OP_READ, "/src/a.c:41", NULL, 0 },
+    { OP_WRITE, "/src/a.c:42", NULL, 0 },       { OP_BRANCH, "/src/a.c:43", NULL, 0 },
+    { OP_EXIT, "/src/a.c:1", "main", 0 },       { OP_CALL, "/src/a.c:7", "untraced", 0x600 },
 };
 
 static void check_line(const struct line *w, const struct event *ev, const struct trace_mem *mem,
@@ -247,6 +284,17 @@ static void check_line(const struct line *w, const struct event *ev, const struc
         assert_int_equal(mem->extra[ev->value], w->pointer);
         assert_int_equal(mem->extra[ev->value + 1], 8);
     }
+}
+
+static void check_stretch(const struct event *ev)
+{
+    assert_int_equal(ev[0].target, 0x7f0000001000);
+    assert_int_equal(ev[0].value, 0x7f0000002000);
+    assert_int_equal(ev[0].size, 8);
+    assert_int_equal(ev[1].target, 0x7f0000002004);
+    assert_int_equal(ev[1].value, 7);
+    assert_int_equal(ev[1].size, 1);
+    assert_int_equal(ev[2].value, 1);
 }
 
 static void sites_stacks_and_calls_are_told(void **state)
@@ -282,6 +330,7 @@ static void sites_stacks_and_calls_are_told(void **state)
     assert_string_equal(tables_location(names, site), "/src/a.c:20:2");
     assert_string_equal(tables_site_function(names, site), "main");
     assert_int_equal(tables_site_parent(names, site), SITE_NONE);
+    check_stretch(mem.events + 13);
     trace_mem_release(&mem);
     trace_close(t);
     mock_free(&m);

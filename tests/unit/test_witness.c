@@ -307,6 +307,34 @@ static void the_inner_acquire_of_a_recursive_lock_is_no_request(void **state)
     expect_end(nested, "0 4 1 5", 2, "event 1: its thread has lock a already");
 }
 
+static void a_lock_that_others_release_blocks_nobody_for_ever(void **state)
+{
+    static const char handed[] = "T0|acq(a)|1\nT2|rel(a)|2\nT0|acq(b)|3\nT0|rel(b)|4\n"
+                                 "T1|acq(b)|5\nT1|acq(a)|6\nT1|rel(a)|7\nT1|rel(b)|8\n";
+
+    (void)state;
+    expect_end(handed, "0 4 2 5", 2,
+               "event 5: lock a is also released by threads that do not hold it");
+}
+
+static void an_acquire_that_would_not_wait_is_no_request(void **state)
+{
+    const uint64_t order[] = { 0, 4, 1, 5 };
+    struct text_trace t = { 0 };
+    struct witness_trace *w;
+    struct error err = { "" };
+
+    (void)state;
+    text_trace_open(&t, crossed);
+    t.mem.events[5].flags |= EV_BARE; /* only recorded traces say so */
+    w = witness_trace_new(&t.mem, trace_info(t.trace));
+    witness_trace_set_names(w, trace_tables(t.trace));
+    assert_int_equal(witness_check_deadlock(w, order, 4, 2, &err), 0);
+    assert_string_equal(err.text, "event 5: tries to get lock a but does not wait");
+    witness_trace_free(w);
+    text_trace_close(&t);
+}
+
 static void the_way_to_a_deadlock_is_a_correct_reordering(void **state)
 {
     static const char read[] = "T0|acq(a)|1\nT0|w(x)|2\nT0|acq(b)|3\nT0|rel(b)|4\nT0|rel(a)|5\n"
@@ -628,6 +656,8 @@ int main(void)
         cmocka_unit_test(a_gate_lock_is_refused),
         cmocka_unit_test(readers_do_not_wait_for_readers),
         cmocka_unit_test(the_inner_acquire_of_a_recursive_lock_is_no_request),
+        cmocka_unit_test(a_lock_that_others_release_blocks_nobody_for_ever),
+        cmocka_unit_test(an_acquire_that_would_not_wait_is_no_request),
         cmocka_unit_test(the_way_to_a_deadlock_is_a_correct_reordering),
         cmocka_unit_test(without_values_a_read_keeps_its_writer),
         cmocka_unit_test(with_values_any_writer_of_the_value_will_do),

@@ -1,0 +1,286 @@
+/* mc_pairs.c - which pairs of sites might race, with a few instances of each */
+#include "engines/mc_pairs.h"
+#include "base/alloc.h"
+#include "engines/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Groups of accesses to one cell that are kept, the latest first. A cell touched from more places
+ * than this loses the pairs of its oldest ones (counted as dropped). */
+enum { GROUPS_MAX = 1024 };
+
+/* Accesses to a cell that look alike. */
+struct group {
+    uint32_t site, thread;
+    uint32_t last; /* position of the latest */
+    uint32_t held; /* locks, see finder */
+    bool writes, atomic;
+};
+
+struct finder {
+    const struct view *v;
+    struct mc_pairs *out;
+    uint32_t *held_of; /* event -> the locks its thread holds there: index into held */
+    uint32_t *held;    /* number, then lock * 2 + shared each, sorted */
+    size_t nheld, held_cap;
+    struct group *groups; /* of the present cell */
+    size_t ngroups, groups_cap;
+};
+
+/* ---- locks held ---- */
+
+struct holds {
+    uint32_t *locks;
+    size_t count, cap;
+    uint32_t index; /* of the list that says so */
+};
+
+static void hold(struct holds *h, uint32_t lock)
+{
+    size_t i = h->count;
+
+    GROW(h->locks, h->cap, h->count + 1);
+    for (; i > 0 && h->locks[i - 1] > lock; i--)
+        h->locks[i] = h->locks[i - 1];
+    h->locks[i] = lock;
+    h->count++;
+}
+
+static void let_go(struct holds *h, uint32_t lock)
+{
+    size_t kept = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->locks[i] == lock && !found)
+            found = true;
+        else
+            h->locks[kept++] = h->locks[i];
+    }
+    h->count = kept;
+}
+
+static uint32_t store_holds(struct finder *f, const struct holds *h)
+{
+    uint32_t at = (uint32_t)f->nheld;
+
+    if (!h->count)
+        return 0;
+    GROW(f->held, f->held_cap, f->nheld + h->count + 1);
+    f->held[f->nheld++] = (uint32_t)h->count;
+    memcpy(f->held + f->nheld, h->locks, h->count * sizeof(*h->locks));
+    f->nheld += h->count;
+    return at;
+}
+
+static uint32_t lock_of(const struct view_section *s)
+{
+    return 2 * s->lock + s->shared;
+}
+
+/* Walk the sections: `ends` lists them by the event that ends them. */
+static void find_holds(struct finder *f, const uint32_t *ends_first, const uint32_t *ends)
+{
+    const struct view *v = f->v;
+    struct holds *all = xcalloc((size_t)v->nthreads + 1, sizeof(*all));
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        struct holds *h = &all[v->events[i].thread];
+        uint32_t s = v->section_of[i];
+
+        if (v->rank[i] == VIEW_NONE)
+            continue;
+        f->held_of[i] = h->index;
+        if (s != VIEW_NONE && v->sections[s].acquire == i) {
+            hold(h, lock_of(&v->sections[s]));
+            h->index = store_holds(f, h);
+        }
+        for (uint32_t k = ends_first[i]; k < ends_first[i + 1]; k++) {
+            let_go(h, lock_of(&v->sections[ends[k]]));
+            h->index = store_holds(f, h);
+        }
+    }
+    for (uint32_t t = 0; t < v->nthreads; t++)
+        free(all[t].locks);
+    free(all);
+}
+
+static void list_ends(struct finder *f)
+{
+    const struct view *v = f->v;
+    uint32_t *first = xcalloc((size_t)v->count + 2, sizeof(*first));
+    uint32_t *list = xcalloc((size_t)v->nsections + 1, sizeof(*list));
+    uint32_t *next = xcalloc((size_t)v->count + 2, sizeof(*next));
+
+    for (uint32_t s = 0; s < v->nsections; s++)
+        if (v->sections[s].end != VIEW_NONE)
+            first[v->sections[s].end + 1]++;
+    for (uint32_t i = 0; i < v->count; i++)
+        first[i + 1] += first[i];
+    memcpy(next, first, ((size_t)v->count + 1) * sizeof(*next));
+    for (uint32_t s = 0; s < v->nsections; s++)
+        if (v->sections[s].end != VIEW_NONE)
+            list[next[v->sections[s].end]++] = s;
+    find_holds(f, first, list);
+    free(first);
+    free(list);
+    free(next);
+}
+
+/* Is a lock in both lists, not shared in both? */
+static bool have_common(const struct finder *f, uint32_t a, uint32_t b)
+{
+    const uint32_t *x = f->held + a, *y = f->held + b;
+
+    for (uint32_t i = 1; i <= x[0]; i++)
+        for (uint32_t k = 1; k <= y[0]; k++)
+            if (x[i] / 2 == y[k] / 2 && !(x[i] & y[k] & 1))
+                return true;
+    return false;
+}
+
+static bool are_same(const struct finder *f, uint32_t a, uint32_t b)
+{
+    return a == b || (f->held[a] == f->held[b] &&
+                      !memcmp(f->held + a, f->held + b, (f->held[a] + 1) * sizeof(*f->held)));
+}
+
+/* ---- pairs ---- */
+
+static struct mc_pair *pair_of(struct mc_pairs *p, uint32_t site, uint32_t other)
+{
+    uint32_t low = site < other ? site : other, high = site < other ? other : site, *index;
+
+    if (p->count >= RACES_MAX) {
+        index = map_get(&p->by_sites, (uint64_t)low << 32 | high);
+        return index ? &p->pairs[*index] : NULL;
+    }
+    index = map_put(&p->by_sites, (uint64_t)low << 32 | high, (uint32_t)p->count);
+    if (*index == p->count) {
+        GROW(p->pairs, p->cap, p->count + 1);
+        p->pairs[p->count++] = (struct mc_pair){ .site = low, .other = high };
+    }
+    return &p->pairs[*index];
+}
+
+static uint64_t distance(struct instance i)
+{
+    return i.second - i.first;
+}
+
+/* Instances stay sorted by distance; two events may meet in several cells. */
+static void add_instance(struct mc_pair *p, struct instance new)
+{
+    uint32_t i = p->count;
+
+    for (uint32_t k = 0; k < p->count; k++)
+        if (p->instances[k].first == new.first && p->instances[k].second == new.second)
+            return;
+    if (i == MC_INSTANCES) {
+        p->cut = true;
+        if (distance(p->instances[--i]) <= distance(new))
+            return;
+    } else {
+        p->count++;
+    }
+    for (; i > 0 && distance(p->instances[i - 1]) > distance(new); i--)
+        p->instances[i] = p->instances[i - 1];
+    p->instances[i] = new;
+}
+
+/* ---- cells ---- */
+
+static void compare(struct finder *f, const struct group *old, const struct group *new)
+{
+    struct mc_pair *p;
+
+    if (old->thread == new->thread || !(old->writes || new->writes) || (old->atomic && new->atomic))
+        return;
+    if (have_common(f, old->held, new->held)) {
+        f->out->locked++;
+        return;
+    }
+    p = pair_of(f->out, old->site, new->site);
+    if (p)
+        add_instance(p, (struct instance){ old->last, new->last });
+    else
+        f->out->dropped++;
+}
+
+/* The group becomes the latest of its kind. */
+static void keep(struct finder *f, const struct group *new)
+{
+    size_t i = 0;
+
+    while (i < f->ngroups &&
+           !(f->groups[i].site == new->site && f->groups[i].thread == new->thread &&
+             f->groups[i].writes == new->writes &&
+             f->groups[i].atomic == new->atomic &&are_same(f, f->groups[i].held, new->held)))
+        i++;
+    if (i == f->ngroups && f->ngroups == GROUPS_MAX) {
+        f->out->dropped++;
+        i = 0;
+        for (size_t k = 1; k < f->ngroups; k++)
+            if (f->groups[k].last < f->groups[i].last)
+                i = k;
+    }
+    if (i == f->ngroups) {
+        GROW(f->groups, f->groups_cap, f->ngroups + 1);
+        f->ngroups++;
+    }
+    f->groups[i] = *new;
+}
+
+static void visit_cell(struct finder *f, uint32_t cell)
+{
+    const struct view *v = f->v;
+
+    f->ngroups = 0;
+    for (uint32_t k = v->access_first[cell]; k < v->access_first[cell + 1]; k++) {
+        uint32_t i = v->access[k];
+        const struct event *e = &v->events[i];
+        struct group new = {
+            e->site, e->thread, i, f->held_of[i], op_table[e->op].writes, op_is_atomic(e->op)
+        };
+
+        if (e->op == OP_ALLOC)
+            continue;
+        for (size_t g = 0; g < f->ngroups; g++)
+            compare(f, &f->groups[g], &new);
+        keep(f, &new);
+    }
+}
+
+/* Touched by several threads? */
+static bool is_shared(const struct view *v, uint32_t cell)
+{
+    for (uint32_t k = v->access_first[cell] + 1; k < v->access_first[cell + 1]; k++)
+        if (v->events[v->access[k]].thread != v->events[v->access[k - 1]].thread)
+            return true;
+    return false;
+}
+
+void mc_pairs_find(struct mc_pairs *p, const struct view *v)
+{
+    struct finder f = { .v = v, .out = p };
+
+    *p = (struct mc_pairs){ 0 };
+    f.held_of = xcalloc((size_t)v->count + 1, sizeof(*f.held_of));
+    GROW(f.held, f.held_cap, 1);
+    f.held[f.nheld++] = 0; /* the empty list */
+    list_ends(&f);
+    for (uint32_t c = 0; c < v->ncells; c++)
+        if (is_shared(v, c))
+            visit_cell(&f, c);
+    free(f.held_of);
+    free(f.held);
+    free(f.groups);
+}
+
+void mc_pairs_release(struct mc_pairs *p)
+{
+    free(p->pairs);
+    map_release(&p->by_sites);
+    *p = (struct mc_pairs){ 0 };
+}

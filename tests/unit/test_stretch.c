@@ -1,0 +1,416 @@
+/* test_stretch.c - stretches: shapes in files, records through encoder and decoder
+ *
+ * What a record stands for is said here once more, from docs/format/hdl.md; random records go
+ * through chunks of kind 9, mixed with other events, by each of the encoder's three ways.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/rt_ring.h"
+#include "trace/codec.h"
+#include "trace/encode_stretch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPES = 40, SITES = 500, THREAD = 1, PAGE_BITS = 16, RECORDS = 3000, EVENTS_MAX = 1 << 18 };
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t next_random(uint64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (seed >> 11) % below;
+}
+
+/* ---- shapes ---- */
+
+static unsigned random_shape(struct stretch_access *a)
+{
+    unsigned n = (unsigned)next_random(9);
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned back = i ? 1 + (unsigned)next_random(i) : 0;
+        bool value = back && a[i - back].log == 3 && next_random(2);
+
+        a[i] = (struct stretch_access){ .site = (uint32_t)next_random(SITES),
+                                        .log = (uint8_t)next_random(5),
+                                        .write = next_random(2) };
+        if (back && next_random(2)) {
+            a[i].from = (uint8_t)(back | (value ? FROM_VALUE : 0));
+            a[i].offset = (int32_t)(next_random(4000) - 2000);
+        }
+    }
+    return n;
+}
+
+static void fill(struct stretches *s)
+{
+    struct stretch_access a[STRETCH_ACCESSES_MAX];
+
+    while (s->count < SHAPES) {
+        unsigned n = random_shape(a);
+        bool branches = !n || next_random(2);
+
+        assert_true(
+            stretches_add(s, a, n, branches, branches ? (uint32_t)next_random(SITES) : SITE_NONE));
+    }
+}
+
+static void shapes_come_back(void **state)
+{
+    struct stretches s = { 0 }, again = { 0 };
+    struct buf b = { 0 };
+    const uint8_t *at;
+
+    (void)state;
+    fill(&s);
+    for (uint32_t i = 0; i < s.count; i++)
+        stretches_encode(&s, i, &b);
+    at = (const uint8_t *)b.data;
+    for (uint32_t i = 0; i < s.count; i++)
+        assert_true(stretches_decode(&again, &at, (const uint8_t *)b.data + b.len, SITES));
+    assert_ptr_equal(at, b.data + b.len);
+    assert_false(stretches_decode(&again, &at, at, SITES));
+    for (uint32_t i = 0; i < s.count; i++) {
+        const struct stretch *x = &s.at[i], *y = &again.at[i];
+
+        assert_true(x->accesses == y->accesses && x->words == y->words &&
+                    x->branches == y->branches && x->branch_site == y->branch_site);
+    }
+    assert_int_equal(s.naccesses, again.naccesses);
+    for (size_t i = 0; i < s.naccesses; i++) {
+        const struct stretch_access *x = &s.accesses[i], *y = &again.accesses[i];
+
+        assert_true(x->site == y->site && x->offset == y->offset && x->from == y->from &&
+                    x->log == y->log && x->write == y->write && x->value_at == y->value_at);
+    }
+    buf_release(&b);
+    stretches_release(&s);
+    stretches_release(&again);
+}
+
+static void expect_refused(const char *bytes, size_t n)
+{
+    struct stretches s = { 0 };
+    const uint8_t *at = (const uint8_t *)bytes;
+
+    assert_false(stretches_decode(&s, &at, at + n, SITES));
+    assert_int_equal(s.count, 0);
+    stretches_release(&s);
+}
+
+static void impossible_shapes_are_refused(void **state)
+{
+    struct stretch_access big[STRETCH_ACCESSES_MAX] = { 0 };
+    struct stretches s = { 0 };
+
+    (void)state;
+    expect_refused("\x00", 1);                     /* nothing at all */
+    expect_refused("\x42", 1);                     /* 33 accesses */
+    expect_refused("\x02\x01", 2);                 /* cut */
+    expect_refused("\x02\xf4\x03\x00", 4);         /* site 500 */
+    expect_refused("\x02\x01\x0a", 3);             /* 32 bytes */
+    expect_refused("\x02\x01\x16\x02", 4);         /* from an access before the first */
+    expect_refused("\x04\x01\x04\x01\x94\x10", 6); /* from a value of 4 bytes, cut */
+    expect_refused("\x04\x01\x04\x01\x94\x10\x02", 7);
+    expect_refused("\x04\x01\x06\x01\x86\x10\x02", 7);              /* from itself */
+    expect_refused("\x04\x01\x06\x01\x16\x80\x80\x80\x80\x20", 10); /* offset too far */
+    expect_refused("\x01\xf4\x03", 3);                              /* branch at site 500 */
+    for (unsigned i = 0; i < STRETCH_ACCESSES_MAX; i++)
+        big[i].log = 3;
+    assert_false(stretches_add(&s, big, STRETCH_ACCESSES_MAX, false, 0)); /* 456 bytes */
+    assert_true(stretches_add(&s, big, 17, true, 0));                     /* 248 */
+    stretches_release(&s);
+}
+
+/* ---- records ---- */
+
+/* What went in, event by event. */
+struct expected {
+    struct event *events;
+    uint64_t *stamps;
+    size_t count;
+};
+
+static uint64_t piece(const uint8_t *record, unsigned *small, unsigned *next, unsigned bytes)
+{
+    unsigned *place = *small + bytes <= 7 ? small : next;
+    uint64_t v = 0;
+
+    memcpy(&v, record + *place, bytes);
+    *place += bytes;
+    return v;
+}
+
+/* From the document. */
+static void expect_record(struct expected *to, const struct stretches *s, uint32_t number,
+                          const uint64_t *words, uint64_t stamp)
+{
+    const struct stretch_access *a = s->accesses + s->at[number].first;
+    const uint8_t *record = (const uint8_t *)words;
+    struct event *ev = to->events + to->count;
+    unsigned small = 4, next = 8, n = s->at[number].accesses;
+    uint64_t outcome = 0;
+
+    if (s->at[number].branches)
+        outcome = piece(record, &small, &next, 1);
+    for (unsigned i = 0; i < n; i++)
+        ev[i].target = a[i].from ? 0 : piece(record, &small, &next, 6);
+    for (unsigned i = 0; i < n; i++) {
+        const struct event *base = &ev[i] - a[i].from % 128;
+
+        ev[i].value = a[i].log == 4 ? 0 : piece(record, &small, &next, 1u << a[i].log);
+        ev[i].flags = a[i].log == 4 ? 0 : EV_VALUE;
+        ev[i].thread = THREAD;
+        ev[i].site = a[i].site;
+        ev[i].size = 1u << a[i].log;
+        ev[i].op = a[i].write ? OP_WRITE : OP_READ;
+        if (a[i].from)
+            ev[i].target =
+                ((a[i].from & 128 ? base->value : base->target) + (uint64_t)(int64_t)a[i].offset) %
+                (UINT64_C(1) << 48);
+    }
+    if (s->at[number].branches)
+        ev[n++] = (struct event){ .value = outcome,
+                                  .thread = THREAD,
+                                  .site = s->at[number].branch_site,
+                                  .op = OP_BRANCH,
+                                  .flags = EV_VALUE };
+    for (unsigned i = 0; i < n; i++)
+        to->stamps[to->count++] = stamp;
+}
+
+/* A record much like the last of the stretch; process numbers are 10 above the trace's. */
+static size_t random_record(const struct stretches *s, uint32_t number, uint64_t *w)
+{
+    static uint64_t last[SHAPES][STRETCH_WORDS_MAX];
+    unsigned words = s->at[number].words, used = 8;
+    struct stretch_room room = STRETCH_ROOM;
+
+    for (uint64_t n = next_random(6); n; n--)
+        ((uint8_t *)last[number])[next_random(8 * words)] = (uint8_t)next_random(256);
+    if (s->at[number].branches)
+        stretch_place(&room, 1);
+    for (unsigned i = 0; i < s->at[number].accesses; i++)
+        if (!s->accesses[s->at[number].first + i].from)
+            stretch_place(&room, 6);
+    for (unsigned i = 0; i < s->at[number].accesses; i++)
+        stretch_place(&room, stretch_value_bytes(1u << s->accesses[s->at[number].first + i].log));
+    used = room.next;
+    memcpy(w, last[number], 8 * words);
+    memset((char *)w + used, 0, 8 * words - used);
+    w[0] = (w[0] & STRETCH_DATA) | (number + 10) | (uint64_t)(STRETCH_MARK | words) << 56;
+    for (unsigned i = room.small; i < 7; i++)
+        ((uint8_t *)w)[i] = 0;
+    return words;
+}
+
+static void pack(const struct encoder *e, struct buf *to)
+{
+    struct hdl_column_header columns[COLUMNS_MIXED];
+    struct buf data = { 0 };
+
+    for (int i = 0; i < COLUMNS_MIXED; i++) {
+        size_t before = data.len;
+
+        if (i == COL_SHAPES && e->nshapes) {
+            buf_addch(&data, (char)e->nshapes);
+            buf_add(&data, e->shapes, e->nshapes * sizeof(e->shapes[0]));
+        }
+        if (e->columns[i].len)
+            buf_add(&data, e->columns[i].data, e->columns[i].len);
+        columns[i].raw_bytes = columns[i].stored_bytes = (uint32_t)(data.len - before);
+    }
+    to->len = 0;
+    buf_add(to, columns, sizeof(columns));
+    buf_add(to, data.data, data.len);
+    buf_release(&data);
+}
+
+static void expect_chunk(struct encoder *e, const struct tables *t, const struct expected *want)
+{
+    static struct event got[300];
+    static uint64_t sequence[300], stamp[300];
+    struct hdl_chunk_header h = { .kind = HDL_MIXED, .context_bits = 9, .subject = THREAD };
+    struct decoder d = { 0 };
+    struct buf payload = { 0 };
+    struct error err = { "" };
+    size_t done = 0;
+    long n;
+
+    encoder_settle(e);
+    pack(e, &payload);
+    h.count = e->count;
+    h.stored_bytes = (uint32_t)payload.len;
+    h.stamp_first = want->stamps[0];
+    if (decoder_start(&d, &h, (const uint8_t *)payload.data, &err) < 0)
+        fail_msg("%s", err.text);
+    while ((n = decoder_next(&d, t, got, 1 + done % 300, sequence, stamp, &err)) > 0) {
+        for (long i = 0; i < n; i++) {
+            assert_memory_equal(&got[i], &want->events[done + (size_t)i], sizeof(got[i]));
+            assert_int_equal(stamp[i], want->stamps[done + (size_t)i]);
+        }
+        done += (size_t)n;
+    }
+    if (n < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(done, want->count);
+    decoder_release(&d);
+    buf_release(&payload);
+}
+
+/* Some plain accesses between the records. */
+static void add_others(struct encoder *e, struct expected *want, uint64_t stamp)
+{
+    for (uint64_t n = next_random(300); n; n--) {
+        struct event ev = { .target = next_random(1000) * 8,
+                            .thread = THREAD,
+                            .site = (uint32_t)next_random(SITES),
+                            .size = 8,
+                            .op = OP_WRITE };
+        uint64_t none = 0;
+
+        want->events[want->count] = ev;
+        want->stamps[want->count++] = stamp;
+        assert_int_equal(encoder_add(e, &ev, 1, NULL, &none, &stamp, EVENTS_MAX), 1);
+    }
+}
+
+static void round_trip(enum stretch_speed speed)
+{
+    uint64_t *page = xcalloc((size_t)1 << PAGE_BITS, 8), *pages[1] = { page };
+    struct raw_run r = { .thread = THREAD, .stretch_pages = pages, .page_bits = PAGE_BITS };
+    struct expected want = { xcalloc(EVENTS_MAX, sizeof(struct event)), xcalloc(EVENTS_MAX, 8), 0 };
+    static uint64_t words[RECORDS * STRETCH_WORDS_MAX];
+    struct tables t = { 0 };
+    struct encoder e;
+    size_t nwords;
+
+    while (t.sites.count < SITES)
+        intern_append(&t.sites, "s", 1);
+    while (t.threads.count <= THREAD)
+        intern_append(&t.threads, "t", 1);
+    fill(&t.stretches);
+    for (uint32_t i = 0; i < SHAPES; i++)
+        page[i + 10] =
+            stretch_entry(i, t.stretches.at[i].words, stretch_events(&t.stretches.at[i]));
+    stretch_speed = speed;
+    encoder_init(&e, 9, true);
+    for (int chunk = 0; chunk < 5; chunk++) { /* contexts are void in the next one */
+        want.count = 0;
+        encoder_start(&e, 100);
+        r.stamp = 100;
+        for (int run = 0; run < 8; run++) {
+            nwords = 0;
+            for (uint64_t n = 1 + next_random(RECORDS / 8); n; n--) {
+                uint32_t number = (uint32_t)next_random(next_random(3) ? 4 : SHAPES);
+                size_t at = nwords;
+
+                nwords += random_record(&t.stretches, number, words + at);
+                expect_record(&want, &t.stretches, number, words + at, r.stamp);
+            }
+            r.at = words;
+            r.end = words + nwords;
+            while (raw_run_is_stretch(&r) && !raw_run_is_unknown(&r))
+                assert_true(encoder_add_stretches(&e, &r, EVENTS_MAX) > 0);
+            assert_ptr_equal(r.at, r.end);
+            r.stamp += next_random(3);
+            add_others(&e, &want, r.stamp);
+        }
+        expect_chunk(&e, &t, &want);
+    }
+    stretch_speed = STRETCH_WIDE;
+    encoder_release(&e);
+    tables_release(&t);
+    free(want.events);
+    free(want.stamps);
+    free(page);
+}
+
+static void records_come_back_however_they_are_packed(void **state)
+{
+    (void)state;
+    round_trip(STRETCH_PLAIN);
+    round_trip(STRETCH_PEXT);
+    round_trip(STRETCH_WIDE);
+}
+
+static void all_ways_write_the_same(void **state)
+{
+    static uint64_t words[RECORDS * STRETCH_WORDS_MAX];
+    uint64_t *page = xcalloc((size_t)1 << PAGE_BITS, 8), *pages[1] = { page };
+    struct stretches s = { 0 };
+    struct encoder e[3];
+    size_t n = 0;
+
+    (void)state;
+    fill(&s);
+    for (uint32_t i = 0; i < SHAPES; i++)
+        page[i + 10] = stretch_entry(i, s.at[i].words, stretch_events(&s.at[i]));
+    for (int i = 0; i < RECORDS; i++)
+        n += random_record(&s, (uint32_t)next_random(SHAPES), words + n);
+    for (int i = 0; i < 3; i++) {
+        struct raw_run r = { words, words + n, THREAD, 5, NULL, pages, PAGE_BITS };
+
+        stretch_speed = (enum stretch_speed)i;
+        encoder_init(&e[i], 9, true);
+        encoder_start(&e[i], 1);
+        while (r.at < r.end)
+            assert_true(encoder_add_stretches(&e[i], &r, EVENTS_MAX) > 0);
+        for (int c = 0; c < COLUMNS_MIXED; c++) {
+            assert_int_equal(e[i].columns[c].len, e[0].columns[c].len);
+            if (e[i].columns[c].len)
+                assert_memory_equal(e[i].columns[c].data, e[0].columns[c].data,
+                                    e[0].columns[c].len);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        encoder_release(&e[i]);
+    stretch_speed = STRETCH_WIDE;
+    stretches_release(&s);
+    free(page);
+}
+
+static void records_of_no_stretch_are_left(void **state)
+{
+    uint64_t *page = xcalloc((size_t)1 << PAGE_BITS, 8), *pages[1] = { page };
+    uint64_t words[] = { 11 | UINT64_C(0x82) << 56, 1, 12 | UINT64_C(0x82) << 56, 2 };
+    struct raw_run r = { words, words + 4, THREAD, 5, NULL, pages, PAGE_BITS };
+    struct encoder e;
+
+    (void)state;
+    page[11] = stretch_entry(0, 2, 1);
+    encoder_init(&e, 9, true);
+    encoder_start(&e, 1);
+    assert_int_equal(encoder_add_stretches(&e, &r, 100), 1);
+    assert_ptr_equal(r.at, words + 2);
+    assert_true(raw_run_is_unknown(&r)); /* nothing is known of 12 */
+    page[12] = stretch_entry(1, 3, 1);
+    assert_true(raw_run_is_unknown(&r)); /* it has three words */
+    page[12] = stretch_entry(1, 2, 1);
+    assert_int_equal(encoder_add_stretches(&e, &r, 1), 0); /* no room in the chunk */
+    r.end--;
+    assert_int_equal(encoder_add_stretches(&e, &r, 100), 0); /* cut */
+    encoder_release(&e);
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_come_back),
+        cmocka_unit_test(impossible_shapes_are_refused),
+        cmocka_unit_test(records_come_back_however_they_are_packed),
+        cmocka_unit_test(all_ways_write_the_same),
+        cmocka_unit_test(records_of_no_stretch_are_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
