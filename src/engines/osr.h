@@ -24,7 +24,6 @@ struct osr_set {
     uint64_t from; /* then: the order of the trace holds for all events before this position */
     uint32_t tail; /* and: the slot whose events from there on can wait until all others have come,
                       as far as locks go; SLOT_NONE: not so easy */
-    uint64_t closed; /* sections that had to be closed, all in all */
 };
 
 void osr_set_init(struct osr_set *x, const struct closure *c);
@@ -46,7 +45,8 @@ void osr_order_free(struct osr_order *o);
  * osr_order_list(); `cost` is raised by the number of events looked at. */
 bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost);
 /* The schedule of the pair, which the caller frees: the set and then the two accesses. With a
- * reversed set after osr_order_find(). NULL: longer than max events (0: any). */
+ * reversed set after osr_order_find(). NULL: longer than max events (0: any), or with
+ * events beyond the view. */
 uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
                          const struct closure_past *b, uint64_t max, size_t *count);
 

@@ -114,7 +114,7 @@ static void number_nodes(struct osr_order *o, uint64_t from, uint32_t end)
 {
     o->nnodes = 0;
     for (uint32_t p = (uint32_t)from; p < end; p++) {
-        if (o->node_of[p] == NO_NODE || o->v->rank[p] == VIEW_NONE)
+        if (o->node_of[p] == NO_NODE)
             continue;
         GROW(o->position, o->position_cap, (size_t)o->nnodes + 1);
         o->position[o->nnodes] = p;
@@ -355,6 +355,8 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
         find_slots(o, x);
     o->set = x;
     end = find_limits(o, x);
+    if (end > o->v->count)
+        return false;
     o->easy = x->tail != SLOT_NONE && osr_tail_can_wait(o, cost);
     if (o->easy)
         return true;
@@ -407,6 +409,10 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
         for (size_t i = 0, in = unmoved(o, x, s); i < in; i++)
             list[n++] = x->closure->slots[s].events[i];
     qsort(list, n, sizeof(*list), compare_positions);
+    if (n && list[n - 1] >= o->v->count) {
+        free(list);
+        return NULL;
+    }
     for (size_t i = 0; x->reversed && i < o->norder; i++)
         list[n++] = o->order[i];
     list[n++] = a->position;

@@ -162,7 +162,6 @@ static bool close_slot(struct osr_set *x, uint32_t slot, bool *changed)
         raise_tree(x, s->release.tree, 0);
         if (x->time[slot] < s->release.time)
             x->time[slot] = s->release.time;
-        x->closed++;
         *changed = true;
     }
     return true;

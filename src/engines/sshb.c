@@ -22,123 +22,127 @@
 /* Where the memory of a variable was allocated, and the last slot that has the
  * edge from there. */
 struct birth {
-  uint32_t slot, time, position, told;
+    uint32_t slot, time, position, told;
 };
 
-#define BIRTH_NONE ((struct birth){SLOT_NONE, 0, 0, SLOT_NONE})
+#define BIRTH_NONE ((struct birth){ SLOT_NONE, 0, 0, SLOT_NONE })
 
 struct variable {
-  struct access_set writes, reads;
-  struct sshb_readers readers;
-  struct sshb_racy *racy;          /* owned; NULL while all is ordered */
-  uint32_t atomic;                 /* index into atomics, 0 none */
-  uint32_t first_slot, first_time; /* of its first write; time 0: none yet */
-  struct birth birth;
+    struct access_set writes, reads;
+    struct sshb_readers readers;
+    struct sshb_racy *racy;          /* owned; NULL while all is ordered */
+    uint32_t atomic;                 /* index into atomics, 0 none */
+    uint32_t first_slot, first_time; /* of its first write; time 0: none yet */
+    struct birth birth;
 };
 
 struct atomic_sets {
-  struct access_set writes, reads;
-  struct sshb_readers readers; /* atomic ones */
-  uint64_t last;               /* position of the last write */
+    struct access_set writes, reads;
+    struct sshb_readers readers; /* atomic ones */
+    uint64_t last;               /* position of the last write */
 };
 
-static uint64_t now_us(void) {
-  struct timespec ts;
+static uint64_t now_us(void)
+{
+    struct timespec ts;
 
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-  return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-static void *sshb_open(struct engine_result *result,
-                       const struct engine_options *options) {
-  struct sshb *p = xcalloc(1, sizeof(*p));
+static void *sshb_open(struct engine_result *result, const struct engine_options *options)
+{
+    struct sshb *p = xcalloc(1, sizeof(*p));
 
-  (void)options;
-  p->result = result;
-  hb_init(&p->hb);
-  sshb_facts_init(&p->facts, &p->hb);
-  sshb_reads_init(&p->reads, &p->facts);
-  p->natomics = 1;
-  GROW(p->atomics, p->atomics_cap, 1);
-  return p;
+    (void)options;
+    p->result = result;
+    hb_init(&p->hb);
+    sshb_facts_init(&p->facts, &p->hb);
+    sshb_reads_init(&p->reads, &p->facts);
+    p->natomics = 1;
+    GROW(p->atomics, p->atomics_cap, 1);
+    return p;
 }
 
-static void forget(struct sshb *p, struct variable *v) {
-  access_set_clear(&v->writes);
-  access_set_clear(&v->reads);
-  sshb_readers_clear(&v->readers);
-  sshb_racy_free(v->racy);
-  v->racy = NULL;
-  if (v->atomic) {
-    access_set_clear(&p->atomics[v->atomic].writes);
-    access_set_clear(&p->atomics[v->atomic].reads);
-    sshb_readers_clear(&p->atomics[v->atomic].readers);
-  }
-  v->first_time = 0;
-  v->birth = BIRTH_NONE;
+static void forget(struct sshb *p, struct variable *v)
+{
+    access_set_clear(&v->writes);
+    access_set_clear(&v->reads);
+    sshb_readers_clear(&v->readers);
+    sshb_racy_free(v->racy);
+    v->racy = NULL;
+    if (v->atomic) {
+        access_set_clear(&p->atomics[v->atomic].writes);
+        access_set_clear(&p->atomics[v->atomic].reads);
+        sshb_readers_clear(&p->atomics[v->atomic].readers);
+    }
+    v->first_time = 0;
+    v->birth = BIRTH_NONE;
 }
 
-static void sshb_close(void *state) {
-  struct sshb *p = state;
+static void sshb_close(void *state)
+{
+    struct sshb *p = state;
 
-  for (size_t i = 0; i < p->vars_cap; i++)
-    forget(p, &p->vars[i]);
-  free(p->vars);
-  free(p->atomics);
-  free(p->births);
-  sshb_reads_release(&p->reads);
-  sshb_facts_release(&p->facts);
-  hb_release(&p->hb);
-  free(p);
+    for (size_t i = 0; i < p->vars_cap; i++)
+        forget(p, &p->vars[i]);
+    free(p->vars);
+    free(p->atomics);
+    free(p->births);
+    sshb_reads_release(&p->reads);
+    sshb_facts_release(&p->facts);
+    hb_release(&p->hb);
+    free(p);
 }
 
 /* ---- comparing ---- */
 
-static void race(struct sshb *p, const struct set_access *a,
-                 const struct hb_thread *t, const struct step *s,
-                 enum sshb_kind kind) {
-  struct sshb_pair pair = {{(uint32_t)a->position, (uint32_t)s->position},
-                           {a->slot, t->clock.slot},
-                           {a->site, s->site},
-                           (uint8_t)kind,
-                           0};
+static void race(struct sshb *p, const struct set_access *a, const struct hb_thread *t,
+                 const struct step *s, enum sshb_kind kind)
+{
+    struct sshb_pair pair = { { (uint32_t)a->position, (uint32_t)s->position },
+                              { a->slot, t->clock.slot },
+                              { a->site, s->site },
+                              (uint8_t)kind,
+                              0 };
 
-  race_table_add(&p->result->races, (struct access){a->position, a->site},
-                 (struct access){s->position, s->site}, STRENGTH_MAYBE);
-  if (!p->result->races.dropped)
-    sshb_add_pair(&p->facts, &pair, &p->result->races);
+    race_table_add(&p->result->races, (struct access){ a->position, a->site },
+                   (struct access){ s->position, s->site }, STRENGTH_MAYBE);
+    if (!p->result->races.dropped)
+        sshb_add_pair(&p->facts, &pair, &p->result->races);
 }
 
-static struct sshb_racy *racy(struct variable *v, const struct step *s) {
-  if (!v->racy)
-    v->racy = sshb_racy_new(s->id);
-  return v->racy;
+static struct sshb_racy *racy(struct variable *v, const struct step *s)
+{
+    if (!v->racy)
+        v->racy = sshb_racy_new(s->id);
+    return v->racy;
 }
 
 /* Is there a later write of the same slot in the set? */
-static bool has_later(const struct access_set *set,
-                      const struct set_access *write) {
-  const struct set_access *a = access_set_entries(set);
+static bool has_later(const struct access_set *set, const struct set_access *write)
+{
+    const struct set_access *a = access_set_entries(set);
 
-  for (uint32_t i = 0; i < set->count; i++)
-    if (a[i].slot == write->slot && a[i].position > write->position)
-      return true;
-  return false;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (a[i].slot == write->slot && a[i].position > write->position)
+            return true;
+    return false;
 }
 
 /* A read may have seen this write. A plain one of those of one slot only the
  * last. */
-static void may_see(struct sshb *p, struct variable *v,
-                    const struct set_access *write, const struct hb_thread *t,
-                    const struct step *s, bool atomic) {
-  enum sshb_class class = SSHB_TO_PLAIN;
+static void may_see(struct sshb *p, struct variable *v, const struct set_access *write,
+                    const struct hb_thread *t, const struct step *s, bool atomic)
+{
+    enum sshb_class class = SSHB_TO_PLAIN;
 
-  if (op_is_atomic(s->op))
-    class = atomic ? SSHB_ATOMIC_TO_ATOMIC : SSHB_PLAIN_TO_ATOMIC;
-  else if (v->atomic && (has_later(&v->writes, write) ||
-                         has_later(&p->atomics[v->atomic].writes, write)))
-    return;
-  sshb_unordered_write(&p->reads, racy(v, s), class, write, t, s->position);
+    if (op_is_atomic(s->op))
+        class = atomic ? SSHB_ATOMIC_TO_ATOMIC : SSHB_PLAIN_TO_ATOMIC;
+    else if (v->atomic &&
+             (has_later(&v->writes, write) || has_later(&p->atomics[v->atomic].writes, write)))
+        return;
+    sshb_unordered_write(&p->reads, racy(v, s), class, write, t, s->position);
 }
 
 /* What an access may do with the accesses of a set that it is not ordered with.
@@ -146,354 +150,359 @@ static void may_see(struct sshb *p, struct variable *v,
 enum { RACES = 1, SEES = 2, ATOMIC = 4 /* they are atomic */ };
 
 /* How many are not ordered with the access? */
-static inline uint32_t check(struct sshb *p, struct variable *v,
-                             const struct access_set *set,
-                             const struct hb_thread *t, const struct step *s,
-                             unsigned what, enum sshb_kind kind) {
-  const struct set_access *a = access_set_entries(set);
-  uint32_t unordered = 0;
+static inline uint32_t check(struct sshb *p, struct variable *v, const struct access_set *set,
+                             const struct hb_thread *t, const struct step *s, unsigned what,
+                             enum sshb_kind kind)
+{
+    const struct set_access *a = access_set_entries(set);
+    uint32_t unordered = 0;
 
-  for (uint32_t i = 0; i < set->count; i++) {
-    if (hb_knows(t, a[i].slot, a[i].time))
-      continue;
-    unordered++;
-    if (what & SEES)
-      may_see(p, v, &a[i], t, s, what & ATOMIC);
-    if (what & RACES)
-      race(p, &a[i], t, s, kind);
-  }
-  return unordered;
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (hb_knows(t, a[i].slot, a[i].time))
+            continue;
+        unordered++;
+        if (what & SEES)
+            may_see(p, v, &a[i], t, s, what & ATOMIC);
+        if (what & RACES)
+            race(p, &a[i], t, s, kind);
+    }
+    return unordered;
 }
 
-static const struct set_access *last_of(const struct access_set *set,
-                                        const struct set_access *last) {
-  const struct set_access *a = access_set_entries(set);
+static const struct set_access *last_of(const struct access_set *set, const struct set_access *last)
+{
+    const struct set_access *a = access_set_entries(set);
 
-  for (uint32_t i = 0; i < set->count; i++)
-    if (!last || a[i].position > last->position)
-      last = &a[i];
-  return last;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!last || a[i].position > last->position)
+            last = &a[i];
+    return last;
 }
 
 /* An atomic read saw no other atomic write than the last (unless a plain one
  * came after it). */
-static void saw_atomic(struct sshb *p, struct variable *v,
-                       const struct hb_thread *t, const struct step *s) {
-  const struct atomic_sets *sets = &p->atomics[v->atomic];
-  const struct set_access *last = last_of(&sets->writes, NULL);
+static void saw_atomic(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                       const struct step *s)
+{
+    const struct atomic_sets *sets = &p->atomics[v->atomic];
+    const struct set_access *last = last_of(&sets->writes, NULL);
 
-  if (last && last->position == sets->last &&
-      !hb_knows(t, last->slot, last->time))
-    sshb_saw_atomic(&p->reads, racy(v, s), last, t, s->position);
+    if (last && last->position == sets->last && !hb_knows(t, last->slot, last->time))
+        sshb_saw_atomic(&p->reads, racy(v, s), last, t, s->position);
 }
 
 /* The write that the recorded order says this read saw. */
-static void observe(struct sshb *p, struct variable *v,
-                    const struct hb_thread *t, const struct step *s) {
-  const struct atomic_sets *sets = &p->atomics[v->atomic];
-  const struct set_access *last = last_of(&v->writes, NULL);
-  size_t candidates = v->writes.count + (v->atomic ? sets->writes.count : 0);
+static void observe(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                    const struct step *s)
+{
+    const struct atomic_sets *sets = &p->atomics[v->atomic];
+    const struct set_access *last = last_of(&v->writes, NULL);
+    size_t candidates = v->writes.count + (v->atomic ? sets->writes.count : 0);
 
-  if (v->atomic && op_is_atomic(s->op))
-    saw_atomic(p, v, t, s);
-  if (v->atomic)
-    last = last_of(&sets->writes, last);
-  if (!hb_knows(t, last->slot, last->time))
-    sshb_observed_write(&p->reads, racy(v, s), last, t, s->position,
-                        candidates > 1 ||
-                            hb_knows(t, v->first_slot, v->first_time));
+    if (v->atomic && op_is_atomic(s->op))
+        saw_atomic(p, v, t, s);
+    if (v->atomic)
+        last = last_of(&sets->writes, last);
+    if (!hb_knows(t, last->slot, last->time))
+        sshb_observed_write(&p->reads, racy(v, s), last, t, s->position,
+                            candidates > 1 || hb_knows(t, v->first_slot, v->first_time));
 }
 
-static inline void count_candidates(struct sshb *p, const struct variable *v) {
-  uint64_t n = v->writes.count;
+static inline void count_candidates(struct sshb *p, const struct variable *v)
+{
+    uint64_t n = v->writes.count;
 
-  if (__builtin_expect(v->atomic, 0))
-    n += p->atomics[v->atomic].writes.count;
-  p->reads.reads += n > 0;
-  p->reads.candidates += n;
-  if (n > p->reads.most)
-    p->reads.most = n;
+    if (__builtin_expect(v->atomic, 0))
+        n += p->atomics[v->atomic].writes.count;
+    p->reads.reads += n > 0;
+    p->reads.candidates += n;
+    if (n > p->reads.most)
+        p->reads.most = n;
 }
 
 /* Earlier reads may have seen this write. */
-static void may_be_seen(struct sshb *p, struct variable *v,
-                        const struct hb_thread *t, const struct step *s) {
-  bool first = !v->first_time;
+static void may_be_seen(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                        const struct step *s)
+{
+    bool first = !v->first_time;
 
-  sshb_look_at_certain(&p->reads, racy(v, s), t);
-  sshb_unordered_reads(&p->reads, v->racy, SSHB_TO_PLAIN, &v->readers, t,
-                       s->position, first);
-  if (v->atomic)
-    sshb_unordered_reads(&p->reads, v->racy,
-                         op_is_atomic(s->op) ? SSHB_ATOMIC_TO_ATOMIC
-                                             : SSHB_PLAIN_TO_ATOMIC,
-                         &p->atomics[v->atomic].readers, t, s->position, first);
+    sshb_look_at_certain(&p->reads, racy(v, s), t);
+    sshb_unordered_reads(&p->reads, v->racy, SSHB_TO_PLAIN, &v->readers, t, s->position, first);
+    if (v->atomic)
+        sshb_unordered_reads(&p->reads, v->racy,
+                             op_is_atomic(s->op) ? SSHB_ATOMIC_TO_ATOMIC : SSHB_PLAIN_TO_ATOMIC,
+                             &p->atomics[v->atomic].readers, t, s->position, first);
 }
 
 /* Whatever the access is not ordered with: races, and who may have seen whom.
  */
-static inline void compare(struct sshb *p, struct variable *v,
-                           const struct hb_thread *t, const struct step *s) {
-  bool writes = s->op != OP_READ && s->op != OP_LOAD,
-       reads = op_table[s->op].reads;
-  unsigned sees = reads ? SEES : 0, atomic = op_is_atomic(s->op) ? 0 : RACES;
-  uint32_t unseen, unread = 0;
+static inline void compare(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                           const struct step *s)
+{
+    bool writes = s->op != OP_READ && s->op != OP_LOAD, reads = op_table[s->op].reads;
+    unsigned sees = reads ? SEES : 0, atomic = op_is_atomic(s->op) ? 0 : RACES;
+    uint32_t unseen, unread = 0;
 
-  unseen = check(p, v, &v->writes, t, s, RACES | sees,
-                 writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
-  if (writes)
-    unread = check(p, v, &v->reads, t, s, RACES, SSHB_READ_WRITE);
-  if (__builtin_expect(v->atomic, 0)) {
-    unseen +=
-        check(p, v, &p->atomics[v->atomic].writes, t, s, atomic | sees | ATOMIC,
-              writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
+    unseen =
+        check(p, v, &v->writes, t, s, RACES | sees, writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
     if (writes)
-      unread += check(p, v, &p->atomics[v->atomic].reads, t, s, atomic,
-                      SSHB_READ_WRITE);
-  }
-  if (reads)
-    count_candidates(p, v);
-  if (reads && __builtin_expect(unseen > 0, 0))
-    observe(p, v, t, s);
-  if (writes && __builtin_expect(unseen + unread > 0, 0)) {
-    may_be_seen(p, v, t, s);
-    if (unread && unseen + 1 > p->reads.most)
-      p->reads.most =
-          unseen + 1; /* earlier reads may have seen this write or those */
-  }
+        unread = check(p, v, &v->reads, t, s, RACES, SSHB_READ_WRITE);
+    if (__builtin_expect(v->atomic, 0)) {
+        unseen += check(p, v, &p->atomics[v->atomic].writes, t, s, atomic | sees | ATOMIC,
+                        writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
+        if (writes)
+            unread += check(p, v, &p->atomics[v->atomic].reads, t, s, atomic, SSHB_READ_WRITE);
+    }
+    if (reads)
+        count_candidates(p, v);
+    if (reads && __builtin_expect(unseen > 0, 0))
+        observe(p, v, t, s);
+    if (writes && __builtin_expect(unseen + unread > 0, 0)) {
+        may_be_seen(p, v, t, s);
+        if (unread && unseen + 1 > p->reads.most)
+            p->reads.most = unseen + 1; /* earlier reads may have seen this write or those */
+    }
 }
 
 /* ---- recording: as in pairs.c ---- */
 
-static struct atomic_sets *atomic_sets(struct sshb *p, struct variable *v) {
-  if (!v->atomic) {
-    GROW(p->atomics, p->atomics_cap, p->natomics + 1);
-    v->atomic = (uint32_t)p->natomics++;
-  }
-  return &p->atomics[v->atomic];
+static struct atomic_sets *atomic_sets(struct sshb *p, struct variable *v)
+{
+    if (!v->atomic) {
+        GROW(p->atomics, p->atomics_cap, p->natomics + 1);
+        v->atomic = (uint32_t)p->natomics++;
+    }
+    return &p->atomics[v->atomic];
 }
 
-static void prune_atomics(struct access_set *set, const struct hb_thread *t) {
-  const struct set_access *a = access_set_entries(set);
-  struct access_set kept = {0};
+static void prune_atomics(struct access_set *set, const struct hb_thread *t)
+{
+    const struct set_access *a = access_set_entries(set);
+    struct access_set kept = { 0 };
 
-  for (uint32_t i = 0; i < set->count; i++)
-    if (!hb_knows(t, a[i].slot, a[i].time))
-      access_set_append(&kept, a[i]);
-  access_set_clear(set);
-  *set = kept;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!hb_knows(t, a[i].slot, a[i].time))
+            access_set_append(&kept, a[i]);
+    access_set_clear(set);
+    *set = kept;
 }
 
-static inline void record(struct sshb *p, struct variable *v,
-                          const struct hb_thread *t, const struct step *s) {
-  if (s->op == OP_READ) {
-    access_set_put(&v->reads, t, s->position, s->site);
-    if (__builtin_expect(v->atomic, 0))
-      prune_atomics(&p->atomics[v->atomic].reads, t);
-  } else if (s->op == OP_WRITE) {
-    access_set_put(&v->writes, t, s->position, s->site);
-    if (__builtin_expect(v->atomic, 0))
-      prune_atomics(&p->atomics[v->atomic].writes, t);
-  } else {
-    struct atomic_sets *sets = atomic_sets(p, v);
+static inline void record(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                          const struct step *s)
+{
+    if (s->op == OP_READ) {
+        access_set_put(&v->reads, t, s->position, s->site);
+        if (__builtin_expect(v->atomic, 0))
+            prune_atomics(&p->atomics[v->atomic].reads, t);
+    } else if (s->op == OP_WRITE) {
+        access_set_put(&v->writes, t, s->position, s->site);
+        if (__builtin_expect(v->atomic, 0))
+            prune_atomics(&p->atomics[v->atomic].writes, t);
+    } else {
+        struct atomic_sets *sets = atomic_sets(p, v);
 
-    access_set_put(s->op == OP_LOAD ? &sets->reads : &sets->writes, t,
-                   s->position, s->site);
-    if (s->op != OP_LOAD)
-      sets->last = s->position;
-  }
-  if (s->op == OP_READ)
-    sshb_log_read(&p->reads, &v->readers, t, s->position);
-  else if (op_table[s->op].reads)
-    sshb_log_read(&p->reads, &p->atomics[v->atomic].readers, t, s->position);
-  if (!v->first_time && op_table[s->op].writes) {
-    v->first_slot = t->clock.slot;
-    v->first_time = t->clock.time;
-  }
+        access_set_put(s->op == OP_LOAD ? &sets->reads : &sets->writes, t, s->position, s->site);
+        if (s->op != OP_LOAD)
+            sets->last = s->position;
+    }
+    if (s->op == OP_READ)
+        sshb_log_read(&p->reads, &v->readers, t, s->position);
+    else if (op_table[s->op].reads)
+        sshb_log_read(&p->reads, &p->atomics[v->atomic].readers, t, s->position);
+    if (!v->first_time && op_table[s->op].writes) {
+        v->first_slot = t->clock.slot;
+        v->first_time = t->clock.time;
+    }
 }
 
 /* ---- variables that come and part ---- */
 
-static struct birth *birth_of(struct sshb *p, uint32_t block) {
-  size_t old = p->births_cap;
+static struct birth *birth_of(struct sshb *p, uint32_t block)
+{
+    size_t old = p->births_cap;
 
-  GROW(p->births, p->births_cap, (size_t)block + 1);
-  for (size_t i = old; i < p->births_cap; i++)
-    p->births[i] = BIRTH_NONE;
-  return &p->births[block];
+    GROW(p->births, p->births_cap, (size_t)block + 1);
+    for (size_t i = old; i < p->births_cap; i++)
+        p->births[i] = BIRTH_NONE;
+    return &p->births[block];
 }
 
-static void begin(struct sshb *p, struct variable *v, const struct step *s) {
-  const struct hb_block *b = hb_block_of(&p->hb, s);
+static void begin(struct sshb *p, struct variable *v, const struct step *s)
+{
+    const struct hb_block *b = hb_block_of(&p->hb, s);
 
-  forget(p, v);
-  if (!b)
-    return;
-  v->birth = *birth_of(p, s->from - 1);
-  v->birth.told = SLOT_NONE;
-  if (!b->freed)
-    return;
-  access_set_append(&v->writes,
-                    (struct set_access){b->free_position, b->free_slot,
-                                        b->free_time, b->free_site, 0});
-  v->first_slot = b->free_slot;
-  v->first_time = b->free_time;
+    forget(p, v);
+    if (!b)
+        return;
+    v->birth = *birth_of(p, s->from - 1);
+    v->birth.told = SLOT_NONE;
+    if (!b->freed)
+        return;
+    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot, b->free_time,
+                                                       b->free_site, 0 });
+    v->first_slot = b->free_slot;
+    v->first_time = b->free_time;
 }
 
-static void split(struct sshb *p, uint32_t from, uint32_t to) {
-  struct variable *old = &p->vars[from], *new = &p->vars[to];
+static void split(struct sshb *p, uint32_t from, uint32_t to)
+{
+    struct variable *old = &p->vars[from], *new = &p->vars[to];
 
-  forget(p, new);
-  access_set_copy(&new->writes, &old->writes);
-  access_set_copy(&new->reads, &old->reads);
-  sshb_readers_copy(&new->readers, &old->readers);
-  new->racy = sshb_racy_copy(&p->reads, old->racy, to);
-  if (old->atomic) {
-    struct atomic_sets *sets = atomic_sets(p, new);
+    forget(p, new);
+    access_set_copy(&new->writes, &old->writes);
+    access_set_copy(&new->reads, &old->reads);
+    sshb_readers_copy(&new->readers, &old->readers);
+    new->racy = sshb_racy_copy(&p->reads, old->racy, to);
+    if (old->atomic) {
+        struct atomic_sets *sets = atomic_sets(p, new);
 
-    access_set_copy(&sets->writes, &p->atomics[old->atomic].writes);
-    access_set_copy(&sets->reads, &p->atomics[old->atomic].reads);
-    sshb_readers_copy(&sets->readers, &p->atomics[old->atomic].readers);
-    sets->last = p->atomics[old->atomic].last;
-  }
-  new->first_slot = old->first_slot;
-  new->first_time = old->first_time;
-  new->birth = old->birth;
+        access_set_copy(&sets->writes, &p->atomics[old->atomic].writes);
+        access_set_copy(&sets->reads, &p->atomics[old->atomic].reads);
+        sshb_readers_copy(&sets->readers, &p->atomics[old->atomic].readers);
+        sets->last = p->atomics[old->atomic].last;
+    }
+    new->first_slot = old->first_slot;
+    new->first_time = old->first_time;
+    new->birth = old->birth;
 }
 
 /* Memory is there before it is used: an edge in every order, though not in
  * happens-before. */
-static inline void after_birth(struct sshb *p, struct birth *b,
-                               const struct hb_thread *t,
-                               const struct step *s) {
-  if (b->slot == SLOT_NONE || b->told == t->clock.slot ||
-      hb_knows(t, b->slot, b->time))
-    return;
-  b->told = t->clock.slot;
-  sshb_add_birth(&p->facts, (struct sshb_point){b->slot, b->position},
-                 (struct sshb_point){t->clock.slot, (uint32_t)s->position});
+static inline void after_birth(struct sshb *p, struct birth *b, const struct hb_thread *t,
+                               const struct step *s)
+{
+    if (b->slot == SLOT_NONE || b->told == t->clock.slot || hb_knows(t, b->slot, b->time))
+        return;
+    b->told = t->clock.slot;
+    sshb_add_birth(&p->facts, (struct sshb_point){ b->slot, b->position },
+                   (struct sshb_point){ t->clock.slot, (uint32_t)s->position });
 }
 
 /* Blocks as in hb.c: a part that is freed by itself was allocated with the
  * whole. */
-static void block_step(struct sshb *p, const struct step *s,
-                       const struct hb_thread *t) {
-  struct birth *b = birth_of(p, s->id);
+static void block_step(struct sshb *p, const struct step *s, const struct hb_thread *t)
+{
+    struct birth *b = birth_of(p, s->id);
 
-  if (s->op == OP_ALLOC) {
-    *b = (struct birth){t->clock.slot, t->clock.time, (uint32_t)s->position,
-                        SLOT_NONE};
-    return;
-  }
-  if (s->flags & STEP_FRESH)
-    *b = s->from ? p->births[s->from - 1] : BIRTH_NONE;
-  after_birth(p, b, t, s);
+    if (s->op == OP_ALLOC) {
+        *b = (struct birth){ t->clock.slot, t->clock.time, (uint32_t)s->position, SLOT_NONE };
+        return;
+    }
+    if (s->flags & STEP_FRESH)
+        *b = s->from ? p->births[s->from - 1] : BIRTH_NONE;
+    after_birth(p, b, t, s);
 }
 
-static void grow_variables(struct sshb *p, uint32_t count) {
-  size_t old = p->vars_cap;
+static void grow_variables(struct sshb *p, uint32_t count)
+{
+    size_t old = p->vars_cap;
 
-  GROW(p->vars, p->vars_cap, count);
-  for (size_t i = old; i < p->vars_cap; i++)
-    p->vars[i].birth = BIRTH_NONE;
+    GROW(p->vars, p->vars_cap, count);
+    for (size_t i = old; i < p->vars_cap; i++)
+        p->vars[i].birth = BIRTH_NONE;
 }
 
 /* ---- steps ---- */
 
 /* Everything of a step that comes before any comparison. */
-static inline void prepare(struct sshb *p, const struct step *s) {
-  struct hb_thread *t;
+static inline void prepare(struct sshb *p, const struct step *s)
+{
+    struct hb_thread *t;
 
-  if (__builtin_expect(s->op > OP_WRITE, 0))
-    sshb_facts_before(&p->facts, s);
-  hb_before(&p->hb, s);
-  if (__builtin_expect(s->op == OP_SPLIT, 0)) {
-    split(p, s->from, s->id);
-    return;
-  }
-  t = hb_thread(&p->hb, s->thread);
-  sshb_facts_step(&p->facts, s, t);
-  if (op_is_access(s->op)) {
-    if (s->flags & STEP_FRESH)
-      begin(p, &p->vars[s->id], s);
-    after_birth(p, &p->vars[s->id].birth, t, s);
-  } else if (s->op == OP_ALLOC || s->op == OP_FREE) {
-    block_step(p, s, t);
-  }
+    if (__builtin_expect(s->op > OP_WRITE, 0))
+        sshb_facts_before(&p->facts, s);
+    hb_before(&p->hb, s);
+    if (__builtin_expect(s->op == OP_SPLIT, 0)) {
+        split(p, s->from, s->id);
+        return;
+    }
+    t = hb_thread(&p->hb, s->thread);
+    sshb_facts_step(&p->facts, s, t);
+    if (op_is_access(s->op)) {
+        if (s->flags & STEP_FRESH)
+            begin(p, &p->vars[s->id], s);
+        after_birth(p, &p->vars[s->id].birth, t, s);
+    } else if (s->op == OP_ALLOC || s->op == OP_FREE) {
+        block_step(p, s, t);
+    }
 }
 
-static inline void tick(struct sshb *p, const struct step *s,
-                        struct hb_thread *t) {
-  t->clock.time++;
-  sshb_facts_ticked(&p->facts, s, t);
+static inline void tick(struct sshb *p, const struct step *s, struct hb_thread *t)
+{
+    t->clock.time++;
+    sshb_facts_ticked(&p->facts, s, t);
 }
 
 /* An event of one step; most are. */
-static inline void single(struct sshb *p, const struct step *s) {
-  struct hb_thread *t;
-  struct variable *v;
+static inline void single(struct sshb *p, const struct step *s)
+{
+    struct hb_thread *t;
+    struct variable *v;
 
-  prepare(p, s);
-  if (!op_is_access(s->op))
-    return;
-  t = hb_thread(&p->hb, s->thread);
-  v = &p->vars[s->id];
-  compare(p, v, t, s);
-  record(p, v, t, s);
-  if (hb_after(&p->hb, s))
-    tick(p, s, t);
+    prepare(p, s);
+    if (!op_is_access(s->op))
+        return;
+    t = hb_thread(&p->hb, s->thread);
+    v = &p->vars[s->id];
+    compare(p, v, t, s);
+    record(p, v, t, s);
+    if (hb_after(&p->hb, s))
+        tick(p, s, t);
 }
 
 /* The steps of one event that touches several variables, or frees memory. */
-static void group(struct sshb *p, const struct step *s, size_t n) {
-  struct hb_thread *t = hb_thread(&p->hb, s->thread);
-  bool ticks = false;
+static void group(struct sshb *p, const struct step *s, size_t n)
+{
+    struct hb_thread *t = hb_thread(&p->hb, s->thread);
+    bool ticks = false;
 
-  for (size_t i = 0; i < n; i++)
-    prepare(p, &s[i]);
-  for (size_t i = 0; i < n; i++)
-    if (op_is_access(s[i].op))
-      compare(p, &p->vars[s[i].id], t, &s[i]);
-  for (size_t i = 0; i < n; i++)
-    if (op_is_access(s[i].op))
-      record(p, &p->vars[s[i].id], t, &s[i]);
-  for (size_t i = 0; i < n; i++) {
-    if (s[i].op == OP_FREE)
-      hb_free_block(&p->hb, t, &s[i]);
-    else if (op_is_access(s[i].op))
-      ticks |= hb_after(&p->hb, &s[i]);
-  }
-  if (ticks)
-    tick(p, s, t);
+    for (size_t i = 0; i < n; i++)
+        prepare(p, &s[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            compare(p, &p->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++)
+        if (op_is_access(s[i].op))
+            record(p, &p->vars[s[i].id], t, &s[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].op == OP_FREE)
+            hb_free_block(&p->hb, t, &s[i]);
+        else if (op_is_access(s[i].op))
+            ticks |= hb_after(&p->hb, &s[i]);
+    }
+    if (ticks)
+        tick(p, s, t);
 }
 
-static inline void prefetch(const struct sshb *p, const struct step *s) {
-  if (op_is_access(s->op)) {
-    __builtin_prefetch(&p->vars[s->id]);
-    __builtin_prefetch((const char *)&p->vars[s->id] + 64);
-  }
+static inline void prefetch(const struct sshb *p, const struct step *s)
+{
+    if (op_is_access(s->op)) {
+        __builtin_prefetch(&p->vars[s->id]);
+        __builtin_prefetch((const char *)&p->vars[s->id] + 64);
+    }
 }
 
-static void sshb_steps(void *state, const struct span *span) {
-  struct sshb *p = state;
-  uint64_t start = now_us();
-  size_t n;
+static void sshb_steps(void *state, const struct span *span)
+{
+    struct sshb *p = state;
+    uint64_t start = now_us();
+    size_t n;
 
-  hb_begin_span(&p->hb, span);
-  sshb_facts_begin_span(&p->facts, span);
-  grow_variables(p, span->variables);
-  for (size_t i = 0; i < span->count; i += n) {
-    const struct step *s = &span->steps[i];
+    hb_begin_span(&p->hb, span);
+    sshb_facts_begin_span(&p->facts, span);
+    grow_variables(p, span->variables);
+    for (size_t i = 0; i < span->count; i += n) {
+        const struct step *s = &span->steps[i];
 
-    if (i + STEPS_AHEAD < span->count)
-      prefetch(p, &s[STEPS_AHEAD]);
-    n = 1;
-    if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
-      group(p, s, n = step_group(span, i));
-    else
-      single(p, s);
-  }
-  p->phase1_us += now_us() - start;
+        if (i + STEPS_AHEAD < span->count)
+            prefetch(p, &s[STEPS_AHEAD]);
+        n = 1;
+        if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
+            group(p, s, n = step_group(span, i));
+        else
+            single(p, s);
+    }
+    p->phase1_us += now_us() - start;
 }
 
 const struct engine engine_sshb = {

@@ -11,18 +11,18 @@ struct atomic_sets;
 struct birth;
 
 struct sshb {
-  struct hb hb;
-  struct engine_result *result;
-  struct sshb_facts facts;
-  struct sshb_reads reads;
-  struct variable *vars;
-  size_t vars_cap;
-  struct atomic_sets *atomics; /* [0] unused */
-  size_t natomics, atomics_cap;
-  struct birth *births; /* block -> where it was allocated */
-  size_t births_cap;
-  uint64_t phase1_us, phase2_us; /* of CPU time */
-  uint64_t hidden;
+    struct hb hb;
+    struct engine_result *result;
+    struct sshb_facts facts;
+    struct sshb_reads reads;
+    struct variable *vars;
+    size_t vars_cap;
+    struct atomic_sets *atomics; /* [0] unused */
+    size_t natomics, atomics_cap;
+    struct birth *births; /* block -> where it was allocated */
+    size_t births_cap;
+    uint64_t phase1_us, phase2_us; /* of CPU time */
+    uint64_t hidden;
 };
 
 /* The counters of phase 1. */

@@ -26,11 +26,11 @@
 #define SSHB_NONE UINT32_MAX
 
 struct sshb_point {
-  uint32_t slot, position;
+    uint32_t slot, position;
 };
 
 struct sshb_edge {
-  struct sshb_point from, to;
+    struct sshb_point from, to;
 };
 
 /* A write that a read may have seen (Definition 6, W1). Of the reads of one
@@ -38,85 +38,78 @@ struct sshb_edge {
  * others, and the second, for the case that the first is one side of a race
  * (docs/design/sshb.md). */
 struct sshb_candidate {
-  struct sshb_point from, to;
-  uint32_t second;   /* position, of the same slot as `to`; SSHB_NONE */
-  uint32_t variable; /* that both touch */
+    struct sshb_point from, to;
+    uint32_t second;   /* position, of the same slot as `to`; SSHB_NONE */
+    uint32_t variable; /* that both touch */
 };
 
 /* The write that a read saw in the recorded order, where nothing else orders
  * the two. */
 struct sshb_observed {
-  struct sshb_point from, to;
-  bool removable; /* the read has other candidates */
+    struct sshb_point from, to;
+    bool removable; /* the read has other candidates */
 };
 
-enum sshb_kind {
-  SSHB_WRITE_WRITE,
-  SSHB_READ_WRITE,
-  SSHB_WRITE_READ,
-  SSHB_KINDS
-};
+enum sshb_kind { SSHB_WRITE_WRITE, SSHB_READ_WRITE, SSHB_WRITE_READ, SSHB_KINDS };
 
 /* One occurrence of a race. */
 struct sshb_pair {
-  uint32_t position[2], slot[2], site[2]; /* the earlier first */
-  uint8_t kind, verdict;
+    uint32_t position[2], slot[2], site[2]; /* the earlier first */
+    uint8_t kind, verdict;
 };
 
 /* What phase 2 says of an occurrence. */
 enum sshb_verdict {
-  SSHB_ORDERED = 1, /* a path of the graph joins the two */
-  SSHB_COVERED =
-      2, /* both hold one lock; asked where lock events are not in order */
-  SSHB_UNSEEN = 4, /* the recorded write-read order orders them */
-  SSHB_CERTAIN = 8 /* also that part of it that no other candidate can remove */
+    SSHB_ORDERED = 1, /* a path of the graph joins the two */
+    SSHB_COVERED = 2, /* both hold one lock; asked where lock events are not in order */
+    SSHB_UNSEEN = 4,  /* the recorded write-read order orders them */
+    SSHB_CERTAIN = 8  /* also that part of it that no other candidate can remove */
 };
 
 /* When the steps of a slot published: tick t (from 1) at position [t - 1] - 1;
  * 0 nowhere. */
 struct sshb_slot {
-  uint32_t *ticks;
-  size_t count, cap;
-  uint32_t last;            /* position + 1 of its last step */
-  struct clock publication; /* the last of its own steps that published */
+    uint32_t *ticks;
+    size_t count, cap;
+    uint32_t last;            /* position + 1 of its last step */
+    struct clock publication; /* the last of its own steps that published */
 };
 
 /* What a thread knew when its edges were last taken down. */
 struct sshb_thread {
-  uint32_t version;
-  struct clock seen, fork;
+    uint32_t version;
+    struct clock seen, fork;
 };
 
 struct sshb_facts {
-  struct hb *hb; /* borrowed */
-  bool full;     /* positions ran out: the facts are not complete */
-  uint64_t events;
+    struct hb *hb; /* borrowed */
+    bool full;     /* positions ran out: the facts are not complete */
+    uint64_t events;
 
-  struct sshb_edge *edges;
-  size_t nedges, edges_cap;
-  struct sshb_edge *births; /* from an alloc to a use of its memory */
-  size_t nbirths, births_cap;
-  struct sshb_candidate *candidates;
-  size_t ncandidates, candidates_cap;
-  struct sshb_candidate
-      *loose; /* between atomics; only where their order is not exact */
-  size_t nloose, loose_cap;
-  bool unordered; /* the trace's order of synchronisation is not exact; set
-                     before phase 2 */
-  struct sshb_observed *observed;
-  size_t nobserved, observed_cap;
-  struct sshb_pair *pairs;
-  size_t npairs, pairs_cap;
-  uint64_t pairs_left_out;
+    struct sshb_edge *edges;
+    size_t nedges, edges_cap;
+    struct sshb_edge *births; /* from an alloc to a use of its memory */
+    size_t nbirths, births_cap;
+    struct sshb_candidate *candidates;
+    size_t ncandidates, candidates_cap;
+    struct sshb_candidate *loose; /* between atomics; only where their order is not exact */
+    size_t nloose, loose_cap;
+    bool unordered; /* the trace's order of synchronisation is not exact; set
+                       before phase 2 */
+    struct sshb_observed *observed;
+    size_t nobserved, observed_cap;
+    struct sshb_pair *pairs;
+    size_t npairs, pairs_cap;
+    uint64_t pairs_left_out;
 
-  struct sshb_slot *slots;
-  size_t slots_cap;
-  struct sshb_thread *threads;
-  size_t threads_cap;
-  struct clock *releases; /* lock -> its last release */
-  size_t releases_cap;
-  struct sshb_edge *learned; /* scratch: from.position is a time */
-  size_t nlearned, learned_cap;
+    struct sshb_slot *slots;
+    size_t slots_cap;
+    struct sshb_thread *threads;
+    size_t threads_cap;
+    struct clock *releases; /* lock -> its last release */
+    size_t releases_cap;
+    struct sshb_edge *learned; /* scratch: from.position is a time */
+    size_t nlearned, learned_cap;
 };
 
 void sshb_facts_init(struct sshb_facts *f, struct hb *hb);
@@ -127,34 +120,31 @@ void sshb_facts_begin_span(struct sshb_facts *f, const struct span *span);
 
 /* Around the steps of an event, `before` ahead of hb_before(). */
 void sshb_facts_before(struct sshb_facts *f, const struct step *s);
-void sshb_facts_learn(struct sshb_facts *f, const struct step *s,
-                      struct hb_thread *t);
+void sshb_facts_learn(struct sshb_facts *f, const struct step *s, struct hb_thread *t);
 /* The thread has ticked in this step. */
-void sshb_facts_ticked(struct sshb_facts *f, const struct step *s,
-                       const struct hb_thread *t);
+void sshb_facts_ticked(struct sshb_facts *f, const struct step *s, const struct hb_thread *t);
 
 /* The thread of a step came as far as this; after hb_before(). */
-static inline void sshb_facts_step(struct sshb_facts *f, const struct step *s,
-                                   struct hb_thread *t) {
-  if (__builtin_expect(t->version != f->threads[s->thread].version, 0))
-    sshb_facts_learn(f, s, t);
-  f->slots[t->clock.slot].last = (uint32_t)s->position + 1;
-  if (s->op > OP_WRITE && t->clock.time != f->slots[t->clock.slot].count + 1)
-    sshb_facts_ticked(f, s, t);
+static inline void sshb_facts_step(struct sshb_facts *f, const struct step *s, struct hb_thread *t)
+{
+    if (__builtin_expect(t->version != f->threads[s->thread].version, 0))
+        sshb_facts_learn(f, s, t);
+    f->slots[t->clock.slot].last = (uint32_t)s->position + 1;
+    if (s->op > OP_WRITE && t->clock.time != f->slots[t->clock.slot].count + 1)
+        sshb_facts_ticked(f, s, t);
 }
 
 /* Position + 1 of the last event of a slot that the thread knows; 0: none. */
-static inline uint32_t sshb_known(const struct sshb_facts *f,
-                                  const struct hb_thread *t, uint32_t slot) {
-  uint32_t time = clock_tree_get(t->clock.tree, slot);
+static inline uint32_t sshb_known(const struct sshb_facts *f, const struct hb_thread *t,
+                                  uint32_t slot)
+{
+    uint32_t time = clock_tree_get(t->clock.tree, slot);
 
-  return time ? f->slots[slot].ticks[time - 1] : 0;
+    return time ? f->slots[slot].ticks[time - 1] : 0;
 }
 
-void sshb_add_birth(struct sshb_facts *f, struct sshb_point from,
-                    struct sshb_point to);
+void sshb_add_birth(struct sshb_facts *f, struct sshb_point from, struct sshb_point to);
 /* The race is in the table already. */
-void sshb_add_pair(struct sshb_facts *f, const struct sshb_pair *p,
-                   const struct race_table *races);
+void sshb_add_pair(struct sshb_facts *f, const struct sshb_pair *p, const struct race_table *races);
 
 #endif

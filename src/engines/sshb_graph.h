@@ -21,30 +21,26 @@
 enum { GRAPH_LANES = 16 };
 
 enum sshb_graph_kind {
-  GRAPH_CANDIDATES, /* order edges and all candidates */
-  GRAPH_OBSERVED,   /* order edges and what the recorded order says: SHB */
-  GRAPH_CERTAIN     /* of that only what no other candidate can remove */
+    GRAPH_CANDIDATES, /* order edges and all candidates */
+    GRAPH_OBSERVED,   /* order edges and what the recorded order says: SHB */
+    GRAPH_CERTAIN     /* of that only what no other candidate can remove */
 };
 
 struct sshb_graph;
 
-struct sshb_graph *sshb_graph_new(const struct sshb_facts *f,
-                                  enum sshb_graph_kind kind);
+struct sshb_graph *sshb_graph_new(const struct sshb_facts *f, enum sshb_graph_kind kind);
 void sshb_graph_free(struct sshb_graph *g);
 
 size_t sshb_graph_nodes(const struct sshb_graph *g);
-size_t sshb_graph_cycles(
-    const struct sshb_graph *g); /* components of more than one node */
+size_t sshb_graph_cycles(const struct sshb_graph *g); /* components of more than one node */
 
 /* Make ready for questions about targets in this group of slots. */
 void sshb_graph_sweep(struct sshb_graph *g, uint32_t base);
 /* The first position in the slot that a path from the point leads to;
  * SSHB_NONE. */
-uint32_t sshb_graph_reach(struct sshb_graph *g, struct sshb_point from,
-                          uint32_t slot);
+uint32_t sshb_graph_reach(struct sshb_graph *g, struct sshb_point from, uint32_t slot);
 /* Is there a path from a to b (in a slot of the group) other than a candidate
  * edge between them? */
-bool sshb_graph_joins(struct sshb_graph *g, struct sshb_point a,
-                      struct sshb_point b);
+bool sshb_graph_joins(struct sshb_graph *g, struct sshb_point a, struct sshb_point b);
 
 #endif

@@ -15,7 +15,6 @@ struct whole;
 
 /* Reads the trace again and sets SSHB_COVERED where no path orders a pair but a
  * lock does. -1 and an error where the trace cannot be read. */
-int sshb_look_at_locks(struct sshb_facts *f, struct whole *whole,
-                       struct error *err);
+int sshb_look_at_locks(struct sshb_facts *f, struct whole *whole, struct error *err);
 
 #endif

@@ -13,7 +13,6 @@ struct whole;
 
 /* Reads the trace again and makes contradicted observed edges removable. -1 and
  * an error where the trace cannot be read. */
-int sshb_look_at_values(struct sshb_facts *f, struct whole *whole,
-                        struct error *err);
+int sshb_look_at_values(struct sshb_facts *f, struct whole *whole, struct error *err);
 
 #endif

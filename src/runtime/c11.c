@@ -72,7 +72,7 @@ INTERPOSE(int, mtx_trylock, mtx_t *m)
     int r = REAL(mtx_trylock)(m);
 
     if (r == thrd_success)
-        mutex_acquired(mutex_of(m), 0, WHERE_CALLER());
+        mutex_tried(mutex_of(m), 0, WHERE_CALLER());
     return r;
 }
 
@@ -81,7 +81,7 @@ INTERPOSE(int, mtx_timedlock, mtx_t *restrict m, const struct timespec *restrict
     int r = REAL(mtx_timedlock)(m, until);
 
     if (r == thrd_success)
-        mutex_acquired(mutex_of(m), 0, WHERE_CALLER());
+        mutex_tried(mutex_of(m), 0, WHERE_CALLER());
     return r;
 }
 

@@ -76,7 +76,7 @@ static bool is_fresh(enum op op, uint64_t object)
     return op == OP_AFTER && !stripe_is_used(ring_stripe(STRIPE_ANNOTATION, object));
 }
 
-void rt_sync_number(enum op op, uint64_t object, uint64_t where)
+static void sync_marked(enum op op, uint64_t object, uint64_t mark, uint64_t where)
 {
     int saved = errno;
 
@@ -84,9 +84,19 @@ void rt_sync_number(enum op op, uint64_t object, uint64_t where)
     if (!rt_recording() || is_fresh(op, object))
         return;
     rt_busy_begin();
-    append_sync(tls.self, op, object, ring_class(op), object, where);
+    append_sync(tls.self, op, object | mark, ring_class(op), object, where);
     rt_busy_end();
     errno = saved;
+}
+
+void rt_sync_number(enum op op, uint64_t object, uint64_t where)
+{
+    sync_marked(op, object, 0, where);
+}
+
+void rt_sync_tried(enum op op, const void *object, uint64_t where)
+{
+    sync_marked(op, (uintptr_t)object, RING_TRY, where);
 }
 
 void rt_sync(enum op op, const void *object, uint64_t where)

@@ -134,6 +134,13 @@ ALWAYS_INLINE void mutex_acquired(const pthread_mutex_t *m, int result, uint64_t
         rt_sync(OP_ACQUIRE, m, where);
 }
 
+/* By trylock, or with a time limit. */
+ALWAYS_INLINE void mutex_tried(const pthread_mutex_t *m, int result, uint64_t where)
+{
+    if ((result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
+        rt_sync_tried(OP_ACQUIRE, m, where);
+}
+
 ALWAYS_INLINE void mutex_releases(const pthread_mutex_t *m, uint64_t where)
 {
     if (mutex_will_be_free(m))

@@ -45,7 +45,7 @@ INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t *m)
 {
     int r = REAL(pthread_mutex_trylock)(m);
 
-    mutex_acquired(m, r, WHERE_CALLER());
+    mutex_tried(m, r, WHERE_CALLER());
     return r;
 }
 
@@ -54,7 +54,7 @@ INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t *restrict m,
 {
     int r = REAL(pthread_mutex_timedlock)(m, until);
 
-    mutex_acquired(m, r, WHERE_CALLER());
+    mutex_tried(m, r, WHERE_CALLER());
     return r;
 }
 
@@ -63,7 +63,7 @@ INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t *restrict m, clockid_t c
 {
     int r = REAL(pthread_mutex_clocklock)(m, clock, until);
 
-    mutex_acquired(m, r, WHERE_CALLER());
+    mutex_tried(m, r, WHERE_CALLER());
     return r;
 }
 

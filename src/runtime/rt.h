@@ -52,6 +52,8 @@ HIDDEN bool rt_recording(void);
 /* An operation on a synchronisation object (OP_ACQUIRE .. OP_AFTER but fork, join, begin, end):
  * takes the sequence number and the stamp, and forgets what the filter knows. */
 HIDDEN void rt_sync(enum op op, const void *object, uint64_t where);
+/* The same for an acquire that would not have waited for ever: no part of a deadlock. */
+HIDDEN void rt_sync_tried(enum op op, const void *object, uint64_t where);
 /* The same for an object that is not an address: any number below 2^47. */
 HIDDEN void rt_sync_number(enum op op, uint64_t object, uint64_t where);
 

@@ -14,6 +14,13 @@ ALWAYS_INLINE void acquired(const pthread_rwlock_t *l, enum op op, int result, u
         rt_sync(op, l, where);
 }
 
+/* By a try, or with a time limit. */
+ALWAYS_INLINE void tried(const pthread_rwlock_t *l, enum op op, int result, uint64_t where)
+{
+    if (result == 0)
+        rt_sync_tried(op, l, where);
+}
+
 INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_rdlock)(l);
@@ -26,7 +33,7 @@ INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_tryrdlock)(l);
 
-    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
 }
 
@@ -35,7 +42,7 @@ INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *restrict l,
 {
     int r = REAL(pthread_rwlock_timedrdlock)(l, until);
 
-    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
 }
 
@@ -44,7 +51,7 @@ INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *restrict l, clockid
 {
     int r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
 
-    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
 }
 
@@ -60,7 +67,7 @@ INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_trywrlock)(l);
 
-    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
 }
 
@@ -69,7 +76,7 @@ INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *restrict l,
 {
     int r = REAL(pthread_rwlock_timedwrlock)(l, until);
 
-    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
 }
 
@@ -78,7 +85,7 @@ INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *restrict l, clockid
 {
     int r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
 
-    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
+    tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
 }
 

@@ -23,7 +23,8 @@ INTERPOSE(int, pthread_spin_trylock, pthread_spinlock_t *l)
 {
     int r = REAL(pthread_spin_trylock)(l);
 
-    acquired(l, r, WHERE_CALLER());
+    if (r == 0)
+        rt_sync_tried(OP_ACQUIRE, (const void *)l, WHERE_CALLER());
     return r;
 }
 

@@ -46,7 +46,7 @@ FUNCTION(void, __tsan_ignore_thread_end, void)
  * ignored; a divert leaves it for a moment.
  */
 
-enum { MUTEX_READ_LOCK = 1 << 3, MUTEX_TRY_LOCK_FAILED = 1 << 5 };
+enum { MUTEX_READ_LOCK = 1 << 3, MUTEX_TRY_LOCK = 1 << 4, MUTEX_TRY_LOCK_FAILED = 1 << 5 };
 
 FUNCTION(void, __tsan_mutex_create, void *m, unsigned flags)
 {
@@ -70,7 +70,8 @@ FUNCTION(void, __tsan_mutex_post_lock, void *m, unsigned flags, int recursion)
     (void)recursion;
     ignore_end();
     if (!(flags & MUTEX_TRY_LOCK_FAILED))
-        rt_sync(flags & MUTEX_READ_LOCK ? OP_ACQUIRE_SHARED : OP_ACQUIRE, m, WHERE_CALLER());
+        (flags & MUTEX_TRY_LOCK ? rt_sync_tried : rt_sync)(
+            flags & MUTEX_READ_LOCK ? OP_ACQUIRE_SHARED : OP_ACQUIRE, m, WHERE_CALLER());
 }
 
 FUNCTION(int, __tsan_mutex_pre_unlock, void *m, unsigned flags)

@@ -72,7 +72,8 @@ enum event_flag {
     EV_VALUE = 1 << 0,    /* `value` is known: loaded, stored, or a branch's outcome */
     EV_SIGNED = 1 << 1,   /* `value` (and `old`) read as signed numbers in text */
     EV_OLD = 1 << 2,      /* rmw: `old` holds the value before */
-    EV_BARE = 1 << 3,     /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin */
+    EV_BARE = 1 << 3,     /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
+                             acquires: would not have waited for ever (trylock, a time limit) */
     EV_NESTED = 1 << 8,   /* inner acquire or release of a recursive lock; set by check.c */
     EV_IGNORED = 1 << 9,  /* impossible here and left out of the analysis; set by check.c */
     EV_FOREIGN = 1 << 10, /* release of a lock this thread does not hold; set by check.c */

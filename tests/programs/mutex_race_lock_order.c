@@ -1,5 +1,5 @@
 // The lock order that was seen hides the race: one access comes before, one after the sections.
-// race: a b
+// predicted: a b
 #include "prog.h"
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

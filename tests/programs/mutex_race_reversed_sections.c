@@ -1,5 +1,5 @@
 // Two sections must be reversed to see the race (the demo's pattern): only predictors find it.
-// race: a b
+// predicted: a b
 #include "prog.h"
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -18,378 +18,370 @@
 #include "trace/text.h"
 
 /* The races of a strength, as pairs of positions. */
-static void races_of_strength(const struct race_table *races,
-                              enum strength strength, size_t n,
-                              struct pair_set *out) {
-  pair_set_init(out, n);
-  for (size_t i = 0; i < races->count; i++)
-    if (races->races[i].strength == strength)
-      pair_set_add(out, races->races[i].first.position,
-                   races->races[i].second.position);
+static void races_of_strength(const struct race_table *races, enum strength strength, size_t n,
+                              struct pair_set *out)
+{
+    pair_set_init(out, n);
+    for (size_t i = 0; i < races->count; i++)
+        if (races->races[i].strength == strength)
+            pair_set_add(out, races->races[i].first.position, races->races[i].second.position);
 }
 
-static void guaranteed_of(struct subject *s, struct pair_set *out) {
-  races_of_strength(&subject_result(s, &engine_sshb)->races,
-                    STRENGTH_GUARANTEED, s->mem.count, out);
+static void guaranteed_of(struct subject *s, struct pair_set *out)
+{
+    races_of_strength(&subject_result(s, &engine_sshb)->races, STRENGTH_GUARANTEED, s->mem.count,
+                      out);
 }
 
-static enum verdict sshb_races_are_those_of_hb(struct subject *s,
-                                               struct buf *why) {
-  const struct pair_set *found = subject_found(s, &engine_sshb);
+static enum verdict sshb_races_are_those_of_hb(struct subject *s, struct buf *why)
+{
+    const struct pair_set *found = subject_found(s, &engine_sshb);
 
-  return both(
-      subset(found, &s->hbp, "is found by sshb and not by Algorithm 3", why),
-      subset(&s->hbp, found, "is found by Algorithm 3 and not by sshb", why));
+    return both(subset(found, &s->hbp, "is found by sshb and not by Algorithm 3", why),
+                subset(&s->hbp, found, "is found by Algorithm 3 and not by sshb", why));
 }
 
 /* Of the races found: the definition does not know which accesses are the last
  * ones. */
-static void keep_races(struct pair_set *p, const struct race_table *races) {
-  struct pair_set kept;
+static void keep_races(struct pair_set *p, const struct race_table *races)
+{
+    struct pair_set kept;
 
-  pair_set_init(&kept, p->has.n);
-  for (size_t i = 0; i < races->count; i++) {
-    uint64_t a = races->races[i].first.position,
-             b = races->races[i].second.position;
+    pair_set_init(&kept, p->has.n);
+    for (size_t i = 0; i < races->count; i++) {
+        uint64_t a = races->races[i].first.position, b = races->races[i].second.position;
 
-    if (pair_set_has(p, a, b))
-      pair_set_add(&kept, a, b);
-  }
-  pair_set_release(p);
-  *p = kept;
+        if (pair_set_has(p, a, b))
+            pair_set_add(&kept, a, b);
+    }
+    pair_set_release(p);
+    *p = kept;
 }
 
 static enum verdict compare_with_definition(const struct trace_mem *t,
-                                            const struct race_table *races,
-                                            struct buf *why) {
-  struct pair_set guaranteed, want;
-  enum verdict v;
+                                            const struct race_table *races, struct buf *why)
+{
+    struct pair_set guaranteed, want;
+    enum verdict v;
 
-  races_of_strength(races, STRENGTH_GUARANTEED, t->count, &guaranteed);
-  naive_guaranteed(t, &want);
-  keep_races(&want, races);
-  v = both(
-      subset(&guaranteed, &want, "is guaranteed but joined by a path", why),
-      subset(&want, &guaranteed, "is not guaranteed though no path joins it",
-             why));
-  pair_set_release(&guaranteed);
-  pair_set_release(&want);
-  return v;
+    races_of_strength(races, STRENGTH_GUARANTEED, t->count, &guaranteed);
+    naive_guaranteed(t, &want);
+    keep_races(&want, races);
+    v = both(subset(&guaranteed, &want, "is guaranteed but joined by a path", why),
+             subset(&want, &guaranteed, "is not guaranteed though no path joins it", why));
+    pair_set_release(&guaranteed);
+    pair_set_release(&want);
+    return v;
 }
 
-static enum verdict guaranteed_is_the_definition(struct subject *s,
-                                                 struct buf *why) {
-  return compare_with_definition(&s->mem,
-                                 &subject_result(s, &engine_sshb)->races, why);
+static enum verdict guaranteed_is_the_definition(struct subject *s, struct buf *why)
+{
+    return compare_with_definition(&s->mem, &subject_result(s, &engine_sshb)->races, why);
 }
 
-static enum verdict guaranteed_races_are_predictable(struct subject *s,
-                                                     struct buf *why) {
-  struct pair_set guaranteed;
-  enum verdict v;
+static enum verdict guaranteed_races_are_predictable(struct subject *s, struct buf *why)
+{
+    struct pair_set guaranteed;
+    enum verdict v;
 
-  if (!s->exact || !s->oracle.complete)
-    return DOES_NOT_APPLY;
-  guaranteed_of(s, &guaranteed);
-  v = subset(&guaranteed, &s->oracle.pairs, "is guaranteed but not predictable",
-             why);
-  pair_set_release(&guaranteed);
-  return v;
+    if (!s->exact || !s->oracle.complete)
+        return DOES_NOT_APPLY;
+    guaranteed_of(s, &guaranteed);
+    v = subset(&guaranteed, &s->oracle.pairs, "is guaranteed but not predictable", why);
+    pair_set_release(&guaranteed);
+    return v;
 }
 
 /* Hidden races are among those that hb finds and shb does not. */
-static enum verdict hidden_races_are_missed_by_shb(struct subject *s,
-                                                   struct buf *why) {
-  const struct engine_result *r = subject_result(s, &engine_sshb);
-  size_t missed = 0;
+static enum verdict hidden_races_are_missed_by_shb(struct subject *s, struct buf *why)
+{
+    const struct engine_result *r = subject_result(s, &engine_sshb);
+    size_t missed = 0;
 
-  for (size_t a = 0; a < s->mem.count; a++)
-    for (size_t b = a + 1; b < s->mem.count; b++)
-      missed += pair_set_has(&s->hbp, a, b) && !pair_set_has(&s->shbp, a, b);
-  for (size_t i = 0; i < r->ncounters; i++) {
-    if (strcmp(r->counters[i].name, "hidden") != 0 ||
-        r->counters[i].value <= missed)
-      continue;
-    buf_addf(why, "%llu races are hidden, but shb misses %zu",
-             (unsigned long long)r->counters[i].value, missed);
-    return VIOLATED;
-  }
-  return HOLDS;
+    for (size_t a = 0; a < s->mem.count; a++)
+        for (size_t b = a + 1; b < s->mem.count; b++)
+            missed += pair_set_has(&s->hbp, a, b) && !pair_set_has(&s->shbp, a, b);
+    for (size_t i = 0; i < r->ncounters; i++) {
+        if (strcmp(r->counters[i].name, "hidden") != 0 || r->counters[i].value <= missed)
+            continue;
+        buf_addf(why, "%llu races are hidden, but shb misses %zu",
+                 (unsigned long long)r->counters[i].value, missed);
+        return VIOLATED;
+    }
+    return HOLDS;
 }
 
 /* ---- other traces ---- */
 
 /* The engine by itself on a text. */
 struct alone {
-  struct trace *trace;
-  struct trace_mem mem;
-  struct analysis analysis;
+    struct trace *trace;
+    struct trace_mem mem;
+    struct analysis analysis;
 };
 
-static void run_alone(const struct buf *text, struct alone *a) {
-  const struct engine *engines[] = {&engine_sshb};
-  struct error err = {""};
-  char path[256];
+static void run_alone(const struct buf *text, struct alone *a)
+{
+    const struct engine *engines[] = { &engine_sshb };
+    struct error err = { "" };
+    char path[256];
 
-  scratch_path(path, sizeof(path), ".std");
-  scratch_write(path, text->data, text->len);
-  a->trace = trace_open(path, &err);
-  unlink(path);
-  if (!a->trace ||
-      analysis_run(a->trace, engines, 1, NULL, NULL, &a->analysis, &err) ||
-      trace_rewind(a->trace, &err) ||
-      trace_load(a->trace, 1 << 16, &a->mem, &err))
-    abort();
+    scratch_path(path, sizeof(path), ".std");
+    scratch_write(path, text->data, text->len);
+    a->trace = trace_open(path, &err);
+    unlink(path);
+    if (!a->trace || analysis_run(a->trace, engines, 1, NULL, NULL, &a->analysis, &err) ||
+        trace_rewind(a->trace, &err) || trace_load(a->trace, 1 << 16, &a->mem, &err))
+        abort();
 }
 
-static void alone_release(struct alone *a) {
-  analysis_release(&a->analysis);
-  trace_mem_release(&a->mem);
-  trace_close(a->trace);
+static void alone_release(struct alone *a)
+{
+    analysis_release(&a->analysis);
+    trace_mem_release(&a->mem);
+    trace_close(a->trace);
 }
 
-static struct rng rng_of(const struct subject *s) {
-  uint64_t seed = s->text.len;
-  struct rng rng;
+static struct rng rng_of(const struct subject *s)
+{
+    uint64_t seed = s->text.len;
+    struct rng rng;
 
-  for (size_t i = 0; i < s->text.len; i++)
-    seed = seed * 31 + (unsigned char)s->text.data[i];
-  rng_init(&rng, seed);
-  return rng;
+    for (size_t i = 0; i < s->text.len; i++)
+        seed = seed * 31 + (unsigned char)s->text.data[i];
+    rng_init(&rng, seed);
+    return rng;
 }
 
 /* ---- many threads: clocks of several leaves, slots in several groups ---- */
 
 enum { WIDE_THREADS = 80, WIDE_EVENTS = 110 };
 
-static void wide_event(struct rng *rng, struct buf *text, uint32_t threads,
-                       uint32_t *owner, uint32_t line) {
-  uint32_t t = rng_below(rng, threads), lock = rng_below(rng, 3);
+static void wide_event(struct rng *rng, struct buf *text, uint32_t threads, uint32_t *owner,
+                       uint32_t line)
+{
+    uint32_t t = rng_below(rng, threads), lock = rng_below(rng, 3);
 
-  if (rng_percent(rng, 40)) {
-    if (owner[lock] && owner[lock] != t + 1)
-      return;
-    buf_addf(text, "T%u|%s(l%u)|%u\n", t, owner[lock] ? "rel" : "acq", lock,
-             line);
-    owner[lock] = owner[lock] ? 0 : t + 1;
-  } else {
-    buf_addf(text, "T%u|%s(v%u)|%u\n", t, rng_percent(rng, 40) ? "w" : "r",
-             rng_below(rng, 12), line);
-  }
+    if (rng_percent(rng, 40)) {
+        if (owner[lock] && owner[lock] != t + 1)
+            return;
+        buf_addf(text, "T%u|%s(l%u)|%u\n", t, owner[lock] ? "rel" : "acq", lock, line);
+        owner[lock] = owner[lock] ? 0 : t + 1;
+    } else {
+        buf_addf(text, "T%u|%s(v%u)|%u\n", t, rng_percent(rng, 40) ? "w" : "r", rng_below(rng, 12),
+                 line);
+    }
 }
 
-static enum verdict many_threads_are_the_definition(struct subject *s,
-                                                    struct buf *why) {
-  struct rng rng = rng_of(s);
-  uint32_t owner[3] = {0}, threads = rng_between(&rng, 9, WIDE_THREADS);
-  struct buf text = {0};
-  struct alone wide;
-  enum verdict v;
+static enum verdict many_threads_are_the_definition(struct subject *s, struct buf *why)
+{
+    struct rng rng = rng_of(s);
+    uint32_t owner[3] = { 0 }, threads = rng_between(&rng, 9, WIDE_THREADS);
+    struct buf text = { 0 };
+    struct alone wide;
+    enum verdict v;
 
-  for (uint32_t t = 0; t < threads; t++) /* so that all have a slot */
-    buf_addf(&text, "T%u|w(own%u)|%u\n", t, t, t);
-  for (uint32_t i = 0; i < WIDE_EVENTS; i++)
-    wide_event(&rng, &text, threads, owner, WIDE_THREADS + i);
-  run_alone(&text, &wide);
-  v = compare_with_definition(&wide.mem, &wide.analysis.runs[0].result.races,
-                              why);
-  if (v == VIOLATED)
-    buf_addf(why, " in\n%.*s", (int)text.len, text.data);
-  alone_release(&wide);
-  buf_release(&text);
-  return v;
+    for (uint32_t t = 0; t < threads; t++) /* so that all have a slot */
+        buf_addf(&text, "T%u|w(own%u)|%u\n", t, t, t);
+    for (uint32_t i = 0; i < WIDE_EVENTS; i++)
+        wide_event(&rng, &text, threads, owner, WIDE_THREADS + i);
+    run_alone(&text, &wide);
+    v = compare_with_definition(&wide.mem, &wide.analysis.runs[0].result.races, why);
+    if (v == VIOLATED)
+        buf_addf(why, " in\n%.*s", (int)text.len, text.data);
+    alone_release(&wide);
+    buf_release(&text);
+    return v;
 }
 
 /* ---- bad recordings ---- */
 
 /* The trace in another order: the i-th event recorded is event order[i]. */
 struct recording {
-  size_t *order, count;
+    size_t *order, count;
 };
 
-static void recording_init(struct recording *r, const struct subject *s) {
-  r->count = s->mem.count;
-  r->order = xcalloc(r->count + 1, sizeof(*r->order));
-  for (size_t i = 0; i < r->count; i++)
-    r->order[i] = i;
+static void recording_init(struct recording *r, const struct subject *s)
+{
+    r->count = s->mem.count;
+    r->order = xcalloc(r->count + 1, sizeof(*r->order));
+    for (size_t i = 0; i < r->count; i++)
+        r->order[i] = i;
 }
 
 /* The races that sshb calls guaranteed, as positions of what happened. */
-static void guaranteed_in(const struct subject *s, const struct recording *r,
-                          struct pair_set *out) {
-  struct buf text = {0};
-  struct alone a;
-  const struct race_table *races;
+static void guaranteed_in(const struct subject *s, const struct recording *r, struct pair_set *out)
+{
+    struct buf text = { 0 };
+    struct alone a;
+    const struct race_table *races;
 
-  for (size_t i = 0; i < r->count; i++)
-    text_event(&text, &s->mem.events[r->order[i]], s->mem.extra,
-               trace_tables(s->trace));
-  run_alone(&text, &a);
-  races = &a.analysis.runs[0].result.races;
-  pair_set_init(out, r->count);
-  for (size_t i = 0; i < races->count; i++)
-    if (races->races[i].strength == STRENGTH_GUARANTEED)
-      pair_set_add(out, r->order[races->races[i].first.position],
-                   r->order[races->races[i].second.position]);
-  alone_release(&a);
-  buf_release(&text);
+    for (size_t i = 0; i < r->count; i++)
+        text_event(&text, &s->mem.events[r->order[i]], s->mem.extra, trace_tables(s->trace));
+    run_alone(&text, &a);
+    races = &a.analysis.runs[0].result.races;
+    pair_set_init(out, r->count);
+    for (size_t i = 0; i < races->count; i++)
+        if (races->races[i].strength == STRENGTH_GUARANTEED)
+            pair_set_add(out, r->order[races->races[i].first.position],
+                         r->order[races->races[i].second.position]);
+    alone_release(&a);
+    buf_release(&text);
 }
 
 /* Does what happened order a before b, but for b reading from a? */
-static bool really_ordered(const struct subject *s, size_t a, size_t b) {
-  struct relation r;
-  bool ordered;
+static bool really_ordered(const struct subject *s, size_t a, size_t b)
+{
+    struct relation r;
+    bool ordered;
 
-  relation_init(&r, s->mem.count);
-  naive_reads_from(&s->mem, &r);
-  relation_remove(&r, a, b);
-  naive_program_order(&s->mem, &r);
-  naive_hard_edges(&s->mem, &r);
-  naive_lock_edges(&s->mem, &r);
-  naive_lifetimes(&s->mem, &r);
-  relation_close(&r);
-  ordered = relation_has(&r, a, b);
-  relation_release(&r);
-  return ordered;
+    relation_init(&r, s->mem.count);
+    naive_reads_from(&s->mem, &r);
+    relation_remove(&r, a, b);
+    naive_program_order(&s->mem, &r);
+    naive_hard_edges(&s->mem, &r);
+    naive_lock_edges(&s->mem, &r);
+    naive_lifetimes(&s->mem, &r);
+    relation_close(&r);
+    ordered = relation_has(&r, a, b);
+    relation_release(&r);
+    return ordered;
 }
 
-static enum verdict judge_recording(const struct subject *s,
-                                    struct recording *r, const char *how,
-                                    struct buf *why) {
-  struct pair_set guaranteed;
-  enum verdict v = HOLDS;
+static enum verdict judge_recording(const struct subject *s, struct recording *r, const char *how,
+                                    struct buf *why)
+{
+    struct pair_set guaranteed;
+    enum verdict v = HOLDS;
 
-  guaranteed_in(s, r, &guaranteed);
-  for (size_t a = 0; a < r->count; a++) {
-    for (size_t b = a + 1; b < r->count; b++) {
-      if (v == VIOLATED || !pair_set_has(&guaranteed, a, b) ||
-          !really_ordered(s, a, b))
-        continue;
-      buf_addf(why, "(%zu, %zu) is ordered but guaranteed when %s, as", a, b,
-               how);
-      for (size_t i = 0; i < r->count; i++)
-        buf_addf(why, " %zu", r->order[i]);
-      v = VIOLATED;
+    guaranteed_in(s, r, &guaranteed);
+    for (size_t a = 0; a < r->count; a++) {
+        for (size_t b = a + 1; b < r->count; b++) {
+            if (v == VIOLATED || !pair_set_has(&guaranteed, a, b) || !really_ordered(s, a, b))
+                continue;
+            buf_addf(why, "(%zu, %zu) is ordered but guaranteed when %s, as", a, b, how);
+            for (size_t i = 0; i < r->count; i++)
+                buf_addf(why, " %zu", r->order[i]);
+            v = VIOLATED;
+        }
     }
-  }
-  pair_set_release(&guaranteed);
-  free(r->order);
-  return v;
+    pair_set_release(&guaranteed);
+    free(r->order);
+    return v;
 }
 
-static const struct event *recorded(const struct subject *s,
-                                    const struct recording *r, size_t i) {
-  return &s->mem.events[r->order[i]];
+static const struct event *recorded(const struct subject *s, const struct recording *r, size_t i)
+{
+    return &s->mem.events[r->order[i]];
 }
 
-static void swap(struct recording *r, size_t i) {
-  size_t first = r->order[i];
+static void swap(struct recording *r, size_t i)
+{
+    size_t first = r->order[i];
 
-  r->order[i] = r->order[i + 1];
-  r->order[i + 1] = first;
+    r->order[i] = r->order[i + 1];
+    r->order[i + 1] = first;
 }
 
-static bool is_plain(const struct event *e) {
-  return e->op == OP_READ || e->op == OP_WRITE;
+static bool is_plain(const struct event *e)
+{
+    return e->op == OP_READ || e->op == OP_WRITE;
 }
 
 /* Plain accesses are recorded by clocks that may be wrong: neighbours may
  * change places. */
-static enum verdict swapped_accesses_make_no_false_guarantee(struct subject *s,
-                                                             struct buf *why) {
-  struct rng rng = rng_of(s);
-  struct recording r;
-  bool swapped = false;
+static enum verdict swapped_accesses_make_no_false_guarantee(struct subject *s, struct buf *why)
+{
+    struct rng rng = rng_of(s);
+    struct recording r;
+    bool swapped = false;
 
-  recording_init(&r, s);
-  for (size_t n = 0; n < 6 * r.count && r.count > 1; n++) {
-    size_t i = rng_below(&rng, (uint32_t)r.count - 1);
-    const struct event *a = recorded(s, &r, i), *b = recorded(s, &r, i + 1);
+    recording_init(&r, s);
+    for (size_t n = 0; n < 6 * r.count && r.count > 1; n++) {
+        size_t i = rng_below(&rng, (uint32_t)r.count - 1);
+        const struct event *a = recorded(s, &r, i), *b = recorded(s, &r, i + 1);
 
-    if (a->thread == b->thread || !is_plain(a) || !is_plain(b))
-      continue;
-    swap(&r, i);
-    swapped = true;
-  }
-  if (!swapped) {
-    free(r.order);
-    return DOES_NOT_APPLY;
-  }
-  return judge_recording(s, &r, "accesses are swapped", why);
+        if (a->thread == b->thread || !is_plain(a) || !is_plain(b))
+            continue;
+        swap(&r, i);
+        swapped = true;
+    }
+    if (!swapped) {
+        free(r.order);
+        return DOES_NOT_APPLY;
+    }
+    return judge_recording(s, &r, "accesses are swapped", why);
 }
 
 /* The inner release of a wait is part of it: a wake must come behind it. */
-static bool is_before_wait(const struct subject *s, size_t release) {
-  for (size_t i = release + 1; i < s->mem.count; i++)
-    if (s->mem.events[i].thread == s->mem.events[release].thread)
-      return s->mem.events[i].op == OP_WAIT;
-  return false;
+static bool is_before_wait(const struct subject *s, size_t release)
+{
+    for (size_t i = release + 1; i < s->mem.count; i++)
+        if (s->mem.events[i].thread == s->mem.events[release].thread)
+            return s->mem.events[i].op == OP_WAIT;
+    return false;
 }
 
 /* A reader that also becomes the writer: the core forgets then that it still
  * holds the lock. */
-static bool is_upgraded(const struct subject *s, const struct event *release) {
-  for (size_t i = 0; release->op == OP_RELEASE_SHARED && i < s->mem.count;
-       i++) {
-    const struct event *e = &s->mem.events[i];
+static bool is_upgraded(const struct subject *s, const struct event *release)
+{
+    for (size_t i = 0; release->op == OP_RELEASE_SHARED && i < s->mem.count; i++) {
+        const struct event *e = &s->mem.events[i];
 
-    if (e->op == OP_ACQUIRE && e->thread == release->thread &&
-        e->target == release->target)
-      return true;
-  }
-  return false;
+        if (e->op == OP_ACQUIRE && e->thread == release->thread && e->target == release->target)
+            return true;
+    }
+    return false;
 }
 
 /* May a release be recorded behind this event of another thread? */
-static bool may_pass(const struct event *release, const struct event *e) {
-  return e->thread != release->thread &&
-         !((e->op == OP_JOIN || e->op == OP_FORK) &&
-           e->target == release->thread);
+static bool may_pass(const struct event *release, const struct event *e)
+{
+    return e->thread != release->thread &&
+           !((e->op == OP_JOIN || e->op == OP_FORK) && e->target == release->thread);
 }
 
-static bool is_release(const struct event *e) {
-  return (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED) &&
-         !(e->flags & EV_IGNORED);
+static bool is_release(const struct event *e)
+{
+    return (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED) && !(e->flags & EV_IGNORED);
 }
 
 /* A recorder that notes releases after they happened: other threads' events get
  * in between. */
-static enum verdict late_releases_make_no_false_guarantee(struct subject *s,
-                                                          struct buf *why) {
-  struct rng rng = rng_of(s);
-  struct recording r;
-  bool late = false;
+static enum verdict late_releases_make_no_false_guarantee(struct subject *s, struct buf *why)
+{
+    struct rng rng = rng_of(s);
+    struct recording r;
+    bool late = false;
 
-  recording_init(&r, s);
-  for (size_t i = r.count; i-- > 0;) {
-    const struct event *e = recorded(s, &r, i);
+    recording_init(&r, s);
+    for (size_t i = r.count; i-- > 0;) {
+        const struct event *e = recorded(s, &r, i);
 
-    if (!is_release(e) || is_before_wait(s, r.order[i]) || is_upgraded(s, e) ||
-        rng_percent(&rng, 25))
-      continue;
-    for (size_t k = i; k + 1 < r.count && may_pass(e, recorded(s, &r, k + 1)) &&
-                       rng_percent(&rng, 90);
-         k++) {
-      swap(&r, k);
-      late = true;
+        if (!is_release(e) || is_before_wait(s, r.order[i]) || is_upgraded(s, e) ||
+            rng_percent(&rng, 25))
+            continue;
+        for (size_t k = i;
+             k + 1 < r.count && may_pass(e, recorded(s, &r, k + 1)) && rng_percent(&rng, 90); k++) {
+            swap(&r, k);
+            late = true;
+        }
     }
-  }
-  if (!late) {
-    free(r.order);
-    return DOES_NOT_APPLY;
-  }
-  return judge_recording(s, &r, "releases are late", why);
+    if (!late) {
+        free(r.order);
+        return DOES_NOT_APPLY;
+    }
+    return judge_recording(s, &r, "releases are late", why);
 }
 
 const struct property properties_sshb[] = {
-    {"sshb-races-are-those-of-hb", sshb_races_are_those_of_hb, 1},
-    {"guaranteed-is-the-definition", guaranteed_is_the_definition, 1},
-    {"guaranteed-races-are-predictable", guaranteed_races_are_predictable, 1},
-    {"hidden-races-are-missed-by-shb", hidden_races_are_missed_by_shb, 1},
-    {"many-threads-are-the-definition", many_threads_are_the_definition, 100},
-    {"swapped-accesses-make-no-false-guarantee",
-     swapped_accesses_make_no_false_guarantee, 1},
-    {"late-releases-make-no-false-guarantee",
-     late_releases_make_no_false_guarantee, 1},
-    {NULL, NULL, 0},
+    { "sshb-races-are-those-of-hb", sshb_races_are_those_of_hb, 1 },
+    { "guaranteed-is-the-definition", guaranteed_is_the_definition, 1 },
+    { "guaranteed-races-are-predictable", guaranteed_races_are_predictable, 1 },
+    { "hidden-races-are-missed-by-shb", hidden_races_are_missed_by_shb, 1 },
+    { "many-threads-are-the-definition", many_threads_are_the_definition, 100 },
+    { "swapped-accesses-make-no-false-guarantee", swapped_accesses_make_no_false_guarantee, 1 },
+    { "late-releases-make-no-false-guarantee", late_releases_make_no_false_guarantee, 1 },
+    { NULL, NULL, 0 },
 };

@@ -16,7 +16,7 @@
 void naive_guaranteed(const struct trace_mem *t, struct pair_set *out);
 /* The candidates of a read at one byte, W1 and W2 together: positions; returns
  * how many. */
-size_t naive_candidates(const struct trace_mem *t, const struct relation *hb,
-                        size_t read, uint64_t byte, size_t *out);
+size_t naive_candidates(const struct trace_mem *t, const struct relation *hb, size_t read,
+                        uint64_t byte, size_t *out);
 
 #endif

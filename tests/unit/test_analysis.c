@@ -25,7 +25,7 @@ static struct trace *open_generated(char *path, size_t size)
     struct batch b;
 
     gen_large_defaults(&o);
-    o.events = 300000;
+    o.events = 150000;
     o.threads = 8;
     o.racy = 20;
     o.racy_ppm = 50000;
@@ -46,22 +46,28 @@ static struct trace *open_generated(char *path, size_t size)
     return trace_open(path, &err);
 }
 
-static size_t all_engines(void)
+enum { MAX_ENGINES = 32 };
+
+/* Those of the cascade: mc without a budget takes long on so long a trace. */
+static size_t choose_engines(const struct engine *engines[MAX_ENGINES])
 {
     size_t n = 0;
 
-    while (engine_registry[n])
-        n++;
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (!engine_registry[i]->on_request)
+            engines[n++] = engine_registry[i];
     return n;
 }
 
 static void run(struct trace *t, unsigned jobs, struct analysis *out)
 {
-    struct engine_options options = { .jobs = jobs };
+    const struct engine *engines[MAX_ENGINES];
+    struct engine_options options = { .jobs = jobs, .sieve = true };
     struct error err = { "" };
+    size_t n = choose_engines(engines);
 
     assert_int_equal(trace_rewind(t, &err), 0);
-    assert_int_equal(analysis_run(t, engine_registry, all_engines(), &options, NULL, out, &err), 0);
+    assert_int_equal(analysis_run(t, engines, n, &options, NULL, out, &err), 0);
 }
 
 static void expect_equal_races(const char *name, const struct race_table *a,
@@ -93,7 +99,7 @@ static void the_result_does_not_depend_on_the_number_of_threads(void **state)
     run(t, 1, &one);
     run(t, 4, &four);
     for (size_t i = 0; i < one.count; i++)
-        expect_equal_races(engine_registry[i]->name, &one.runs[i].result.races,
+        expect_equal_races(one.runs[i].engine->name, &one.runs[i].result.races,
                            &four.runs[i].result.races);
     analysis_release(&one);
     analysis_release(&four);
@@ -112,6 +118,7 @@ static void an_analysis_that_is_stopped_keeps_what_it_has_and_says_so(void **sta
 {
     int calls = 0;
     struct analysis_hooks hooks = { stop_at_once, NULL, &calls };
+    const struct engine *engines[MAX_ENGINES];
     struct engine_options options = { .jobs = 3 };
     struct error err = { "" };
     struct analysis a;
@@ -120,7 +127,7 @@ static void an_analysis_that_is_stopped_keeps_what_it_has_and_says_so(void **sta
 
     (void)state;
     assert_non_null(t);
-    assert_int_equal(analysis_run(t, engine_registry, all_engines(), &options, &hooks, &a, &err),
+    assert_int_equal(analysis_run(t, engines, choose_engines(engines), &options, &hooks, &a, &err),
                      0);
     assert_true(a.interrupted);
     assert_int_equal(calls, 1);
