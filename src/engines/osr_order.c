@@ -82,6 +82,16 @@ static void find_slots(struct osr_order *o, const struct osr_set *x)
         }
 }
 
+/* Are all events of the set known by position? Not in long traces, of which only the beginning is
+ * kept (WHOLE_EVENTS_MAX): a section may have been closed beyond it. */
+static bool is_in_view(const struct osr_order *o, const struct osr_set *x)
+{
+    for (uint32_t s = 0; o->v->count >= WHOLE_EVENTS_MAX && s < x->nslots; s++)
+        if (x->time[s] && (s >= x->closure->slots_cap || x->time[s] > x->closure->slots[s].nends))
+            return false;
+    return true;
+}
+
 /* The position after each slot's last event in the set; the largest of them. */
 static uint32_t find_limits(struct osr_order *o, const struct osr_set *x)
 {
@@ -354,9 +364,9 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
     if (!o->set)
         find_slots(o, x);
     o->set = x;
-    end = find_limits(o, x);
-    if (end > o->v->count)
+    if (!is_in_view(o, x))
         return false;
+    end = find_limits(o, x);
     o->easy = x->tail != SLOT_NONE && osr_tail_can_wait(o, cost);
     if (o->easy)
         return true;
@@ -402,17 +412,13 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
 
     for (uint32_t s = 0; s < x->nslots; s++)
         total += unmoved(o, x, s);
-    if (max && total > max)
+    if ((max && total > max) || !is_in_view(o, x))
         return NULL;
     list = xmalloc(total * sizeof(*list));
     for (uint32_t s = 0; s < x->nslots; s++)
         for (size_t i = 0, in = unmoved(o, x, s); i < in; i++)
             list[n++] = x->closure->slots[s].events[i];
     qsort(list, n, sizeof(*list), compare_positions);
-    if (n && list[n - 1] >= o->v->count) {
-        free(list);
-        return NULL;
-    }
     for (size_t i = 0; x->reversed && i < o->norder; i++)
         list[n++] = o->order[i];
     list[n++] = a->position;

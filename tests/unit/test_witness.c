@@ -17,6 +17,8 @@
 #include "witness/edges.h"
 #include "witness/witness.h"
 
+static bool as_recorded; /* with the rule on stretches */
+
 /* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. It ends with a race
  * or, where there are requests, with a deadlock of so many. */
 static void expect_end(const char *text, const char *order, size_t requests, const char *expected)
@@ -34,6 +36,7 @@ static void expect_end(const char *text, const char *order, size_t requests, con
     text_trace_open(&t, text);
     w = witness_trace_new(&t.mem, trace_info(t.trace));
     witness_trace_set_names(w, trace_tables(t.trace));
+    witness_trace_set_stretches(w, as_recorded);
     for (int again = 0; again < 2; again++) { /* the second time tests that all was put back */
         verdict = requests ? witness_check_deadlock(w, list, n, requests, &err)
                            : witness_check(w, list, n, &err);
@@ -53,6 +56,14 @@ static void expect_end(const char *text, const char *order, size_t requests, con
 static void expect(const char *text, const char *order, const char *expected)
 {
     expect_end(text, order, 0, expected);
+}
+
+/* A recording, which may lack accesses that repeat others. */
+static void expect_recorded(const char *text, const char *order, const char *expected)
+{
+    as_recorded = true;
+    expect_end(text, order, 0, expected);
+    as_recorded = false;
 }
 
 /* ---- shape ---- */
@@ -631,6 +642,44 @@ static void a_witness_of_a_million_events_is_checked_in_linear_time(void **state
     tables_release(&tables);
 }
 
+/* ---- recordings ---- */
+
+static void a_recorded_write_is_over_with_its_stretch(void **state)
+{
+    /* T0 may write x again, after data: that is what T1 reads */
+    static const char text[] = "T0|w(x)|1\nT0|w(data)|2\nT0|acq(l)|3\nT0|rel(l)|4\n"
+                               "T1|acq(l)|5\nT1|r(x)|6\nT1|rel(l)|7\nT1|w(data)|8\n";
+
+    (void)state;
+    expect(text, "0 4 5 6 1 7", NULL);
+    expect_recorded(text, "0 4 5 6 1 7", "event 5: event 0 on x may not be the last of its kind");
+    expect_recorded(text, "4 0 5", NULL); /* the race on x itself */
+}
+
+static void a_recorded_read_is_over_with_its_stretch(void **state)
+{
+    static const char text[] = "T0|r(x)|1\nT0|w(y)|2\nT0|store.rlx(a)|3\nT0|store.rel(a)|4\n"
+                               "T0|w(z)|5\nT1|w(x)|6\nT1|w(z)|7\n";
+
+    (void)state;
+    expect(text, "0 1 5 2 3 4 6", NULL);
+    expect_recorded(text, "0 1 5 2 3 4 6", "event 5: event 0 on x may not be the last of its kind");
+    expect_recorded(text, "0 1 2 5 3 4 6", NULL); /* only the end itself is still to come */
+    expect_recorded(text, "0 1 2 3 5 4 6", NULL);
+    expect_recorded(text, "5 6 0", "event 0: an earlier event of T0 is missing before it");
+}
+
+static void a_thread_may_go_on_with_its_own_accesses(void **state)
+{
+    static const char text[] = "T0|w(x)|1\nT0|r(x)|2\nT0|w(x)|3\nT0|w(y)|4\nT1|r(y)|5\n";
+
+    (void)state;
+    expect_recorded(text, "0 1 2 3 4", NULL);
+    /* without an end the stretch lasts as long as the thread */
+    expect_recorded("T0|w(x)|1\nT0|r(y)|2\nT1|r(x)|3\nT1|w(y)|4\n", "0 2 1 3",
+                    "event 2: event 0 on x may not be the last of its kind");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +720,9 @@ int main(void)
         cmocka_unit_test(a_race_is_within_one_lifetime),
         cmocka_unit_test(a_free_conflicts_with_uses_and_frees_of_its_lifetime),
         cmocka_unit_test(a_release_sequence_ends_with_the_lifetime),
+        cmocka_unit_test(a_recorded_write_is_over_with_its_stretch),
+        cmocka_unit_test(a_recorded_read_is_over_with_its_stretch),
+        cmocka_unit_test(a_thread_may_go_on_with_its_own_accesses),
         cmocka_unit_test(the_compact_edges_mean_what_the_definitions_say),
         cmocka_unit_test(a_witness_of_a_million_events_is_checked_in_linear_time),
     };
