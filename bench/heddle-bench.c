@@ -139,7 +139,8 @@ static uint64_t run_phases(struct stages *s, const struct engine *engine, void *
         engine->steps(state, &span);
         lap(&laps, &seconds[ENGINE]);
     }
-    engine->finish(state);
+    if (engine->finish)
+        engine->finish(state);
     lap(&laps, &seconds[ENGINE]);
     memory_free(memory);
     check_free(check);

@@ -249,12 +249,12 @@ static bool is_untraced(const struct trace_file *f)
     struct error err;
     struct trace *t = trace_open(f->path, &err);
     const struct tables *tables = t ? trace_tables(t) : NULL;
-    bool untraced = t && tables->process.known;
+    bool untraced = t && tables->process.known && !trace_info(t)->loss[0];
 
     for (size_t i = 0; untraced && i < tables->nimages; i++)
         untraced = !tables->images[i].traced;
     if (untraced)
-        untraced = !has_access(t);
+        untraced = !has_access(t) && !trace_info(t)->loss[0]; /* a damaged trace is kept */
     trace_close(t);
     return untraced;
 }

@@ -25,7 +25,7 @@ struct counter {
     uint64_t value;
 };
 
-enum { ENGINE_COUNTERS = 16 };
+enum { ENGINE_COUNTERS = 24 };
 
 /* What an engine leaves behind. */
 struct engine_result {

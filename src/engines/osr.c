@@ -91,11 +91,11 @@ static uint64_t *make_schedule(struct osr *s, const struct osr_find *f, struct o
 static void show_races(struct osr *s, const struct collection *c, const struct view *v,
                        const struct osr_result *found, struct whole *w)
 {
-    struct osr_order *o = osr_order_new(v);
+    struct osr_order *o = v ? osr_order_new(v) : NULL;
     struct osr_set x;
     struct error why;
 
-    osr_set_init(&x, c->closure);
+    osr_set_init(&x, c->closure, w);
     for (size_t i = 0; i < found->count; i++) {
         const struct osr_find *f = &found->finds[i];
         struct race *r = race_table_find(&s->result->races, f->a.site, f->b.site);
@@ -144,24 +144,43 @@ static void count_schedules(const struct osr *s)
         engine_count(s->result, "witness_over_budget", s->over_budget);
 }
 
-/* 0, 1 when stopped, -1 and an error. */
+/* The view takes more memory than all else, and most traces have no section to reverse: it is made
+ * when the search has met one. Without schedules the collection has no events, and no reversal is
+ * looked for. */
+static int search(const struct collection *c, const struct view **v, struct whole *w,
+                  struct osr_result *found, struct error *err)
+{
+    osr_search(c, NULL, w, found);
+    if (!found->unviewed || whole_options(w)->no_witness) {
+        found->undecided += found->unviewed;
+        return 0;
+    }
+    free(found->finds);
+    *found = (struct osr_result){ 0 };
+    *v = whole_view(w, err);
+    if (!*v)
+        return -1;
+    osr_search(c, *v, w, found);
+    return 0;
+}
+
 static int predict(struct osr *s, const struct collection *c, struct whole *w, struct error *err)
 {
-    struct osr_result found = { 0 };
+    struct osr_result found;
     const struct view *v = NULL;
+    int r = search(c, &v, w, &found, err);
 
-    if (!whole_options(w)->no_witness) { /* else the collection has no events */
-        v = whole_view(w, err);
-        if (!v)
-            return -1;
+    if (r == 0)
+        report(s, c, &found);
+    if (r == 0 && found.count && whole_can_show(w) && !whole_options(w)->no_witness) {
+        if (whole_events(w, err))
+            show_races(s, c, v, &found, w);
+        else
+            r = -1;
     }
-    osr_search(c, v, w, &found);
-    report(s, c, &found);
-    if (v && found.count && whole_can_show(w))
-        show_races(s, c, v, &found, w);
     count_schedules(s);
     free(found.finds);
-    return 0;
+    return r;
 }
 
 static int osr_decide(void *state, struct whole *w, struct error *err)

@@ -14,6 +14,7 @@
 /* A time per slot, as in closure_set.c. */
 struct osr_set {
     const struct closure *closure;
+    bool truncated; /* the closure knows only the first WHOLE_EVENTS_MAX events by position */
     uint32_t nslots;
     uint32_t *time;   /* per slot; room for whole leaves */
     uint64_t *before; /* per slot: of the next segment, events before this position are in */
@@ -26,7 +27,7 @@ struct osr_set {
                       as far as locks go; SLOT_NONE: not so easy */
 };
 
-void osr_set_init(struct osr_set *x, const struct closure *c);
+void osr_set_init(struct osr_set *x, const struct closure *c, const struct whole *w);
 void osr_set_release(struct osr_set *x);
 
 /* Make it the set that a and b need. False: it contains one of them, or cannot be. */
@@ -45,8 +46,8 @@ void osr_order_free(struct osr_order *o);
  * osr_order_list(); `cost` is raised by the number of events looked at. */
 bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost);
 /* The schedule of the pair, which the caller frees: the set and then the two accesses. With a
- * reversed set after osr_order_find(). NULL: longer than max events (0: any), or with
- * events beyond the view. */
+ * reversed set after osr_order_find(), else `o` may be NULL. NULL: longer than max events (0: any),
+ * or with events beyond the view. */
 uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
                          const struct closure_past *b, uint64_t max, size_t *count);
 
@@ -65,9 +66,11 @@ struct osr_result {
     struct osr_find *finds; /* one per pair of sites */
     size_t count, cap;
     uint64_t tries, orders, order_events, reversals;
+    uint64_t unviewed;  /* tries that would have needed the view */
     uint64_t undecided; /* pairs of lists that were not tried to the end */
 };
 
+/* Without a view only races that need no reversal are found. */
 void osr_search(const struct collection *c, const struct view *v, struct whole *w,
                 struct osr_result *out);
 

@@ -82,11 +82,11 @@ static void find_slots(struct osr_order *o, const struct osr_set *x)
         }
 }
 
-/* Are all events of the set known by position? Not in long traces, of which only the beginning is
- * kept (WHOLE_EVENTS_MAX): a section may have been closed beyond it. */
-static bool is_in_view(const struct osr_order *o, const struct osr_set *x)
+/* Are all events of the set known by position? Where only the beginning is, a section may have been
+ * closed beyond it. */
+static bool is_known(const struct osr_set *x)
 {
-    for (uint32_t s = 0; o->v->count >= WHOLE_EVENTS_MAX && s < x->nslots; s++)
+    for (uint32_t s = 0; x->truncated && s < x->nslots; s++)
         if (x->time[s] && (s >= x->closure->slots_cap || x->time[s] > x->closure->slots[s].nends))
             return false;
     return true;
@@ -364,7 +364,7 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
     if (!o->set)
         find_slots(o, x);
     o->set = x;
-    if (!is_in_view(o, x))
+    if (!is_known(x))
         return false;
     end = find_limits(o, x);
     o->easy = x->tail != SLOT_NONE && osr_tail_can_wait(o, cost);
@@ -412,7 +412,7 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
 
     for (uint32_t s = 0; s < x->nslots; s++)
         total += unmoved(o, x, s);
-    if ((max && total > max) || !is_in_view(o, x))
+    if ((max && total > max) || !is_known(x))
         return NULL;
     list = xmalloc(total * sizeof(*list));
     for (uint32_t s = 0; s < x->nslots; s++)

@@ -38,7 +38,7 @@ struct search {
     pthread_mutex_t lock; /* for found and out */
     /* atomic, by builtins (<stdatomic.h> has its own enum memory_order): */
     uint32_t next_row;
-    uint64_t tries, orders, order_events, reversals, undecided;
+    uint64_t tries, orders, order_events, reversals, unviewed, undecided;
     uint64_t max_order_events;
     bool stop;
 };
@@ -104,7 +104,11 @@ static bool find_order(struct seeker *k, const struct record *a, const struct re
     uint64_t cost = 0;
     bool found;
 
-    if (!s->view || a->past.position >= s->view->count || b->past.position >= s->view->count ||
+    if (!s->view) {
+        add(&s->unviewed, 1);
+        return false;
+    }
+    if (a->past.position >= s->view->count || b->past.position >= s->view->count ||
         add(&s->order_events, 0) > s->max_order_events) {
         add(&s->undecided, 1);
         return false;
@@ -270,7 +274,7 @@ static void *run_seeker(void *arg)
     struct seeker *k = arg;
     const struct collection *c = k->s->c;
 
-    osr_set_init(&k->set, c->closure);
+    osr_set_init(&k->set, c->closure, k->s->whole);
     while ((k->row = __atomic_fetch_add(&k->s->next_row, 1, __ATOMIC_RELAXED)) < c->count) {
         const struct cluster *p = &c->clusters[k->row];
 
@@ -326,6 +330,7 @@ void osr_search(const struct collection *c, const struct view *v, struct whole *
     out->orders = s.orders;
     out->order_events = s.order_events;
     out->reversals = s.reversals;
+    out->unviewed = s.unviewed;
     out->undecided = s.undecided;
     if (out->count)
         qsort(out->finds, out->count, sizeof(*out->finds), compare_finds);

@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void osr_set_init(struct osr_set *x, const struct closure *c)
+void osr_set_init(struct osr_set *x, const struct closure *c, const struct whole *w)
 {
-    *x = (struct osr_set){ .closure = c, .nslots = c->hb.nslots };
+    *x = (struct osr_set){ .closure = c,
+                           .truncated = whole_info(w)->events > WHOLE_EVENTS_MAX,
+                           .nslots = c->hb.nslots };
     x->time = xcalloc((size_t)x->nslots + LEAF_SIZE, sizeof(*x->time));
     x->before = xcalloc((size_t)x->nslots + 1, sizeof(*x->before));
 }

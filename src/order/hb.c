@@ -102,8 +102,10 @@ static void join_thread(struct hb *h, const struct step *s)
     struct hb_thread *t = hb_thread(h, s->thread), *child = &h->threads[s->id];
     struct clock last = CLOCK_EMPTY;
 
-    if (child->clock.slot == SLOT_NONE)
+    if (child->clock.slot == SLOT_NONE) { /* never ran, or was joined before */
+        hb_learn(h, t, &child->clock);
         return;
+    }
     hb_publish(h, child, &last);
     hb_learn(h, t, &last);
     GROW(h->free_slots, h->free_cap, h->nfree + 1);

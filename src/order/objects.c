@@ -110,14 +110,20 @@ static void publish_besides(struct hb *h, struct hb_thread *t, struct clock *to)
 static void settle(struct hb *h, struct hb_object *o, uint32_t thread, bool exclusive)
 {
     struct holders *who = &o->holders;
+    size_t kept = 0;
 
     if (who->owner && who->owner != thread + 1) {
         publish_besides(h, &h->threads[who->owner - 1], &o->clock);
         who->owner = 0;
     }
-    for (; exclusive && who->nshared; who->nshared--)
-        if (who->shared[who->nshared - 1] != thread)
-            publish_into(h, &h->threads[who->shared[who->nshared - 1]], &o->shared);
+    for (size_t i = 0; exclusive && i < who->nshared; i++) {
+        if (who->shared[i] == thread)
+            who->shared[kept++] = thread; /* an upgrade: it goes on reading */
+        else
+            publish_into(h, &h->threads[who->shared[i]], &o->shared);
+    }
+    if (exclusive)
+        who->nshared = kept;
 }
 
 static void hold_shared(struct holders *who, uint32_t thread)

@@ -322,19 +322,6 @@ static bool is_before_wait(const struct subject *s, size_t release)
     return false;
 }
 
-/* A reader that also becomes the writer: the core forgets then that it still
- * holds the lock. */
-static bool is_upgraded(const struct subject *s, const struct event *release)
-{
-    for (size_t i = 0; release->op == OP_RELEASE_SHARED && i < s->mem.count; i++) {
-        const struct event *e = &s->mem.events[i];
-
-        if (e->op == OP_ACQUIRE && e->thread == release->thread && e->target == release->target)
-            return true;
-    }
-    return false;
-}
-
 /* May a release be recorded behind this event of another thread? */
 static bool may_pass(const struct event *release, const struct event *e)
 {
@@ -359,8 +346,7 @@ static enum verdict late_releases_make_no_false_guarantee(struct subject *s, str
     for (size_t i = r.count; i-- > 0;) {
         const struct event *e = recorded(s, &r, i);
 
-        if (!is_release(e) || is_before_wait(s, r.order[i]) || is_upgraded(s, e) ||
-            rng_percent(&rng, 25))
+        if (!is_release(e) || is_before_wait(s, r.order[i]) || rng_percent(&rng, 25))
             continue;
         for (size_t k = i;
              k + 1 < r.count && may_pass(e, recorded(s, &r, k + 1)) && rng_percent(&rng, 90); k++) {
