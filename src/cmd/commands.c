@@ -22,8 +22,10 @@
 /* What engines leave open after the pass over the trace may take long. Five minutes are the
  * patience of somebody who waits; all that stays undecided is counted. */
 #define EFFORT                                                                                     \
-    { OPT_EFFORT, "effort", 0, KIND_TEXT, "LEVEL",                                                 \
-      "quick, normal, thorough or seconds, for what the cheap engines leave open", "normal" }
+    { OPT_EFFORT, "effort",                                                                        \
+      0,          KIND_TEXT,                                                                       \
+      "LEVEL",    "quick, normal, thorough or seconds, for what the cheap engines leave open",     \
+      "normal" }
 #define JOBS                                                                                       \
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \

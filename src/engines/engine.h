@@ -40,11 +40,11 @@ void engine_count(struct engine_result *r, const char *name, uint64_t value);
 
 /* What a user can ask of engines; each looks at what concerns it. All zero: the defaults. */
 struct engine_options {
-    bool all;             /* cp, wcp: do not order a reported pair from there on */
-    bool no_witness;      /* make no schedules */
-    bool cascade;         /* later engines need not decide again what earlier ones have shown */
-    bool sieve;           /* leave out accesses that matter to no engine (sieve.h); not for lockset */
-    uint64_t window;      /* cp: only so many significant events at a time; 0: no window */
+    bool all;        /* cp, wcp: do not order a reported pair from there on */
+    bool no_witness; /* make no schedules */
+    bool cascade;    /* later engines need not decide again what earlier ones have shown */
+    bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
+    uint64_t window; /* cp: only so many significant events at a time; 0: no window */
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
     double seconds;       /* a budget for decide() of all engines together; 0: none */
     unsigned jobs;        /* threads that decide() may use; 0: one */
@@ -56,7 +56,7 @@ struct engine {
     enum strength proves; /* strength of its races before any witness is checked */
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
     bool predicts;        /* also pairs that happens-before orders: without a schedule no proof */
-    bool sees_all;        /* alone it sees every access: it is cheap, or its numbers are about all */
+    bool sees_all; /* alone it sees every access: it is cheap, or its numbers are about all */
 
     /* Called once before the first step; the result outlives the state. */
     void *(*open)(struct engine_result *result, const struct engine_options *options);

@@ -118,8 +118,8 @@ enum { MODULE_FULL = 1 };
  * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
  *      other sizes, memory intrinsics; bytes may be 0
  * Full builds append reads and writes inline AFTER the access, with the value, a stretch of code at
- * a time (rt_stretch.h); *void __heddle_full(void) makes room when the chunk is full or the time has
- * moved on; ranges, and accesses without a value, are called as above.
+ * a time (rt_stretch.h); *void __heddle_full(void) makes room when the chunk is full or the time
+ * has moved on; ranges, and accesses without a value, are called as above.
  *
  * Atomics: the runtime performs them. N is 1, 2, 4, 8, 16 (bytes); T the unsigned type of that
  * size; order is enum memory_order of trace/event.h (1 relaxed .. 6 seq_cst).

@@ -18,7 +18,10 @@
 
 enum { MAX_PROPERTIES = 128 };
 
-static const struct property *const lists[] = { properties_observed, properties_certain, properties_cp, properties_deadlock, properties_sieve, properties_sshb, properties_syncp, properties_wcp, properties_osr, properties_solve };
+static const struct property *const lists[] = {
+    properties_observed, properties_certain, properties_cp,  properties_deadlock, properties_sieve,
+    properties_sshb,     properties_syncp,   properties_wcp, properties_osr,      properties_solve
+};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 struct tally {

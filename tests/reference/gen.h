@@ -64,8 +64,8 @@ void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_e
 void gen_small_heap(struct gen_small_options *o);
 /* Make sections inside sections the main thing, by threads that run from the beginning. */
 void gen_small_locks(struct gen_small_options *o);
-/* Options drawn from the seed for longer traces in which sections, nested or not, and a few accesses
- * inside them are nearly alone. */
+/* Options drawn from the seed for longer traces in which sections, nested or not, and a few
+ * accesses inside them are nearly alone. */
 void gen_small_sections(struct gen_small_options *o, uint64_t seed, uint32_t events);
 
 /* May end early (all threads blocked). EV_NESTED is set the way check.c would. */
