@@ -3,7 +3,7 @@ import struct
 import subprocess
 import tempfile
 
-KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call', 7: 'libc'}
+KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call', 7: 'libc', 8: 'stretch'}
 HEADER = struct.Struct('<8sQQQIIIIQQII')
 SITE = struct.Struct('<BBHIIIIIIIII')
 FRAME = struct.Struct('<IIIIII')
@@ -28,14 +28,40 @@ class Module:
             f['file'], f['function'] = string(f['file']), string(f['function'])
         self.sites = []
         for s in SITE.iter_unpack(blob[HEADER.size:frames]):
-            kind, _, column, line, nbytes, file, function, variable, inlined, fi, ii, _ = s
+            kind, how, column, line, nbytes, file, function, variable, inlined, fi, ii, _ = s
             assert inlined <= nframes
             self.sites.append(dict(kind=KINDS[kind], column=column, line=line, size=nbytes,
                                    file=string(file), function=string(function),
                                    variable=string(variable), inlined_at=inlined,
-                                   function_index=fi, instruction_index=ii))
+                                   function_index=fi, instruction_index=ii, how=how))
         assert at == strings + nstrings and at + size <= self.total
         self.bitcode = blob[at:at + size]
+
+
+def stretch_events(module, number, record):
+    """What the record of a stretch (src/base/rt_stretch.h) stands for: (kind, site, size, value)."""
+    shape = module.sites[number]
+    end = number - shape['how']  # its branch, if one ends it
+    accesses = range(end - shape['size'], end)
+    small, large = 4, 8
+
+    def take(nbytes):
+        nonlocal small, large
+        if small + nbytes <= 7:
+            at, small = small, small + nbytes
+        else:
+            at, large = large, large + nbytes
+        return int.from_bytes(record[at:at + nbytes], 'little')
+
+    outcome = take(1) if shape['how'] else None
+    for a in accesses:
+        if module.sites[a]['how'] == 0:
+            take(6)
+    for a in accesses:
+        s = module.sites[a]
+        yield s['kind'], a, s['size'], take(s['size']) if s['size'] < 16 else '-'
+    if shape['how']:
+        yield 'branch', end, 0, outcome
 
 
 def modules(path):

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/rt_ring.h"
+#include "base/rt_stretch.h"
 #include "runtime/abi.h"
 
 static struct heddle_filter filter;
@@ -48,6 +49,17 @@ static void say(const char *fmt, ...)
 /* ---- records of a full build ---- */
 
 static int frames;
+
+/* Its shape is in the site table, which pass_test reads. */
+static const uint64_t *decode_stretch(const uint64_t *w, unsigned words)
+{
+    const unsigned char *bytes = (const unsigned char *)w;
+    say("stretch %d ", (int)((uint32_t)w[0] - base));
+    for (unsigned i = 0; i < 8 * words; i++)
+        say("%02x", bytes[i]);
+    say("\n");
+    return w + words;
+}
 
 static const uint64_t *decode(const uint64_t *w)
 {
@@ -79,6 +91,8 @@ static const uint64_t *decode(const uint64_t *w)
         return w + (arg & ACCESS_VALUE64 ? 3 : 2);
     }
     default:
+        if (kind & STRETCH_MARK)
+            return decode_stretch(w, kind & ~(unsigned)STRETCH_MARK);
         say("bad record %llx\n", (unsigned long long)w[0]);
         exit(1);
     }
