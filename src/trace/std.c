@@ -260,13 +260,26 @@ static bool takes_order(int op)
     return op_is_atomic((unsigned)op) || op == OP_FENCE;
 }
 
-/* The operation and order that "load.acq" names, as op | order << 8; 0 and an error. */
+enum { TRIED = 1 << 16 }; /* with an operation: tacq, tacqs */
+
+/* An acquire that would not have waited. */
+static bool is_tried(const char *p, size_t n)
+{
+    int op = n > 1 && *p == 't' ? find_op(p + 1, n - 1) : 0;
+
+    return op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED;
+}
+
+/* The operation and order that "load.acq" names, as op | order << 8, perhaps | TRIED; 0 and an
+ * error. */
 static unsigned find_operation(const char *p, size_t n, struct error *err)
 {
     const char *dot = memchr(p, '.', n);
     size_t nop = dot ? (size_t)(dot - p) : n;
     int op = find_op(p, nop), order = ORDER_NONE;
 
+    if (is_tried(p, n))
+        return (unsigned)find_op(p + 1, n - 1) | TRIED;
     if (!op || (dot && !takes_order(op))) {
         error_set(err, "unknown operation %s", quote_text(p, n));
         return 0;
@@ -335,6 +348,8 @@ static int parse_operation(struct std *s, struct event *ev, const struct fields 
         return -1;
     ev->op = (uint8_t)(found & 0xff);
     ev->order = (uint8_t)(found >> 8);
+    if (found & TRIED)
+        ev->flags = EV_BARE;
     switch (op_class_of(ev->op)) {
     case CLASS_ACCESS:
     case CLASS_ATOMIC:

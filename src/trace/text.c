@@ -237,6 +237,8 @@ static bool has_argument(const struct event *ev)
 void text_operation(struct buf *b, const struct event *ev, const uint64_t *extra,
                     const struct tables *t)
 {
+    if (ev->flags & EV_BARE && (ev->op == OP_ACQUIRE || ev->op == OP_ACQUIRE_SHARED))
+        buf_addch(b, 't'); /* by trylock, or with a time limit */
     buf_addstr(b, op_table[ev->op].text);
     if (ev->order) {
         buf_addch(b, '.');
