@@ -77,9 +77,13 @@ static bool exclude(const struct section *a, const struct section *b)
 /* List of the sections held at the slot's frontier, open or not; 0: none. */
 static uint32_t held_at(const struct osr_set *x, uint32_t slot)
 {
-    const struct slot_history *h = &x->closure->slots[slot];
-    size_t lo = 0, hi = slot < x->closure->slots_cap ? h->nacquires : 0;
+    const struct slot_history *h = x->closure->slots;
+    size_t lo = 0, hi;
 
+    if (slot >= x->closure->slots_cap)
+        return 0;
+    h += slot;
+    hi = h->nacquires;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 

@@ -386,7 +386,7 @@ class Reader:
             yield ev
 
     def line(self, ev):
-        name = OPERATIONS[ev["op"]] + ("." + ORDERS[ev["order"]] if ev["order"] else "")
+        name = ("t" if ev["op"] in (8, 10) and ev["flags"] & BARE else "") + OPERATIONS[ev["op"]] + ("." + ORDERS[ev["order"]] if ev["order"] else "")
         argument = self.argument(ev)
         site = "?" if ev["site"] == NONE else self.tables[4][ev["site"]]
         if argument is not None:
