@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* Engines keep some 100 bytes a word that matters, each: beyond 4 million of them one engine runs
+ * after the other, and the trace is decoded as often. */
+enum { WORDS_TOGETHER = 4000000 };
+
 static double now(void)
 {
     struct timespec ts;
@@ -66,11 +70,12 @@ static int make_sieve(struct sieve **out, struct trace *t, const struct analysis
 }
 
 /* The pass for the engines; the result is as above. */
-static int feed_engines(struct analysis *a, struct trace *t, struct sieve *sieve, unsigned jobs,
-                        const struct analysis_hooks *hooks, struct error *err)
+static int feed_engines(struct analysis *a, size_t from, size_t to, struct trace *t,
+                        struct sieve *sieve, unsigned jobs, const struct analysis_hooks *hooks,
+                        struct error *err)
 {
     struct memory *m = memory_new();
-    struct feed *f = feed_new(a->runs, a->count, jobs);
+    struct feed *f = feed_new(a->runs + from, to - from, jobs);
     struct batch batch;
     struct span span;
     double start = now();
@@ -152,37 +157,73 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     return r;
 }
 
+/* An analysis under way. */
+struct work {
+    struct analysis *a;
+    struct trace *trace;
+    struct sieve *sieve; /* or NULL */
+    struct whole *whole;
+    const struct engine_options *options;
+    const struct analysis_hooks *hooks;
+    double left; /* seconds for deciding */
+};
+
 /* 0, 1 when stopped, -1 on an error. */
-static int decide(struct analysis *a, struct trace *t, struct sieve *sieve,
-                  const struct engine_options *options, const struct analysis_hooks *hooks,
-                  struct error *err)
+static int decide(struct work *w, size_t from, size_t to, struct error *err)
 {
-    struct whole *w = whole_new(t, a, sieve, options, hooks);
-    double left = options->seconds > 0 ? options->seconds : INFINITY;
+    const struct analysis_hooks *hooks = w->hooks;
     int r = 0;
 
-    for (size_t i = 0; i < a->count && r == 0; i++) {
-        if (!a->runs[i].engine->decide)
+    for (size_t i = from; i < to && r == 0; i++) {
+        const struct engine *e = w->a->runs[i].engine;
+
+        if (!e->decide)
             continue;
-        r = decide_one(a, i, w, &left, err);
-        if (r == 0 && hooks && hooks->deciding &&
-            hooks->deciding(hooks->arg, a->runs[i].engine->name, 1))
+        r = decide_one(w->a, i, w->whole, &w->left, err);
+        if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, e->name, 1))
             r = 1;
     }
-    whole_free(w);
     return r;
 }
 
-static void open_engines(struct analysis *a, const struct engine *const *engines,
-                         const struct engine_options *options)
+/* The engines [from, to) from their opening to their end; the result is as above. */
+static int run_engines(struct work *w, size_t from, size_t to, struct error *err)
+{
+    struct engine_run *runs = w->a->runs;
+    int r = from ? trace_rewind(w->trace, err) : 0;
+
+    for (size_t i = from; i < to; i++)
+        runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
+    if (r == 0)
+        r = feed_engines(w->a, from, to, w->trace, w->sieve, w->options->jobs, w->hooks, err);
+    for (size_t i = from; i < to && r >= 0; i++)
+        finish(&runs[i]);
+    if (r == 0)
+        r = decide(w, from, to, err);
+    for (size_t i = from; i < to; i++)
+        runs[i].engine->close(runs[i].state);
+    return r;
+}
+
+/* All engines see one decoding, except where that would need too much memory. */
+static int run_all(struct work *w, struct error *err)
+{
+    size_t n = w->a->count, each = n, i = 0;
+    int r = 0;
+
+    if (w->options->one_by_one || (w->sieve && sieve_words(w->sieve) > WORDS_TOGETHER))
+        each = 1;
+    for (; i < n && r == 0; i += each)
+        r = run_engines(w, i, i + each, err);
+    return r;
+}
+
+static void name_engines(struct analysis *a, const struct engine *const *engines)
 {
     for (size_t i = 0; i < a->count; i++) {
-        struct engine_run *run = &a->runs[i];
-
-        run->engine = engines[i];
-        run->result.complete = true;
-        race_table_init(&run->result.races);
-        run->state = engines[i]->open(&run->result, options);
+        a->runs[i].engine = engines[i];
+        a->runs[i].result.complete = true;
+        race_table_init(&a->runs[i].result.races);
     }
 }
 
@@ -191,26 +232,22 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
                  struct analysis *out, struct error *err)
 {
     static const struct engine_options defaults;
-    struct sieve *sieve = NULL;
+    struct work w = { .a = out, .trace = t, .hooks = hooks };
     int r = 0;
 
-    if (!options)
-        options = &defaults;
-    *out = (struct analysis){ .runs = xcalloc(n, sizeof(*out->runs)), .count = n };
-    open_engines(out, engines, options);
-    if (options->sieve)
-        r = make_sieve(&sieve, t, hooks, err);
+    w.options = options ? options : &defaults;
+    w.left = w.options->seconds > 0 ? w.options->seconds : INFINITY;
+    *out = (struct analysis){ .runs = xcalloc(n + 1, sizeof(*out->runs)), .count = n };
+    name_engines(out, engines);
+    if (w.options->sieve)
+        r = make_sieve(&w.sieve, t, hooks, err);
+    w.whole = whole_new(t, out, w.sieve, w.options, hooks);
     if (r == 0)
-        r = feed_engines(out, t, sieve, options->jobs, hooks, err);
-    for (size_t i = 0; i < n && r >= 0; i++) {
-        finish(&out->runs[i]);
-        out->runs[i].result.complete &= !r;
-    }
-    if (r == 0)
-        r = decide(out, t, sieve, options, hooks, err);
-    for (size_t i = 0; i < n; i++)
-        engines[i]->close(out->runs[i].state);
-    sieve_free(sieve);
+        r = run_all(&w, err);
+    for (size_t i = 0; i < n && r > 0; i++)
+        out->runs[i].result.complete = false;
+    whole_free(w.whole);
+    sieve_free(w.sieve);
     out->interrupted = r > 0;
     if (r < 0)
         analysis_release(out);

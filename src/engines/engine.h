@@ -43,6 +43,7 @@ struct engine_options {
     bool all;        /* cp, wcp: do not order a reported pair from there on */
     bool no_witness; /* make no schedules */
     bool cascade;    /* later engines need not decide again what earlier ones have shown */
+    bool one_by_one; /* a decoding for each engine: less memory */
     bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */

@@ -473,6 +473,16 @@ void sieve_learn(struct sieve *s, struct batch *b)
 
 /* ---- later passes ---- */
 
+uint64_t sieve_words(const struct sieve *s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s->npages; i++)
+        for (size_t k = 0; k < PAGE_WORDS / 64; k++)
+            n += (uint64_t)__builtin_popcountll(s->pages[i]->matters[k]);
+    return n;
+}
+
 static inline bool any_matters(struct sieve *s, const struct event *e)
 {
     uint64_t end = e->target + e->size;

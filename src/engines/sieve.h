@@ -31,5 +31,7 @@ void sieve_free(struct sieve *s);
 void sieve_learn(struct sieve *s, struct batch *b);
 void sieve_ready(struct sieve *s);
 void sieve_mark(struct sieve *s, struct batch *b);
+/* Words that matter; after sieve_ready(). */
+uint64_t sieve_words(const struct sieve *s);
 
 #endif

@@ -59,10 +59,10 @@ static size_t choose_engines(const struct engine *engines[MAX_ENGINES])
     return n;
 }
 
-static void run(struct trace *t, unsigned jobs, struct analysis *out)
+static void run(struct trace *t, unsigned jobs, bool one_by_one, struct analysis *out)
 {
     const struct engine *engines[MAX_ENGINES];
-    struct engine_options options = { .jobs = jobs, .sieve = true };
+    struct engine_options options = { .jobs = jobs, .sieve = true, .one_by_one = one_by_one };
     struct error err = { "" };
     size_t n = choose_engines(engines);
 
@@ -88,19 +88,24 @@ static void expect_equal_races(const char *name, const struct race_table *a,
     }
 }
 
-static void the_result_does_not_depend_on_the_number_of_threads(void **state)
+static void the_result_does_not_depend_on_threads_or_passes(void **state)
 {
-    struct analysis one, four;
+    struct analysis one, four, each;
     char path[256];
     struct trace *t = open_generated(path, sizeof(path));
 
     (void)state;
     assert_non_null(t);
-    run(t, 1, &one);
-    run(t, 4, &four);
-    for (size_t i = 0; i < one.count; i++)
-        expect_equal_races(one.runs[i].engine->name, &one.runs[i].result.races,
-                           &four.runs[i].result.races);
+    run(t, 1, false, &one);
+    run(t, 4, false, &four);
+    run(t, 2, true, &each);
+    for (size_t i = 0; i < one.count; i++) {
+        const struct race_table *races = &one.runs[i].result.races;
+
+        expect_equal_races(one.runs[i].engine->name, races, &four.runs[i].result.races);
+        expect_equal_races("one by one", races, &each.runs[i].result.races);
+    }
+    analysis_release(&each);
     analysis_release(&one);
     analysis_release(&four);
     trace_close(t);
@@ -141,7 +146,7 @@ static void an_analysis_that_is_stopped_keeps_what_it_has_and_says_so(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_result_does_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
         cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
     };
 
