@@ -1,9 +1,9 @@
 /* progress.c - a line on the terminal for what takes long, and Ctrl-C */
 #include "cmd/progress.h"
+#include "base/seconds.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SHOW_AFTER 2.0 /* seconds: shorter waits need no explanation */
@@ -15,14 +15,6 @@ static void on_interrupt(int signal)
 {
     (void)signal;
     stop_asked = 1;
-}
-
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 /* SA_RESETHAND: the second Ctrl-C has its usual effect. A shell that ignores the signal for a
@@ -48,7 +40,7 @@ void progress_start(struct progress *p, bool wanted, const char *what)
 {
     *p = (struct progress){ .visible = wanted && isatty(STDERR_FILENO),
                             .what = what,
-                            .start = now() };
+                            .start = seconds_now() };
 }
 
 /* The info is that of the first pass, else NULL. */
@@ -72,7 +64,7 @@ static void show_now_and_then(struct progress *p, const struct trace_info *info,
 
     if (!p->visible)
         return;
-    t = now();
+    t = seconds_now();
     if (t - p->start >= SHOW_AFTER && t - p->last >= SHOW_EVERY) {
         show(p, info, done, t - p->start);
         p->last = t;
@@ -91,7 +83,7 @@ bool progress_deciding(void *progress, const char *engine, double done)
 
     if (p->what != engine) {
         p->what = engine;
-        p->start = now();
+        p->start = seconds_now();
     }
     show_now_and_then(p, NULL, done);
     return stop_asked != 0;

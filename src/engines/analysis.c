@@ -1,6 +1,7 @@
 /* analysis.c - one decode feeds all engines, which then decide one by one */
 #include "engines/analysis.h"
 #include "base/alloc.h"
+#include "base/seconds.h"
 #include "engines/feed.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"
@@ -8,20 +9,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A word that matters is up to eight variables, and each engine keeps some 100 bytes for each: half
  * a million words are 2 GB for six of them. Beyond, one engine runs after the other, and the trace
  * is decoded as often. (zstd, 90 M events: 15.6 GB together.) */
 enum { WORDS_TOGETHER = 500000 };
-
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 void analysis_release(struct analysis *a)
 {
@@ -79,20 +71,20 @@ static int feed_engines(struct analysis *a, size_t from, size_t to, struct trace
     struct feed *f = feed_new(a->runs + from, to - from, jobs);
     struct batch batch;
     struct span span;
-    double start = now();
+    double start = seconds_now();
     int r;
 
     while ((r = trace_next(t, &batch, err)) > 0) {
         if (sieve)
             sieve_mark(sieve, &batch);
         memory_steps(m, &batch, &span);
-        a->decode_seconds += now() - start;
+        a->decode_seconds += seconds_now() - start;
         feed_put(f, &span);
-        start = now();
+        start = seconds_now();
         if (stop_asked(hooks, t))
             break;
     }
-    a->decode_seconds += now() - start;
+    a->decode_seconds += seconds_now() - start;
     feed_free(f);
     memory_free(m);
     return r;
@@ -101,11 +93,11 @@ static int feed_engines(struct analysis *a, size_t from, size_t to, struct trace
 static void finish(struct engine_run *run)
 {
     struct engine_result *result = &run->result;
-    double start = now();
+    double start = seconds_now();
 
     if (run->engine->finish)
         run->engine->finish(run->state);
-    run->seconds += now() - start;
+    run->seconds += seconds_now() - start;
     if (result->races.dropped)
         engine_count(result, "instances_dropped", result->races.dropped);
     result->complete &= !result->races.dropped;
@@ -143,7 +135,7 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
                       struct error *err)
 {
     struct engine_run *run = &a->runs[i];
-    double start = now(), used;
+    double start = seconds_now(), used;
     int r;
 
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
@@ -152,7 +144,7 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     if (whole_options(w)->cascade && run->engine->predicts && whole_info(w)->order != TRACE_EXACT &&
         !whole_options(w)->no_witness)
         leave_out_unshown(run);
-    used = now() - start;
+    used = seconds_now() - start;
     run->seconds += used;
     *left = used < *left ? *left - used : 0;
     return r;

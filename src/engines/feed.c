@@ -8,11 +8,11 @@
  */
 #include "engines/feed.h"
 #include "base/alloc.h"
+#include "base/seconds.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A piece is about this many steps: 1.3 MB, and long enough (about a millisecond) that waking a
  * thread does not matter. It ends where a batch ends, so an event is never divided. */
@@ -39,20 +39,12 @@ struct feed {
     bool ended;
 };
 
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
 static void run_steps(struct engine_run *run, const struct span *span)
 {
-    double start = now();
+    double start = seconds_now();
 
     run->engine->steps(run->state, span);
-    run->seconds += now() - start;
+    run->seconds += seconds_now() - start;
 }
 
 /* The free engine that is furthest behind, or count. */

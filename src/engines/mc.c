@@ -18,9 +18,6 @@
 
 #include <stdlib.h>
 
-/* All schedules of a result together, as in observed.c: 16 MB. */
-enum { WITNESS_EVENTS_MAX = 2000000 };
-
 struct mc {
     struct engine_result *result;
     struct whole *whole;

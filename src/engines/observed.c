@@ -18,10 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All witnesses of a result together: 16 MB in memory, about as much in JSON. A log in which every
- * event has its own location has as many races as events. */
-enum { WITNESS_EVENTS_MAX = 2000000 };
-
 /* A racing access and what shb knows there. */
 struct probe {
     uint64_t position;

@@ -134,30 +134,18 @@ static inline void learn(struct pairs *p, const struct variable *v, struct hb_th
         hb_learn(&p->hb, t, &v->last_write);
 }
 
-/* A plain access also throws older atomic ones out of the set it joins. */
-static void prune_atomics(struct access_set *set, const struct hb_thread *t)
-{
-    const struct set_access *a = access_set_entries(set);
-    struct access_set kept = { 0 };
-
-    for (uint32_t i = 0; i < set->count; i++)
-        if (!hb_knows(t, a[i].slot, a[i].time))
-            access_set_append(&kept, a[i]);
-    access_set_clear(set);
-    *set = kept;
-}
-
+/* A plain access also throws older atomic ones out of the sets of its kind. */
 static inline void record(struct pairs *p, struct variable *v, const struct hb_thread *t,
                           const struct step *s)
 {
     if (s->op == OP_READ) {
         access_set_put(&v->reads, t, s->position, s->site);
         if (__builtin_expect(v->atomic, 0))
-            prune_atomics(&p->atomics[v->atomic].reads, t);
+            access_set_prune(&p->atomics[v->atomic].reads, t);
     } else if (s->op == OP_WRITE) {
         access_set_put(&v->writes, t, s->position, s->site);
         if (__builtin_expect(v->atomic, 0))
-            prune_atomics(&p->atomics[v->atomic].writes, t);
+            access_set_prune(&p->atomics[v->atomic].writes, t);
     } else {
         struct atomic_sets *sets = atomic_sets(p, v);
 

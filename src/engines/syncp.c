@@ -21,9 +21,6 @@
 
 #include <stdlib.h>
 
-/* All schedules of a result together, in events, as in observed.c. */
-enum { WITNESS_EVENTS_MAX = 2000000 };
-
 struct syncp {
     struct engine_result *result;
     struct suspicion *suspicion; /* NULL after finish */

@@ -15,9 +15,6 @@
 
 #include <stdlib.h>
 
-/* All schedules of a result together, as in observed.c: 16 MB. */
-enum { WITNESS_EVENTS_MAX = 2000000 };
-
 struct vindication {
     struct whole *whole;
     struct race_table *table;

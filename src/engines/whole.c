@@ -1,6 +1,7 @@
 /* whole.c - the whole trace at hand, for what engines do after the pass over it */
 #include "engines/whole.h"
 #include "base/alloc.h"
+#include "base/seconds.h"
 #include "engines/analysis.h"
 #include "order/view.h"
 #include "engines/certain.h"
@@ -10,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct whole {
     struct trace *trace;
@@ -30,14 +30,6 @@ struct whole {
     pthread_mutex_t checking; /* one check at a time: it uses the checker's scratch memory */
     uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
 };
-
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks)
@@ -71,7 +63,7 @@ void whole_free(struct whole *w)
 void whole_begin(struct whole *w, const struct engine *engine, double seconds)
 {
     w->engine = engine;
-    w->deadline = now() + seconds;
+    w->deadline = seconds_now() + seconds;
     w->stopped = false;
     w->accepted = w->refused = w->uncertain = 0;
 }
@@ -137,7 +129,7 @@ bool whole_stop(struct whole *w, double done)
     const struct analysis_hooks *h = w->hooks;
 
     if (!w->stopped)
-        w->stopped = now() > w->deadline;
+        w->stopped = seconds_now() > w->deadline;
     if (!w->stopped && h && h->deciding)
         w->stopped = h->deciding(h->arg, w->engine->name, done);
     return w->stopped;

@@ -26,6 +26,10 @@ struct view;
 /* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
 enum { WHOLE_EVENTS_MAX = 16000000 };
 
+/* All schedules of an engine together, in events: 16 MB in memory, about as much in JSON. A log in
+ * which every event has its own location has as many races as events. */
+enum { WITNESS_EVENTS_MAX = 2000000 };
+
 struct sieve;
 
 /* All borrowed; a sieve only where one was used. */

@@ -149,3 +149,15 @@ void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64
         prune(s, t);
     access_set_append(s, a);
 }
+
+void access_set_prune(struct access_set *s, const struct hb_thread *t)
+{
+    const struct set_access *a = access_set_entries(s);
+    struct access_set kept = { 0 };
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!hb_knows(t, a[i].slot, a[i].time))
+            access_set_append(&kept, a[i]);
+    access_set_clear(s);
+    *s = kept;
+}

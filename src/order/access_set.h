@@ -44,8 +44,11 @@ static inline const struct set_access *access_set_entries(const struct access_se
 /* Add an entry as it is, next to what is there. */
 void access_set_append(struct access_set *s, struct set_access a);
 
-/* The same, but what happened before may stay for a while: amortised O(1). For those who only
- * need every concurrent access to be there. */
+/* Drop what happened before the thread's present, add nothing. */
+void access_set_prune(struct access_set *s, const struct hb_thread *t);
+
+/* Like access_set_put(), but what happened before may stay for a while: amortised O(1). For those
+ * who only need every concurrent access to be there. */
 void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64_t position,
                          uint32_t site);
 

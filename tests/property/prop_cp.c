@@ -127,16 +127,6 @@ static enum verdict cp_is_the_definition_among_sections(struct subject *s, struc
     return v;
 }
 
-/* The pair with the earliest second access and, of those, the latest first one. */
-static bool first_race(const struct pair_set *found, size_t *a, size_t *b)
-{
-    for (*b = 0; *b < found->has.n; ++*b)
-        for (*a = *b; (*a)-- > 0;)
-            if (pair_set_has(found, *a, *b))
-                return true;
-    return false;
-}
-
 static enum verdict cp_sound_has_the_first_race_of_all(struct subject *s, struct buf *why)
 {
     struct engine_options sound = { 0 }, all = { .all = true };
@@ -158,42 +148,6 @@ static enum verdict cp_sound_has_the_first_race_of_all(struct subject *s, struct
 
 /* ---- the theorem: the first race is possible, or a deadlock is ---- */
 
-static bool atomics_conflict(const struct event *e, const struct event *f)
-{
-    return op_is_atomic(e->op) && op_is_atomic(f->op) &&
-           (op_table[e->op].writes || op_table[f->op].writes) && e->target < f->target + f->size &&
-           f->target < e->target + e->size;
-}
-
-/* Up to the race the trace has nothing that is not in the paper: no order that matters to reads
- * or to memory but is neither in CP nor a race. Such are those between two atomics (relaxed ones
- * give no edge), and from an alloc to a use of the memory whose address came by no recorded way. */
-static bool is_ordinary(const struct subject *s, const struct relation *cp, size_t b)
-{
-    for (size_t x = 0; x < b; x++) {
-        for (size_t y = x + 1; y <= b; y++) {
-            const struct event *e = &s->mem.events[x], *f = &s->mem.events[y];
-            bool block = e->op == OP_ALLOC && relation_has(&s->must, x, y);
-
-            if ((atomics_conflict(e, f) || block) && e->thread != f->thread &&
-                !relation_has(cp, x, y))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool deadlocks(const struct subject *s)
-{
-    struct naive_deadlocks d;
-    bool some;
-
-    naive_deadlocks(&s->mem, false, 1000000, &d);
-    some = d.count || !d.complete;
-    naive_deadlocks_release(&d);
-    return some;
-}
-
 static enum verdict the_first_cp_race_is_predictable_or_a_deadlock(struct subject *s,
                                                                    struct buf *why)
 {
@@ -207,7 +161,7 @@ static enum verdict the_first_cp_race_is_predictable_or_a_deadlock(struct subjec
     naive_cp_all(&s->mem, 0, &found);
     naive_cp(&s->mem, 0, &cp);
     if (first_race(&found, &a, &b) && is_ordinary(s, &cp, b)) {
-        v = pair_set_has(&s->oracle.pairs, a, b) || deadlocks(s) ? HOLDS : VIOLATED;
+        v = pair_set_has(&s->oracle.pairs, a, b) || can_deadlock(s) ? HOLDS : VIOLATED;
         if (v == VIOLATED)
             buf_addf(why,
                      "(%zu, %zu) is the first race of cp, neither it nor a deadlock is predictable",

@@ -1,8 +1,6 @@
 /* prop_osr.c - osr between syncp and the exhaustive search */
 #include "properties.h"
 
-#include "witness/witness.h"
-
 static enum verdict osr_races_are_predictable(struct subject *s, struct buf *why)
 {
     if (!s->exact || !s->oracle.complete)
@@ -13,17 +11,7 @@ static enum verdict osr_races_are_predictable(struct subject *s, struct buf *why
 
 static enum verdict osr_races_have_witnesses(struct subject *s, struct buf *why)
 {
-    const struct race_table *races = &subject_result(s, &engine_osr)->races;
-    struct witness_trace *w;
-    enum verdict v = HOLDS;
-
-    if (!s->exact)
-        return DOES_NOT_APPLY;
-    w = witness_trace_new(&s->mem, s->info);
-    for (size_t i = 0; i < races->count && v == HOLDS; i++)
-        v = judge_witness(s, &races->races[i], w, why);
-    witness_trace_free(w);
-    return v;
+    return races_have_witnesses(s, &engine_osr, why);
 }
 
 static enum verdict syncp_races_are_osr_races(struct subject *s, struct buf *why)

@@ -16,7 +16,6 @@
 #include "order/memory.h"
 #include "text_trace.h"
 #include "trace/text.h"
-#include "witness/witness.h"
 
 enum { MAX_STATES = 300000, COARSE_SITES = 4 };
 
@@ -50,17 +49,7 @@ static enum verdict shb_races_are_sync_preserving(struct subject *s, struct buf 
 
 static enum verdict syncp_races_have_witnesses(struct subject *s, struct buf *why)
 {
-    const struct race_table *races = &subject_result(s, &engine_syncp)->races;
-    struct witness_trace *w;
-    enum verdict v = HOLDS;
-
-    if (!s->exact)
-        return DOES_NOT_APPLY;
-    w = witness_trace_new(&s->mem, s->info);
-    for (size_t i = 0; i < races->count && v == HOLDS; i++)
-        v = judge_witness(s, &races->races[i], w, why);
-    witness_trace_free(w);
-    return v;
+    return races_have_witnesses(s, &engine_syncp, why);
 }
 
 /* ---- few sites ---- */

@@ -137,16 +137,6 @@ static enum verdict wcp_pruned_is_wcp(struct subject *s, struct buf *why)
 
 /* ---- the theorem: the first race is possible, or a deadlock is ---- */
 
-/* The pair with the earliest second access and, of those, the latest first one. */
-static bool first_race(const struct pair_set *found, size_t *a, size_t *b)
-{
-    for (*b = 0; *b < found->has.n; ++*b)
-        for (*a = *b; (*a)-- > 0;)
-            if (pair_set_has(found, *a, *b))
-                return true;
-    return false;
-}
-
 /* Does an event release a lock while its thread holds one that it took later? The paper's sections
  * nest, as Java's do. (Without that, a thread may hold L1, having passed L0, while the other holds
  * L0 and wants L1: neither a race nor a ring of threads.) */
@@ -172,38 +162,12 @@ static bool breaks_nesting(const struct trace_mem *m, size_t release)
     return false;
 }
 
-/* Two things that the paper does not have can go wrong in a trace before its first race: what an
- * atomic reads may change, since two atomics are no race, and a block may be missing whose address
- * reached another thread by no recorded way. */
-static bool is_ordinary(const struct subject *s, const struct relation *wcp, size_t b)
+static bool is_nested(const struct trace_mem *m)
 {
-    for (size_t x = 0; x < s->mem.count; x++)
-        if (!(s->mem.events[x].flags & EV_NESTED) && breaks_nesting(&s->mem, x))
+    for (size_t x = 0; x < m->count; x++)
+        if (!(m->events[x].flags & EV_NESTED) && breaks_nesting(m, x))
             return false;
-    for (size_t x = 0; x < b; x++) {
-        for (size_t y = x + 1; y <= b; y++) {
-            const struct event *e = &s->mem.events[x], *f = &s->mem.events[y];
-            bool atomics = op_is_atomic(e->op) && op_is_atomic(f->op) &&
-                           (op_table[e->op].writes || op_table[f->op].writes) &&
-                           e->target < f->target + f->size && f->target < e->target + e->size;
-            bool block = e->op == OP_ALLOC && relation_has(&s->must, x, y);
-
-            if ((atomics || block) && e->thread != f->thread && !relation_has(wcp, x, y))
-                return false;
-        }
-    }
     return true;
-}
-
-static bool deadlocks(const struct subject *s)
-{
-    struct naive_deadlocks d;
-    bool some;
-
-    naive_deadlocks(&s->mem, false, 1000000, &d);
-    some = d.count || !d.complete;
-    naive_deadlocks_release(&d);
-    return some;
 }
 
 static enum verdict the_first_wcp_race_is_predictable_or_a_deadlock(struct subject *s,
@@ -217,11 +181,11 @@ static enum verdict the_first_wcp_race_is_predictable_or_a_deadlock(struct subje
     if (!s->exact || !s->oracle.complete || !first_race(found, &a, &b))
         return DOES_NOT_APPLY;
     naive_wcp(&s->mem, &wcp);
-    ordinary = is_ordinary(s, &wcp, b);
+    ordinary = is_nested(&s->mem) && is_ordinary(s, &wcp, b);
     relation_release(&wcp);
     if (!ordinary)
         return DOES_NOT_APPLY;
-    if (pair_set_has(&s->oracle.pairs, a, b) || deadlocks(s))
+    if (pair_set_has(&s->oracle.pairs, a, b) || can_deadlock(s))
         return HOLDS;
     buf_addf(why, "(%zu, %zu) is the first race of wcp, neither it nor a deadlock is predictable",
              a, b);

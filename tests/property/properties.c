@@ -278,7 +278,7 @@ static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, stru
     return v;
 }
 
-/* Every race of shb gets a witness, and the witness is one: judged here by a checker of our
+/* The race has a witness, and the witness is one: judged here by a checker of our
  * own, by the oracle's rules, and by what it ends with. */
 enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
                            struct buf *why)
@@ -288,8 +288,7 @@ enum verdict judge_witness(struct subject *s, const struct race *r, const struct
     size_t n = r->nwitness;
 
     if (r->strength != STRENGTH_WITNESSED || n < 2)
-        buf_addf(why, "(%llu, %llu) of shb has no witness", (unsigned long long)a,
-                 (unsigned long long)b);
+        buf_addf(why, "(%llu, %llu) has no witness", (unsigned long long)a, (unsigned long long)b);
     else if (!(r->witness[n - 2] == a && r->witness[n - 1] == b) &&
              !(r->witness[n - 2] == b && r->witness[n - 1] == a))
         buf_addf(why, "the witness of (%llu, %llu) does not end with it", (unsigned long long)a,
@@ -305,9 +304,9 @@ enum verdict judge_witness(struct subject *s, const struct race *r, const struct
     return VIOLATED;
 }
 
-static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
+enum verdict races_have_witnesses(struct subject *s, const struct engine *e, struct buf *why)
 {
-    const struct race_table *races = &subject_result(s, &engine_shb)->races;
+    const struct race_table *races = &subject_result(s, e)->races;
     struct witness_trace *w;
     enum verdict v = HOLDS;
 
@@ -318,6 +317,11 @@ static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
         v = judge_witness(s, &races->races[i], w, why);
     witness_trace_free(w);
     return v;
+}
+
+static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
+{
+    return races_have_witnesses(s, &engine_shb, why);
 }
 
 /* ---- the binary format ---- */

@@ -35,4 +35,18 @@ struct witness_trace;
 enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
                            struct buf *why);
 
+/* Every race of the engine passes judge_witness(); for exact traces. */
+enum verdict races_have_witnesses(struct subject *s, const struct engine *e, struct buf *why);
+
+/* For the theorems of cp and wcp (first_race.c). The race whose second access comes first, with
+ * the latest first access. */
+bool first_race(const struct pair_set *found, size_t *a, size_t *b);
+/* Up to b the trace has nothing that is not in the papers: no order that matters to reads or to
+ * memory but is neither in the relation nor a race. Such are those between two atomics (relaxed
+ * ones give no edge), and from an alloc to a use of memory whose address came by no recorded way.
+ */
+bool is_ordinary(const struct subject *s, const struct relation *order, size_t b);
+/* Some correct reordering deadlocks (or the search was cut off). */
+bool can_deadlock(const struct subject *s);
+
 #endif
