@@ -129,10 +129,15 @@ enum ring_kind {
                  unknown, then the writer looks it up; never if no alloc was seen);
                  word 3: sequence */
     R_BRANCH, /* 48: site | outcome << 32 */
-    R_CALL,   /* 48: number of pointers; word 1: site; then the pointers */
+    R_CALL,   /* 48: number of pointers, arg: CALL_*; word 1: site; then the pointers */
     R_RETURN, /* word 1: site; word 2: value */
     R_LOST,   /* 48: accesses lost here */
-    R_END     /* the process ends (exit): nothing of this thread follows */
+    R_END,    /* the process ends (exit): nothing of this thread follows */
+    R_OBJECT, /* 48: address of an object, met for the first time on the way from a pointer that is
+                 passed to untraced code; word 1: bytes; word 2: number of pointers in it that
+                 follow (the others are in the next R_OBJECT), two words each: address of the
+                 slot, pointer. Those before an R_CALL belong to it */
+    R_LINK    /* 48: address of a word of memory; word 1: the pointer stored there, word 2: site */
     /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
 
@@ -144,6 +149,9 @@ enum {
     ACCESS_VALUE64 = 1 << 6,
     ACCESS_RUN = 1 << 7 /* consecutive accesses as one: word 1 is site | bytes << 32 */
 };
+
+/* A call: not all that can be reached from its pointers was looked at, take it for everything. */
+enum { CALL_ALL = 1 };
 
 /* Full builds say at which depth of the shadow stack a frame begins and ends: what an exception, a
  * jump or code that was built otherwise leaves open is put right by the next record. */

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "engines/deadlock.h"
 #include "engines/race.h"
+#include "order/view.h"
 #include "order/step.h"
 
 struct whole;
@@ -57,6 +58,7 @@ struct engine {
     enum strength proves; /* strength of its races before any witness is checked */
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
     bool predicts;        /* also pairs that happens-before orders: without a schedule no proof */
+    enum barriers barriers; /* how calls of untraced code count in view and checker (whole.h) */
     bool sees_all; /* alone it sees every access: it is cheap, or its numbers are about all */
 
     /* Called once before the first step; the result outlives the state. */

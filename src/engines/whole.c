@@ -24,7 +24,7 @@ struct whole {
     bool stopped;
     bool loaded;
     struct trace_mem events;
-    struct view *view;
+    struct view *views[BARRIERS_SIMPLE + 1]; /* by enum barriers */
     struct witness_trace *checker;
     struct certain *certain;  /* made for traces whose plain accesses are not in exact order */
     pthread_mutex_t checking; /* one check at a time: it uses the checker's scratch memory */
@@ -53,7 +53,8 @@ void whole_free(struct whole *w)
         witness_trace_free(w->checker);
     certain_free(w->certain);
     memory_free(w->memory);
-    view_free(w->view);
+    for (size_t i = 0; i <= BARRIERS_SIMPLE; i++)
+        view_free(w->views[i]);
     if (w->loaded)
         trace_mem_release(&w->events);
     pthread_mutex_destroy(&w->checking);
@@ -252,10 +253,11 @@ static int check(struct whole *w, const uint64_t *order, size_t n, size_t reques
 const struct view *whole_view(struct whole *w, struct error *err)
 {
     const struct trace_mem *events = whole_events(w, err);
+    enum barriers barriers = w->engine->barriers;
 
-    if (events && !w->view)
-        w->view = view_new(events);
-    return w->view;
+    if (events && !w->views[barriers])
+        w->views[barriers] = view_new(events, barriers);
+    return w->views[barriers];
 }
 
 int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
@@ -299,7 +301,8 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
     for (size_t i = 0; w->options->cascade && i < a->count && a->runs[i].engine != w->engine; i++) {
         const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
 
-        if (r && r->strength <= STRENGTH_WITNESSED)
+        if (r && r->strength <= STRENGTH_WITNESSED &&
+            a->runs[i].engine->barriers >= w->engine->barriers)
             return true;
     }
     return false;

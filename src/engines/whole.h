@@ -53,7 +53,8 @@ int whole_restart(struct whole *w, struct error *err);
 int whole_next(struct whole *w, struct batch *events, struct span *steps, struct error *err);
 /* The events in memory, WHOLE_EVENTS_MAX at most; NULL and an error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
-/* The same with their orders spelled out; NULL and an error. */
+/* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.
+ */
 const struct view *whole_view(struct whole *w, struct error *err);
 
 /* Can a schedule prove anything in this trace? Not where even the order of lock events is unknown
@@ -73,7 +74,8 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
  * and the reason. Takes over the list. Both count (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
 
-/* With options.cascade: has an engine that ran before shown a race of these two sites? */
+/* With options.cascade: has an engine that ran before, with the same barriers or more, shown a race
+ * of these two sites? */
 bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 
 /* Report how much of decide() is done, 0 to 1, and ask whether to stop: the user's patience or the

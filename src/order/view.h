@@ -75,8 +75,16 @@ struct view {
     uint32_t *lock_section;
 };
 
+/* What calls of untraced code (call .. return, "barrier pairs") add to the needs. */
+enum barriers {
+    BARRIERS_NONE,  /* nothing */
+    BARRIERS_PAIRS, /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
+                       keep the order of the trace, with all events in between call and return */
+    BARRIERS_SIMPLE /* sb: the same, and any two pairs */
+};
+
 /* At most UINT32_MAX - 1 events; the trace is borrowed. */
-struct view *view_new(const struct trace_mem *t);
+struct view *view_new(const struct trace_mem *t, enum barriers barriers);
 void view_free(struct view *v);
 
 #endif

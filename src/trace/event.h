@@ -54,6 +54,7 @@ enum op {
     OP_BRANCH = 30,
     OP_ENTER = 31,
     OP_EXIT = 32,
+    OP_LINK = 33, /* a pointer was stored: target the word's address, `value` the pointer */
     OP_COUNT
 };
 
@@ -122,9 +123,35 @@ static inline uint32_t named_object(uint64_t target)
     return (uint32_t)(target - NAMED_BASE);
 }
 
-/* An entry of a call's D that stands for a thread's end, not for memory. */
-#define D_THREAD(t)        (((uint64_t)1 << 61) + (t))
-#define D_IS_THREAD(entry) ((entry) >> 61 == 1)
+/* An entry of a call's D is two words. The top three bits of the first one say what it is; below is
+ * an address or a number. Engines meet the kinds up to D_ALL_KIND; what comes behind is only in
+ * recordings, and the reader turns it into memory (trace/reach.h).
+ *   memory     address (or NAMED_ADDRESS), bytes
+ *   thread     the end of thread t, 0
+ *   start      the beginning of thread t, 0 (a fork that is not in the trace)
+ *   sync       a synchronisation object that only has a name: its number, 0
+ *   all        anything: 0, 0
+ *   root       a pointer that was passed, 0: its object and all that can be reached from there
+ *   extent     address, bytes: an object that no alloc tells of: a global, a variable on a stack
+ *   slot       address, pointer: this word of an object holds a pointer
+ */
+enum d_kind {
+    D_MEMORY_KIND,
+    D_THREAD_KIND,
+    D_START_KIND,
+    D_SYNC_KIND,
+    D_ALL_KIND,
+    D_ROOT_KIND,
+    D_EXTENT_KIND,
+    D_SLOT_KIND
+};
+#define D_ENTRY(kind, low) ((uint64_t)(kind) << 61 | (low))
+#define D_KIND(entry)      ((enum d_kind)((entry) >> 61))
+#define D_LOW(entry)       ((entry) & (((uint64_t)1 << 61) - 1))
+
+/* The entry that stands for a thread's end, not for memory. */
+#define D_THREAD(t)        D_ENTRY(D_THREAD_KIND, t)
+#define D_IS_THREAD(entry) (D_KIND(entry) == D_THREAD_KIND)
 #define D_THREAD_OF(entry) ((uint32_t)((entry) & UINT32_MAX))
 
 /* What an operation is, for code that treats whole classes alike. */

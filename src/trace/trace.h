@@ -30,8 +30,7 @@ struct batch {
     struct event *events;
     size_t count;
     uint64_t first; /* position of events[0] */
-    /* D entries of calls, two words each: address and size in bytes (8 for a named
-     * variable), or D_THREAD(t) and 0. */
+    /* D entries of calls, two words each (event.h). */
     const uint64_t *extra;
 };
 

@@ -78,7 +78,7 @@ static enum verdict ask(struct subject *s, struct predictor *clone_of, struct bu
 
     if (!s->oracle.complete)
         return DOES_NOT_APPLY;
-    c.view = view_new(&s->mem);
+    c.view = view_new(&s->mem, BARRIERS_NONE);
     c.predictor = clone_of ? predictor_clone(clone_of) : predictor_new(c.view, s->info);
     c.checker = witness_trace_new(&s->mem, s->info);
     v = judge_all(&c);
@@ -96,7 +96,7 @@ static enum verdict the_predictor_is_exact(struct subject *s, struct buf *why)
 /* A clone knows nothing of what the first one did. */
 static enum verdict clones_answer_alike(struct subject *s, struct buf *why)
 {
-    struct view *v = view_new(&s->mem);
+    struct view *v = view_new(&s->mem, BARRIERS_NONE);
     struct predictor *p = predictor_new(v, s->info);
     enum verdict verdict = ask(s, p, why);
 
