@@ -29,7 +29,8 @@ build: deps $(BUILD)/build.ninja
 demo: build
 	@scripts/demo $(BUILD)/heddle
 
-test: deps
+test:
+	@scripts/deps --tests
 	@scripts/test
 
 test-real: build

@@ -15,7 +15,8 @@
  *     HEDDLE_IGNORE_END()          until here; the two nest
  *     HEDDLE_BENIGN(p, n)          races on these n bytes are intended
  *     HEDDLE_THREAD_NAME(s)        how reports call this thread
- *     HEDDLE_GLOBAL                before a variable: marks it for the compiler plugin
+ *     HEDDLE_GLOBAL(p)             the next call of untraced code in this thread also touches
+ *                                  the object at p, which it does not get as an argument
  *
  * The annotations of ThreadSanitizer (<sanitizer/tsan_interface.h>) and
  * dynamic_annotations.h work as well.
@@ -43,6 +44,7 @@ HEDDLE_WEAK void __heddle_annotate_ignore_begin(void);
 HEDDLE_WEAK void __heddle_annotate_ignore_end(void);
 HEDDLE_WEAK void __heddle_annotate_benign(const volatile void *p, size_t bytes);
 HEDDLE_WEAK void __heddle_annotate_thread_name(const char *name);
+HEDDLE_WEAK void __heddle_annotate_global(const volatile void *p);
 
 #ifdef __cplusplus
 }
@@ -66,12 +68,7 @@ HEDDLE_WEAK void __heddle_annotate_thread_name(const char *name);
 #define HEDDLE_IGNORE_END()        HEDDLE_CALL(ignore_end)
 #define HEDDLE_BENIGN(p, n)        HEDDLE_CALL(benign, p, n)
 #define HEDDLE_THREAD_NAME(s)      HEDDLE_CALL(thread_name, s)
-
-#ifdef __clang__
-#define HEDDLE_GLOBAL __attribute__((annotate("heddle_global")))
-#else
-#define HEDDLE_GLOBAL
-#endif
+#define HEDDLE_GLOBAL(p)           HEDDLE_CALL(global, p)
 
 #else /* not built by Heddle */
 
@@ -87,7 +84,7 @@ HEDDLE_WEAK void __heddle_annotate_thread_name(const char *name);
 #define HEDDLE_IGNORE_END()        ((void)0)
 #define HEDDLE_BENIGN(p, n)        ((void)0)
 #define HEDDLE_THREAD_NAME(s)      ((void)0)
-#define HEDDLE_GLOBAL
+#define HEDDLE_GLOBAL(p)           ((void)0)
 
 #endif
 #endif

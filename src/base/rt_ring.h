@@ -66,6 +66,8 @@ struct ring_header {
     uint64_t late;        /* events of threads after their end */
     uint64_t ignored;     /* accesses ignored on request */
     uint64_t overruns;    /* shadow stack overruns */
+    uint64_t calls;       /* of untraced code */
+    uint64_t calls_all;   /* ... of which not all that they can reach was looked at */
 };
 
 enum ring_writer { WRITER_STARTING, WRITER_READY, WRITER_FAILED, WRITER_DONE };
@@ -75,8 +77,8 @@ struct ring_thread {
     uint32_t tid;   /* of the system; 0: not begun */
     uint32_t state; /* enum ring_thread_state */
     uint64_t stack_low, stack_high;
-    char name[24]; /* pthread_setname_np; may be empty */
-    uint64_t reserved[2];
+    char name[24];        /* pthread_setname_np; may be empty */
+    uint64_t reserved[2]; /* [0]: its pthread_t, 0 not known; kept when it ends */
 };
 enum ring_thread_state { THREAD_NEW, THREAD_RUNNING, THREAD_ENDED };
 
@@ -130,13 +132,14 @@ enum ring_kind {
                  word 3: sequence */
     R_BRANCH, /* 48: site | outcome << 32 */
     R_CALL,   /* 48: number of pointers, arg: CALL_*; word 1: site; then the pointers */
-    R_RETURN, /* word 1: site; word 2: value */
+    R_RETURN, /* word 1: site; word 2: value; without an R_CALL: of a function the runtime models */
     R_LOST,   /* 48: accesses lost here */
     R_END,    /* the process ends (exit): nothing of this thread follows */
-    R_OBJECT, /* 48: address of an object, met for the first time on the way from a pointer that is
-                 passed to untraced code; word 1: bytes; word 2: number of pointers in it that
-                 follow (the others are in the next R_OBJECT), two words each: address of the
-                 slot, pointer. Those before an R_CALL belong to it */
+    R_OBJECT, /* 48: address of an object that can be reached from a pointer that is passed to
+                 untraced code, arg: OBJECT_MORE: it was told of before, and this adds to it or
+                 changes it; word 1: bytes; word 2: number of slots that follow, two words each: a
+                 word's address, the pointer in it (0: none any more). Those before an R_CALL of
+                 the thread belong to it */
     R_LINK    /* 48: address of a word of memory; word 1: the pointer stored there, word 2: site */
     /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
@@ -150,8 +153,10 @@ enum {
     ACCESS_RUN = 1 << 7 /* consecutive accesses as one: word 1 is site | bytes << 32 */
 };
 
-/* A call: not all that can be reached from its pointers was looked at, take it for everything. */
-enum { CALL_ALL = 1 };
+/* A call: not all that can be reached from its pointers was looked at, take it for everything. Its
+ * function is known to be untraced: shown whatever record comes next. */
+enum { CALL_ALL = 1, CALL_KNOWN = 2 };
+enum { OBJECT_MORE = 1 };
 
 /* Full builds say at which depth of the shadow stack a frame begins and ends: what an exception, a
  * jump or code that was built otherwise leaves open is put right by the next record. */

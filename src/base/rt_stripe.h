@@ -29,7 +29,8 @@ enum ring_class {
     STRIPE_MEMORY,
     STRIPE_CALL,
     STRIPE_BRANCH,
-    STRIPE_STACK
+    STRIPE_STACK,
+    STRIPE_LINK
 };
 
 /* The target is the event's, except: begin and end count on their own thread's number, and
@@ -58,7 +59,9 @@ static inline unsigned ring_class(unsigned op)
            : op <= 27 ? STRIPE_MEMORY
            : op <= 29 ? STRIPE_CALL
            : op <= 30 ? STRIPE_BRANCH
-                      : STRIPE_STACK;
+           : op <= 32 ? STRIPE_STACK
+           : op <= 34 ? STRIPE_LINK
+                      : STRIPE_BRANCH;
 }
 
 #endif

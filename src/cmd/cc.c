@@ -1,8 +1,8 @@
 /* cc.c - heddle cc, heddle c++: the compiler drivers under another name */
 #include "cmd/commands.h"
 #include "base/alloc.h"
+#include "base/place.h"
 #include "cmd/common.h"
-#include "cmd/place.h"
 
 #include <errno.h>
 #include <stdlib.h>

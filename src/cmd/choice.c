@@ -5,6 +5,9 @@
  * their cost. Later ones need not decide again what earlier ones have shown.
  */
 #include "cmd/choice.h"
+#include "base/module.h"
+#include "cmd/mpi.h"
+#include "engines/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +81,24 @@ static bool parse_effort(const char *text, double *seconds)
 
 static unsigned count_jobs(const struct options *o)
 {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-
     if (option_is(o, OPT_JOBS))
         return o->numbers[OPT_JOBS] < 1024 ? (unsigned)o->numbers[OPT_JOBS] : 1024;
-    return online > 0 ? (unsigned)online : 1;
+    return mpi_processors();
+}
+
+/* Another solver than our own is a module, loaded when it is asked for. */
+static int load_solver(struct engine_options *e, const struct options *o)
+{
+    const char *name = o->texts[OPT_SOLVER];
+    struct error err;
+
+    if (!name || strcmp(name, "own") == 0)
+        return 0;
+    e->solver = module_symbol("z3", "heddle_backend_z3", &err);
+    if (e->solver && strcmp(e->solver->version, HEDDLE_VERSION))
+        return own_failure("cannot use solver '%s': it belongs to heddle %s", name,
+                           e->solver->version);
+    return e->solver ? 0 : own_failure("cannot use solver '%s': %s", name, err.text);
 }
 
 static int make_options(struct engine_options *e, const struct options *o)
@@ -94,6 +110,7 @@ static int make_options(struct engine_options *e, const struct options *o)
         .window = o->numbers[OPT_WINDOW],
         .max_witness = o->numbers[OPT_MAX_WITNESS],
         .jobs = count_jobs(o),
+        .crew = mpi_crew(),
     };
     if (option_is(o, OPT_ALL) && option_is(o, OPT_SOUND))
         return usage_error(o->command, "options '--all' and '--sound' exclude each other");
@@ -103,7 +120,7 @@ static int make_options(struct engine_options *e, const struct options *o)
         return usage_error(o->command,
                            "option '--effort' takes quick, normal, thorough or seconds, not '%s'",
                            o->texts[OPT_EFFORT]);
-    return 0;
+    return load_solver(e, o);
 }
 
 /* Accesses that cannot matter are left out where every engine agrees. */

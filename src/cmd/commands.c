@@ -8,7 +8,10 @@
 /* Options that several commands share. */
 #define HELP { OPT_HELP, "help", 'h', KIND_FLAG, NULL, "print this help", NULL }
 #define FORMAT                                                                                     \
-    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json", "how to write the result", "text" }
+    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json|sarif|junit|html|github",                      \
+      "how to write the result", "text" }
+#define PLAIN_FORMAT                                                                               \
+    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json", "how to write it", "text" }
 #define OUTPUT                                                                                     \
     { OPT_OUTPUT, "output", 'o',                                                                   \
       KIND_TEXT,  "FILE",   "write there, complete or not at all (default: standard output)",      \
@@ -30,7 +33,7 @@
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \
     { OPT_WINDOW,  "window", 0,                                                                    \
-      KIND_NUMBER, "N",      "cp: look at N significant events at a time (default: at all)",       \
+      KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time (default: at all)",      \
       "0" }
 #define SOUND                                                                                      \
     { OPT_SOUND, "sound", 0,                                                                       \
@@ -38,7 +41,21 @@
       NULL }
 #define ALL                                                                                        \
     { OPT_ALL, "all", 0, KIND_FLAG, NULL, "cp, wcp: list every pair they leave unordered", NULL }
-#define ANALYSIS ENGINE, EFFORT, JOBS, SOUND, ALL, WINDOW, MAX_WITNESS, NO_WITNESS
+/* Z3 is the second opinion, for tests and doubts; it is some 1,000 times slower. */
+#define SOLVER                                                                                     \
+    { OPT_SOLVER, "solver", 0, KIND_CHOICE, "own|z3", "who decides what can be reordered", "own" }
+#define ANALYSIS ENGINE, EFFORT, SOLVER, JOBS, SOUND, ALL, WINDOW, MAX_WITNESS, NO_WITNESS, EXCLUDE
+/* What a program that is built with less looks like: its functions become untraced code. */
+#define EXCLUDE                                                                                    \
+    {                                                                                              \
+        OPT_EXCLUDE, "exclude", 'x',                                                               \
+        KIND_LIST,   "GLOB",    "leave out functions, src:FILES, lib:LIBRARIES (repeatable)",      \
+        NULL                                                                                       \
+    },                                                                                             \
+    {                                                                                              \
+        OPT_EXCLUDE_FROM, "exclude-from", 0, KIND_LIST, "FILE",                                    \
+            "the same, patterns from a file, one a line (repeatable)", NULL                        \
+    }
 /* 100,000 positions are 800 KB in memory and 700 KB of JSON a race: hundreds of races stay
  * handy. The prefix a race needs is rarely longer, except in programs that run for long. */
 #define MAX_WITNESS                                                                                \
@@ -65,12 +82,38 @@
           "BYTES",                                                                                 \
           "memory for events on their way to the writer",                                          \
           NULL },                                                                                  \
+        { OPT_CALLS,                                                                               \
+          "calls",                                                                                 \
+          0,                                                                                       \
+          KIND_CHOICE,                                                                             \
+          "once|exact|none",                                                                       \
+          "calls of untraced code: what they can reach, logged once or at each call",              \
+          "once" },                                                                                \
+        { OPT_GLOBALS,                                                                             \
+          "globals",                                                                               \
+          0,                                                                                       \
+          KIND_TEXT,                                                                               \
+          "FILE",                                                                                  \
+          "lines FUNCTION-GLOB: VARIABLE: what such untraced functions touch, too",                \
+          NULL },                                                                                  \
     {                                                                                              \
         OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                        \
             "do not record the processes it starts", NULL                                          \
     }
 #define VERBOSE                                                                                    \
     { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at the end what was recorded", NULL }
+#define NOISE                                                                                      \
+    {                                                                                              \
+        OPT_SUPPRESSIONS, "suppressions", 0,                                                       \
+        KIND_LIST,        "FILE",         "leave out what a rule of the file matches (repeatable)",\
+        NULL                                                                                       \
+    },                                                                                             \
+    {                                                                                              \
+        OPT_BASELINE, "baseline", 0, KIND_TEXT, "RESULT.json",                                     \
+            "leave out races that this result has", NULL                                           \
+    }
+#define MPI                                                                                        \
+    { OPT_MPI, "mpi", 0, KIND_FLAG, NULL, "decide with the processes that mpirun starts", NULL }
 #define END { 0 }
 
 static const struct option_def record_options[] = { { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR",
@@ -85,6 +128,7 @@ static const struct option_def run_options[] = {
       "heddle.data" },
     RECORDING,
     ANALYSIS,
+    NOISE,
     FORMAT,
     { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
       "the report, complete or not at all (default: standard error)", NULL },
@@ -101,7 +145,8 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { ANALYSIS, FORMAT, OUTPUT, QUIET, HELP, END };
+static const struct option_def analyze_options[] = { ANALYSIS, MPI, NOISE, FORMAT, OUTPUT, QUIET, HELP, END };
+static const struct option_def report_options[] = { ANALYSIS, NOISE, FORMAT, OUTPUT, QUIET, HELP, END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
     ANALYSIS,
@@ -109,11 +154,14 @@ static const struct option_def explain_options[] = {
     HELP,
     END
 };
-static const struct option_def info_options[] = { FORMAT, HELP, END };
+static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
+static const struct option_def diff_options[] = { PLAIN_FORMAT, OUTPUT, HELP, END };
+static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
 static const struct option_def dump_options[] = {
     { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
     { OPT_COUNT, "count", 'n', KIND_NUMBER, "N", "print so many events (default: all)", NULL },
     { OPT_THREAD, "thread", 't', KIND_TEXT, "NAME", "only events of this thread", NULL },
+    EXCLUDE,
     HELP,
     END
 };
@@ -125,6 +173,7 @@ static const struct option_def convert_options[] = {
     END
 };
 static const struct option_def plain_options[] = { HELP, END };
+static const struct option_def verify_options[] = { EXCLUDE, HELP, END };
 /* clang-format on */
 
 enum { MANY = 1 << 30 };
@@ -153,16 +202,29 @@ const struct command commands[] = {
     { "report", "TRACE|RESULT.json", "render a result again",
       "Renders a result that 'heddle analyze --format json' wrote, without the trace. A\n"
       "trace is analysed first.\n",
-      analyze_options, 1, 1, OPTIONS_ANYWHERE, cmd_report },
+      report_options, 1, 1, OPTIONS_ANYWHERE, cmd_report },
     { "explain", "TRACE|RESULT.json RACE", "show one race in full",
       "Shows the two accesses, why nothing orders them, how sure that is, and the schedule\n"
       "step by step. RACE is the race's id, the start of it, or its number in the report.\n",
       explain_options, 2, 2, OPTIONS_ANYWHERE, cmd_explain },
+    { "gdb", "RESULT.json RACE", "write breakpoints for a race",
+      "Writes a script for gdb with a breakpoint at each of the two accesses; threads that reach\n"
+      "one wait there while the others run on. RACE is the race's id, the start of it, or its\n"
+      "number in the report.\n",
+      gdb_options, 2, 2, OPTIONS_ANYWHERE, cmd_gdb },
+    { "diff", "OLD.json NEW.json", "compare two results",
+      "Says which races and deadlocks are new, which are gone, and which are in both, by their\n"
+      "ids. The new ones are shown in full. Exit code 66: there are new ones; 0: none.\n",
+      diff_options, 2, 2, OPTIONS_ANYWHERE, cmd_diff },
+    { "suppress", "RESULT.json RACE...", "print rules that suppress races",
+      "Prints a rule for each race, for a file that '--suppressions' takes. RACE is the race's\n"
+      "id, the start of it, or its number in the report.\n",
+      plain_options, 2, MANY, OPTIONS_ANYWHERE, cmd_suppress },
     { "verify", "TRACE RESULT.json", "check the schedules of a result independently",
       "Gives every schedule of the result to the witness checker, which shares no code with\n"
       "the engines. Exit code 0: none refused; 2: some schedule is refused, or the result\n"
       "does not belong to the trace.\n",
-      plain_options, 2, 2, OPTIONS_ANYWHERE, cmd_verify },
+      verify_options, 2, 2, OPTIONS_ANYWHERE, cmd_verify },
     { "info", "TRACE", "say what a trace holds",
       "Counts events by operation, threads, variables, locks and sites, and says what was\n"
       "lost or repaired.\n",
@@ -183,6 +245,9 @@ const struct command commands[] = {
       "Checks the compiler, the plugin, the runtime and the limits of this system by building,\n"
       "recording and analysing a small racy program. Exit code 0: all well; 2: otherwise.\n",
       doctor_options, 0, 0, OPTIONS_ANYWHERE, cmd_doctor },
+    { "completion", "bash|zsh|fish", "print a completion script for a shell",
+      "Prints a script that completes commands, options and their values in this shell.\n",
+      plain_options, 1, 1, OPTIONS_ANYWHERE, cmd_completion },
     { "help", "[COMMAND]", "print help", "Prints the commands, or the options of one of them.\n",
       plain_options, 0, 1, OPTIONS_ANYWHERE, cmd_help },
     { "version", "", "print the version", "Prints the version.\n", plain_options, 0, 0,

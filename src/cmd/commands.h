@@ -11,11 +11,15 @@ int cmd_doctor(const struct options *o);
 int cmd_analyze(const struct options *o);
 int cmd_report(const struct options *o);
 int cmd_explain(const struct options *o);
+int cmd_gdb(const struct options *o);
+int cmd_diff(const struct options *o);
+int cmd_suppress(const struct options *o);
 int cmd_verify(const struct options *o);
 int cmd_info(const struct options *o);
 int cmd_dump(const struct options *o);
 int cmd_check(const struct options *o);
 int cmd_convert(const struct options *o);
+int cmd_completion(const struct options *o);
 int cmd_help(const struct options *o);
 int cmd_version(const struct options *o);
 

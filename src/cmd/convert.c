@@ -2,6 +2,8 @@
  *
  * Events are written as they were read, odd ones included: a repair is a
  * reading of the trace, not a part of it. One pass, constant memory.
+ * Our own format keeps the lists of calls as they were recorded, which is
+ * small; other formats get what they stand for (docs/design/reach.md).
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -64,13 +66,15 @@ static struct hdl_options hdl_choice(const struct options *o, const struct trace
     return h;
 }
 
-static int writer_open(struct writer *w, const struct options *o, const struct trace *t,
+static int writer_open(struct writer *w, const struct options *o, struct trace *t,
                        struct error *err)
 {
     const char *path = o->arguments[1];
     struct hdl_options h = hdl_choice(o, t);
 
     w->tables = trace_tables(t);
+    if (w->target == TO_HDL)
+        trace_keep_lists(t);
     if (w->target == TO_HDL)
         w->hdl = hdl_create(path, w->tables, &h, err);
     else if (w->target == TO_FORMAT)

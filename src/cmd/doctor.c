@@ -8,9 +8,9 @@
 #include "cmd/commands.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/place.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
-#include "cmd/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* dump.c - heddle dump: events as text, each with its position */
 #include "cmd/commands.h"
 #include "cmd/common.h"
+#include "cmd/exclusion.h"
 #include "trace/text.h"
 
 #include <inttypes.h>
@@ -11,6 +12,7 @@ struct slice {
     uint64_t from, left;
     const char *thread_name;
     uint32_t thread; /* THREAD_NONE until the name was met */
+    const struct options *options;
 };
 
 /* Names are added while the trace is read, so the thread may turn up late. */
@@ -29,7 +31,7 @@ static void dump_batch(struct slice *s, const struct batch *b, const struct tabl
     for (; i < b->count && s->left > 0; i++) {
         const struct event *ev = &b->events[i];
 
-        if (s->thread_name && ev->thread != s->thread)
+        if ((s->thread_name && ev->thread != s->thread) || ev->flags & EV_EXCLUDED)
             continue;
         buf_addf(text, "%" PRIu64 "\t", b->first + i);
         text_event(text, ev, b->extra, t);
@@ -45,8 +47,10 @@ static int dump_trace(const struct operand *in, struct trace *t, void *slice)
     struct buf text = { 0 };
     struct batch b;
     struct error err;
-    int r = 0;
+    int r = exclusion_apply(s->options, in, t);
 
+    if (r)
+        return r;
     while (s->left > 0 && !ferror(stdout) && (r = trace_next(t, &b, &err)) > 0) {
         find_thread(s, trace_tables(t));
         if (b.first + b.count > s->from)
@@ -69,6 +73,7 @@ int cmd_dump(const struct options *o)
         .left = option_is(o, OPT_COUNT) ? o->numbers[OPT_COUNT] : UINT64_MAX,
         .thread_name = o->texts[OPT_THREAD],
         .thread = THREAD_NONE,
+        .options = o,
     };
 
     return with_trace(o->arguments[0], dump_trace, &s);

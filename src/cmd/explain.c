@@ -10,9 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read the wanted events, from the trace at hand or the one the result names. NULL, or why
- * there are none. */
-static const char *collect(struct result *r, const char *trace, struct steps *s)
+/* Who else uses the memory; without an answer explaining goes on without. */
+static bool collect_usage(struct findings *f, const struct finding *race, struct trace *t,
+                          struct usage *usage)
+{
+    struct naming naming;
+    struct error unused;
+    int got;
+
+    naming_init(&naming, f, trace_tables(t));
+    got = usage_collect(usage, race, &naming, t, &unused);
+    naming_release(&naming);
+    return got == 0;
+}
+
+/* Read the wanted events, and how the memory of a race is used, from the trace at hand or the one
+ * the result names. NULL, or why there are none. */
+static const char *collect(struct result *r, const char *trace, const struct finding *race,
+                           struct steps *s, struct usage *usage)
 {
     const char *path = trace ? trace : r->findings.trace.path;
     struct trace *t = r->trace;
@@ -27,6 +42,8 @@ static const char *collect(struct result *r, const char *trace, struct steps *s)
         return "the trace cannot be read any more";
     if (steps_collect(s, t, &err) < 0)
         why = "the trace is not the one that was analysed";
+    if (!why && race && !collect_usage(&r->findings, race, t, usage))
+        *usage = (struct usage){ 0 };
     if (t != r->trace)
         trace_close(t);
     return why;
@@ -70,7 +87,8 @@ static bool agrees(const struct subject *x, const struct steps *s)
 
 static int explain(struct result *r, const struct subject *x, const struct options *o)
 {
-    struct explain_options eo = { .full = option_is(o, OPT_FULL) };
+    struct usage usage = { 0 };
+    struct explain_options eo = { .full = option_is(o, OPT_FULL), .usage = &usage };
     struct outfile out;
     struct steps s;
 
@@ -78,14 +96,16 @@ static int explain(struct result *r, const struct subject *x, const struct optio
     eo.colour = outfile_colour(&out);
     steps_init(&s, &r->findings);
     text_explain_want(x->witness, x->nwitness, eo.full, &s);
-    if (x->nwitness) {
+    if (x->nwitness || x->race) {
         steps_seal(&s);
-        eo.no_steps = collect(r, x->trace, &s);
-        if (!eo.no_steps && !agrees(x, &s))
+        eo.no_steps = collect(r, x->trace, x->race, &s, &usage);
+        if (!eo.no_steps && x->nwitness && !agrees(x, &s))
             eo.no_steps = "the trace is not the one that was analysed";
     }
-    if (eo.no_steps)
-        s.next = 0; /* none of them can be trusted */
+    if (eo.no_steps) { /* none of it can be trusted */
+        s.next = 0;
+        usage = (struct usage){ 0 };
+    }
     if (x->race)
         text_explain(&r->findings, x->race, &s, &eo, out.file);
     else

@@ -16,8 +16,21 @@ struct census {
     const struct trace *trace;
     const char *path;
     uint64_t operations[OP_COUNT];
+    uint64_t entries, largest, all; /* of lists of calls: together, the longest; how many say all */
     struct map variables, locks;
 };
+
+static void count_list(struct census *c, const struct event *call, const uint64_t *extra)
+{
+    c->entries += call->old;
+    if (call->old > c->largest)
+        c->largest = call->old;
+    for (uint64_t i = 0; i < call->old; i++)
+        if (D_KIND(extra[call->value + 2 * i]) == D_ALL_KIND) {
+            c->all++;
+            break;
+        }
+}
 
 static void count_batch(struct census *c, const struct batch *b)
 {
@@ -29,6 +42,8 @@ static void count_batch(struct census *c, const struct batch *b)
             map_put(&c->variables, ev->target, 0);
         else if (op_class_of(ev->op) == CLASS_LOCK)
             map_put(&c->locks, ev->target, 0);
+        else if (ev->op == OP_CALL)
+            count_list(c, ev, b->extra);
     }
 }
 
@@ -149,6 +164,46 @@ static void emit_process(struct emitter *e, const struct tables *t)
     emit_close(e);
 }
 
+/* ---- calls of untraced code ---- */
+
+static double mean_list(const struct census *c)
+{
+    uint64_t calls = c->operations[OP_CALL];
+
+    return calls ? (double)c->entries / (double)calls : 0;
+}
+
+static void print_lists(const struct census *c)
+{
+    const struct trace_info *i = trace_info(c->trace);
+
+    if (!c->operations[OP_CALL])
+        return;
+    if (i->objects)
+        printf("  %-18s %" PRIu64 " at most at one time\n", "objects followed", i->objects);
+    printf("  %-18s %.1f entries on average, at most %" PRIu64 "\n", "may touch", mean_list(c),
+           c->largest);
+    if (c->all)
+        printf("  %-18s %" PRIu64 " calls, %" PRIu64
+               " of them because finding out costs too much\n",
+               "may touch all", c->all, i->lists_given_up);
+}
+
+static void emit_lists(struct emitter *e, const struct census *c)
+{
+    const struct trace_info *i = trace_info(c->trace);
+
+    if (!c->operations[OP_CALL])
+        return;
+    emit_open(e, "lists", '{', true);
+    emit_number(e, "entries", c->entries);
+    emit_number(e, "largest", c->largest);
+    emit_number(e, "all", c->all);
+    emit_number(e, "given_up", i->lists_given_up);
+    emit_number(e, "objects", i->objects);
+    emit_close(e);
+}
+
 /* ---- the whole ---- */
 
 static void print_text(const struct census *c)
@@ -173,6 +228,7 @@ static void print_text(const struct census *c)
     printf("%-16s %s\n", "values", i->values ? "yes" : "no");
     printf("%-16s %s\n", "branches", i->branches ? "yes" : "no");
     printf("%-16s %s\n", "untraced calls", i->calls ? "yes" : "no");
+    print_lists(c);
     printf("%-16s %" PRIu64 " (%.2f per event)\n", "bytes", i->bytes_total, bytes_per_event(i));
     print_losses(c);
     print_process(t);
@@ -205,6 +261,7 @@ static void print_json(const struct census *c)
     emit_bool(&e, "values", i->values);
     emit_bool(&e, "branches", i->branches);
     emit_bool(&e, "calls", i->calls);
+    emit_lists(&e, c);
     emit_number(&e, "bytes", i->bytes_total);
     if (i->loss[0]) {
         emit_open(&e, "lost", '{', true);

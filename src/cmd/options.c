@@ -124,6 +124,12 @@ static int set_value(struct options *o, const struct option_def *d, const char *
     if (d->kind == KIND_CHOICE && !is_choice(d->argument, value))
         return error_set(err, "option '--%s' takes one of %s, not '%s'", d->name, d->argument,
                          value);
+    if (d->kind == KIND_LIST) {
+        struct option_list *l = &o->lists[d->id];
+
+        GROW(l->texts, l->cap, l->count + 1);
+        l->texts[l->count++] = value;
+    }
     o->texts[d->id] = value;
     return 0;
 }
@@ -223,5 +229,7 @@ int options_parse(struct options *o, const struct command *c, int argc, char **a
 void options_release(struct options *o)
 {
     free(o->arguments);
+    for (int i = 0; i < OPTIONS; i++)
+        free(o->lists[i].texts);
     *o = (struct options){ 0 };
 }

@@ -6,7 +6,7 @@
  *
  * Grammar: --name=VALUE or --name VALUE, -n VALUE or -nVALUE, flags alone;
  * options and arguments in any order, except where a command runs a program;
- * "--" ends options; "-" is an argument. Given twice, the last one counts.
+ * "--" ends options; "-" is an argument. Given twice, the last one counts (lists: all).
  */
 #ifndef HEDDLE_CMD_OPTIONS_H
 #define HEDDLE_CMD_OPTIONS_H
@@ -52,9 +52,17 @@ enum option_id {
     OPT_MAX_SIZE,
     OPT_MAX_MEMORY,
     OPT_NO_CHILDREN,
+    OPT_CALLS,
+    OPT_GLOBALS,
     OPT_VERBOSE,
     OPT_ERROR_EXITCODE,
     OPT_KEEP,
+    OPT_SUPPRESSIONS,
+    OPT_BASELINE,
+    OPT_EXCLUDE,
+    OPT_EXCLUDE_FROM,
+    OPT_SOLVER,
+    OPT_MPI,
     OPTIONS
 };
 
@@ -62,7 +70,8 @@ enum option_kind {
     KIND_FLAG,
     KIND_TEXT,
     KIND_NUMBER, /* unsigned decimal, k/m/g suffixes for thousands, millions ... */
-    KIND_CHOICE  /* one of the words in `argument`, separated by '|' */
+    KIND_CHOICE, /* one of the words in `argument`, separated by '|' */
+    KIND_LIST    /* a text each time: options.lists has them all */
 };
 
 struct option_def {
@@ -100,6 +109,10 @@ struct options {
     const struct command *command;
     const char *texts[OPTIONS]; /* value as given, or the default; "" for a flag that is set */
     uint64_t numbers[OPTIONS];
+    struct option_list {
+        const char **texts; /* owned array, borrowed strings, in the order they were given */
+        size_t count, cap;
+    } lists[OPTIONS];
     char **arguments; /* owned array, borrowed strings */
     int narguments;
 };

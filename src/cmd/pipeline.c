@@ -1,10 +1,16 @@
 /* pipeline.c - from a trace to findings */
 #include "cmd/pipeline.h"
 #include "cmd/choice.h"
+#include "cmd/exclusion.h"
+#include "cmd/mpi.h"
+#include "cmd/noise.h"
 #include "cmd/progress.h"
 #include "base/alloc.h"
 #include "engines/analysis.h"
+#include "report/ci.h"
+#include "report/html.h"
 #include "report/json.h"
+#include "report/sarif.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -32,8 +38,9 @@ static int find_access(struct result *r, const struct choice *c)
 
     while (!found && (got = trace_next(r->trace, &b, &err)) > 0)
         for (size_t i = 0; i < b.count && !found; i++)
-            found = op_is_access(b.events[i].op) || b.events[i].op == OP_FREE ||
-                    (locks && op_class_of(b.events[i].op) == CLASS_LOCK);
+            found = !(b.events[i].flags & EV_EXCLUDED) &&
+                    (op_is_access(b.events[i].op) || b.events[i].op == OP_FREE ||
+                     (locks && op_class_of(b.events[i].op) == CLASS_LOCK));
     if (got < 0)
         return operand_error(&r->from, &err);
     r->empty = !found;
@@ -46,13 +53,26 @@ static void add_runs(struct findings *f, struct analysis *a, const struct tables
 {
     for (size_t i = 0; i < a->count; i++) {
         struct engine_result *er = &a->runs[i].result;
-        size_t e = findings_add_engine(f, a->runs[i].engine->name, a->runs[i].seconds,
-                                       er->complete && !a->interrupted);
+        size_t e;
+
+        if (a->runs[i].idle)
+            continue;
+        e = findings_add_engine(f, a->runs[i].engine->name, a->runs[i].seconds,
+                                er->complete && !a->interrupted);
 
         for (size_t k = 0; k < er->ncounters; k++)
             findings_add_counter(f, e, er->counters[k].name, er->counters[k].value);
         findings_add_races(f, e, &er->races, t);
         findings_add_deadlocks(f, e, &er->deadlocks, t);
+    }
+}
+
+/* A result says that code was left out, also long after. */
+static void add_excluded(struct findings *f, const struct exclude_stats *x)
+{
+    for (size_t e = 0; x && e < f->nengines; e++) {
+        findings_add_counter(f, e, "left_out_events", x->events);
+        findings_add_counter(f, e, "left_out_calls", x->pairs);
     }
 }
 
@@ -105,6 +125,7 @@ static int make_findings(struct result *r, const struct options *o, struct analy
 
     findings_set_trace(f, r->from.shown, r->trace);
     add_runs(f, a, trace_tables(r->trace));
+    add_excluded(f, trace_excluded(r->trace));
     warn_about_refused(f);
     progress_start(&progress, !option_is(o, OPT_QUIET), "collecting details");
     f->progress = progress_show;
@@ -140,10 +161,14 @@ static int analyse_operand(struct result *r, const struct options *o)
     r->trace = operand_trace(&r->from);
     if (!r->trace)
         return EXIT_BAD_INPUT;
-    code = find_access(r, &c);
+    code = exclusion_apply(o, &r->from, r->trace);
+    if (code == 0)
+        code = find_access(r, &c);
     if (code || r->empty)
         return code;
-    code = analyse_trace(r, o, &c);
+    code = mpi_announce(&r->from);
+    if (code == 0)
+        code = analyse_trace(r, o, &c);
     if (code == 0 && !option_is(o, OPT_QUIET))
         warn_about_trace(&r->findings.trace);
     if (code == 0 && r->interrupted)
@@ -290,17 +315,48 @@ int result_code(const struct result *r)
     return r->interrupted ? EXIT_OWN_FAILURE : EXIT_NOTHING;
 }
 
-int result_show(const struct result *r, const struct options *o, FILE *otherwise)
+static void write_as(const struct findings *f, const char *format, struct outfile *out)
+{
+    static const struct {
+        const char *name;
+        void (*write)(const struct findings *f, FILE *out);
+    } formats[] = {
+        { "json", json_write },
+        { "sarif", sarif_write },
+        { "junit", junit_write },
+        { "github", github_write },
+        { "html", html_write },
+    };
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (strcmp(format, formats[i].name) == 0) {
+            formats[i].write(f, out->file);
+            return;
+        }
+    text_report(f, outfile_colour(out), out->file);
+}
+
+static int quieten(struct result *r, const struct options *o)
+{
+    struct noise n;
+    int code = noise_load(&n, o);
+
+    if (code == 0)
+        noise_apply(&n, &r->findings);
+    noise_release(&n);
+    return code;
+}
+
+int result_show(struct result *r, const struct options *o, FILE *otherwise)
 {
     struct outfile out;
-    int code = outfile_open(&out, o->texts[OPT_OUTPUT], otherwise);
+    int code = quieten(r, o);
 
+    if (code == 0)
+        code = outfile_open(&out, o->texts[OPT_OUTPUT], otherwise);
     if (code)
         return code;
-    if (strcmp(o->texts[OPT_FORMAT], "json") == 0)
-        json_write(&r->findings, out.file);
-    else
-        text_report(&r->findings, outfile_colour(&out), out.file);
+    write_as(&r->findings, o->texts[OPT_FORMAT], &out);
     code = outfile_close(&out, true);
     return code ? code : result_code(r);
 }

@@ -35,9 +35,9 @@ void result_release(struct result *r);
 /* The exit code of a result that was shown: races, nothing, or a search that was cut short. */
 int result_code(const struct result *r);
 
-/* Render as the options say, to where they say, else to `otherwise`; the exit code of the whole
- * command. */
-int result_show(const struct result *r, const struct options *o, FILE *otherwise);
+/* Render as the options say, to where they say, else to `otherwise`, without what suppressions and
+ * the baseline take away; the exit code of the whole command. */
+int result_show(struct result *r, const struct options *o, FILE *otherwise);
 
 /* The parts of result_analyse_all(). A trace without any access makes an empty part. */
 int result_analyse_one(struct result *r, const struct options *o,

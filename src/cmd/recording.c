@@ -7,8 +7,8 @@
 #include "cmd/recording.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/place.h"
 #include "cmd/common.h"
-#include "cmd/place.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -120,6 +120,16 @@ static int add_paths(const struct recording *r, struct buf *b)
     return code;
 }
 
+static int add_globals(struct buf *b, const char *file)
+{
+    char *path = realpath(file, NULL);
+    int code = path ? add_path(b, "globals", path)
+                    : own_failure("cannot read '%s': %s", file, strerror(errno));
+
+    free(path);
+    return code;
+}
+
 static void add_options(struct buf *b, const struct options *o)
 {
     const uint64_t mib = 1 << 20;
@@ -127,6 +137,7 @@ static void add_options(struct buf *b, const struct options *o)
     buf_addf(b, "filter=%d\n", !option_is(o, OPT_NO_FILTER));
     buf_addf(b, "lose=%d\n", option_is(o, OPT_LOSE));
     buf_addf(b, "children=%d\n", !option_is(o, OPT_NO_CHILDREN));
+    buf_addf(b, "calls=%s\n", o->texts[OPT_CALLS]);
     if (option_is(o, OPT_MAX_MEMORY))
         buf_addf(b, "memory=%" PRIu64 "\n", (o->numbers[OPT_MAX_MEMORY] + mib - 1) / mib);
     if (option_is(o, OPT_MAX_SIZE))
@@ -156,6 +167,8 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
 
     buf_addstr(&b, "HEDDLE_RT=");
     code = add_paths(r, &b);
+    if (code == 0 && option_is(o, OPT_GLOBALS))
+        code = add_globals(&b, o->texts[OPT_GLOBALS]);
     if (code == 0) {
         add_options(&b, o);
         buf_addf(&b, "pid=%d\n", (int)l->pid);

@@ -4,6 +4,8 @@
  */
 #include "cmd/choice.h"
 #include "cmd/commands.h"
+#include "cmd/exclusion.h"
+#include "cmd/noise.h"
 #include "cmd/pipeline.h"
 #include "cmd/recording.h"
 
@@ -33,11 +35,15 @@ static int analyse(const struct recording *rec, const struct options *o)
 static int check_options(const struct options *o)
 {
     struct choice unused;
+    int code;
 
     if (o->numbers[OPT_ERROR_EXITCODE] > 255)
         return usage_error(o->command, "option '--error-exitcode' takes 0 to 255, not '%s'",
                            o->texts[OPT_ERROR_EXITCODE]);
-    return choice_make(&unused, o);
+    code = choice_make(&unused, o);
+    if (code == 0)
+        code = exclusion_check(o);
+    return code ? code : noise_check(o);
 }
 
 int cmd_run(const struct options *o)

@@ -2,13 +2,17 @@
  *
  * Nothing of the engines takes part. One pass compares the accesses with the
  * trace; where there are schedules, a second one loads what they need: a
- * schedule can only use events up to the last one it names.
+ * schedule can only use events up to the last one it names. Schedules of rdit
+ * and sb are also judged by what calls of untraced code may touch, and that
+ * includes the ends of threads: for those all is loaded that the engines had.
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
+#include "cmd/exclusion.h"
 #include "cmd/progress.h"
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
+#include "engines/whole.h"
 #include "report/clean.h"
 #include "witness/witness.h"
 
@@ -26,14 +30,15 @@ struct sighting {
 };
 
 struct verifier {
+    const struct options *options;
     const struct operand *in, *result;
     const struct findings *f;
     struct trace *trace;
     struct sighting *sightings; /* race i has 2i and 2i + 1; the deadlocks' follow, in order */
     struct sighting **by_event; /* the same, sorted by position */
     size_t nsightings;
-    struct trace_mem mem;          /* what the schedules need */
-    struct witness_trace *checker; /* NULL where there is no schedule */
+    struct trace_mem mem;                             /* what the schedules need */
+    struct witness_trace *checkers[CALLS_SIMPLE + 1]; /* by rule; NULL where not needed yet */
 };
 
 static int compare_sightings(const void *a, const void *b)
@@ -70,8 +75,8 @@ static void verifier_init(struct verifier *v)
 
 static void verifier_release(struct verifier *v)
 {
-    if (v->checker)
-        witness_trace_free(v->checker);
+    for (size_t i = 0; i <= CALLS_SIMPLE; i++)
+        witness_trace_free(v->checkers[i]);
     trace_mem_release(&v->mem);
     free(v->sightings);
     free(v->by_event);
@@ -107,13 +112,31 @@ static uint64_t highest(const uint64_t *witness, size_t n, uint64_t least)
     return least;
 }
 
-/* How many events the schedules need: one more than the highest position. */
+/* What the engine that made the schedule says about calls of untraced code. */
+static enum witness_calls rule_of(const struct findings *f, const struct finding *r)
+{
+    const char *engine = r->decided_by;
+
+    for (size_t i = 0; !engine && i < f->nengines; i++)
+        if (r->engines >> i & 1)
+            engine = f->engines[i].name;
+    if (!engine)
+        return CALLS_IGNORED;
+    return strcmp(engine, "rdit") == 0 ? CALLS_PAIRS
+           : strcmp(engine, "sb") == 0 ? CALLS_SIMPLE
+                                       : CALLS_IGNORED;
+}
+
+/* How many events the schedules need: one more than the highest position, or all. */
 static uint64_t needed_events(const struct findings *f)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < f->count; i++)
+    for (size_t i = 0; i < f->count; i++) {
         n = highest(f->races[i].witness, f->races[i].nwitness, n);
+        if (f->races[i].witness && rule_of(f, &f->races[i]) && n < WHOLE_EVENTS_MAX)
+            n = WHOLE_EVENTS_MAX;
+    }
     for (size_t i = 0; i < f->ndeadlocks; i++)
         n = highest(f->deadlocks[i].witness, f->deadlocks[i].nwitness, n);
     return n;
@@ -128,8 +151,17 @@ static int load_schedules(struct verifier *v, struct error *err)
         return 0;
     if (trace_rewind(v->trace, err) < 0 || trace_load_first(v->trace, needed, &v->mem, err) < 0)
         return -1;
-    v->checker = witness_trace_new(&v->mem, trace_info(v->trace));
     return 0;
+}
+
+static const struct witness_trace *checker_of(struct verifier *v, enum witness_calls rule)
+{
+    if (!v->checkers[rule]) {
+        v->checkers[rule] = witness_trace_new(&v->mem, trace_info(v->trace));
+        witness_trace_set_calls(v->checkers[rule], rule, trace_tables(v->trace));
+        witness_trace_set_names(v->checkers[rule], trace_tables(v->trace));
+    }
+    return v->checkers[rule];
 }
 
 static bool is_text(const char *from_trace, const char *from_result)
@@ -191,7 +223,7 @@ static int check_requests(const struct deadlock_finding *d, struct error *err)
 
 enum verdict { ACCEPTED, REFUSED, NO_WITNESS, VERDICTS };
 
-static enum verdict judge(const struct verifier *v, size_t race, struct error *err)
+static enum verdict judge(struct verifier *v, size_t race, struct error *err)
 {
     const struct finding *r = &v->f->races[race];
 
@@ -202,11 +234,13 @@ static enum verdict judge(const struct verifier *v, size_t race, struct error *e
         return NO_WITNESS;
     if (check_ends(r, err) < 0)
         return REFUSED;
-    return witness_check(v->checker, r->witness, r->nwitness, err) == 1 ? ACCEPTED : REFUSED;
+    return witness_check(checker_of(v, rule_of(v->f, r)), r->witness, r->nwitness, err) == 1
+               ? ACCEPTED
+               : REFUSED;
 }
 
 /* `seen` are the sightings of its requests. */
-static enum verdict judge_deadlock(const struct verifier *v, const struct deadlock_finding *d,
+static enum verdict judge_deadlock(struct verifier *v, const struct deadlock_finding *d,
                                    const struct sighting *seen, struct error *err)
 {
     for (size_t k = 0; k < d->nwaiters; k++)
@@ -216,7 +250,8 @@ static enum verdict judge_deadlock(const struct verifier *v, const struct deadlo
         return NO_WITNESS;
     if (check_requests(d, err) < 0)
         return REFUSED;
-    return witness_check_deadlock(v->checker, d->witness, d->nwitness, d->nwaiters, err) == 1
+    return witness_check_deadlock(checker_of(v, CALLS_IGNORED), d->witness, d->nwitness,
+                                  d->nwaiters, err) == 1
                ? ACCEPTED
                : REFUSED;
 }
@@ -237,7 +272,7 @@ static void tell_verdicts(const char *kind, size_t n, const size_t verdicts[VERD
            n == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED], verdicts[NO_WITNESS]);
 }
 
-static int judge_all(const struct verifier *v)
+static int judge_all(struct verifier *v)
 {
     const struct findings *f = v->f;
     const struct sighting *seen = v->sightings + 2 * f->count;
@@ -282,10 +317,14 @@ static int verify(struct verifier *v)
 {
     struct error err;
     uint64_t events;
+    int code;
 
     v->trace = operand_trace(v->in);
     if (!v->trace)
         return EXIT_BAD_INPUT;
+    code = exclusion_apply(v->options, v->in, v->trace);
+    if (code)
+        return code;
     if (sight_accesses(v, &err) < 0)
         return operand_error(v->in, &err);
     events = trace_info(v->trace)->events;
@@ -298,10 +337,10 @@ static int verify(struct verifier *v)
     return judge_all(v);
 }
 
-static int verify_one(const struct operand *in, const struct operand *result,
-                      const struct findings *f)
+static int verify_one(const struct options *o, const struct operand *in,
+                      const struct operand *result, const struct findings *f)
 {
-    struct verifier v = { .in = in, .result = result, .f = f };
+    struct verifier v = { .options = o, .in = in, .result = result, .f = f };
     int code;
 
     verifier_init(&v);
@@ -336,18 +375,18 @@ static struct findings part_of(const struct findings *f, const char *path)
 }
 
 /* The file is looked for where the user says, under the name it had. */
-static int verify_part(const char *directory, const char *path, const struct operand *result,
+static int verify_part(const struct options *o, const char *path, const struct operand *result,
                        const struct findings *f)
 {
     const char *slash = strrchr(path, '/');
-    char *file = xasprintf("%s/%s", directory, slash ? slash + 1 : path);
+    char *file = xasprintf("%s/%s", o->arguments[0], slash ? slash + 1 : path);
     struct findings part = part_of(f, path);
     struct operand in;
     int code = operand_open(&in, file);
 
     if (code == 0) {
         printf("in '%s':\n", file);
-        code = verify_one(&in, result, &part);
+        code = verify_one(o, &in, result, &part);
         operand_close(&in);
     }
     free(part.races);
@@ -364,7 +403,7 @@ static bool seen_before(const struct findings *f, size_t finding)
     return false;
 }
 
-static int verify_parts(const char *directory, const struct operand *result,
+static int verify_parts(const struct options *o, const struct operand *result,
                         const struct findings *f)
 {
     int worst = EXIT_NOTHING;
@@ -375,26 +414,28 @@ static int verify_parts(const char *directory, const struct operand *result,
         int code = 0;
 
         if (!seen_before(f, i))
-            code = verify_part(directory, trace_of(f, i), result, f);
+            code = verify_part(o, trace_of(f, i), result, f);
         worst = code > worst ? code : worst;
     }
     return worst;
 }
 
 /* A result of several traces needs their directory. */
-static int verify_result(const char *path, const struct operand *result, const struct findings *f)
+static int verify_result(const struct options *o, const struct operand *result,
+                         const struct findings *f)
 {
+    const char *path = o->arguments[0];
     struct operand in;
     int code;
     bool several = f->trace.recording.processes > 1 || (f->count && f->races[0].trace) ||
                    (f->ndeadlocks && f->deadlocks[0].trace);
 
     if (several && tracedir_is(path))
-        return verify_parts(path, result, f);
+        return verify_parts(o, result, f);
     code = operand_open(&in, path);
     if (code)
         return code;
-    code = verify_one(&in, result, f);
+    code = verify_one(o, &in, result, f);
     operand_close(&in);
     return code;
 }
@@ -413,7 +454,7 @@ int cmd_verify(const struct options *o)
         return code;
     code = operand_read_result(&result, &f);
     if (code == 0)
-        code = verify_result(o->arguments[0], &result, &f);
+        code = verify_result(o, &result, &f);
     findings_release(&f);
     operand_close(&result);
     return code;

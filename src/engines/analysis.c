@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "engines/feed.h"
+#include "engines/judge.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"
 #include "order/memory.h"
@@ -141,6 +142,10 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
     r = run->engine->decide(run->state, w, err);
     whole_end(w, &run->result);
+    if (r == 0 && whole_options(w)->cascade && run->engine->barriers == BARRIERS_PAIRS) {
+        whole_begin(w, run->engine, *left / (double)deciders(a, i));
+        r = judge(a, i, w, err);
+    }
     if (whole_options(w)->cascade && run->engine->predicts && whole_info(w)->order != TRACE_EXACT &&
         !whole_options(w)->no_witness)
         leave_out_unshown(run);
@@ -161,6 +166,14 @@ struct work {
     double left; /* seconds for deciding */
 };
 
+/* In the cascade rdit takes the place of mc where calls of untraced code are in the trace. */
+static bool is_idle(const struct work *w, const struct engine *e)
+{
+    if (!w->options->cascade)
+        return false;
+    return trace_info(w->trace)->calls ? e == &engine_mc : e->barriers != BARRIERS_NONE;
+}
+
 /* 0, 1 when stopped, -1 on an error. */
 static int decide(struct work *w, size_t from, size_t to, struct error *err)
 {
@@ -170,7 +183,8 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     for (size_t i = from; i < to && r == 0; i++) {
         const struct engine *e = w->a->runs[i].engine;
 
-        if (!e->decide)
+        w->a->runs[i].idle = is_idle(w, e);
+        if (!e->decide || w->a->runs[i].idle)
             continue;
         r = decide_one(w->a, i, w->whole, &w->left, err);
         if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, e->name, 1))

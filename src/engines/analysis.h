@@ -16,6 +16,7 @@ struct engine_run {
     struct engine_result result;
     double seconds; /* in the engine itself, without decoding */
     void *state;    /* while analysis_run() runs */
+    bool idle;      /* the cascade had nothing for it to do in this trace */
 };
 
 struct analysis {

@@ -20,6 +20,8 @@
 #include "order/step.h"
 
 struct whole;
+struct predict_backend;
+struct crew;
 
 struct counter {
     const char *name; /* static */
@@ -50,6 +52,8 @@ struct engine_options {
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
     double seconds;       /* a budget for decide() of all engines together; 0: none */
     unsigned jobs;        /* threads that decide() may use; 0: one */
+    struct crew *crew;    /* other processes that decide() may use (crew.h), or NULL */
+    const struct predict_backend *solver; /* of ordering questions (backend.h); NULL: our own */
 };
 
 struct engine {
@@ -86,6 +90,8 @@ extern const struct engine engine_deadlock;
 extern const struct engine engine_wcp;
 extern const struct engine engine_osr;
 extern const struct engine engine_mc;
+extern const struct engine engine_rdit;
+extern const struct engine engine_sb;
 extern const struct engine engine_syncp;
 extern const struct engine engine_cp;
 

@@ -6,6 +6,10 @@
  * are those of Algorithm 2 of the RDIT paper without its part 1, on the whole
  * trace instead of windows, and only on what the two accesses need.
  *
+ * With a window of N events (options.window) windows are 2N long and begin
+ * every N events: two accesses at most N events apart are together in the
+ * window in whose first half the earlier one is, and asked about there alone.
+ *
  * Limits: the first WHOLE_EVENTS_MAX events; MC_INSTANCES instances of a pair
  * of sites. Pairs that are left open are counted, and the result is then not
  * complete. Where the order of accesses is not exact a race whose schedule
@@ -18,15 +22,31 @@
 
 #include <stdlib.h>
 
+enum pair_state { UNASKED, FOUND, INFEASIBLE, UNDECIDED };
+
+/* Instances of a pair in one window. */
+struct part {
+    uint64_t window; /* its number */
+    size_t pair;
+    const struct instance *instances;
+    uint32_t count;
+};
+
 struct mc {
     struct engine_result *result;
     struct whole *whole;
     struct prover *prover;
     struct mc_pairs pairs;
+    uint8_t *state;           /* of each pair */
+    uint64_t window, windows; /* events, 0: none; how many were asked about */
+    struct part *parts;
+    size_t nparts, parts_cap;
     struct question *questions;
     size_t *pair_of; /* question -> pair */
     size_t count;
     const struct event *events;
+    uint64_t nevents;
+    struct predict_stats stats;
     uint64_t total; /* events of all schedules */
     uint64_t asked, infeasible, undecided, cut, skipped, too_long, over_budget;
 };
@@ -85,67 +105,232 @@ static void report(struct mc *m, struct question *q)
         free(q->list);
 }
 
-static void use_answer(struct mc *m, struct question *q, const struct mc_pair *p)
+static void use_answer(struct mc *m, struct question *q, size_t pair)
 {
     if (q->answer == PREDICT_FEASIBLE) {
+        m->state[pair] = FOUND;
         report(m, q);
-        return;
+    } else if (q->answer == PREDICT_UNDECIDED) {
+        m->state[pair] = UNDECIDED;
+    } else if (m->state[pair] == UNASKED) {
+        m->state[pair] = INFEASIBLE;
     }
-    if (q->answer == PREDICT_UNDECIDED)
-        m->undecided++;
-    else if (p->cut)
-        m->cut++;
-    else
-        m->infeasible++;
 }
 
 /* ---- questions ---- */
 
+/* Of longer schedules only the length is of interest; 0: all are wanted. */
+static uint64_t longest_list(const struct mc *m)
+{
+    const struct engine_options *o = whole_options(m->whole);
+
+    return o->no_witness || !whole_can_show(m->whole) ? 1 : o->max_witness;
+}
+
 static void run_batch(struct mc *m)
 {
-    prover_answer(m->prover, m->questions, m->count);
-    for (size_t i = 0; i < m->count; i++)
-        use_answer(m, &m->questions[i], &m->pairs.pairs[m->pair_of[i]]);
-    m->asked += m->count;
+    size_t i = 0;
+
+    while (i < m->count) {
+        size_t end = i + prover_answer(m->prover, m->questions + i, m->count - i);
+
+        for (; i < end; i++)
+            use_answer(m, &m->questions[i], m->pair_of[i]);
+    }
     m->count = 0;
 }
 
-static void try_pairs(struct mc *m)
+static void end_window(struct mc *m)
 {
-    size_t most = prover_batch(m->prover);
+    struct predict_stats s;
 
-    m->questions = xcalloc(most, sizeof(*m->questions));
-    m->pair_of = xcalloc(most, sizeof(*m->pair_of));
-    for (size_t i = 0; i < m->pairs.count; i++) {
-        const struct mc_pair *p = &m->pairs.pairs[i];
+    if (!m->prover)
+        return;
+    run_batch(m);
+    s = prover_stats(m->prover);
+    predict_stats_add(&m->stats, &s);
+    prover_free(m->prover);
+    m->prover = NULL;
+}
 
-        if (whole_is_shown(m->whole, p->site, p->other))
-            continue;
-        m->pair_of[m->count] = i;
-        m->questions[m->count++] =
-            (struct question){ .instances = p->instances, .ninstances = p->count };
-        if (m->count < most)
-            continue;
+/* Questions are about this window from here on; false: the trace cannot be read. */
+static bool begin_window(struct mc *m, uint64_t number, struct error *err)
+{
+    uint64_t first = number * m->window, left = m->nevents - first;
+    uint64_t events = left < 2 * m->window ? left : 2 * m->window;
+
+    end_window(m);
+    m->windows++;
+    m->prover = prover_new(m->whole, first, m->window ? events : 0, err);
+    return m->prover != NULL;
+}
+
+static void ask(struct mc *m, const struct part *p)
+{
+    m->pair_of[m->count] = p->pair;
+    m->questions[m->count++] = (struct question){ .instances = p->instances,
+                                                  .ninstances = p->count,
+                                                  .max_list = longest_list(m) };
+    if (m->count == prover_batch(m->prover))
         run_batch(m);
-        if (whole_stop(m->whole, (double)i / (double)m->pairs.count)) {
-            m->skipped = m->pairs.count - i - 1;
+}
+
+/* Stopped early: pairs of which parts are left are not decided. */
+static void skip_parts(struct mc *m, size_t from)
+{
+    for (size_t i = from; i < m->nparts; i++)
+        if (m->state[m->parts[i].pair] != FOUND)
+            m->state[m->parts[i].pair] = UNASKED;
+}
+
+/* -1: the trace cannot be read. */
+static int try_parts(struct mc *m, struct error *err)
+{
+    uint64_t window = UINT64_MAX;
+    size_t i;
+
+    for (i = 0; i < m->nparts; i++) {
+        const struct part *p = &m->parts[i];
+
+        if (m->state[p->pair] == FOUND)
+            continue;
+        if (p->window != window && !begin_window(m, p->window, err))
+            return -1;
+        if (p->window != window) {
+            window = p->window;
+            m->questions = xrealloc(m->questions, prover_batch(m->prover), sizeof(*m->questions));
+            m->pair_of = xrealloc(m->pair_of, prover_batch(m->prover), sizeof(*m->pair_of));
+        }
+        ask(m, p);
+        if (!m->count && whole_stop(m->whole, (double)i / (double)m->nparts)) {
+            i++;
             break;
         }
     }
-    run_batch(m);
-    free(m->questions);
-    free(m->pair_of);
+    end_window(m);
+    skip_parts(m, i);
+    return 0;
+}
+
+/* ---- pairs by window ---- */
+
+static void add_part(struct mc *m, const struct part *p)
+{
+    GROW(m->parts, m->parts_cap, m->nparts + 1);
+    m->parts[m->nparts++] = *p;
+}
+
+/* Instances by window, in each in the order they were; one part each. */
+static void split_pair(struct mc *m, size_t pair, struct instance *list, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct instance x = list[i];
+        uint32_t k = i;
+
+        for (; k > 0 && list[k - 1].first / m->window > x.first / m->window; k--)
+            list[k] = list[k - 1];
+        list[k] = x;
+    }
+    for (uint32_t i = 0, from = 0; i < n; i++) {
+        uint64_t window = list[i].first / m->window;
+
+        if (i + 1 < n && list[i + 1].first / m->window == window)
+            continue;
+        add_part(m, &(struct part){ window, pair, list + from, i + 1 - from });
+        from = i + 1;
+    }
+}
+
+static void add_pair(struct mc *m, size_t pair, struct instance *list, uint32_t n)
+{
+    if (m->window)
+        split_pair(m, pair, list, n);
+    else if (n)
+        add_part(m, &(struct part){ 0, pair, list, n });
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+
+    if (x->window != y->window)
+        return x->window < y->window ? -1 : 1;
+    return x->pair < y->pair ? -1 : x->pair > y->pair;
+}
+
+static void sort_parts(struct mc *m)
+{
+    if (m->window && m->nparts)
+        qsort(m->parts, m->nparts, sizeof(*m->parts), compare_parts);
+}
+
+static void make_parts(struct mc *m)
+{
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        struct mc_pair *p = &m->pairs.pairs[i];
+
+        if (whole_is_shown(m->whole, p->site, p->other))
+            continue;
+        m->asked++;
+        add_pair(m, i, p->instances, p->count);
+    }
+    sort_parts(m);
+}
+
+/* Pairs of which all instances that were kept are impossible, but not all were: most of the others
+ * are impossible for the same reason, and that is found out fast. */
+static int try_more(struct mc *m, struct error *err)
+{
+    struct mc_more *more = xcalloc(m->pairs.count + 1, sizeof(*more));
+    size_t wanted = 0;
+    int r = 0;
+
+    m->nparts = 0;
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        more[i].wanted = m->state[i] == INFEASIBLE && m->pairs.pairs[i].cut;
+        wanted += more[i].wanted;
+    }
+    if (wanted && !whole_poll(m->whole)) {
+        mc_pairs_more(&m->pairs, whole_view(m->whole, err), m->window, more);
+        for (size_t i = 0; i < m->pairs.count; i++) {
+            if (more[i].wanted)
+                m->pairs.pairs[i].cut = more[i].stride > 1;
+            add_pair(m, i, more[i].instances, more[i].count);
+        }
+        sort_parts(m);
+        r = try_parts(m, err);
+    }
+    for (size_t i = 0; i < m->pairs.count; i++)
+        free(more[i].instances);
+    free(more);
+    return r;
+}
+
+/* What became of the pairs. */
+static void tally(struct mc *m)
+{
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        const struct mc_pair *p = &m->pairs.pairs[i];
+
+        m->undecided += m->state[i] == UNDECIDED;
+        m->cut += m->state[i] == INFEASIBLE && p->cut;
+        m->infeasible += m->state[i] == INFEASIBLE && !p->cut;
+        m->skipped += m->state[i] == UNASKED && !whole_is_shown(m->whole, p->site, p->other);
+    }
+    m->asked -= m->skipped;
 }
 
 static void count_up(struct mc *m)
 {
-    struct predict_stats s = prover_stats(m->prover);
+    struct predict_stats s = m->stats;
 
     engine_count(m->result, "pairs", m->asked);
     engine_count(m->result, "infeasible", m->infeasible);
     engine_count(m->result, "by_needs", s.by_needs);
     engine_count(m->result, "by_observed", s.by_observed);
     engine_count(m->result, "by_search", s.by_search);
+    if (s.by_backend)
+        engine_count(m->result, "by_z3", s.by_backend);
     if (m->undecided)
         engine_count(m->result, "undecided", m->undecided);
     if (m->cut)
@@ -158,29 +343,55 @@ static void count_up(struct mc *m)
         engine_count(m->result, "witness_too_long", m->too_long);
     if (m->over_budget)
         engine_count(m->result, "witness_over_budget", m->over_budget);
-    m->result->complete &= !m->undecided && !m->cut && !m->skipped && !m->pairs.dropped;
+    if (m->window) { /* what is further apart was not looked at */
+        engine_count(m->result, "window", m->window);
+        engine_count(m->result, "windows", m->windows);
+    }
+    m->result->complete &=
+        !m->undecided && !m->cut && !m->skipped && !m->pairs.dropped && !m->window;
+}
+
+static int decide_pairs(struct mc *m, struct error *err)
+{
+    int r;
+
+    m->state = xcalloc(m->pairs.count, sizeof(*m->state));
+    make_parts(m);
+    r = try_parts(m, err);
+    if (r == 0)
+        r = try_more(m, err);
+    tally(m);
+    if (r == 0)
+        count_up(m);
+    free(m->questions);
+    free(m->pair_of);
+    free(m->parts);
+    free(m->state);
+    return r;
 }
 
 static int mc_decide(void *state, struct whole *whole, struct error *err)
 {
     struct mc *m = state;
+    const struct engine_options *o = whole_options(whole);
     const struct view *view = whole_view(whole, err);
+    int r = 0;
 
     if (!view)
         return -1;
     m->whole = whole;
     m->events = view->events;
-    if (whole_info(whole)->events > view->count)
+    m->nevents = view->count;
+    m->window = o->window < view->count ? o->window : 0;
+    if (whole_info(whole)->events > view->count) {
         m->result->complete = false;
-    mc_pairs_find(&m->pairs, view);
-    if (m->pairs.count) {
-        m->prover = prover_new(whole, err);
-        try_pairs(m);
-        count_up(m);
-        prover_free(m->prover);
+        engine_count(m->result, "events_not_seen", whole_info(whole)->events - view->count);
     }
+    mc_pairs_find(&m->pairs, view, m->window);
+    if (m->pairs.count)
+        r = decide_pairs(m, err);
     mc_pairs_release(&m->pairs);
-    return 0;
+    return r;
 }
 
 const struct engine engine_mc = {
@@ -188,7 +399,30 @@ const struct engine engine_mc = {
     .summary = "every race that a correct reordering can show, by an exact solver; with witnesses",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
+    .open = mc_open,
+    .decide = mc_decide,
+    .close = mc_close,
+};
+
+/* rdit and sb are mc where calls of untraced code keep more order (docs/design/rdit.md). */
+const struct engine engine_rdit = {
+    .name = "rdit",
+    .summary = "mc where calls of untraced code may hide anything on what they can reach",
+    .proves = STRENGTH_MAYBE,
+    .predicts = true,
+    .barriers = BARRIERS_PAIRS,
+    .open = mc_open,
+    .decide = mc_decide,
+    .close = mc_close,
+};
+
+const struct engine engine_sb = {
+    .name = "sb",
+    .summary = "rdit where all calls of untraced code keep their order",
+    .proves = STRENGTH_MAYBE,
+    .predicts = true,
     .on_request = true,
+    .barriers = BARRIERS_SIMPLE,
     .open = mc_open,
     .decide = mc_decide,
     .close = mc_close,

@@ -26,6 +26,8 @@ struct finder {
     size_t nheld, held_cap;
     struct group *groups; /* of the present cell */
     size_t ngroups, groups_cap;
+    uint64_t distance;    /* 0: any */
+    struct mc_more *more; /* in the second look: beside the pairs */
 };
 
 /* ---- locks held ---- */
@@ -169,27 +171,112 @@ static uint64_t distance(struct instance i)
     return i.second - i.first;
 }
 
-/* Instances stay sorted by distance; two events may meet in several cells. */
-static void add_instance(struct mc_pair *p, struct instance new)
+/* Every stride-th of the rest; when there is no more room every second one goes. */
+static void add_spread(struct mc_pair *p, struct instance new)
 {
-    uint32_t i = p->count;
+    struct instance *spread = p->instances + MC_NEAR + MC_KINDS;
 
-    for (uint32_t k = 0; k < p->count; k++)
+    if (p->rest++ % (p->stride ? p->stride : 1))
+        return;
+    if (p->nspread == MC_SPREAD) {
+        for (uint32_t i = 0; i < MC_SPREAD / 2; i++)
+            spread[i] = spread[2 * i];
+        p->nspread = MC_SPREAD / 2;
+        p->stride = 2 * (p->stride ? p->stride : 1);
+    }
+    spread[p->nspread++] = new;
+}
+
+/* The first of its kind, or one of many. */
+static void add_other(struct mc_pair *p, struct instance new, uint32_t kind)
+{
+    for (uint32_t i = 0; i < p->nkinds; i++) {
+        if (p->kinds[MC_NEAR + i] == kind) {
+            add_spread(p, new);
+            return;
+        }
+    }
+    if (p->nkinds == MC_KINDS) {
+        add_spread(p, new);
+        return;
+    }
+    p->kinds[MC_NEAR + p->nkinds] = kind;
+    p->instances[MC_NEAR + p->nkinds++] = new;
+}
+
+/* The nearest stay sorted by distance; two events may meet in several cells. */
+static void add_instance(struct mc_pair *p, struct instance new, uint32_t kind)
+{
+    uint32_t i = p->nnear;
+
+    for (uint32_t k = 0; k < p->nnear; k++)
         if (p->instances[k].first == new.first && p->instances[k].second == new.second)
             return;
-    if (i == MC_INSTANCES) {
+    if (i < MC_NEAR) {
+        p->nnear++;
+    } else if (distance(p->instances[--i]) > distance(new)) {
         p->cut = true;
-        if (distance(p->instances[--i]) <= distance(new))
-            return;
+        add_other(p, p->instances[i], p->kinds[i]);
     } else {
-        p->count++;
+        p->cut = true;
+        add_other(p, new, kind);
+        return;
     }
-    for (; i > 0 && distance(p->instances[i - 1]) > distance(new); i--)
+    for (; i > 0 && distance(p->instances[i - 1]) > distance(new); i--) {
         p->instances[i] = p->instances[i - 1];
+        p->kinds[i] = p->kinds[i - 1];
+    }
     p->instances[i] = new;
+    p->kinds[i] = kind;
+}
+
+/* The samples one after the other; what was kept twice is tried once. */
+static void close_ranks(struct mc_pair *p)
+{
+    uint32_t starts[] = { 0, MC_NEAR, MC_NEAR + MC_KINDS };
+    uint32_t counts[] = { p->nnear, p->nkinds, p->nspread };
+
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < counts[k]; i++) {
+            struct instance new = p->instances[starts[k] + i];
+            uint32_t same = 0;
+
+            while (same < p->count && (p->instances[same].first != new.first ||
+                                       p->instances[same].second != new.second))
+                same++;
+            if (same == p->count)
+                p->instances[p->count++] = new;
+        }
+}
+
+/* Every stride-th of all instances; when there is no more room every second one goes. */
+static void add_more(struct mc_more *m, struct instance new)
+{
+    if (!m->wanted || m->seen++ % m->stride)
+        return;
+    if (m->count == MC_MORE_MAX) {
+        for (uint32_t i = 0; i < MC_MORE_MAX / 2; i++)
+            m->instances[i] = m->instances[2 * i];
+        m->count = MC_MORE_MAX / 2;
+        m->stride *= 2;
+    }
+    GROW(m->instances, m->cap, (size_t)m->count + 1);
+    m->instances[m->count++] = new;
 }
 
 /* ---- cells ---- */
+
+/* Which threads, which locks. */
+static uint32_t kind_of(const struct finder *f, const struct group *old, const struct group *new)
+{
+    uint32_t h = (old->thread * 31 + new->thread) * 0x9e3779b1u;
+
+    for (uint32_t i = 0; i <= f->held[old->held]; i++)
+        h = (h ^ f->held[old->held + i]) * 0x85ebca6bu;
+    for (uint32_t i = 0; i <= f->held[new->held]; i++)
+        h = (h ^ f->held[new->held + i]) * 0xc2b2ae35u;
+    return h;
+}
 
 static void compare(struct finder *f, const struct group *old, const struct group *new)
 {
@@ -197,13 +284,17 @@ static void compare(struct finder *f, const struct group *old, const struct grou
 
     if (old->thread == new->thread || !(old->writes || new->writes) || (old->atomic && new->atomic))
         return;
+    if (f->distance && new->last - old->last > f->distance)
+        return;
     if (have_common(f, old->held, new->held)) {
         f->out->locked++;
         return;
     }
     p = pair_of(f->out, old->site, new->site);
-    if (p)
-        add_instance(p, (struct instance){ old->last, new->last });
+    if (p && f->more)
+        add_more(&f->more[p - f->out->pairs], (struct instance){ old->last, new->last });
+    else if (p)
+        add_instance(p, (struct instance){ old->last, new->last }, kind_of(f, old, new));
     else
         f->out->dropped++;
 }
@@ -261,11 +352,10 @@ static bool is_shared(const struct view *v, uint32_t cell)
     return false;
 }
 
-void mc_pairs_find(struct mc_pairs *p, const struct view *v)
+static void look(struct mc_pairs *p, const struct view *v, uint64_t distance, struct mc_more *more)
 {
-    struct finder f = { .v = v, .out = p };
+    struct finder f = { .v = v, .out = p, .distance = distance, .more = more };
 
-    *p = (struct mc_pairs){ 0 };
     f.held_of = xcalloc((size_t)v->count + 1, sizeof(*f.held_of));
     GROW(f.held, f.held_cap, 1);
     f.held[f.nheld++] = 0; /* the empty list */
@@ -276,6 +366,26 @@ void mc_pairs_find(struct mc_pairs *p, const struct view *v)
     free(f.held_of);
     free(f.held);
     free(f.groups);
+}
+
+void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance)
+{
+    *p = (struct mc_pairs){ 0 };
+    look(p, v, distance, NULL);
+    for (size_t i = 0; i < p->count; i++)
+        close_ranks(&p->pairs[i]);
+}
+
+void mc_pairs_more(struct mc_pairs *p, const struct view *v, uint64_t distance,
+                   struct mc_more *more)
+{
+    uint64_t dropped = p->dropped, locked = p->locked;
+
+    for (size_t i = 0; i < p->count; i++)
+        more[i].stride = 1;
+    look(p, v, distance, more);
+    p->dropped = dropped; /* counted already */
+    p->locked = locked;
 }
 
 void mc_pairs_release(struct mc_pairs *p)

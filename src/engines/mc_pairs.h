@@ -1,9 +1,11 @@
 /* mc_pairs.h - which pairs of sites might race, with a few instances of each
  *
  * Conflicting accesses of different threads without a common lock, by pair of
- * sites. Of each pair the nearest instances are kept, MC_INSTANCES at most:
- * for each access and each (site, thread, kind, locks) that touched the cell
- * before, the latest one. Whatever is left out is counted.
+ * sites. An instance is an access with, for each (site, thread, kind, locks)
+ * that touched the cell before, the latest one. Of each pair three samples are
+ * kept: the nearest instances; of what remains one of each combination of
+ * threads and locks, as far as there is room; and some spread evenly over the
+ * trace. Whatever is left out is counted.
  */
 #ifndef HEDDLE_ENGINES_MC_PAIRS_H
 #define HEDDLE_ENGINES_MC_PAIRS_H
@@ -12,14 +14,20 @@
 #include "engines/prove.h"
 #include "order/view.h"
 
-/* Instances tried for a pair of sites, nearest first. */
-enum { MC_INSTANCES = 8 };
+/* Instances kept for a pair of sites, of each sample. The nearest are nearly always as good as any
+ * other, but a race may need another thread, or to be outside a lock that is mostly held, or what
+ * the program does only early or late. */
+enum { MC_NEAR = 8, MC_KINDS = 4, MC_SPREAD = 4, MC_INSTANCES = MC_NEAR + MC_KINDS + MC_SPREAD };
 
 struct mc_pair {
     uint32_t site, other;
-    uint32_t count; /* instances kept */
-    bool cut;       /* there are more */
+    uint32_t count; /* instances kept, once all are found: the nearest, kinds, spread */
+    uint32_t nnear, nkinds, nspread;
+    bool cut; /* there are more */
+    uint64_t rest,
+        stride; /* instances that were neither near nor new kinds; every so many is kept */
     struct instance instances[MC_INSTANCES];
+    uint32_t kinds[MC_NEAR + MC_KINDS]; /* beside instances: hashes */
 };
 
 struct mc_pairs {
@@ -30,7 +38,23 @@ struct mc_pairs {
     uint64_t locked;  /* instances with a common lock */
 };
 
-void mc_pairs_find(struct mc_pairs *p, const struct view *v);
+/* Only instances at most `distance` events apart; 0: any. */
+void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance);
 void mc_pairs_release(struct mc_pairs *p);
+
+/* All instances of a pair, or MC_MORE_MAX of them spread evenly. */
+enum { MC_MORE_MAX = 256 };
+
+struct mc_more {
+    bool wanted;
+    uint32_t count;
+    uint64_t seen, stride;
+    struct instance *instances; /* owned */
+    size_t cap;
+};
+
+/* Look at the trace again, for pairs that are wanted; `more` is beside p->pairs. */
+void mc_pairs_more(struct mc_pairs *p, const struct view *v, uint64_t distance,
+                   struct mc_more *more);
 
 #endif

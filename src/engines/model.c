@@ -43,9 +43,9 @@ static void fill_values(const struct builder *b, struct problem_touch *t, uint32
 {
     bool usable = b->values && op_is_access(e->op) && e->size <= 8;
 
-    if (op_table[e->op].reads)
+    if (op_table[e->op].reads || e->op == OP_CALL)
         t->flags |= TOUCH_READS;
-    if (op_table[e->op].writes || e->op == OP_ALLOC)
+    if (op_table[e->op].writes || e->op == OP_ALLOC || op_class_of(e->op) == CLASS_CALL)
         t->flags |= TOUCH_WRITES;
     if (t->flags & TOUCH_READS && usable && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) {
         t->flags |= TOUCH_WANTS;
@@ -100,6 +100,9 @@ static void find_shared_cells(struct builder *b)
     for (uint32_t i = 0; b->values && i < v->count; i++)
         for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
             b->shared_cell[v->cell[k]] |= is_odd(b, i, k);
+    for (uint32_t i = 0; b->p->branches && i < v->count; i++) /* by whom it was written counts */
+        for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
+            b->shared_cell[v->cell[k]] |= v->events[i].op == OP_CALL;
 }
 
 static void find_shared_locks(struct builder *b)
@@ -237,6 +240,8 @@ static void add_touches(struct builder *b)
                 continue;
             t.cell = touch_cell(b, v->cell[k], &cells_cap);
             fill_values(b, &t, v->cell[k], &v->events[i]);
+            if (t.writer != SOLVE_NONE && b->m->event_of[p->touches[t.writer].node] != v->writer[k])
+                t.writer = SOLVE_NONE; /* contradicts what is before a call: see view.h */
             if (t.flags & TOUCH_WRITES)
                 last[v->cell[k]] = n;
             GROW(p->touches, cap, (size_t)n + 1);
@@ -319,6 +324,7 @@ static void add_needs(struct builder *b, uint32_t node, uint32_t *needs, uint32_
 
         if (!has_one_writer(b, &p->touches[k]))
             continue;
+        p->touches[k].flags |= TOUCH_ONE;
         w = p->touches[p->touches[k].writer].node;
         if (p->branches)
             push(&p->keep, &b->keep_cap, keeps, w);
@@ -340,9 +346,7 @@ static void add_edges(struct builder *b)
     p->decides = xcalloc((size_t)p->nnodes + 1, sizeof(*p->decides));
     count_givers(b);
     for (uint32_t n = 0; n < p->nnodes; n++) {
-        unsigned op = b->v->events[b->m->event_of[n]].op;
-
-        p->decides[n] = op == OP_BRANCH || op == OP_CALL;
+        p->decides[n] = b->v->decides[b->m->event_of[n]];
         add_needs(b, n, &needs, &keeps);
     }
     map_release(&b->givers);
@@ -433,6 +437,7 @@ void model_init(struct model *m, const struct view *v, const struct trace_info *
     turn_edges(&b);
     add_sections(&b);
     list_ends(&b);
+    problem_prepare(&m->problem);
     free(b.shared_cell);
     free(b.shared_lock);
     free(b.pick);
@@ -444,6 +449,7 @@ void model_release(struct model *m)
 {
     struct problem *p = &m->problem;
 
+    problem_unprepare(p);
     free(p->thread);
     free(p->rank);
     free(p->thread_first);

@@ -27,7 +27,7 @@ static bool is_private(unsigned op)
     enum op_class class = op_class_of(op);
 
     return class == CLASS_ACCESS || class == CLASS_LOCK || class == CLASS_BRANCH ||
-           class == CLASS_STACK;
+           class == CLASS_STACK || class == CLASS_LINK;
 }
 
 /* Does anybody else in the set read what the tail writes here? */

@@ -5,7 +5,9 @@
  */
 #include "engines/predict.h"
 #include "base/alloc.h"
+#include "engines/backend.h"
 #include "engines/model.h"
+#include "engines/windows.h"
 
 #include <stdlib.h>
 
@@ -15,12 +17,19 @@ struct predictor {
     struct solver *solver;
     uint32_t *next; /* thread -> rank of its next event; scratch */
     struct predict_stats stats;
+    const struct predict_backend *backend; /* NULL: our own solver */
+    void *other;                           /* the backend's state; then model and solver are NULL */
+    const struct view *view;
+    const struct trace_info *info;
+    struct window *window; /* or NULL; of the one that owns the model */
+    bool owns_window;      /* where there is no model */
 };
 
 static struct predictor *with_model(struct model *m, bool owns)
 {
     struct predictor *p = xcalloc(1, sizeof(*p));
 
+    p->view = m->view;
     p->model = m;
     p->owns_model = owns;
     p->solver = solver_new(&m->problem);
@@ -36,27 +45,90 @@ struct predictor *predictor_new(const struct view *v, const struct trace_info *i
     return with_model(m, true);
 }
 
-struct predictor *predictor_clone(const struct predictor *p)
+static struct predictor *with_backend(const struct view *v, const struct trace_info *info,
+                                      const struct predict_backend *backend, struct window *w)
 {
-    return with_model(p->model, false);
+    struct predictor *p = xcalloc(1, sizeof(*p));
+
+    p->backend = backend;
+    p->view = v;
+    p->info = info;
+    p->window = w;
+    p->other = backend->open(v, info, w ? w->kept : 0);
+    return p;
 }
 
-/* Eight arrays over nodes, one over touches, two over cells. */
+struct predictor *predictor_new_with(const struct view *v, const struct trace_info *info,
+                                     const struct predict_backend *backend)
+{
+    return backend ? with_backend(v, info, backend, NULL) : predictor_new(v, info);
+}
+
+struct predictor *predictor_new_window(const struct view *whole, const struct trace_info *info,
+                                       uint64_t first, uint64_t count)
+{
+    struct window *w = window_new(whole, (uint32_t)first, (uint32_t)count);
+    struct model *m = xcalloc(1, sizeof(*m));
+    struct predictor *p;
+
+    model_init(m, &w->view, info);
+    while (m->problem.start < m->problem.nnodes && m->event_of[m->problem.start] < w->kept)
+        m->problem.start++;
+    p = with_model(m, true);
+    p->window = w;
+    return p;
+}
+
+struct predictor *predictor_new_window_with(const struct view *whole, const struct trace_info *info,
+                                            uint64_t first, uint64_t count,
+                                            const struct predict_backend *backend)
+{
+    struct predictor *p;
+    struct window *w;
+
+    if (!backend)
+        return predictor_new_window(whole, info, first, count);
+    w = window_new(whole, (uint32_t)first, (uint32_t)count);
+    p = with_backend(&w->view, info, backend, w);
+    p->owns_window = true;
+    return p;
+}
+
+struct predictor *predictor_clone(const struct predictor *p)
+{
+    struct predictor *q;
+
+    if (p->backend)
+        return with_backend(p->view, p->info, p->backend, p->window);
+    q = with_model(p->model, false);
+    q->window = p->window;
+    return q;
+}
+
+/* Nine arrays over nodes, two over touches, three over cells. */
 uint64_t predictor_bytes(const struct predictor *p)
 {
-    const struct problem *q = &p->model->problem;
+    const struct problem *q;
 
-    return 32ull * q->nnodes + 4ull * q->touch_first[q->nnodes] + 8ull * q->ncells;
+    if (p->backend)
+        return p->backend->bytes;
+    q = &p->model->problem;
+    return 36ull * q->nnodes + 8ull * q->touch_first[q->nnodes] + 12ull * q->ncells;
 }
 
 void predictor_free(struct predictor *p)
 {
     if (!p)
         return;
+    if (p->backend)
+        p->backend->close(p->other);
+    if (p->owns_window)
+        window_free(p->window);
     solver_free(p->solver);
     if (p->owns_model) {
         model_release(p->model);
         free(p->model);
+        window_free(p->window);
     }
     free(p->next);
     free(p);
@@ -160,26 +232,75 @@ static void keep_stats(struct predictor *p)
     p->stats.by_search += way == SOLVE_BY_SEARCH;
     p->stats.conflicts += solver_conflicts(p->solver);
     p->stats.rounds += solver_rounds(p->solver);
+    p->stats.work += solver_work(p->solver);
+}
+
+/* The window's schedule as one of the whole trace. */
+static uint64_t *widen(const struct predictor *p, uint64_t *list, uint64_t max, size_t *count)
+{
+    uint64_t *all = window_schedule(p->window, list, *count, count);
+
+    free(list);
+    if (!max || *count <= max)
+        return all;
+    free(all);
+    return NULL;
+}
+
+static enum predict_answer decide(struct predictor *p, uint32_t a, uint32_t b,
+                                  const struct predict_budget *budget, uint64_t **list,
+                                  size_t *count)
+{
+    struct solve_budget limits = { .seconds = budget->seconds,
+                                   .conflicts = budget->conflicts,
+                                   .nodes = p->window ? 0 : budget->max_events,
+                                   .work = budget->work,
+                                   .unfrozen = budget->unfrozen };
+    const struct model *m = p->model;
+    enum solve_answer answer = solver_decide(p->solver, m->node_of[a], m->node_of[b], &limits);
+
+    keep_stats(p);
+    if (answer == SOLVE_INFEASIBLE)
+        return PREDICT_INFEASIBLE;
+    if (answer == SOLVE_UNDECIDED)
+        return solver_too_long(p->solver) ? PREDICT_TOO_LONG : PREDICT_UNDECIDED;
+    *list = schedule(p, a, b, p->window ? 0 : budget->max_events, count);
+    if (p->window)
+        *list = widen(p, *list, budget->max_events, count);
+    return *list ? PREDICT_FEASIBLE : PREDICT_TOO_LONG;
+}
+
+static enum predict_answer decide_by_backend(struct predictor *p, uint32_t a, uint32_t b,
+                                             const struct predict_budget *budget, uint64_t **list,
+                                             size_t *count)
+{
+    struct predict_budget limits = *budget;
+    enum predict_answer answer;
+
+    if (p->window)
+        limits.max_events = 0;
+    p->stats.by_backend++;
+    answer = p->backend->decide(p->other, a, b, &limits, list, count);
+    if (!p->window || answer != PREDICT_FEASIBLE)
+        return answer;
+    *list = widen(p, *list, budget->max_events, count);
+    return *list ? PREDICT_FEASIBLE : PREDICT_TOO_LONG;
 }
 
 enum predict_answer predictor_decide(struct predictor *p, uint64_t a, uint64_t b,
                                      const struct predict_budget *budget, uint64_t **list,
                                      size_t *count)
 {
-    struct solve_budget limits = { budget->seconds, budget->conflicts, budget->max_events };
-    const struct model *m = p->model;
-    enum solve_answer answer;
-
     *list = NULL;
     *count = 0;
-    if (!conflict(m->view, (uint32_t)a, (uint32_t)b))
+    if (p->window) {
+        if (!window_has(p->window, a) || !window_has(p->window, b))
+            return PREDICT_INFEASIBLE;
+        a = window_event(p->window, a);
+        b = window_event(p->window, b);
+    }
+    if (!conflict(p->view, (uint32_t)a, (uint32_t)b))
         return PREDICT_INFEASIBLE;
-    answer = solver_decide(p->solver, m->node_of[a], m->node_of[b], &limits);
-    keep_stats(p);
-    if (answer == SOLVE_INFEASIBLE)
-        return PREDICT_INFEASIBLE;
-    if (answer == SOLVE_UNDECIDED)
-        return solver_too_long(p->solver) ? PREDICT_TOO_LONG : PREDICT_UNDECIDED;
-    *list = schedule(p, (uint32_t)a, (uint32_t)b, budget->max_events, count);
-    return *list ? PREDICT_FEASIBLE : PREDICT_TOO_LONG;
+    return p->backend ? decide_by_backend(p, (uint32_t)a, (uint32_t)b, budget, list, count)
+                      : decide(p, (uint32_t)a, (uint32_t)b, budget, list, count);
 }

@@ -27,20 +27,35 @@ struct predict_budget {
     double seconds;      /* of processor time; 0: none */
     uint64_t conflicts;  /* of the search; 0: any number */
     uint64_t max_events; /* of a schedule; 0: any length */
+    uint64_t work;       /* of the search, in units of solve/solver.h; 0: no limit */
+    uint32_t unfrozen;   /* solve/solver.h */
 };
 
-/* 200 ms, or the conflicts that usually fit into that. Measured in docs/design/solver.md. */
-#define PREDICT_BUDGET ((struct predict_budget){ 0.2, 20000, 0 })
+/* About 200 ms, counted in work so that the answers are the same on every machine; measured in
+ * docs/design/solver.md. The seconds are only for the case that counting fails. */
+#define PREDICT_BUDGET ((struct predict_budget){ .seconds = 60, .work = 8000000 })
 
 /* Questions by what answered them. */
 struct predict_stats {
     uint64_t by_needs, by_observed, by_search;
-    uint64_t conflicts, rounds;
+    uint64_t by_backend; /* another solver */
+    uint64_t conflicts, rounds, work;
 };
 
 struct predictor;
+struct predict_backend; /* backend.h */
 
 struct predictor *predictor_new(const struct view *v, const struct trace_info *info);
+/* The same with another solver than our own; NULL: our own. */
+struct predictor *predictor_new_with(const struct view *v, const struct trace_info *info,
+                                     const struct predict_backend *backend);
+/* Of a window (windows.h) alone: schedules begin with what came before it, as observed. Positions
+ * are those of the whole trace; pairs that are not in the window are infeasible. */
+struct predictor *predictor_new_window(const struct view *whole, const struct trace_info *info,
+                                       uint64_t first, uint64_t count);
+struct predictor *predictor_new_window_with(const struct view *whole, const struct trace_info *info,
+                                            uint64_t first, uint64_t count,
+                                            const struct predict_backend *backend);
 /* For another thread: shares what does not change. */
 struct predictor *predictor_clone(const struct predictor *p);
 void predictor_free(struct predictor *p);

@@ -1,12 +1,16 @@
-/* prove.h - many questions to the predictor, on several threads
+/* prove.h - many questions to the predictor, on several threads and machines
  *
  * A question is a list of instances, pairs of positions; they are tried one
  * after the other until one is feasible. Answers do not depend on the number
- * of threads, but for what runs out of time.
+ * of threads and machines, nor on the order of questions, but for what runs
+ * out of time.
  *
- *     struct prover *p = prover_new(whole, err);
- *     prover_answer(p, questions, n);      each then holds its answer
+ *     struct prover *p = prover_new(whole, 0, 0, err);
+ *     n = prover_answer(p, questions, n);      each of the first n then holds its answer
  *     prover_free(p);
+ *
+ * With a crew in the options (crew.h) other processes take their share of every
+ * batch; what they cannot do is done here.
  */
 #ifndef HEDDLE_ENGINES_PROVE_H
 #define HEDDLE_ENGINES_PROVE_H
@@ -22,23 +26,45 @@ struct question {
     const struct instance *instances; /* borrowed */
     size_t ninstances;
     uint64_t max_events; /* longest schedule to make; 0: any length */
+    uint64_t max_list;   /* longest schedule to hand over: of a longer one only `count`; 0: any */
     /* The answer: that of the feasible instance, else undecided or too long where one was. */
     enum predict_answer answer;
     struct instance feasible;
     uint64_t *list; /* its schedule; the caller's */
     size_t count;
+    struct predict_stats stats; /* what the answer took */
 };
+
+/* What questions are about, besides the trace: enough for another process to make the same
+ * predictor. What is not in here comes from the command line, which is the same for all. */
+struct scope {
+    uint32_t barriers;     /* enum barriers of the view */
+    uint64_t first, count; /* a window; count 0: the whole trace, as whole.h holds it */
+};
+
+void predict_stats_add(struct predict_stats *sum, const struct predict_stats *s);
 
 struct prover;
 
-/* NULL and an error: the trace cannot be read. */
-struct prover *prover_new(struct whole *w, struct error *err);
+/* Questions about the whole trace, or about a window of it (windows.h; 0 events: the whole). NULL
+ * and an error: the trace cannot be read. */
+struct prover *prover_new(struct whole *w, uint64_t from, uint64_t events, struct error *err);
 void prover_free(struct prover *p);
 
-/* Questions to ask at a time: enough for all threads, few enough for the user to stop. */
+/* Questions to ask at a time, always the same number: enough for all threads, even if some take
+ * long. */
 size_t prover_batch(const struct prover *p);
-void prover_answer(struct prover *p, struct question *questions, size_t n);
-/* Of all threads together. */
+/* The number of questions, the first ones, that now have their answer: all of them, or fewer (at
+ * least one) where their schedules take too much memory to go on; ask the others again. When the
+ * user or the clock stops it (whole_stop()), the rest is undecided. */
+size_t prover_answer(struct prover *p, struct question *questions, size_t n);
+/* Of all answers together. */
 struct predict_stats prover_stats(const struct prover *p);
+
+/* For crew's other side (serve.h): a predictor as prover_new() makes it, clones of it for so many
+ * threads as memory allows, and one question. */
+struct predictor *scope_predictor(struct whole *w, const struct scope *scope, struct error *err);
+unsigned scope_threads(unsigned jobs, const struct predictor *p);
+void question_answer(struct question *q, struct predictor *p);
 
 #endif

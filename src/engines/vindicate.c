@@ -68,6 +68,11 @@ static void show(struct vindication *v, struct race *r, struct question *q)
 
 static void use_answer(struct vindication *v, struct race *r, struct question *q)
 {
+    if (v->total >= WITNESS_EVENTS_MAX) { /* as if it had not been asked, whatever the batch is */
+        free(q->list);
+        v->over_budget++;
+        return;
+    }
     switch (q->answer) {
     case PREDICT_FEASIBLE:
         show(v, r, q);
@@ -87,9 +92,14 @@ static void use_answer(struct vindication *v, struct race *r, struct question *q
 
 static void run_batch(struct vindication *v)
 {
-    prover_answer(v->prover, v->questions, v->count);
-    for (size_t i = 0; i < v->count; i++)
-        use_answer(v, v->races[i], &v->questions[i]);
+    size_t i = 0;
+
+    while (i < v->count) {
+        size_t end = i + prover_answer(v->prover, v->questions + i, v->count - i);
+
+        for (; i < end; i++)
+            use_answer(v, v->races[i], &v->questions[i]);
+    }
     v->count = 0;
 }
 
@@ -156,6 +166,8 @@ static void count_up(const struct vindication *v, struct engine_result *result)
         engine_count(result, "witness_over_budget", v->over_budget);
     if (v->too_far)
         engine_count(result, "witness_too_far", v->too_far);
+    if (prover_stats(v->prover).by_backend)
+        engine_count(result, "by_z3", prover_stats(v->prover).by_backend);
 }
 
 static bool has_work(const struct race_table *races)
@@ -182,13 +194,13 @@ int vindicate(struct whole *w, struct engine_result *result, struct error *err)
 
     if (!whole_can_show(w) || whole_options(w)->no_witness || !has_work(&result->races))
         return 0;
-    v.prover = prover_new(w, err);
+    v.prover = prover_new(w, 0, 0, err);
     if (!v.prover)
         return -1;
     v.trace = whole_events(w, err)->events;
     v.events = whole_events(w, err)->count;
     run(&v);
-    prover_free(v.prover);
     count_up(&v, result);
+    prover_free(v.prover);
     return 0;
 }

@@ -21,6 +21,7 @@ struct whole {
     const struct analysis_hooks *hooks;
     const struct engine *engine; /* that decides now */
     double deadline;
+    double done; /* as whole_stop() was told */
     bool stopped;
     bool loaded;
     struct trace_mem events;
@@ -66,6 +67,7 @@ void whole_begin(struct whole *w, const struct engine *engine, double seconds)
     w->engine = engine;
     w->deadline = seconds_now() + seconds;
     w->stopped = false;
+    w->done = 0;
     w->accepted = w->refused = w->uncertain = 0;
 }
 
@@ -129,11 +131,22 @@ bool whole_stop(struct whole *w, double done)
 {
     const struct analysis_hooks *h = w->hooks;
 
+    w->done = done;
     if (!w->stopped)
         w->stopped = seconds_now() > w->deadline;
     if (!w->stopped && h && h->deciding)
         w->stopped = h->deciding(h->arg, w->engine->name, done);
     return w->stopped;
+}
+
+bool whole_poll(struct whole *w)
+{
+    return whole_stop(w, w->done);
+}
+
+enum barriers whole_barriers(const struct whole *w)
+{
+    return w->engine->barriers;
 }
 
 const struct engine_options *whole_options(const struct whole *w)
@@ -215,6 +228,12 @@ static int ask(const struct whole *w, const uint64_t *order, size_t n, size_t re
                     : witness_check(w->checker, order, n, err);
 }
 
+/* The same rule in the checker's words. */
+static enum witness_calls calls_rule(enum barriers b)
+{
+    return b == BARRIERS_NONE ? CALLS_IGNORED : b == BARRIERS_PAIRS ? CALLS_PAIRS : CALLS_SIMPLE;
+}
+
 /* Was the schedule refused only because accesses may be missing in the recording? */
 static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, size_t requests)
 {
@@ -240,6 +259,7 @@ static int check(struct whole *w, const uint64_t *order, size_t n, size_t reques
     }
     if (!w->checker)
         w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
     verdict = ask(w, order, n, requests, err);
     if (verdict != 1 && lacks_repetitions(w, order, n, requests)) {
         w->uncertain++;
@@ -256,7 +276,7 @@ const struct view *whole_view(struct whole *w, struct error *err)
     enum barriers barriers = w->engine->barriers;
 
     if (events && !w->views[barriers])
-        w->views[barriers] = view_new(events, barriers);
+        w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
     return w->views[barriers];
 }
 

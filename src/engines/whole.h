@@ -44,6 +44,8 @@ void whole_end(struct whole *w, struct engine_result *result);
 
 const struct engine_options *whole_options(const struct whole *w);
 const struct trace_info *whole_info(const struct whole *w);
+/* As the deciding engine wants them. */
+enum barriers whole_barriers(const struct whole *w);
 
 /* The trace, from its first event, to be read with trace_next(); NULL and an error. */
 struct trace *whole_stream(struct whole *w, struct error *err);
@@ -81,5 +83,7 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 /* Report how much of decide() is done, 0 to 1, and ask whether to stop: the user's patience or the
  * engine's seconds are over. Cheap. */
 bool whole_stop(struct whole *w, double done);
+/* The same without news of progress. */
+bool whole_poll(struct whole *w);
 
 #endif

@@ -11,6 +11,8 @@
 #include "order/view.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "order/barriers.h"
+#include "order/marks.h"
 #include "order/needs.h"
 
 #include <stdlib.h>
@@ -35,6 +37,16 @@ struct builder {
     uint32_t *last;      /* thread -> its latest event */
     struct map locks;
     struct needs *needs;
+
+    /* With barriers: */
+    const struct trace_mem *trace;
+    enum barriers barriers;
+    struct barrier_order *order; /* or NULL */
+    uint32_t *seen_of;           /* cell -> its last writer that is no call or return */
+    size_t seen_of_cap;
+    struct marks dirty; /* pieces written since a call or return wrote them; at first all that are
+                           ever written */
+    uint32_t *last_of;  /* thread -> its last event that takes part, where it has no end event */
 };
 
 static bool event_span(const struct event *e, uint64_t *from, uint64_t *to)
@@ -51,6 +63,11 @@ static bool event_span(const struct event *e, uint64_t *from, uint64_t *to)
 static bool is_writer(unsigned op)
 {
     return op_table[op].writes || op == OP_ALLOC;
+}
+
+static bool takes_part(const struct event *e)
+{
+    return !(e->flags & EV_IGNORED);
 }
 
 /* ---- pieces of memory ---- */
@@ -73,16 +90,34 @@ static void add_border(struct builder *b, uint64_t address, size_t *cap)
     b->start[n] = address;
 }
 
+static void add_borders(struct builder *b, uint64_t from, uint64_t to, size_t *cap)
+{
+    add_border(b, from, cap);
+    add_border(b, to, cap);
+}
+
+/* What calls may touch, and the first byte of synchronisation objects. */
+static void cut_for_calls(struct builder *b, const struct event *e, size_t *cap)
+{
+    uint64_t from, to;
+
+    if (barriers_on_object(e->op) && !is_named(e->target))
+        add_borders(b, e->target, e->target + 1, cap);
+    for (uint64_t k = 0; e->op == OP_CALL && k < e->old; k++)
+        if (barriers_range(b->trace->extra + e->value + 2 * k, &from, &to))
+            add_borders(b, from, to, cap);
+}
+
 static void cut_memory(struct builder *b)
 {
     uint64_t from, to;
     size_t cap = 0, n;
 
     for (uint32_t i = 0; i < b->v->count; i++) {
-        if (!event_span(&b->v->events[i], &from, &to))
-            continue;
-        add_border(b, from, &cap);
-        add_border(b, to, &cap);
+        if (event_span(&b->v->events[i], &from, &to))
+            add_borders(b, from, to, &cap);
+        if (b->barriers && takes_part(&b->v->events[i]))
+            cut_for_calls(b, &b->v->events[i], &cap);
     }
     n = b->piece_at.count;
     if (n)
@@ -103,6 +138,10 @@ static uint32_t new_cell(struct builder *b, uint32_t piece, bool allocated)
 
     GROW(v->cells, b->cells_cap, (size_t)c + 1);
     GROW(b->writer_of, b->writer_cap, (size_t)c + 1);
+    if (b->order) {
+        GROW(b->seen_of, b->seen_of_cap, (size_t)c + 1);
+        b->seen_of[c] = VIEW_NONE;
+    }
     v->cells[c] =
         (struct view_cell){ b->start[piece], b->start[piece + 1] - b->start[piece], allocated };
     b->writer_of[c] = VIEW_NONE;
@@ -117,28 +156,100 @@ static uint32_t cell_for(struct builder *b, uint32_t piece, bool alloc)
     return b->cell_of[piece];
 }
 
-static void add_touches(struct builder *b, uint32_t i)
+static void add_touch(struct builder *b, uint32_t i, uint32_t cell, uint32_t writer)
 {
     struct view *v = b->v;
-    const struct event *e = &v->events[i];
-    uint32_t n = v->cell_first[i];
+    uint32_t n = v->cell_first[i + 1]++;
+
+    if (n >= b->touch_cap)
+        GROW(v->cell, b->touch_cap, (size_t)n + 1);
+    if (n >= b->seen_cap)
+        GROW(v->writer, b->seen_cap, (size_t)n + 1);
+    v->cell[n] = cell;
+    v->writer[n] = writer;
+}
+
+static uint64_t low_bytes(uint64_t value, uint64_t bytes)
+{
+    return bytes < 8 ? value & ((1ull << (8 * bytes)) - 1) : value;
+}
+
+/* Does the value of a read contradict the last write of the cell in the trace? */
+static bool contradicts(const struct builder *b, const struct event *r, uint32_t cell)
+{
+    const struct view_cell *c = &b->v->cells[cell];
+    const struct event *w = b->seen_of[cell] == VIEW_NONE ? NULL : &b->v->events[b->seen_of[cell]];
+    uint64_t read = r->op == OP_RMW ? r->old : r->value, written = 0;
+
+    if (!op_table[r->op].reads || r->size > 8 ||
+        !(r->flags & (r->op == OP_RMW ? EV_OLD : EV_VALUE)))
+        return false;
+    if (w ? !op_is_access(w->op) || !(w->flags & EV_VALUE) || w->size > 8
+          : c->allocated || !is_named(c->address))
+        return false;
+    if (w)
+        written = w->value >> (8 * (c->address - w->target));
+    read >>= 8 * (c->address - r->target);
+    return low_bytes(read, c->bytes) != low_bytes(written, c->bytes);
+}
+
+static void touch_cell(struct builder *b, uint32_t i, uint32_t piece)
+{
+    const struct event *e = &b->v->events[i];
+    uint32_t c = cell_for(b, piece, e->op == OP_ALLOC);
+    bool other = b->order && contradicts(b, e, c);
+
+    add_touch(b, i, c, other ? b->seen_of[c] : b->writer_of[c]);
+    if (!is_writer(e->op))
+        return;
+    b->writer_of[c] = i;
+    if (b->order) {
+        b->seen_of[c] = i;
+        marks_add(&b->dirty, piece);
+    }
+}
+
+/* The pieces [*first, *last) that an access, alloc or free touches. */
+static void add_touches(struct builder *b, uint32_t i, uint32_t *first, uint32_t *last)
+{
     uint64_t from, to;
 
-    if (event_span(e, &from, &to)) {
-        for (uint32_t p = *map_get(&b->piece_at, from); b->start[p] < to; p++, n++) {
-            uint32_t c = cell_for(b, p, e->op == OP_ALLOC);
+    *first = *last = 0;
+    if (!event_span(&b->v->events[i], &from, &to))
+        return;
+    *first = *last = *map_get(&b->piece_at, from);
+    for (; b->start[*last] < to; ++*last)
+        touch_cell(b, i, *last);
+}
 
-            if (n >= b->touch_cap)
-                GROW(v->cell, b->touch_cap, (size_t)n + 1);
-            if (n >= b->seen_cap)
-                GROW(v->writer, b->seen_cap, (size_t)n + 1);
-            v->cell[n] = c;
-            v->writer[n] = b->writer_of[c];
-            if (is_writer(e->op))
-                b->writer_of[c] = i;
-        }
+/* ---- calls ---- */
+
+/* A call or return writes what the D of the call lists. Where nobody has written since the last one
+ * did, that is no news. */
+static void touch_listed(struct builder *b, uint32_t i, uint32_t lo, uint32_t hi)
+{
+    for (uint32_t p = marks_next(&b->dirty, lo); p < hi; p = marks_next(&b->dirty, p + 1)) {
+        uint32_t c = cell_for(b, p, false);
+
+        add_touch(b, i, c, b->writer_of[c]);
+        b->writer_of[c] = i;
+        marks_remove(&b->dirty, p);
     }
-    v->cell_first[i + 1] = n;
+}
+
+static void add_call_touches(struct builder *b, uint32_t i, uint32_t call)
+{
+    const struct event *e = &b->v->events[call];
+
+    for (uint64_t k = 0; k < e->old; k++) {
+        const uint64_t *entry = b->trace->extra + e->value + 2 * k;
+        uint64_t from, to;
+
+        if (D_KIND(entry[0]) == D_ALL_KIND)
+            touch_listed(b, i, 0, b->npieces);
+        else if (barriers_range(entry, &from, &to))
+            touch_listed(b, i, *map_get(&b->piece_at, from), *map_get(&b->piece_at, to));
+    }
 }
 
 /* ---- sections ---- */
@@ -217,12 +328,10 @@ static void at_lock(struct builder *b, uint32_t i)
 
 /* ---- the walk ---- */
 
-static void add_needs(struct builder *b, uint32_t i)
+static void append_needs(struct builder *b, uint32_t i, const uint32_t *needs, uint32_t count)
 {
     struct view *v = b->v;
-    uint32_t first = v->cell_first[i], count, n = v->need_first[i];
-    const uint32_t *needs = needs_event(b->needs, i, &v->events[i], &v->cell[first],
-                                        v->cell_first[i + 1] - first, &count);
+    uint32_t n = v->need_first[i + 1];
 
     GROW(v->need, b->need_cap, (size_t)n + count + 1);
     if (count)
@@ -230,19 +339,62 @@ static void add_needs(struct builder *b, uint32_t i)
     v->need_first[i + 1] = n + count;
 }
 
+static void add_needs(struct builder *b, uint32_t i)
+{
+    struct view *v = b->v;
+    uint32_t first = v->cell_first[i], count;
+    const uint32_t *needs = needs_event(b->needs, i, &v->events[i], &v->cell[first],
+                                        v->cell_first[i + 1] - first, &count);
+
+    append_needs(b, i, needs, count);
+}
+
+static bool is_unmatched_release(const struct view *v, uint32_t i)
+{
+    const struct event *e = &v->events[i];
+    bool shared = e->op == OP_RELEASE_SHARED;
+
+    return (e->op == OP_RELEASE || shared) && !(e->flags & EV_NESTED) &&
+           (v->section_of[i] == VIEW_NONE || v->sections[v->section_of[i]].shared != shared);
+}
+
+/* After all else of the event is known. */
+static void add_barriers(struct builder *b, uint32_t i, uint32_t first, uint32_t last)
+{
+    struct view *v = b->v;
+    const struct event *e = &v->events[i];
+    uint32_t call = barriers_open_call(b->order, e->thread), count;
+    struct barriers_event be = { i,
+                                 first,
+                                 last,
+                                 v->rank[i] == 0 || e->op == OP_BEGIN,
+                                 e->op == OP_END || b->last_of[e->thread] == i,
+                                 is_unmatched_release(v, i) };
+    const uint32_t *needs = barriers_step(b->order, &be, &count);
+
+    append_needs(b, i, needs, count);
+    v->decides[i] |= call != VIEW_NONE && op_table[e->op].reads;
+    if (e->op == OP_CALL)
+        add_call_touches(b, i, i);
+    else if (e->op == OP_RETURN && call != VIEW_NONE)
+        add_call_touches(b, i, call);
+}
+
 static void visit(struct builder *b, uint32_t i)
 {
     struct view *v = b->v;
     const struct event *e = &v->events[i];
+    uint32_t first, last;
 
     v->cell_first[i + 1] = v->cell_first[i];
     v->need_first[i + 1] = v->need_first[i];
     v->section_of[i] = v->rank[i] = VIEW_NONE;
-    if (e->flags & EV_IGNORED)
+    if (!takes_part(e))
         return;
     v->rank[i] = v->thread_first[e->thread + 1]++;
+    v->decides[i] = e->op == OP_BRANCH || e->op == OP_CALL;
     b->last[e->thread] = i;
-    add_touches(b, i);
+    add_touches(b, i, &first, &last);
     add_needs(b, i);
     if (op_class_of(e->op) == CLASS_LOCK)
         at_lock(b, i);
@@ -250,6 +402,8 @@ static void visit(struct builder *b, uint32_t i)
         end_sections(b, e->thread, i);
     else if (e->op == OP_JOIN && e->target < v->nthreads)
         end_sections(b, (uint32_t)e->target, b->last[e->target]);
+    if (b->order)
+        add_barriers(b, i, first, last);
 }
 
 /* ---- packed lists ---- */
@@ -269,19 +423,26 @@ static void list_threads(struct view *v)
             v->thread_event[v->thread_first[v->events[i].thread] + v->rank[i]] = i;
 }
 
+/* Touches of calls and returns are no accesses. */
+static uint32_t accesses_end(const struct view *v, uint32_t i)
+{
+    return op_class_of(v->events[i].op) == CLASS_CALL ? v->cell_first[i] : v->cell_first[i + 1];
+}
+
 static void list_accesses(struct view *v)
 {
-    uint32_t touches = v->cell_first[v->count], *next;
+    uint32_t *next;
 
     v->access_first = xcalloc((size_t)v->ncells + 2, sizeof(uint32_t));
-    v->access = xmalloc(((size_t)touches + 1) * sizeof(uint32_t));
-    for (uint32_t k = 0; k < touches; k++)
-        v->access_first[v->cell[k] + 1]++;
+    v->access = xmalloc(((size_t)v->cell_first[v->count] + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < v->count; i++)
+        for (uint32_t k = v->cell_first[i]; k < accesses_end(v, i); k++)
+            v->access_first[v->cell[k] + 1]++;
     sum_up(v->access_first, v->ncells);
     next = xmalloc(((size_t)v->ncells + 1) * sizeof(*next));
     memcpy(next, v->access_first, ((size_t)v->ncells + 1) * sizeof(*next));
     for (uint32_t i = 0; i < v->count; i++)
-        for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
+        for (uint32_t k = v->cell_first[i]; k < accesses_end(v, i); k++)
             v->access[next[v->cell[k]]++] = i;
     free(next);
 }
@@ -304,12 +465,12 @@ static void list_sections(struct view *v)
 
 /* ---- life cycle ---- */
 
-static void builder_init(struct builder *b, const struct trace_mem *t)
+static void builder_init(struct builder *b, const struct trace_mem *t, enum barriers barriers)
 {
     struct view *v = xcalloc(1, sizeof(*v));
     size_t n = t->count + 1;
 
-    *b = (struct builder){ .v = v };
+    *b = (struct builder){ .v = v, .trace = t, .barriers = barriers };
     v->events = t->events;
     v->count = (uint32_t)t->count;
     for (size_t i = 0; i < t->count; i++)
@@ -317,6 +478,7 @@ static void builder_init(struct builder *b, const struct trace_mem *t)
             v->nthreads = t->events[i].thread + 1;
     v->rank = xmalloc(n * sizeof(*v->rank));
     v->section_of = xmalloc(n * sizeof(*v->section_of));
+    v->decides = xcalloc(n, sizeof(*v->decides));
     v->thread_first = xcalloc((size_t)v->nthreads + 1, sizeof(*v->thread_first));
     v->need_first = xcalloc(n, sizeof(*v->need_first));
     v->cell_first = xcalloc(n, sizeof(*v->cell_first));
@@ -326,6 +488,44 @@ static void builder_init(struct builder *b, const struct trace_mem *t)
     b->holds = xcalloc((size_t)v->nthreads + 1, sizeof(*b->holds));
     b->last = xcalloc((size_t)v->nthreads + 1, sizeof(*b->last));
     b->needs = needs_new(v->nthreads);
+}
+
+/* A thread without an end event is over after its last event. */
+static void find_ends(struct builder *b)
+{
+    const struct view *v = b->v;
+
+    b->last_of = xmalloc(((size_t)v->nthreads + 1) * sizeof(*b->last_of));
+    memset(b->last_of, 0xff, ((size_t)v->nthreads + 1) * sizeof(*b->last_of));
+    for (uint32_t i = 0; i < v->count; i++)
+        if (takes_part(&v->events[i]))
+            b->last_of[v->events[i].thread] = i;
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->events[i].op == OP_END && takes_part(&v->events[i]))
+            b->last_of[v->events[i].thread] = VIEW_NONE;
+}
+
+static bool has_calls(const struct trace_mem *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->events[i].op == OP_CALL && takes_part(&t->events[i]))
+            return true;
+    return false;
+}
+
+static void start_barriers(struct builder *b, const struct tables *names)
+{
+    struct barriers_input in = { b->trace,       b->barriers, names,
+                                 b->v->nthreads, b->npieces,  &b->piece_at };
+    uint64_t from, to;
+
+    b->order = barriers_new(&in);
+    marks_init(&b->dirty, b->npieces + 1);
+    for (uint32_t i = 0; i < b->v->count; i++)
+        if (event_span(&b->v->events[i], &from, &to) && is_writer(b->v->events[i].op))
+            for (uint32_t p = *map_get(&b->piece_at, from); b->start[p] < to; p++)
+                marks_add(&b->dirty, p);
+    find_ends(b);
 }
 
 static void builder_release(struct builder *b)
@@ -340,17 +540,28 @@ static void builder_release(struct builder *b)
     map_release(&b->piece_at);
     map_release(&b->locks);
     needs_free(b->needs);
+    barriers_free(b->order);
+    marks_release(&b->dirty);
+    free(b->seen_of);
+    free(b->last_of);
 }
 
 struct view *view_new(const struct trace_mem *t, enum barriers barriers)
 {
+    return view_new_named(t, barriers, NULL);
+}
+
+struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
+                            const struct tables *names)
+{
     struct builder b;
     struct view *v;
 
-    builder_init(&b, t);
+    builder_init(&b, t, barriers && has_calls(t) ? barriers : BARRIERS_NONE);
     v = b.v;
-    (void)barriers; /* order/barriers.c, in the making */
     cut_memory(&b);
+    if (b.barriers)
+        start_barriers(&b, names);
     for (uint32_t i = 0; i < v->count; i++)
         visit(&b, i);
     v->nlocks = (uint32_t)b.locks.count;
@@ -378,6 +589,7 @@ void view_free(struct view *v)
     free(v->access);
     free(v->sections);
     free(v->section_of);
+    free(v->decides);
     free(v->lock_first);
     free(v->lock_section);
     free(v);

@@ -16,6 +16,13 @@
  * writes all its cells; an alloc is the first writer of its cells (of unknown
  * value).
  *
+ * Calls. With barriers, what calls of untraced code may have done is in the
+ * view, too: in the needs, and as touches of calls and returns. A call reads
+ * what its D lists (what is in there must be what it was) and writes it with
+ * an unknown value, a return writes it. Touches that follow from others are
+ * left out, and calls and returns are in no cell's list of accesses. A read
+ * whose value contradicts the last write before a call keeps that writer.
+ *
  * Sections. One per outermost acquire that check.c did not mark, in trace
  * order; those a thread never ends have release VIEW_NONE and end with their
  * thread (docs/design/proof.md, "Locks").
@@ -73,18 +80,25 @@ struct view {
                                       VIEW_NONE */
     uint32_t *lock_first;          /* nlocks + 1: sections on a lock, in trace order */
     uint32_t *lock_section;
+
+    bool *decides; /* the reads of its thread up to the event must be right when it is executed: in
+                      traces with branches those are branches, calls, and reads inside calls */
 };
 
 /* What calls of untraced code (call .. return, "barrier pairs") add to the needs. */
 enum barriers {
     BARRIERS_NONE,  /* nothing */
     BARRIERS_PAIRS, /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
-                       keep the order of the trace, with all events in between call and return */
+                       keep the order of the trace, with all events in between call and return
+                       (barriers.h) */
     BARRIERS_SIMPLE /* sb: the same, and any two pairs */
 };
 
-/* At most UINT32_MAX - 1 events; the trace is borrowed. */
+/* At most UINT32_MAX - 1 events; the trace is borrowed. The second one knows names: where a D lists
+ * a variable, an object of that name is meant too. */
 struct view *view_new(const struct trace_mem *t, enum barriers barriers);
+struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
+                            const struct tables *names);
 void view_free(struct view *v);
 
 #endif

@@ -1,7 +1,6 @@
-/* calls.c - calls: modelled libc functions, libatomic, and in full builds untraced code */
+/* calls.c - calls: modelled libc functions, libatomic */
 #include "pass/pass.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "base/rt_sites.h"
 #include "runtime/libc_list.h"
 
-static const char *callee_name(LLVMValueRef call)
+const char *callee_name(LLVMValueRef call)
 {
     LLVMValueRef callee = called_function(call);
     size_t n;
@@ -104,6 +103,8 @@ void emit_libc(struct pass *p, const struct item *item)
     else
         new = LLVMBuildCall2(p->b, type, f, args, n + 1, "");
     copy_extensions(call, new, m->variadic);
+    if (p->full)
+        record_result(p, new, args[m->variadic ? 0 : n]);
     free(args);
     replace_instruction(call, LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMVoidTypeKind ? NULL : new);
 }
@@ -253,91 +254,10 @@ void emit_libatomic(struct pass *p, const struct item *item)
     call_runtime(p, "__heddle_atomic_end", EFFECT_ALL, p->none, 4, args);
 }
 
-/* ---- untraced code ---- */
-
-bool is_interposed(LLVMValueRef function)
+/* Of a function that the runtime stands for: walking the program needs its result, too. */
+void emit_result(struct pass *p, const struct item *item)
 {
-    static const char *const names[] = {
-        /* '*': any end */
-        "pthread_*",  "sem_*",     "thrd_*",        "mtx_*",          "cnd_*",       "tss_*",
-        "call_once",  "__cxa_*",   "_Unwind_*",     "malloc",         "calloc",      "realloc",
-        "free",       "_Zn[wa]*",  "aligned_alloc", "posix_memalign", "_Zd[la]*",    "__heddle_*",
-        "__tsan_*",   "Annotate*", "_setjmp",       "setjmp",         "__sigsetjmp", "longjmp",
-        "siglongjmp", "abort",     "exit",          "_exit"
-    };
-    size_t n;
-    const char *name = LLVMGetValueName2(function, &n);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (fnmatch(names[i], name, 0) == 0)
-            return true;
-    return false;
-}
-
-static LLVMValueRef store_pointers(struct pass *p, LLVMValueRef call, unsigned *count)
-{
-    *count = 0;
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
-        LLVMValueRef arg = LLVMGetOperand(call, i);
-        if (LLVMGetTypeKind(LLVMTypeOf(arg)) != LLVMPointerTypeKind ||
-            LLVMGetPointerAddressSpace(LLVMTypeOf(arg)) != 0)
-            continue;
-        LLVMValueRef at = const64(p, 8 * (*count)++);
-        LLVMBuildStore(p->b, arg, LLVMBuildInBoundsGEP2(p->b, p->i8, p->scratch, &at, 1, ""));
-    }
-    return *count ? p->scratch : LLVMConstPointerNull(p->ptr);
-}
-
-static LLVMValueRef result_word(struct pass *p, LLVMValueRef call)
-{
-    LLVMTypeRef type = LLVMTypeOf(call);
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMPointerTypeKind)
-        return LLVMBuildPtrToInt(p->b, call, p->i64, "");
-    if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64)
-        return LLVMBuildIntCast2(p->b, call, p->i64, false, "");
-    return const64(p, 0);
-}
-
-/* The first instruction that runs after the call returns; an invoke gets a block for it. */
-static LLVMValueRef after_call(struct pass *p, LLVMValueRef call)
-{
-    if (!LLVMIsATerminatorInst(call))
-        return LLVMGetNextInstruction(call);
-    LLVMBasicBlockRef to = LLVMGetNormalDest(call), from = LLVMGetInstructionParent(call);
-    LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(p->context, to, "");
-    LLVMPositionBuilderAtEnd(p->b, between);
-    LLVMSetNormalDest(call, between);
-    LLVMValueRef branch = LLVMBuildBr(p->b, to);
-    for (LLVMValueRef phi = LLVMGetFirstInstruction(to); phi && LLVMIsAPHINode(phi);) {
-        LLVMValueRef next = LLVMGetNextInstruction(phi);
-        LLVMPositionBuilderBefore(p->b, phi); /* LLVM-C cannot change a PHI's block: a new PHI */
-        LLVMValueRef new = LLVMBuildPhi(p->b, LLVMTypeOf(phi), "");
-        for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-            LLVMValueRef v = LLVMGetIncomingValue(phi, i);
-            LLVMBasicBlockRef b = LLVMGetIncomingBlock(phi, i);
-            b = b == from ? between : b;
-            LLVMAddIncoming(new, &v, &b, 1);
-        }
-        replace_instruction(phi, new);
-        phi = next;
-    }
-    return branch;
-}
-
-void emit_call(struct pass *p, const struct item *item)
-{
-    LLVMValueRef call = item->inst;
-    uint32_t number = table_site(p, SITE_CALL, call, item->index, 0, callee_name(call));
-    unsigned count;
-    at_instruction(p, call);
-    LLVMValueRef site = site_value(p, number);
-    LLVMValueRef pointers = store_pointers(p, call, &count);
-    LLVMValueRef before[] = { site, const32(p, count), pointers };
-    call_runtime(p, "__heddle_call", EFFECT_ALL, p->none, 3, before);
-    LLVMValueRef next = LLVMIsACallBrInst(call) ? NULL : after_call(p, call);
-    if (!next || LLVMIsAUnreachableInst(next))
-        return;
-    at_instruction(p, next);
-    LLVMValueRef after[] = { site, result_word(p, call) };
-    call_runtime(p, "__heddle_return", EFFECT_ALL, p->none, 2, after);
+    uint32_t number = table_site(p, SITE_LIBC, item->inst, item->index, 0, callee_name(item->inst));
+    at_instruction(p, item->inst);
+    record_result(p, item->inst, site_value(p, number));
 }

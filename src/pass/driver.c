@@ -35,20 +35,22 @@ struct command {
     bool debug;                   /* a -g option was given */
     bool shared, is_static, bare; /* bare: -r, -nostdlib: no runtime */
     bool full, foreign;           /* foreign: not for x86-64 */
-    char *excludes;               /* newline-separated patterns */
+    bool no_calls;
+    char *excludes; /* newline-separated patterns */
 };
 
 static const char help[] =
     "usage: %s [OPTION]... [COMPILER ARGUMENT]...\n"
     "Compiles and links with the compiler, adding what heddle needs to record the program.\n"
     "\n"
-    "  --full               record values, branches and calls of untraced code\n"
+    "  --full               record values, branches and results of calls too\n"
+    "  --no-calls           do not record calls of untraced code\n"
     "  --exclude=PATTERN    do not trace: fun:GLOB, src:GLOB, or GLOB for either; repeatable\n"
     "  --exclude-file=FILE  patterns, one a line, # for comments\n"
     "  --heddle-help        this text\n"
     "\n"
-    "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1, HEDDLE_EXCLUDE,\n"
-    "HEDDLE_EXCLUDE_FILE as the options; %s names another compiler\n"
+    "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1, HEDDLE_CALLS=0,\n"
+    "HEDDLE_EXCLUDE, HEDDLE_EXCLUDE_FILE as the options; %s names another compiler\n"
     "(a gcc compiles with -fsanitize=thread).\n";
 
 static void fail(const char *what, const char *subject)
@@ -98,6 +100,8 @@ static bool take_own_option(struct command *c, const char *s)
     }
     if (is(s, "--full"))
         c->full = true;
+    else if (is(s, "--no-calls"))
+        c->no_calls = true;
     else if (begins(s, "--exclude="))
         exclude(c, s + strlen("--exclude="));
     else if (begins(s, "--exclude-file="))
@@ -226,6 +230,7 @@ static void read_environment(struct command *c)
     const char *list = getenv("HEDDLE_EXCLUDE"), *file = getenv("HEDDLE_EXCLUDE_FILE");
     c->excludes = format("%s", "");
     c->full = is_set("HEDDLE_FULL");
+    c->no_calls = getenv("HEDDLE_CALLS") && is(getenv("HEDDLE_CALLS"), "0");
     if (list && *list)
         exclude(c, list);
     if (file && *file)
@@ -262,7 +267,7 @@ static char *find_library_directory(void)
 
 static uint64_t config_hash(const struct command *c)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full;
+    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full + 2u * c->no_calls;
     for (const char *s = c->excludes; *s; s++)
         h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
     return h;
@@ -347,6 +352,8 @@ static void export_settings(const struct command *c)
 {
     if (c->full)
         setenv("HEDDLE_FULL", "1", 1);
+    if (c->no_calls)
+        setenv("HEDDLE_CALLS", "0", 1);
     if (*c->excludes)
         setenv("HEDDLE_EXCLUDE", c->excludes, 1);
     unsetenv("HEDDLE_EXCLUDE_FILE"); /* in the list now */

@@ -229,7 +229,15 @@ void emit_item(struct pass *p, struct item *item)
         if (p->has_frame)
             emit_exit(p, item->inst);
         break;
+    case ITEM_RESULT:
+        emit_result(p, item);
+        break;
     case ITEM_CALL:
+        emit_call(p, item);
+        break;
+    case ITEM_LINK:
+        emit_link(p, item);
+        break;
     case ITEM_BRANCH:
     case ITEM_BREAK:
         break;

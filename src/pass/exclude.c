@@ -135,3 +135,16 @@ bool is_excluded_inline(struct pass *p, LLVMValueRef inst)
     }
     return false;
 }
+
+/* Inlined, or with arguments that the compiler has taken away, their calls would say nothing. */
+void keep_excluded(struct pass *p)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f) || function_has(f, "alwaysinline") || !is_excluded(p, f))
+            continue;
+        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(p->context, attribute_kind("noinline"), 0));
+        if (LLVMGetLinkage(f) == LLVMInternalLinkage)
+            add_to_list(p, "llvm.compiler.used", "llvm.metadata", f);
+    }
+}

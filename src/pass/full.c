@@ -298,9 +298,8 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
         if (p->has_frame)
             write_left(p, emit_restore(p, item->inst), item->inst);
         break;
-    case ITEM_CALL:
-        flush(p, b, item->inst);
-        emit_call(p, item);
+    case ITEM_LINK: /* writes no record */
+        emit_link(p, item);
         break;
     default: /* the runtime, or traced code, writes records */
         flush(p, b, item->inst);
@@ -309,29 +308,11 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
     }
 }
 
-/* An array in the entry block for the pointers that calls pass. */
-static void make_scratch(struct pass *p, const struct items *items)
-{
-    unsigned most = 0;
-    for (size_t i = 0; i < items->count; i++)
-        if (items->at[i].kind == ITEM_CALL) {
-            unsigned n = LLVMGetNumArgOperands(items->at[i].inst);
-            most = n > most ? n : most;
-        }
-    if (most == 0)
-        return;
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(p->function);
-    LLVMPositionBuilderBefore(p->b, LLVMGetFirstInstruction(entry));
-    LLVMSetCurrentDebugLocation2(p->b, NULL);
-    p->scratch = LLVMBuildAlloca(p->b, LLVMArrayType2(p->ptr, most), "");
-}
-
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word)
 {
     struct batch *b = zeroed(sizeof *b);
     stretch_clear(&b->stretch);
-    make_scratch(p, items);
     if (return_address) {
         begin(b, site_word);
         b->back = return_address;

@@ -15,6 +15,7 @@
 static const char done_mark[] = "heddle.instrumented";
 
 int pass_run(LLVMModuleRef module);
+int pass_begin(LLVMModuleRef module);
 
 /* ---- which functions ---- */
 
@@ -72,7 +73,8 @@ static bool needs_frame(struct pass *p, const struct items *items)
     if (function_has(p->function, "presplitcoroutine"))
         return false; /* it comes back on other stacks */
     for (size_t i = 0; i < items->count; i++)
-        if (items->at[i].kind != ITEM_EXIT && items->at[i].kind != ITEM_RESTORE)
+        if (items->at[i].kind != ITEM_EXIT && items->at[i].kind != ITEM_RESTORE &&
+            items->at[i].kind != ITEM_LINK)
             return true;
     return false;
 }
@@ -88,6 +90,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
         drop_covered(p, f, items);
         find_alignments(p, items);
     }
+    make_scratch(p, items);
     LLVMValueRef first = gather_allocas(p, f);
     if (p->has_frame) {
         uint32_t site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
@@ -122,8 +125,11 @@ static void instrument_all(struct pass *p)
     uint64_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f)) {
         map_set(&p->functions, f, ++n);
-        if (!is_wanted(p, f))
+        if (!is_wanted(p, f)) {
+            if (!LLVMIsDeclaration(f) && is_excluded(p, f))
+                map_set(&p->untraced, f, 1);
             continue;
+        }
         RESERVE(todo);
         todo.at[todo.count++] = f;
     }
@@ -131,6 +137,7 @@ static void instrument_all(struct pass *p)
         instrument(p, todo.at[i], &items);
     for (size_t i = 0; i < todo.count; i++)
         drop_attributes(todo.at[i]);
+    emit_lists(p, todo.at, todo.count);
     free(todo.at);
     free(items.at);
 }
@@ -170,9 +177,21 @@ static bool is_done(LLVMModuleRef module)
     return false;
 }
 
+/* Before the compiler optimises. */
+int pass_begin(LLVMModuleRef module)
+{
+    if (!starts_with(LLVMGetTarget(module), "x86_64"))
+        return 0;
+    exclude_init();
+    struct pass p = { .module = module, .context = LLVMGetModuleContext(module) };
+    keep_excluded(&p);
+    map_release(&p.excluded);
+    return 1;
+}
+
 int pass_run(LLVMModuleRef module)
 {
-    const char *full = getenv("HEDDLE_FULL");
+    const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS");
     if (!starts_with(LLVMGetTarget(module), "x86_64") || is_done(module))
         return 0;
     exclude_init();
@@ -181,6 +200,7 @@ int pass_run(LLVMModuleRef module)
     p.b = LLVMCreateBuilderInContext(p.context);
     p.mover = LLVMCreateBuilderInContext(p.context);
     p.full = full && strcmp(full, "1") == 0;
+    p.no_calls = calls && strcmp(calls, "0") == 0;
     init_types(&p);
     p.table = table_new(module); /* takes the bitcode */
     LLVMBool records = LLVMIsNewDbgInfoFormat(module);
@@ -196,6 +216,8 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.structures);
     map_release(&p.excluded);
     map_release(&p.escapes);
+    map_release(&p.untraced);
+    map_release(&p.texts);
     LLVMDisposeBuilder(p.b);
     LLVMDisposeBuilder(p.mover);
     return 1;

@@ -28,7 +28,9 @@ enum item_kind {
     ITEM_LIBATOMIC, /* a call of __atomic_* */
     ITEM_ASM,       /* inline assembly that synchronises */
     ITEM_LIBC,      /* a call of a modelled function */
-    ITEM_CALL,      /* full: a call of code that may not be traced */
+    ITEM_CALL,      /* a call of code that may not be traced */
+    ITEM_RESULT,    /* full: a call of a function that the runtime stands for */
+    ITEM_LINK,      /* a store that may put a pointer into memory */
     ITEM_BRANCH,    /* full: a decision */
     ITEM_BREAK,     /* full: a call of other kind: records before it are written before it */
     ITEM_RESTORE,   /* a landing pad or a second return: the shadow stack is put right after it */
@@ -70,6 +72,7 @@ struct pass {
     LLVMBuilderRef b;     /* emits */
     LLVMBuilderRef mover; /* has no debug location, so moved instructions keep theirs */
     bool full;
+    bool no_calls; /* calls of untraced code are not recorded */
     LLVMTypeRef i1, i8, i32, i64, ptr, none;
     LLVMValueRef tls;      /* __heddle_tls */
     LLVMValueRef record;   /* this module's struct heddle_module */
@@ -80,13 +83,15 @@ struct pass {
     struct map structures; /* TBAA node -> alignment (align.c) */
     struct map excluded;   /* scope of the debug information -> 1 no, 2 yes */
     struct map escapes;    /* alloca, argument, global -> 1 private, 2 escapes */
+    struct map untraced;   /* functions defined here that are not traced -> 1 */
+    struct map texts;      /* function -> its name as a constant */
     /* of the function at hand */
     LLVMValueRef function;
     uint32_t function_index;
     bool has_frame;
     bool huge;            /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
-    LLVMValueRef scratch; /* full: array for pointers of calls */
+    LLVMValueRef scratch; /* array for pointers of calls */
 };
 
 /* util of LLVM-C (llvm.c) */
@@ -127,6 +132,8 @@ void exclude_init(void);
 bool is_excluded(struct pass *p, LLVMValueRef function);
 /* Of code that was inlined: is it an excluded function's? Known by its debug location. */
 bool is_excluded_inline(struct pass *p, LLVMValueRef inst);
+/* Excluded functions stay functions of their own, with all their arguments. */
+void keep_excluded(struct pass *p);
 
 /* sites.c */
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
@@ -157,12 +164,34 @@ unsigned fence_of_intrinsic(const char *name); /* its order, 0: no fence */
 void emit_libatomic(struct pass *p, const struct item *item);
 bool is_libatomic(LLVMValueRef call);
 bool is_modelled(LLVMValueRef call);
-bool is_interposed(LLVMValueRef function); /* the runtime sees calls of it anyway */
+const char *callee_name(LLVMValueRef call); /* "" for a pointer */
 void emit_libc(struct pass *p, const struct item *item);
-void emit_call(struct pass *p, const struct item *item);
+void emit_result(struct pass *p, const struct item *item);
 LLVMValueRef to_integer(struct pass *p, LLVMValueRef value, uint64_t bytes);
 LLVMValueRef from_integer(struct pass *p, LLVMValueRef value, LLVMTypeRef type);
 void replace_instruction(LLVMValueRef old, LLVMValueRef by);
+
+/* system.c */
+bool is_interposed(LLVMValueRef function); /* the runtime sees its calls anyway */
+bool is_system(const char *name);          /* of the C or C++ library, and makes no order itself */
+bool cannot_synchronise(LLVMValueRef call);
+
+/* untraced.c */
+bool is_untraced(struct pass *p, LLVMValueRef call); /* or may be */
+void make_scratch(struct pass *p, const struct items *items);
+void emit_call(struct pass *p, const struct item *item);
+/* Full builds: what a call of known code returned. */
+void record_result(struct pass *p, LLVMValueRef call, LLVMValueRef site);
+uint64_t extent_of(struct pass *p, LLVMTypeRef type);
+
+/* links.c */
+void list_link(struct pass *p, struct items *items, LLVMValueRef store);
+void list_copy_link(struct pass *p, struct items *items, LLVMValueRef call);
+void emit_link(struct pass *p, const struct item *item);
+
+/* lists.c */
+bool mark_name(LLVMValueRef function, char *out, size_t room); /* false: too long */
+void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 
 /* stack.c */
 /* At the builder's position. Gives the return address and the site, as words, to full.c. */
@@ -190,6 +219,8 @@ void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset
 uint32_t table_stretch(struct table *t, unsigned accesses, bool branches);
 /* The blob of base/rt_sites.h and this module's record, as globals of the module. */
 void table_emit(struct pass *p);
+/* Adds to one of LLVM's lists of globals (llvm.used ...). */
+void add_to_list(struct pass *p, const char *list, const char *section, LLVMValueRef value);
 
 /* names.c */
 struct names *names_new(struct pass *p);

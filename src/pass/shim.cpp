@@ -6,7 +6,8 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 
-extern "C" int pass_run(LLVMModuleRef module); // pass.c; returns 1 if the module changed
+extern "C" int pass_run(LLVMModuleRef module); // pass.c; both return 1 if the module changed
+extern "C" int pass_begin(LLVMModuleRef module);
 
 namespace
 {
@@ -22,12 +23,26 @@ struct Instrument : llvm::PassInfoMixin<Instrument> {
     }
 };
 
+struct Begin : llvm::PassInfoMixin<Begin> {
+    llvm::PreservedAnalyses run(llvm::Module &m, llvm::ModuleAnalysisManager &)
+    {
+        return pass_begin(wrap(&m)) ? llvm::PreservedAnalyses::none()
+                                    : llvm::PreservedAnalyses::all();
+    }
+    static bool isRequired()
+    {
+        return true;
+    }
+};
+
 void registerPass(llvm::PassBuilder &builder)
 {
     // After inlining and simplification, before vectorising. The pipelines of -O0 and the compile
     // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
     builder.registerOptimizerEarlyEPCallback(
         [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
+    builder.registerPipelineStartEPCallback(
+        [](llvm::ModulePassManager &passes, auto) { passes.addPass(Begin()); });
     builder.registerPipelineParsingCallback( // for opt -passes=heddle
         [](llvm::StringRef name, llvm::ModulePassManager &passes, auto) {
             if (name != "heddle")

@@ -15,7 +15,7 @@ struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef ins
     *item = (struct item){ .kind = kind, .inst = inst, .index = items->index };
     item->block = items->block;
     item->kills = kind != ITEM_ACCESS && kind != ITEM_RANGE && kind != ITEM_BRANCH &&
-                  kind != ITEM_EXIT && kind != ITEM_RESTORE;
+                  kind != ITEM_EXIT && kind != ITEM_RESTORE && kind != ITEM_LINK;
     return item;
 }
 
@@ -68,6 +68,8 @@ static void list_store(struct pass *p, struct items *items, LLVMValueRef inst)
     if (LLVMGetTypeKind(type) != LLVMScalableVectorTypeKind)
         add_access(p, items, inst, 1, true, LLVMStoreSizeOfType(p->layout, type),
                    LLVMGetAlignment(inst));
+    if (LLVMGetTypeKind(type) != LLVMScalableVectorTypeKind)
+        list_link(p, items, inst);
 }
 
 static void list_atomic(struct pass *p, struct items *items, LLVMValueRef inst, unsigned operand,
@@ -120,6 +122,7 @@ static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef cal
     if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove")) {
         list_range(p, items, call, 1, false);
         list_range(p, items, call, 0, true);
+        list_copy_link(p, items, call);
     } else if (starts_with(name, "llvm.memset")) {
         list_range(p, items, call, 0, true);
     } else if (fence_of_intrinsic(name)) {
@@ -156,8 +159,12 @@ static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
         add_item(items, ITEM_LIBATOMIC, call);
     } else if (is_modelled(call)) {
         add_item(items, ITEM_LIBC, call);
-    } else if (p->full && (!callee || (LLVMIsDeclaration(callee) && !is_interposed(callee)))) {
+    } else if (is_untraced(p, call)) {
         add_item(items, ITEM_CALL, call);
+    } else if (p->full && callee && LLVMIsDeclaration(callee) && !call_has(call, "returns_twice") &&
+               LLVMGetInstructionOpcode(call) != LLVMCallBr &&
+               LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind) {
+        add_item(items, ITEM_RESULT, call);
     } else if (!is_harmless(call)) {
         add_item(items, ITEM_BREAK, call);
     } else if (p->full && !LLVMIsDeclaration(callee)) {

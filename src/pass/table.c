@@ -264,8 +264,7 @@ uint32_t table_stretch(struct table *t, unsigned accesses, bool branches)
 
 /* ---- into the module ---- */
 
-/* Adds to one of LLVM's lists of globals (llvm.used ...). */
-static void add_to_list(struct pass *p, const char *list, const char *section, LLVMValueRef value)
+void add_to_list(struct pass *p, const char *list, const char *section, LLVMValueRef value)
 {
     LLVMValueRef old = LLVMGetNamedGlobal(p->module, list);
     LLVMValueRef init = old ? LLVMGetInitializer(old) : NULL;
@@ -360,6 +359,11 @@ static void emit_constructor(struct pass *p)
     LLVMSetVolatile(LLVMBuildLoad2(p->b, p->i8, version, ""), true);
     LLVMValueRef bounds[] = { hidden_global(p, "__start_" MODULES_SECTION),
                               hidden_global(p, "__stop_" MODULES_SECTION) };
+    LLVMValueRef lists[] = { hidden_global(p, "__start_" FUNCTIONS_SECTION),
+                             hidden_global(p, "__stop_" FUNCTIONS_SECTION),
+                             hidden_global(p, "__start_" VARIABLES_SECTION),
+                             hidden_global(p, "__stop_" VARIABLES_SECTION) };
+    call_runtime(p, "__heddle_register_lists", EFFECT_ALL, p->none, 4, lists);
     call_runtime(p, "__heddle_register", EFFECT_ALL, p->none, 2, bounds);
     LLVMBuildRetVoid(p->b);
     LLVMValueRef entry[] = { const32(p, 0), f, f };

@@ -229,6 +229,16 @@ static uint64_t make_place(uint32_t site, uint32_t function)
     return PLACE_KNOWN | number << 32 | site;
 }
 
+/* The way back to the site table, for those who look into the program (src/program/). */
+static void set_origin(struct places *p, struct module *m, uint32_t site, uint32_t index)
+{
+    struct tables *t = places_tables(p);
+
+    if (!m->origin)
+        m->origin = tables_add_module(t, m->log.id, m->image) + 1;
+    tables_set_site_origin(t, site, m->origin - 1, index);
+}
+
 static uint64_t site_from_table(struct places *p, struct module *m, uint32_t index)
 {
     const struct sites_header *h = m->table;
@@ -241,6 +251,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
 
     add_table_location(&b, h, s->file, s->line, s->column, s->function);
     site = add_site(p, b.data, b.len, number, parent);
+    set_origin(p, m, site, index);
     buf_release(&b);
     if (call)
         return make_place(site, function_number(p, *variable ? variable : "?")) |

@@ -12,6 +12,7 @@ struct module {
     const struct sites_header *table;
     uint32_t *frame_sites; /* frame -> site of the trace + 1 */
     bool listed;           /* its functions are in `traced` */
+    uint32_t origin;       /* number in tables.modules + 1, 0: not told yet */
 };
 
 /* What tables.images does not say. */

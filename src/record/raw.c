@@ -6,7 +6,11 @@
  * Calls. A full build announces calls of functions that the compiler could not
  * see. If the function turns out to be traced (by its name, or because the
  * next thing is its entry) the call is not an event of the trace; nor is its
- * return.
+ * return. Default builds announce only calls that are known to be untraced.
+ *
+ * Objects. What is told of them stands in the list of the call that follows.
+ * It is told once, whatever becomes of the call: without one it becomes events
+ * of its own, object and link.
  */
 #include "record/raw.h"
 #include "base/alloc.h"
@@ -16,8 +20,9 @@
 #include <string.h>
 
 enum {
-    RAW_DEPTH = 1 << 14, /* frames kept; the runtime's shadow stack has half of it */
-    RAW_CALLS = 1 << 16, /* calls that never return: then something is wrong */
+    RAW_DEPTH = 1 << 14,   /* frames kept; the runtime's shadow stack has half of it */
+    RAW_CALLS = 1 << 16,   /* calls that never return: then something is wrong */
+    RAW_OBJECTS = 1 << 16, /* words told before one call; beyond that they do not wait for it */
     RUN_LEAST = 8
 };
 #define RANGE_MAX ((uint64_t)1 << 40) /* no program touches a TiB in one go */
@@ -25,6 +30,7 @@ enum {
 void raw_reader_release(struct raw_reader *r)
 {
     pc_cache_release(&r->pcs);
+    handles_release(&r->handles);
     free(r->extra);
 }
 
@@ -33,10 +39,12 @@ void raw_thread_release(struct raw_thread *t)
     free(t->stack);
     free(t->calls);
     free(t->pointers);
+    free(t->objects);
     t->stack = NULL;
     t->calls = NULL;
-    t->pointers = NULL;
+    t->pointers = t->objects = NULL;
     t->depth = t->stack_cap = t->ncalls = t->calls_cap = t->pointers_cap = 0;
+    t->nobjects = t->objects_cap = 0;
 }
 
 /* ---- events ---- */
@@ -81,7 +89,82 @@ static uint64_t entered_at(uint64_t word, uint64_t where)
     return word >> 48 & ENTER_DEPTH ? (uint32_t)where : where;
 }
 
+/* ---- objects ---- */
+
+static void add_object_entry(struct raw_thread *t, uint64_t first, uint64_t second)
+{
+    GROW(t->objects, t->objects_cap, t->nobjects + 2);
+    t->objects[t->nobjects++] = first;
+    t->objects[t->nobjects++] = second;
+}
+
+/* What was told is not to wait for a call. */
+static void show_objects(struct raw_reader *r, struct raw_thread *t, uint32_t site)
+{
+    for (size_t i = 0; i < t->nobjects; i += 2) {
+        bool slot = D_KIND(t->objects[i]) == D_SLOT_KIND;
+        uint64_t address = D_LOW(t->objects[i]);
+
+        new_event(r, t, slot ? OP_LINK : OP_OBJECT, address, site, 0)->value = t->objects[i + 1];
+    }
+    t->nobjects = 0;
+}
+
+/* An object as it is; or (OBJECT_MORE) some more of its words, or what has become of them. */
+static const char *take_object(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    uint64_t address = w[0] & RING_LOW, bytes = w[1];
+    bool more = w[0] >> 48 & OBJECT_MORE;
+
+    if (!address || !bytes || bytes > RING_LOW)
+        return "impossible object";
+    if (t->nobjects > RAW_OBJECTS)
+        show_objects(r, t, SITE_NONE);
+    if (!more)
+        add_object_entry(t, D_ENTRY(D_EXTENT_KIND, address), bytes);
+    for (uint64_t i = 0; i < w[2]; i++) {
+        uint64_t slot = w[3 + 2 * i], pointer = w[4 + 2 * i] < ADDRESS_LIMIT ? w[4 + 2 * i] : 0;
+
+        if (slot < ADDRESS_LIMIT && (pointer || more))
+            add_object_entry(t, D_ENTRY(D_SLOT_KIND, slot), pointer);
+    }
+    return NULL;
+}
+
+/* A pointer was stored; what is no address is none. */
+static void take_link(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    uint64_t site = w[2], pointer = w[1] < ADDRESS_LIMIT ? w[1] : 0;
+
+    new_event(r, t, OP_LINK, w[0] & RING_LOW, site_of(r, site), 0)->value = pointer;
+}
+
 /* ---- calls ---- */
+
+static void add_entry(struct raw_reader *r, struct event *ev, uint64_t first, uint64_t second)
+{
+    GROW(r->extra, r->extra_cap, r->nextra + 2);
+    r->extra[r->nextra++] = first;
+    r->extra[r->nextra++] = second;
+    ev->old++;
+}
+
+/* A pointer that the call passes; it may be the handle of a thread. */
+static void add_pointer(struct raw_reader *r, struct raw_thread *t, struct event *ev, uint64_t p)
+{
+    uint32_t threads[HANDLES_MAX];
+    size_t n;
+
+    if (!p || p >= ADDRESS_LIMIT)
+        return;
+    add_entry(r, ev, D_ENTRY(D_ROOT_KIND, p), 0);
+    n = handles_find(&r->handles, r->ring, p, threads);
+    for (size_t i = 0; i < n; i++) {
+        places_name_thread(r->places, threads[i]);
+        if (threads[i] != t->thread)
+            add_entry(r, ev, D_THREAD(threads[i]), 0);
+    }
+}
 
 static void show_call(struct raw_reader *r, struct raw_thread *t)
 {
@@ -90,18 +173,25 @@ static void show_call(struct raw_reader *r, struct raw_thread *t)
 
     ev->site = place_site(places_site(r->places, call->site));
     ev->value = r->nextra;
-    for (size_t i = 0; i < t->npointers; i++) {
-        uint64_t p = t->pointers[i];
-
-        if (!p || p > ADDRESS_LIMIT - 8)
-            continue;
-        GROW(r->extra, r->extra_cap, r->nextra + 2);
-        r->extra[r->nextra++] = p;
-        r->extra[r->nextra++] = 8;
-        ev->old++;
-    }
+    for (size_t i = 0; i < t->nobjects; i += 2)
+        add_entry(r, ev, t->objects[i], t->objects[i + 1]);
+    t->nobjects = 0;
+    for (size_t i = 0; i < t->npointers; i++)
+        add_pointer(r, t, ev, t->pointers[i]);
+    if (call->all)
+        add_entry(r, ev, D_ENTRY(D_ALL_KIND, 0), 0);
     call->shown = true;
     t->call_waits = false;
+}
+
+/* The function is traced: no call. */
+static void drop_call(struct raw_reader *r, struct raw_thread *t)
+{
+    const struct raw_call *call = &t->calls[t->ncalls - 1];
+
+    t->call_waits = false;
+    if (t->nobjects)
+        show_objects(r, t, place_site(places_site(r->places, call->site)));
 }
 
 /* A call by pointer, or of a second name of the function: was it called from where the call
@@ -127,7 +217,7 @@ static void settle_call(struct raw_reader *r, struct raw_thread *t, uint64_t wor
         uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
 
         if (is_entry_of(r, call, place_function(place), back)) {
-            t->call_waits = false;
+            drop_call(r, t);
             return;
         }
     }
@@ -138,41 +228,57 @@ static const char *take_call(struct raw_reader *r, struct raw_thread *t, const u
                              uint64_t pointers)
 {
     uint64_t place = places_site(r->places, (uint32_t)w[1]);
-    struct raw_call call = { .site = (uint32_t)w[1], .function = place_function(place) };
+    unsigned arg = w[0] >> 48 & 0xff;
+    struct raw_call call = { .site = (uint32_t)w[1],
+                             .function = place_function(place),
+                             .all = arg & CALL_ALL };
 
     if (t->ncalls == RAW_CALLS)
         return "too many open calls";
     GROW(t->calls, t->calls_cap, t->ncalls + 1);
     t->calls[t->ncalls++] = call;
-    t->call_waits = call.function != FUNCTION_NONE && !(place & PLACE_CALL_TRACED);
     t->npointers = (size_t)pointers;
     GROW(t->pointers, t->pointers_cap, t->npointers);
     if (pointers)
         memcpy(t->pointers, w + 2, pointers * 8);
+    t->call_waits = false;
+    if (call.function == FUNCTION_NONE || (place & PLACE_CALL_TRACED && !(arg & CALL_KNOWN)))
+        drop_call(r, t);
+    else if (arg & CALL_KNOWN)
+        show_call(r, t);
+    else
+        t->call_waits = true;
     return NULL;
 }
 
 /* Calls that were left by an exception or longjmp end with the one around them. */
-static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t site)
+static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t site, uint64_t value)
 {
     size_t n = t->ncalls;
+    bool shown = true; /* of a function that the runtime stands for there is no call */
+    struct event *ev;
 
     while (n && t->calls[n - 1].site != (uint32_t)site)
         n--;
-    if (!n)
-        return;
-    while (t->ncalls >= n) {
+    while (n && t->ncalls >= n) {
         const struct raw_call *call = &t->calls[--t->ncalls];
 
+        shown = call->shown;
         if (call->shown)
             new_event(r, t, OP_RETURN, call->function, site_of(r, (uint32_t)site), 0);
     }
+    if (!shown || r->ring->header->mode != RING_MODE_FULL)
+        return;
+    ev = new_event(r, t, OP_RESULT, 0, site_of(r, (uint32_t)site), 0);
+    ev->flags = EV_VALUE;
+    ev->value = value;
 }
 
 void raw_finish(struct raw_reader *r, struct raw_thread *t)
 {
     if (t->call_waits)
         show_call(r, t);
+    show_objects(r, t, SITE_NONE);
     flush(r);
 }
 
@@ -397,9 +503,10 @@ static const char *find_stretch(struct raw_reader *r, uint64_t word)
 static inline size_t record_words(uint64_t word)
 {
     static const uint8_t words[] = {
-        [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3, [R_ENTER] = 2,  [R_EXIT] = 1,
-        [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2, [R_MEMORY] = 4, [R_BRANCH] = 1,
-        [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,  [R_END] = 1,
+        [R_STAMP] = 1,  [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,
+        [R_EXIT] = 1,   [R_SYNC] = 3,   [R_ATOMIC] = 3, [R_FENCE] = 2,
+        [R_MEMORY] = 4, [R_BRANCH] = 1, [R_CALL] = 2,   [R_RETURN] = 3,
+        [R_LOST] = 1,   [R_END] = 1,    [R_OBJECT] = 3, [R_LINK] = 3,
     };
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
@@ -413,6 +520,16 @@ static inline size_t record_words(uint64_t word)
         n += word >> 54 & 3;
     else if (kind == R_CALL)
         n += (word & RING_LOW) < RING_CHUNK_BYTES ? (size_t)(word & RING_LOW) : RING_CHUNK_BYTES;
+    return n;
+}
+
+/* The same of a record in memory, where the third word may say how long it is. */
+static size_t words_of(const uint64_t *w, const uint64_t *end)
+{
+    size_t n = record_words(*w);
+
+    if (*w >> 56 == R_OBJECT && end - w >= 3)
+        n += 2 * (size_t)(w[2] < RING_CHUNK_BYTES ? w[2] : RING_CHUNK_BYTES);
     return n;
 }
 
@@ -447,10 +564,15 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_CALL:
         return take_call(r, t, w, w[0] & RING_LOW);
     case R_RETURN:
-        take_return(r, t, w[1]);
+        take_return(r, t, w[1], w[2]);
         return NULL;
     case R_LOST:
         t->lost += w[0] & RING_LOW;
+        return NULL;
+    case R_OBJECT:
+        return take_object(r, t, w);
+    case R_LINK:
+        take_link(r, t, w);
         return NULL;
     default: /* R_END */
         return NULL;
@@ -503,7 +625,7 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
             if (w == end)
                 break;
         }
-        n = record_words(*w);
+        n = words_of(w, end);
         if (!n || n > (size_t)(end - w)) {
             fault = "unknown or cut record";
             break;

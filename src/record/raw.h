@@ -11,6 +11,7 @@
 #define HEDDLE_RECORD_RAW_H
 
 #include "record/clock.h"
+#include "record/handles.h"
 #include "record/places.h"
 #include "trace/encode_raw.h"
 
@@ -26,6 +27,7 @@ struct raw_frame {
 struct raw_call {
     uint32_t site;     /* the process's number */
     uint32_t function; /* of the trace */
+    bool all;          /* it may touch anything */
     bool shown;        /* the trace has an event for it */
 };
 
@@ -40,6 +42,8 @@ struct raw_thread {
     bool call_waits; /* the last of calls: shown once it is clear that its function is untraced */
     uint64_t *pointers; /* of that call */
     size_t npointers, pointers_cap;
+    uint64_t *objects; /* told before a call: entries D_EXTENT, D_SLOT, two words each */
+    size_t nobjects, objects_cap;
     uint64_t lost; /* accesses */
 };
 
@@ -48,6 +52,7 @@ struct raw_reader {
     const struct clock *clock;
     const struct ring *ring;
     struct pc_cache pcs;
+    struct handles handles;
     /* Called with a slice of the thread's events. */
     void (*take)(void *arg, const struct raw_reader *r);
     /* Called with records that can be encoded as they are; takes some of them. */

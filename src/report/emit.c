@@ -7,6 +7,8 @@
 
 static void start_line(struct emitter *e)
 {
+    if (e->dense)
+        return;
     fputc('\n', e->out);
     for (int i = 0; i < e->depth; i++)
         fputs("  ", e->out);
@@ -44,13 +46,13 @@ static void lead_in(struct emitter *e, const char *key)
             fputc(',', e->out);
         if (!level->compact)
             start_line(e);
-        else if (level->any)
+        else if (level->any && !e->dense)
             fputc(' ', e->out);
         level->any = true;
     }
     if (key) {
         put_text(e, key, strlen(key));
-        fputs(": ", e->out);
+        fputs(e->dense ? ":" : ": ", e->out);
     }
 }
 

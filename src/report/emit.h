@@ -19,6 +19,7 @@ enum { EMIT_DEPTH = 16 };
 
 struct emitter {
     FILE *out;
+    bool dense; /* all on one line, without blanks */
     int depth;
     struct emit_level {
         char close;

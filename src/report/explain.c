@@ -63,6 +63,23 @@ static void write_common_locks(struct painter *p, const struct finding *r)
         fputs("  - each access holds a lock, but no lock is held by both\n", p->out);
 }
 
+/* "41 of 44 accesses to it hold q->mu; not: a.c:3:7, a.c:9:1" */
+static void write_usage(struct painter *p, const struct usage *u)
+{
+    if (!u || u->accesses < 3)
+        return;
+    if (!u->lock) {
+        fprintf(p->out, "  - none of the %" PRIu64 " recorded accesses to it holds a lock\n",
+                u->accesses);
+        return;
+    }
+    fprintf(p->out, "  - %" PRIu64 " of %" PRIu64 " recorded accesses to it hold %s", u->holding,
+            u->accesses, u->lock);
+    for (size_t i = 0; i < u->nwithout; i++)
+        fprintf(p->out, "%s%s", i ? ", " : "; not so: ", paint_location(p, u->without[i]));
+    fputs(u->more ? ", ...\n" : "\n", p->out);
+}
+
 static bool found_by(const struct findings *f, const struct finding *r, const char *engine)
 {
     for (size_t i = 0; i < f->nengines; i++)
@@ -71,12 +88,14 @@ static bool found_by(const struct findings *f, const struct finding *r, const ch
     return false;
 }
 
-static void write_reasons(struct painter *p, const struct findings *f, const struct finding *r)
+static void write_reasons(struct painter *p, const struct findings *f, const struct finding *r,
+                          const struct usage *usage)
 {
     bool hb = found_by(f, r, "hb") || found_by(f, r, "fasttrack"), shb = found_by(f, r, "shb");
 
     fputs("\nwhy nothing orders them:\n", p->out);
     write_common_locks(p, r);
+    write_usage(p, usage);
     if (hb || shb)
         fprintf(p->out,
                 "  - no chain of synchronisation (locks, fork and join, atomics ...) leads from "
@@ -180,7 +199,7 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     paint_side(&p, "first", &r->sides[0]);
     paint_side(&p, "second", &r->sides[1]);
     paint_allocation(&p, r);
-    write_reasons(&p, f, r);
+    write_reasons(&p, f, r, options->usage);
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[r->strength]);
     fprintf(out, ", which means that %s\n", strength_meaning(r->strength));

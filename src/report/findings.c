@@ -201,6 +201,17 @@ void findings_sort(struct findings *f)
     map_release(&f->by_locations); /* its indexes are wrong now */
 }
 
+void findings_recount(struct findings *f)
+{
+    for (size_t e = 0; e < f->nengines; e++) {
+        f->engines[e].races = f->engines[e].deadlocks = 0;
+        for (size_t i = 0; i < f->count; i++)
+            f->engines[e].races += f->races[i].engines >> e & 1;
+        for (size_t i = 0; i < f->ndeadlocks; i++)
+            f->engines[e].deadlocks += f->deadlocks[i].engines >> e & 1;
+    }
+}
+
 int findings_finish(struct findings *f, struct trace *t, struct error *err)
 {
     findings_sort(f);

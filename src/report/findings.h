@@ -199,6 +199,13 @@ struct findings_trace {
     struct findings_recording recording;
 };
 
+/* A rule of a suppression file (suppress.h). */
+struct findings_rule {
+    const char *text, *file;
+    uint64_t line;
+    uint64_t count; /* findings it took away */
+};
+
 enum { FINDINGS_ENGINES = 64 };
 
 struct findings {
@@ -210,6 +217,10 @@ struct findings {
     struct deadlock_finding *deadlocks;
     size_t ndeadlocks, deadlocks_cap;
     uint64_t suppressed;
+    struct findings_rule *rules; /* that were in force, in the order of their files */
+    size_t nrules;
+    uint64_t known;       /* findings left out because the baseline has them */
+    const char *baseline; /* NULL: there is none */
     /* Called after each batch while findings_finish() reads the trace; may be NULL. */
     void (*progress)(void *arg, const struct trace_info *info);
     void *progress_arg;
@@ -257,6 +268,9 @@ int findings_finish(struct findings *f, struct trace *t, struct error *err);
 void findings_sort_deadlocks(struct findings *f); /* deadlocks.c */
 /* Who holds what a waiter waits for. */
 const struct waiter *deadlock_holder(const struct deadlock_finding *d, size_t waiter);
+
+/* After findings were taken away: what each engine has a part in. */
+void findings_recount(struct findings *f);
 
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */

@@ -17,6 +17,8 @@ enum { JSON_SCHEMA = 1 };
 
 /* Write errors show in ferror(out). */
 void json_write(const struct findings *f, FILE *out);
+/* Without blanks and without the positions of witnesses: for a page that shows it. */
+void json_write_brief(const struct findings *f, FILE *out);
 
 /* Fill an empty struct. -1 and an error that names the place ("races[0].accesses[1].event:
  * expected an integer, not a string"); then f is empty again. */

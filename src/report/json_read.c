@@ -668,6 +668,27 @@ static void read_deadlocks(struct reader *r, const json_t *root)
     }
 }
 
+static void read_rules(struct reader *r, const json_t *root)
+{
+    json_t *list;
+    size_t n = get_array(r, root, "suppressions", OPTIONAL, &list);
+
+    r->f->rules = arena_alloc(&r->f->memory, (n + 1) * sizeof(*r->f->rules));
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "suppressions", i);
+        const json_t *o = get_object(r, list, i);
+        struct findings_rule rule = { .text = get_string(r, o, "rule", REQUIRED),
+                                      .file = get_string(r, o, "file", REQUIRED),
+                                      .line = get_number(r, o, "line", REQUIRED),
+                                      .count = get_number(r, o, "count", REQUIRED) };
+
+        r->f->rules[r->f->nrules++] = rule;
+        go_out(r, mark);
+    }
+    r->f->baseline = get_string(r, root, "baseline", OPTIONAL);
+    r->f->known = get_number(r, root, "known", OPTIONAL);
+}
+
 static void read_root(struct reader *r, const json_t *root)
 {
     if (!json_is_object(root)) {
@@ -681,6 +702,7 @@ static void read_root(struct reader *r, const json_t *root)
     read_races(r, root);
     read_deadlocks(r, root);
     r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);
+    read_rules(r, root);
 }
 
 int json_read(struct findings *f, FILE *in, struct error *err)

@@ -209,6 +209,8 @@ static void write_schedule(struct emitter *e, const struct schedule_step *schedu
 
 static void write_witness(struct emitter *e, const uint64_t *witness, size_t n)
 {
+    if (e->dense) /* for the page: it shows the schedule */
+        return;
     emit_open(e, "witness", '[', true);
     for (size_t i = 0; i < n; i++)
         emit_number(e, NULL, witness[i]);
@@ -296,26 +298,59 @@ static void write_deadlock(struct emitter *e, const struct findings *f,
     emit_close(e);
 }
 
+static void write_rules(struct emitter *e, const struct findings *f)
+{
+    if (f->baseline) {
+        emit_string(e, "baseline", f->baseline);
+        emit_number(e, "known", f->known);
+    }
+    if (!f->nrules)
+        return;
+    emit_open(e, "suppressions", '[', false);
+    for (size_t i = 0; i < f->nrules; i++) {
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "rule", f->rules[i].text);
+        emit_string(e, "file", f->rules[i].file);
+        emit_number(e, "line", f->rules[i].line);
+        emit_number(e, "count", f->rules[i].count);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+static void write_result(struct emitter *e, const struct findings *f)
+{
+    emit_open(e, NULL, '{', false);
+    emit_number(e, "schema", JSON_SCHEMA);
+    write_trace(e, &f->trace);
+    emit_open(e, "engines", '[', false);
+    for (size_t i = 0; i < f->nengines; i++)
+        write_engine(e, &f->engines[i]);
+    emit_close(e);
+    emit_open(e, "races", '[', false);
+    for (size_t i = 0; i < f->count; i++)
+        write_race(e, f, &f->races[i]);
+    emit_close(e);
+    emit_open(e, "deadlocks", '[', false);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        write_deadlock(e, f, &f->deadlocks[i]);
+    emit_close(e);
+    emit_number(e, "suppressed", f->suppressed);
+    write_rules(e, f);
+    emit_close(e);
+}
+
 void json_write(const struct findings *f, FILE *out)
 {
     struct emitter e = { .out = out };
 
-    emit_open(&e, NULL, '{', false);
-    emit_number(&e, "schema", JSON_SCHEMA);
-    write_trace(&e, &f->trace);
-    emit_open(&e, "engines", '[', false);
-    for (size_t i = 0; i < f->nengines; i++)
-        write_engine(&e, &f->engines[i]);
-    emit_close(&e);
-    emit_open(&e, "races", '[', false);
-    for (size_t i = 0; i < f->count; i++)
-        write_race(&e, f, &f->races[i]);
-    emit_close(&e);
-    emit_open(&e, "deadlocks", '[', false);
-    for (size_t i = 0; i < f->ndeadlocks; i++)
-        write_deadlock(&e, f, &f->deadlocks[i]);
-    emit_close(&e);
-    emit_number(&e, "suppressed", f->suppressed);
-    emit_close(&e);
+    write_result(&e, f);
     fputc('\n', out);
+}
+
+void json_write_brief(const struct findings *f, FILE *out)
+{
+    struct emitter e = { .out = out, .dense = true };
+
+    write_result(&e, f);
 }

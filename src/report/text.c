@@ -16,6 +16,42 @@ static uint64_t all_engines(const struct findings *f)
     return f->nengines == 64 ? UINT64_MAX : ((uint64_t)1 << f->nengines) - 1;
 }
 
+static uint64_t counter_of(const struct findings_engine *e, const char *name)
+{
+    for (size_t i = 0; i < e->ncounters; i++)
+        if (strcmp(e->counters[i].name, name) == 0)
+            return e->counters[i].value;
+    return 0;
+}
+
+/* What the cascade knows and does not report (engines/judge.h). */
+static void write_left_out(struct painter *p, const struct findings *f)
+{
+    for (size_t i = 0; i < f->nengines; i++) {
+        uint64_t n = counter_of(&f->engines[i], "may_be_ordered_by_calls");
+
+        if (n)
+            fprintf(p->out,
+                    "left out: %" PRIu64 " pair%s of accesses that calls of untraced code may "
+                    "order (--engine hb lists them)\n",
+                    n, plural(n));
+    }
+}
+
+static void write_incomplete(struct painter *p, const struct findings_engine *e)
+{
+    for (size_t i = 0; i < e->ncounters; i++) {
+        if (strcmp(e->counters[i].name, "window") != 0)
+            continue;
+        fprintf(p->out,
+                "incomplete: %s looked at windows: races of accesses more than %" PRIu64
+                " events apart are not found\n",
+                e->name, e->counters[i].value);
+        return;
+    }
+    fprintf(p->out, "incomplete: %s stopped early, there may be more\n", e->name);
+}
+
 static void write_summary(struct painter *p, const struct findings *f)
 {
     if (f->count && f->ndeadlocks)
@@ -38,8 +74,8 @@ static void write_summary(struct painter *p, const struct findings *f)
     recording_text(&f->trace.recording, p->out);
     for (size_t i = 0; i < f->nengines; i++)
         if (!f->engines[i].complete)
-            fprintf(p->out, "incomplete: %s stopped early, there may be more\n",
-                    f->engines[i].name);
+            write_incomplete(p, &f->engines[i]);
+    write_left_out(p, f);
 }
 
 /* A table of findings; engines come last and need no width. */
@@ -285,6 +321,21 @@ static void write_strengths(struct painter *p, const struct findings *f,
     }
 }
 
+/* What each rule took away, and rules that nobody needs any more. */
+static void write_rules(struct painter *p, const struct findings *f)
+{
+    for (size_t i = 0; i < f->nrules; i++)
+        if (f->rules[i].count)
+            fprintf(p->out, "%" PRIu64 " suppressed by %s (%s:%" PRIu64 ")\n", f->rules[i].count,
+                    f->rules[i].text, f->rules[i].file, f->rules[i].line);
+    for (size_t i = 0; i < f->nrules; i++)
+        if (!f->rules[i].count)
+            fprintf(p->out, "unused rule: %s (%s:%" PRIu64 ")\n", f->rules[i].text,
+                    f->rules[i].file, f->rules[i].line);
+    if (f->known)
+        fprintf(p->out, "%" PRIu64 " known from %s\n", f->known, f->baseline);
+}
+
 /* The last line: what was found, and what was not seen. */
 static void write_totals(struct painter *p, const struct findings *f)
 {
@@ -297,6 +348,8 @@ static void write_totals(struct painter *p, const struct findings *f)
     }
     if (f->suppressed)
         fprintf(p->out, "; %" PRIu64 " suppressed", f->suppressed);
+    if (f->known)
+        fprintf(p->out, "; %" PRIu64 " known", f->known);
     if (f->trace.loss)
         fprintf(p->out, "; lost: %s", f->trace.loss);
     else
@@ -319,5 +372,8 @@ void text_report(const struct findings *f, bool colour, FILE *out)
         write_race(&p, f, i);
     for (size_t i = 0; i < f->ndeadlocks; i++)
         write_deadlock(&p, f, i);
+    if ((f->count || f->ndeadlocks) && (f->nrules || f->known))
+        fputc('\n', out);
+    write_rules(&p, f);
     write_totals(&p, f);
 }

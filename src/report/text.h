@@ -11,6 +11,7 @@
 
 #include "report/findings.h"
 #include "report/steps.h"
+#include "report/usage.h"
 
 /* The whole result: tables of all races and deadlocks, each in detail, what was counted. */
 void text_report(const struct findings *f, bool colour, FILE *out);
@@ -19,6 +20,7 @@ struct explain_options {
     bool full; /* every step of the witness, however many */
     bool colour;
     const char *no_steps; /* why the steps have positions only, or NULL */
+    const struct usage *usage; /* of the memory; NULL: not known */
 };
 
 /* Without `full`, a longer witness shows its first and last steps only. */

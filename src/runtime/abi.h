@@ -42,8 +42,8 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        1
-#define ABI_VERSION_SYMBOL "__heddle_abi_1" /* defined by the runtime, used by every module */
+#define ABI_VERSION        2
+#define ABI_VERSION_SYMBOL "__heddle_abi_2" /* defined by the runtime, used by every module */
 
 enum {
     FILTER_BITS = 18, /* log2 of the lines: 32 MiB remembered. The table has 16 MiB, of which a
@@ -103,6 +103,31 @@ struct heddle_module {
 #define MODULES_SECTION "heddle_modules"
 enum { MODULE_FULL = 1 };
 
+/* Lists of the traced functions' addresses (void *) and of variables, per translation unit, in
+ * writable sections; the first entry of each unit, and padding, is 0. The runtime sorts them. */
+struct heddle_variable {
+    uint64_t address;
+    uint64_t extent; /* bytes, and EXTENT_PLAIN */
+    const char *name;
+    uint64_t state; /* the runtime's own */
+};
+#define FUNCTIONS_SECTION "heddle_functions"
+#define VARIABLES_SECTION "heddle_variables"
+#define EXTENT_PLAIN      (UINT64_C(1) << 63) /* its type has no room for a pointer */
+#define EXTENT_LOCAL      (UINT64_C(1) << 61) /* on the stack of the calling function */
+#define EXTENT_NUMBER     (UINT64_C(1) << 62) /* an integer that may be a pointer */
+
+/* Calls of untraced code (docs/design/barriers.md). A call passes at most so many pointers; the
+ * tables `__heddle_targets` (functions that need no barriers) and `__heddle_logged` (where in
+ * memory there are objects whose pointers the trace knows) are asked inline. */
+enum {
+    CALL_POINTERS_MAX = 24,
+    TARGETS = 1024,
+    TARGET_SHIFT = 4,
+    LOGGED_BLOCKS = 1 << 16,
+    LOGGED_SHIFT = 8
+};
+
 /* Entry points. Those marked * use clang's preserve_most calling convention. `site` is base +
  * index.
  *
@@ -135,10 +160,19 @@ enum { MODULE_FULL = 1 };
  * void __heddle_atomic_begin(void *p)                      holds p's sequence lock
  * void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)   an rmw
  *
- * Full builds only:
- * void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)   before a call of
- *      untraced code (the site names the function called)
- * void __heddle_return(uint32_t site, uint64_t value)      and after it
+ * void __heddle_register_lists(void **functions, void **stop, struct heddle_variable *variables,
+ *      struct heddle_variable *stop)       before __heddle_register
+ *
+ * Calls of untraced code. `words` are pairs: a pointer (or a number that may be one) and the bytes
+ * of the object it points to with EXTENT_PLAIN, 0 if not known.
+ * uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs, const uint64_t *words)
+ * uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
+ *      const uint64_t *words)              a function that is not in __heddle_targets
+ * void __heddle_return(uint32_t site, uint64_t value)      after it, if that was not 0
+ * void __heddle_result(uint32_t site, uint64_t value)      full builds: of a function that the
+ *      runtime interposes or models
+ * *void __heddle_stored(void *address, uint64_t bytes)     after a store of pointers, where
+ *      __heddle_logged[address >> LOGGED_SHIFT & (LOGGED_BLOCKS - 1)] is not 0
  *
  * Modelled libc functions: a direct call f(args) becomes __heddle_f(args, site); the list is
  * LIBC_FUNCTIONS in runtime/libc_list.h.

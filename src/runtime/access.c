@@ -7,7 +7,7 @@
  */
 #include "runtime/benign.h"
 #include "runtime/filter.h"
-#include "runtime/state.h"
+#include "runtime/reach.h"
 
 #define ENTRY EXPORT __attribute__((preserve_most))
 
@@ -232,6 +232,8 @@ void rt_read(const void *p, uint64_t bytes, uint64_t where)
 
 void rt_write(const void *p, uint64_t bytes, uint64_t where)
 {
+    if (bytes >= 8)
+        reach_stored(p, bytes);
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
         access(p, (unsigned)__builtin_ctzll(bytes), true, where);
     else
@@ -283,44 +285,4 @@ ENTRY void __heddle_full(void)
         ring_reset_thread();
     }
     errno = saved;
-}
-
-EXPORT void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer);
-EXPORT void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)
-{
-    uint64_t *w;
-    uint32_t i;
-
-    if (!access_begins())
-        return;
-    rt_busy_begin();
-    if (pointers > RECORD_WORDS - 2)
-        pointers = RECORD_WORDS - 2;
-    w = room(tls.self, true);
-    if (w) {
-        w[0] = RING_WORD(R_CALL, 0, pointers);
-        w[1] = site;
-        for (i = 0; i < pointers; i++)
-            w[2 + i] = (uintptr_t)pointer[i];
-        commit(2 + pointers);
-    }
-    rt_busy_end();
-}
-
-EXPORT void __heddle_return(uint32_t site, uint64_t value);
-EXPORT void __heddle_return(uint32_t site, uint64_t value)
-{
-    uint64_t *w;
-
-    if (!access_begins())
-        return;
-    rt_busy_begin();
-    w = room(tls.self, true);
-    if (w) {
-        w[0] = RING_WORD(R_RETURN, 0, 0);
-        w[1] = site;
-        w[2] = value;
-        commit(3);
-    }
-    rt_busy_end();
 }

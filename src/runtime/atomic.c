@@ -17,6 +17,7 @@
  * read-modify-writes and loads. The recorded order is the program's.
  */
 #include "runtime/news.h"
+#include "runtime/reach.h"
 
 typedef uint8_t u1;
 typedef uint16_t u2;
@@ -153,6 +154,8 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
                       (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
+        if ((n) >= 8)                                                                              \
+            reach_stored(p, n);                                                                    \
         write_epoch(order, news);                                                                  \
         rt_busy_end();                                                                             \
         return was;                                                                                \
@@ -215,6 +218,8 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
                       (uint64_t)v, 0);                                                             \
+        if ((n) >= 8)                                                                              \
+            reach_stored(p, n);                                                                    \
         write_epoch(order, false);                                                                 \
         rt_busy_end();                                                                             \
     }                                                                                              \
@@ -252,6 +257,8 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
         else                                                                                       \
             append_atomic(p, OP_LOAD, LOG2(n), failure, where, number, stamp, VALUES(n, 1),        \
                           (uint64_t)was, 0);                                                       \
+        if ((n) >= 8 && done)                                                                      \
+            reach_stored(p, n);                                                                    \
         write_epoch(done ? order : ORDER_RELAXED, news);                                           \
         rt_busy_end();                                                                             \
         return was;                                                                                \

@@ -6,6 +6,7 @@
  */
 #include "base/rt_stripe.h"
 #include "runtime/filter.h"
+#include "runtime/objects.h"
 #include "runtime/state.h"
 #include "runtime/news.h"
 
@@ -168,28 +169,52 @@ static void forget_range(uintptr_t a, uint64_t bytes)
         filter_forget(a, bytes);
 }
 
-void rt_alloc(const void *address, uint64_t bytes, uint64_t where)
+static void allocated(const void *address, uint64_t bytes, bool from_malloc, uint64_t where)
 {
     int saved = errno;
 
-    if (!address || !rt_recording())
+    if (!address)
+        return;
+    bytes = bytes ? bytes : 1;
+    if (objects_on) /* also where nothing is recorded: others look at it */
+        objects_add((uintptr_t)address, bytes, from_malloc);
+    if (!rt_recording())
         return;
     rt_busy_begin();
-    event_memory(OP_ALLOC, (uintptr_t)address, bytes ? bytes : 1, where);
-    forget_range((uintptr_t)address, bytes ? bytes : 1);
+    event_memory(OP_ALLOC, (uintptr_t)address, bytes, where);
+    forget_range((uintptr_t)address, bytes);
     rt_busy_end();
     errno = saved;
+}
+
+void rt_alloc(const void *address, uint64_t bytes, uint64_t where)
+{
+    allocated(address, bytes, false, where);
+}
+
+void rt_malloced(const void *address, uint64_t bytes, uint64_t where)
+{
+    allocated(address, bytes, true, where);
 }
 
 void rt_free(const void *address, uint64_t bytes, uint64_t where)
 {
     int saved = errno;
 
-    if (!address || !rt_recording())
+    if (!address)
         return;
-    rt_busy_begin();
-    event_memory(OP_FREE, (uintptr_t)address, bytes, where);
-    rt_busy_end();
+    if (objects_on)
+        objects_remove((uintptr_t)address, bytes);
+    if (!rt_recording()) {
+        if (objects_on)
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } else {
+        rt_busy_begin();
+        event_memory(OP_FREE, (uintptr_t)address, bytes, where); /* a full barrier */
+        rt_busy_end();
+    }
+    if (objects_on)
+        objects_wait((uintptr_t)address);
     errno = saved;
 }
 

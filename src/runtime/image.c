@@ -6,7 +6,7 @@
  * starts and when an image registers; libraries that are not traced are seen at
  * these moments too.
  */
-#include "runtime/state.h"
+#include "runtime/objects.h"
 
 #include <elf.h>
 #include <link.h>
@@ -83,6 +83,35 @@ static void find_range(const struct dl_phdr_info *info, uint64_t *low, uint64_t 
     }
 }
 
+/* Libraries that are part of the system: their functions are known (pass/system.c), and nobody
+ * synchronises by their data. */
+static bool is_system(const char *path)
+{
+    static const char *const names[] = { "libc.so",      "libm.so",     "libpthread.so",
+                                         "libdl.so",     "librt.so",    "ld-linux",
+                                         "libstdc++.so", "libgcc_s.so", "libheddle-rt" };
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* What pointers may lead to: its data, and its functions. */
+static void note_segments(const struct dl_phdr_info *info, bool system)
+{
+    for (int i = 0; objects_on && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + p->p_vaddr;
+
+        if (p->p_type == PT_LOAD && p->p_flags & PF_W)
+            statics_add_range(low, low + p->p_memsz, system);
+        else if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+            statics_add_code(low, low + p->p_memsz, system);
+    }
+}
+
 static void log_modules(const struct image *im)
 {
     struct heddle_module *m;
@@ -118,6 +147,7 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
         return 0;
     im->logged = true;
     im->high = l.high;
+    note_segments(info, is_system(path));
     l.traced = im->start || im->traced;
     if (!*path) {
         n = syscall(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1);
@@ -177,7 +207,11 @@ void rt_images_closed(void)
             continue;
         images[i].logged = images[i].traced = false;
         images[i].start = images[i].stop = NULL;
+        if (objects_on)
+            statics_remove(images[i].low, images[i].high);
         rt_alloc((void *)images[i].low, images[i].high - images[i].low, WHERE_CALLER());
+        if (objects_on) /* new variables, but no object */
+            objects_remove(images[i].low, images[i].high - images[i].low);
     }
 }
 

@@ -84,7 +84,7 @@ INTERPOSE(void *, malloc, size_t bytes)
     if (unlikely(!KNOWN(malloc)))
         return early_alloc(bytes, 16);
     p = REAL(malloc)(bytes);
-    rt_alloc(p, bytes, hint_take(WHERE_CALLER()));
+    rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 
@@ -96,7 +96,7 @@ INTERPOSE(void *, calloc, size_t n, size_t size)
     if (unlikely(!KNOWN(calloc)))
         return __builtin_mul_overflow(n, size, &bytes) ? NULL : early_alloc(bytes, 16);
     p = REAL(calloc)(n, size);
-    rt_alloc(p, n * size, hint_take(WHERE_CALLER()));
+    rt_malloced(p, n * size, hint_take(WHERE_CALLER()));
     return p;
 }
 
@@ -122,9 +122,9 @@ static void *early_move(void *old, size_t bytes, uint64_t where)
         rt_free(old, 0, where);                                                                    \
         new = call;                                                                                \
         if (new)                                                                                   \
-            rt_alloc(new, bytes, where);                                                           \
+            rt_malloced(new, bytes, where);                                                           \
         else if ((old) && (bytes))                                                                 \
-            rt_alloc(old, malloc_usable_size(old), where);                                         \
+            rt_malloced(old, malloc_usable_size(old), where);                                         \
         new;                                                                                       \
     })
 
@@ -161,7 +161,7 @@ INTERPOSE(void *, memalign, size_t align, size_t bytes)
     if (unlikely(!KNOWN(memalign)))
         return early_alloc(bytes, align < 16 ? 16 : align);
     p = REAL(memalign)(align, bytes);
-    rt_alloc(p, bytes, hint_take(WHERE_CALLER()));
+    rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 
@@ -169,7 +169,7 @@ INTERPOSE(void *, aligned_alloc, size_t align, size_t bytes)
 {
     void *p = REAL(aligned_alloc)(align, bytes);
 
-    rt_alloc(p, bytes, hint_take(WHERE_CALLER()));
+    rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 
@@ -178,7 +178,7 @@ INTERPOSE(int, posix_memalign, void **out, size_t align, size_t bytes)
     int r = REAL(posix_memalign)(out, align, bytes);
 
     if (r == 0)
-        rt_alloc(*out, bytes, hint_take(WHERE_CALLER()));
+        rt_malloced(*out, bytes, hint_take(WHERE_CALLER()));
     return r;
 }
 
@@ -186,7 +186,7 @@ INTERPOSE(void *, valloc, size_t bytes)
 {
     void *p = REAL(valloc)(bytes);
 
-    rt_alloc(p, bytes, hint_take(WHERE_CALLER()));
+    rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 
@@ -194,7 +194,7 @@ INTERPOSE(void *, pvalloc, size_t bytes)
 {
     void *p = REAL(pvalloc)(bytes);
 
-    rt_alloc(p, bytes, hint_take(WHERE_CALLER()));
+    rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 

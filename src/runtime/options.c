@@ -22,6 +22,9 @@ struct rt_options rt_options = {
     .children = true,
     .max_memory_mib = 16,
     .directory = "heddle.data",
+    .calls_text = "once",
+    .calls_objects = 1 << 12,
+    .calls_kib = 1 << 12,
 };
 
 /* Each option is a flag, a number or a text. */
@@ -42,6 +45,13 @@ static const struct {
     { "verbose", &rt_options.verbose, NULL, NULL, "say on stderr what goes wrong (0)" },
     { "memory", NULL, &rt_options.max_memory_mib, NULL,
       "MiB of records that may wait for the writer (16)" },
+    { "calls", NULL, NULL, rt_options.calls_text,
+      "calls of untraced code: once, exact, none (once)" },
+    { "calls_objects", NULL, &rt_options.calls_objects, NULL,
+      "objects that one call may look at (4096)" },
+    { "calls_kib", NULL, &rt_options.calls_kib, NULL, "KiB that one call may look at (4096)" },
+    { "globals", NULL, NULL, rt_options.globals,
+      "file with lines FUNCTION-GLOB: VARIABLE, what such calls may touch" },
     { "dir", NULL, NULL, rt_options.directory, "directory for the trace (heddle.data)" },
     { "writer", NULL, NULL, rt_options.writer, "path of the heddle command" },
     { "writer_options", NULL, NULL, rt_options.writer_options, "handed to heddle writer" },
@@ -79,7 +89,8 @@ static void set(const char *key, size_t key_bytes, const char *value, size_t val
             *known[i].flag = value_bytes && value[0] != '0';
         else if (known[i].number)
             *known[i].number = (uint32_t)strtoul(value, NULL, 10);
-        else if (value_bytes < 512) {
+        else if (value_bytes <
+                 (known[i].text == rt_options.calls_text ? sizeof(rt_options.calls_text) : 512)) {
             memcpy(known[i].text, value, value_bytes);
             known[i].text[value_bytes] = 0;
         }
@@ -113,6 +124,19 @@ static const char *variable(const char *name)
     return NULL;
 }
 
+static void set_calls(void)
+{
+    static const char *const names[] = { "none", "once", "exact" };
+    size_t i;
+
+    rt_options.calls = CALLS_ONCE;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strcmp(rt_options.calls_text, names[i]))
+            rt_options.calls = (enum calls_mode)i;
+    if (rt_options.record && rt_options.calls != CALLS_NONE && rt_options.globals[0])
+        calls_read_globals(rt_options.globals);
+}
+
 void options_read(void)
 {
     const char *rt_line = variable("HEDDLE_RT="), *user = variable("HEDDLE_OPTIONS=");
@@ -126,6 +150,7 @@ void options_read(void)
         rt_options.max_memory_mib = 1;
     if (rt_options.max_memory_mib > 1024)
         rt_options.max_memory_mib = 1024;
+    set_calls();
     if (!rt_options.children && rt_options.pid != (uint32_t)syscall(SYS_getpid))
         rt_options.record = false;
     if (rt_options.record && !rt_options.writer[0]) {

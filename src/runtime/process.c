@@ -5,11 +5,12 @@
  * recording of its own when it first records something; so a child that only
  * execs costs nothing.
  */
-#include "runtime/state.h"
+#include "runtime/reach.h"
 
 void rt_fork_before(void)
 {
     rt_busy_begin();
+    reach_fork_before();
     spin_lock(&rt_start_lock);
 }
 
@@ -22,6 +23,7 @@ void rt_fork_after(bool child)
         thread_reset_tls(true);
         threads_forget();
     }
+    reach_fork_after(child);
     rt_busy_end();
 }
 

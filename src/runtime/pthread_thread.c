@@ -117,6 +117,7 @@ static void list(struct thread_entry *e, pthread_t id)
         unlist(old); /* that thread cannot be there any more */
     e->id = id;
     e->named = e->listed = true;
+    rt_thread_handle(e->number, (uint64_t)id);
     e->holders++;
     e->next = *at;
     *at = e;

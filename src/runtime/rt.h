@@ -63,6 +63,7 @@ HIDDEN void rt_write(const void *address, uint64_t bytes, uint64_t where);
 
 /* Memory: alloc after it was got, free before it is given back. */
 HIDDEN void rt_alloc(const void *address, uint64_t bytes, uint64_t where);
+HIDDEN void rt_malloced(const void *address, uint64_t bytes, uint64_t where); /* by malloc */
 HIDDEN void rt_free(const void *address, uint64_t bytes_or_0, uint64_t where);
 
 /* Atomics done elsewhere (fibers, fences). */
@@ -96,6 +97,8 @@ HIDDEN void rt_thread_begin(uint32_t thread);
 HIDDEN void rt_thread_end(void);
 HIDDEN void rt_thread_join(uint32_t thread, uint64_t where);
 HIDDEN uint32_t rt_thread_number(void);
+/* Its pthread_t, for calls of untraced code that get it. */
+HIDDEN void rt_thread_handle(uint32_t thread, uint64_t handle);
 HIDDEN void rt_thread_name(const char *name); /* of the calling thread */
 HIDDEN void rt_thread_name_of(uint32_t thread, const char *name);
 /* Another thread of control on this system thread (fibers): switch tls to its state. A fiber is
@@ -162,6 +165,8 @@ HIDDEN bool rt_is_full(void); /* modules of full builds are there: their code ap
 
 /* ---- options (options.c) ---- */
 
+enum calls_mode { CALLS_NONE, CALLS_ONCE, CALLS_EXACT };
+
 struct rt_options {
     bool record;
     bool filter;  /* drop accesses that cannot add a race */
@@ -171,7 +176,11 @@ struct rt_options {
     bool children;           /* record forked and started programs too */
     uint32_t pid;            /* if not children: the only process to record */
     uint32_t max_memory_mib; /* of chunks waiting for the writer */
-    char writer[512];        /* path of the heddle command */
+    enum calls_mode calls;   /* of untraced code */
+    uint32_t calls_objects;  /* looked at in one call */
+    uint32_t calls_kib;
+    char calls_text[16], globals[512];
+    char writer[512]; /* path of the heddle command */
     char directory[512];
     char writer_options[512]; /* handed through to the writer */
 };

@@ -41,10 +41,17 @@ INTERPOSE(int, tgkill, pid_t pid, pid_t tid, int sig)
     return REAL(tgkill)(pid, tid, sig);
 }
 
+/* Up to glibc 2.33 a thread that has ended is not found: who learns that comes after its end. */
 INTERPOSE(int, pthread_kill, pthread_t thread, int sig)
 {
+    uint32_t number = sig ? UINT32_MAX : thread_number_of(thread);
+    int r;
+
     signal_sent(sig, WHERE_CALLER());
-    return REAL(pthread_kill)(thread, sig);
+    r = REAL(pthread_kill)(thread, sig);
+    if (r == ESRCH)
+        rt_thread_join(number, WHERE_CALLER());
+    return r;
 }
 
 INTERPOSE(int, sigqueue, pid_t pid, int sig, const union sigval value)

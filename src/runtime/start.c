@@ -5,18 +5,22 @@
  * program's own constructors are recorded. In a forked child it starts again when the child first
  * records.
  */
+#include "runtime/objects.h"
 #include "runtime/options.h"
 #include "runtime/state.h"
 #include "runtime/stripe.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct rt_process rt;
 EXPORT struct newest_stamp __heddle_newest __attribute__((aligned(64)));
 
 /* Objects of another version of the ABI do not link with this runtime. */
-EXPORT char __heddle_abi_1;
-extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_1")));
+EXPORT char __heddle_abi_2;
+extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_2")));
 
 /* A program with a runtime of its own may be run with the shared one preloaded (its parent had
  * none): then that one stays out of the way. */
@@ -25,7 +29,7 @@ static bool is_second_copy(void)
 #ifdef HEDDLE_STATIC
     return false;
 #else
-    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_1");
+    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_2");
 
     return first && first != &rt_abi_of_this_copy;
 #endif
@@ -64,6 +68,21 @@ void rt_stop(const char *why)
         rt_say("recording stopped: %s", why);
 }
 
+extern void *__libc_stack_end __attribute__((weak)); /* of the dynamic linker */
+
+static void add_main_stack(void)
+{
+    struct rlimit limit;
+    uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0, bytes = 8 << 20;
+
+    if (!end)
+        return;
+    if (syscall(SYS_getrlimit, RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (1 << 30))
+        bytes = limit.rlim_cur;
+    end = (end | 4095) + 1;
+    stacks_add(end - bytes, end);
+}
+
 /* From the constructor of the first traced image: a process without any (the runtime may be
  * preloaded into a shell) records nothing and starts no writer. */
 void rt_constructor(void)
@@ -73,6 +92,9 @@ void rt_constructor(void)
     rt_busy_begin();
     options_read();
     rt.mode = rt_options.record && !is_second_copy() ? MODE_RESTART : MODE_OFF;
+    objects_on = rt.mode == MODE_RESTART && rt_options.calls != CALLS_NONE;
+    if (objects_on)
+        add_main_stack();
     rt_busy_end();
 }
 

@@ -31,6 +31,7 @@ enum {
     NEWS_KNOWN = 64,  /* threads whose releases a thread remembers, direct-mapped */
     STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
     RUN_CACHE = 16,
+    ANNOTATED_MAX = 5,
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
     RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
 };
@@ -71,6 +72,10 @@ struct rt_thread {
     uint64_t known[NEWS_KNOWN]; /* of others: the last that it knows */
     struct load_seen loads[LOAD_CACHE];
     struct run runs[RUN_CACHE]; /* of the current chunk, by site */
+    uint64_t call_cursor;       /* behind the last call of untraced code, in chunk call_serial */
+    uint32_t call_serial;
+    uint32_t nannotated; /* HEDDLE_GLOBAL, for the next call */
+    uintptr_t annotated[ANNOTATED_MAX];
 };
 
 struct rt_process {
@@ -155,6 +160,9 @@ HIDDEN bool handlers_run(void); /* on this thread */
 /* ---- event.c ---- */
 HIDDEN void event_thread(unsigned op, uint32_t thread, uint64_t where);
 HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where);
+
+/* ---- call.c ---- */
+HIDDEN void calls_read_globals(const char *path);
 
 /* ---- image.c ---- */
 HIDDEN void images_log_all(void); /* when a recording starts */

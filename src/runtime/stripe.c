@@ -1,5 +1,6 @@
 /* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
 #include "runtime/news.h"
+#include "runtime/reach.h"
 
 #include <sched.h>
 
@@ -35,6 +36,7 @@ void rt_release_all(void)
     struct rt_thread *t = tls.self;
     struct stripe *s;
 
+    reach_let_go();
     if (!t || !t->held)
         return;
     s = &rt_stripes[t->held - 1];

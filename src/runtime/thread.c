@@ -5,7 +5,7 @@
  * once. Its epoch goes on, so that what the filter remembers of another
  * thread never matches.
  */
-#include "runtime/state.h"
+#include "runtime/objects.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -62,6 +62,7 @@ static struct rt_thread *state_get(uint32_t number)
     t->lost = t->held = t->stamp = 0;
     t->fiber = t->fenced = false;
     t->releases = 0;
+    t->nannotated = 0;
     memset(t->known, 0, sizeof(t->known));
     memset(t->loads, 0, sizeof(t->loads));
     return t;
@@ -188,6 +189,8 @@ static void record_stack(uint32_t number)
     if (!pthread_attr_getstack(&attr, &low, &bytes) && bytes) {
         r->stack_low = (uintptr_t)low;
         r->stack_high = (uintptr_t)low + bytes;
+        if (objects_on)
+            stacks_add((uintptr_t)low, (uintptr_t)low + bytes);
         event_memory(OP_ALLOC, (uintptr_t)low, bytes, WHERE_PC);
     }
     pthread_attr_destroy(&attr);
@@ -217,6 +220,8 @@ void rt_thread_end(void)
         return;
     rt_busy_begin();
     ended = true;
+    if (objects_on && t->number < RING_THREADS_MAX && ring_thread_at(t->number)->stack_low)
+        stacks_remove(ring_thread_at(t->number)->stack_low);
     if (rt.mode == MODE_ON) {
         event_thread(OP_END, t->number, WHERE_PC);
         ring_thread_at(t->number)->state = THREAD_ENDED;
@@ -243,6 +248,12 @@ void rt_thread_join(uint32_t number, uint64_t where)
 uint32_t rt_thread_number(void)
 {
     return tls.self ? tls.self->number : UINT32_MAX;
+}
+
+void rt_thread_handle(uint32_t number, uint64_t handle)
+{
+    if (number != UINT32_MAX && rt.mode == MODE_ON)
+        ring_thread_at(number)->reserved[0] = handle;
 }
 
 void rt_thread_name(const char *name)

@@ -21,8 +21,8 @@ static void push_work(struct solver *s, uint32_t chain, uint32_t lo)
 {
     if (s->chains[chain].lo >= lo)
         return;
-    list_push(&s->work, chain);
-    list_push(&s->work, lo);
+    list_push(&s->raises, chain);
+    list_push(&s->raises, lo);
 }
 
 static void remember(struct solver *s, uint32_t chain)
@@ -38,7 +38,7 @@ static void remember(struct solver *s, uint32_t chain)
 static bool refuse(struct solver *s, uint32_t cause, uint32_t lit)
 {
     s->conflict.count = 0;
-    s->work.count = 0;
+    s->raises.count = 0;
     if (cause != LIT_NONE)
         list_push(&s->conflict, cause ^ 1);
     if (lit != LIT_NONE)
@@ -57,12 +57,24 @@ static bool assign_covered(struct solver *s, uint32_t var, uint32_t cause)
     return true;
 }
 
+/* What the last of them must have before it, by the clocks. */
+static void follow_row(struct solver *s, const uint32_t *rows, uint32_t node)
+{
+    const struct problem *p = s->p;
+
+    if (!rows)
+        return;
+    for (uint32_t t = 0; t < p->nthreads; t++)
+        push_work(s, in_chain(t), problem_row(p, rows, node)[t]);
+}
+
 /* What nodes [from, to) of a thread need once they are in. */
 static bool follow_in(struct solver *s, uint32_t thread, uint32_t from, uint32_t to, uint32_t cause)
 {
     const struct problem *p = s->p;
     const uint32_t *nodes = p->thread_node + p->thread_first[thread];
 
+    s->work += to - from;
     for (uint32_t r = from; r < to; r++) {
         uint32_t n = nodes[r];
 
@@ -73,6 +85,7 @@ static bool follow_in(struct solver *s, uint32_t thread, uint32_t from, uint32_t
         if (s->in_var[n] && !assign_covered(s, s->in_var[n], cause))
             return false;
     }
+    follow_row(s, p->must, nodes[to - 1]);
     return true;
 }
 
@@ -92,14 +105,15 @@ static bool follow_con(struct solver *s, uint32_t thread, uint32_t from, uint32_
         if (s->con_var[n] && !assign_covered(s, s->con_var[n], cause))
             return false;
     }
+    follow_row(s, p->must_con, nodes[to - 1]);
     return true;
 }
 
 bool chains_raise(struct solver *s, uint32_t chain, uint32_t lo, uint32_t cause)
 {
     push_work(s, chain, lo);
-    while (s->work.count) {
-        uint32_t to = s->work.items[--s->work.count], c = s->work.items[--s->work.count];
+    while (s->raises.count) {
+        uint32_t to = s->raises.items[--s->raises.count], c = s->raises.items[--s->raises.count];
         uint32_t from = s->chains[c].lo;
 
         if (from >= to)

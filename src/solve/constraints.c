@@ -57,6 +57,10 @@ static uint32_t lit_order(struct solver *s, uint32_t u, uint32_t v)
 
     if (u == SOLVE_NONE || v == SOLVE_NONE || !may_be_in(s, u) || !may_be_in(s, v))
         return LIT_FALSE;
+    if (u < s->frozen && v < s->frozen)
+        return u < v ? LIT_TRUE : LIT_FALSE;
+    if (u < s->frozen || v < s->frozen)
+        return u < s->frozen ? lit_in(s, v) : LIT_FALSE;
     if (p->thread[u] == p->thread[v])
         return p->rank[u] < p->rank[v] ? lit_in(s, v) : LIT_FALSE;
     known = map_put(&s->order_var, (uint64_t)u << 32 | v, 0);
@@ -97,7 +101,12 @@ static bool is_possible(const struct writers *w, uint32_t writer)
 
     if (!problem_allows(p, w->read, writer) || !may_be_in(w->s, t->node))
         return false;
-    return p->thread[t->node] != p->thread[w->read->node] || writer == w->own;
+    if (t->node < w->s->frozen && w->s->frozen_last[t->cell] != writer + 1)
+        return false;
+    if (p->thread[t->node] == p->thread[w->read->node] && writer != w->own)
+        return false;
+    return !p->must_con || candidates_allow(&w->s->rows, w->touch,
+                                            problem_row(p, p->must_con, w->read->node), writer);
 }
 
 static void add_writer(struct writers *w, uint32_t writer)
@@ -178,7 +187,8 @@ static void add_read(struct solver *s, uint32_t touch)
     list_push(&w.lits, lit_con(s, read->node) ^ 1);
     if (read->writer != SOLVE_NONE && is_possible(&w, read->writer))
         add_writer(&w, read->writer);
-    if (w.own == SOLVE_NONE && problem_allows(s->p, read, SOLVE_NONE))
+    if (w.own == SOLVE_NONE && problem_allows(s->p, read, SOLVE_NONE) &&
+        !(s->frozen && s->frozen_last[read->cell]))
         add_writer(&w, SOLVE_NONE);
     add_others(&w);
     if (s->nchoices == s->choices_cap)

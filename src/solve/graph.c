@@ -68,7 +68,7 @@ void graph_add_knot(struct solver *s, uint32_t node)
     struct list *l = &s->knots[s->p->thread[node]].extra;
     size_t at = lower_bound(l->items, l->count, rank);
 
-    if (is_fixed_knot(s->p, node) || (at < l->count && l->items[at] == rank))
+    if (node < s->frozen || is_fixed_knot(s->p, node) || (at < l->count && l->items[at] == rank))
         return;
     list_push(l, 0);
     for (size_t i = l->count - 1; i > at; i--)
@@ -140,6 +140,7 @@ static void follow_knots(struct search *f, const struct list *knots, uint32_t re
 
         if (place_of(s, n) > f->limit)
             break;
+        s->work++;
         for (uint32_t k = p->out_first[n]; k < p->out_first[n + 1]; k++)
             follow(f, p->out[k], record, LIT_NONE);
         for (uint32_t e = s->out_of[n]; e; e = s->edges[e - 1].next_out)
@@ -216,6 +217,7 @@ static void retreat_knots(struct search *f, const struct list *knots, uint32_t t
 
         if (place_of(s, n) < f->limit)
             break;
+        s->work++;
         for (uint32_t k = p->need_first[n]; k < p->need_first[n + 1]; k++)
             retreat(f, p->need[k]);
         for (uint32_t e = s->into[n]; e; e = s->edges[e - 1].next_in)

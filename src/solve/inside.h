@@ -20,6 +20,7 @@
 #define HEDDLE_SOLVE_INSIDE_H
 
 #include "base/map.h"
+#include "solve/must.h"
 #include "solve/solver.h"
 
 #define LIT_TRUE  0u
@@ -102,7 +103,7 @@ struct solver {
     struct chain *chains;
     struct bound *bounds;
     size_t nbounds, bounds_cap;
-    struct list work; /* pairs: chain, lo */
+    struct list raises; /* pairs: chain, lo */
 
     struct var *vars;
     size_t nvars, vars_cap;
@@ -142,7 +143,19 @@ struct solver {
     uint32_t choice_limit; /* writers a read may choose from; 0: all */
     bool choices_cut;
 
+    /* Nodes below `frozen` come first and as observed (freeze.c); 0: none do. */
+    uint32_t frozen;
+    uint32_t *frozen_count;                /* thread -> how many */
+    uint32_t *frozen_last;                 /* cell -> the touch that wrote it last + 1, 0: nobody */
+    struct list frozen_cells, frozen_open; /* cells written; sections left open */
+
+    struct rows rows;   /* what a read can see, for any reordering up to a and b */
+    uint32_t *possible; /* thread -> nodes up to a or b, or all */
+
     struct replay *replay;
+    struct list order; /* the answer */
+    uint32_t *when;    /* node -> its place in the answer; shorten.c */
+    uint32_t *saw;     /* read touch -> writing touch + 1 in the answer */
     struct fault *faults;
     size_t nfaults, faults_cap;
     bool wrong; /* a read was */
@@ -154,6 +167,7 @@ struct solver {
     struct solve_budget budget;
     double started;
     uint64_t conflicts, rounds;
+    uint64_t work, work_limit; /* nodes, knots and clauses looked at; 0: no limit */
     bool unsatisfiable, too_long;
     enum solve_way way;
 };
@@ -200,7 +214,9 @@ void chains_undo(struct solver *s, size_t bounds);
 /* A node's place; edges lead to later places. Until a replay gives it one: that of the trace. */
 static inline uint32_t place_of(const struct solver *s, uint32_t node)
 {
-    return s->placed[node] == s->replays ? s->place[node] : s->p->nnodes + node;
+    if (node < s->frozen)
+        return 0;
+    return s->placed[node] == s->replays ? s->place[node] : s->p->nnodes + 1 + node;
 }
 
 /* ---- graph.c ---- */
@@ -243,12 +259,33 @@ void replay_free(struct replay *r);
 bool replay_run(struct solver *s, bool others);
 const uint32_t *replay_order(const struct replay *r, uint32_t *count);
 
+/* ---- freeze.c ---- */
+
+/* Execute the nodes below `node` as observed; false: they are not right even so. */
+bool freeze_up_to(struct solver *s, uint32_t node);
+/* Raise the chains to what is frozen. */
+bool freeze_raise(struct solver *s);
+void freeze_end(struct solver *s);
+/* Keep the list of open sections as a node begins and ends some; false: two overlap. */
+bool sections_execute(const struct problem *p, struct list *open, uint32_t node);
+
 /* ---- observed.c ---- */
 
 /* Try with the writers and the lock order of the trace; true: the replay has no faults. */
 bool observed_try(struct solver *s);
+/* Raise the chains by what is needed with the order and the writers of an answer (s->when,
+ * s->saw), or with those of the trace. */
+bool observed_close(struct solver *s, bool of_answer);
 
-double thread_seconds(void);
-bool out_of_time(const struct solver *s);
+/* ---- shorten.c ---- */
+
+/* Leave out of s->order what the two accesses do not need in this very order. */
+void shorten_order(struct solver *s, uint32_t a, uint32_t b);
+
+/* ---- solver.c ---- */
+
+/* Raise the chains to what has to be there for a and b to be next. */
+bool solver_need(struct solver *s, uint32_t a, uint32_t b);
+bool out_of_budget(const struct solver *s);
 
 #endif

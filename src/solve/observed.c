@@ -20,8 +20,16 @@ static bool close_section(struct solver *s, const struct problem_section *x)
            chains_raise(s, in_chain(x->thread), s->p->rank[x->end] + 1, LIT_NONE);
 }
 
+/* Of which order: the trace's or an answer's. */
+static bool is_before(const struct solver *s, uint32_t section, uint32_t other, bool of_answer)
+{
+    const struct problem_section *x = s->p->sections;
+
+    return of_answer ? s->when[x[section].acquire] < s->when[x[other].acquire] : section < other;
+}
+
 /* The section is in: it or the latest so far has to be closed, whichever is older. */
-static bool take_section(struct solver *s, uint32_t section)
+static bool take_section(struct solver *s, uint32_t section, bool of_answer)
 {
     const struct problem_section *all = s->p->sections;
     uint32_t *latest = &s->latest[all[section].lock], other = *latest, older;
@@ -32,28 +40,28 @@ static bool take_section(struct solver *s, uint32_t section)
         return true;
     }
     other--;
-    older = section < other ? section : other;
-    *latest = (section < other ? other : section) + 1;
+    older = is_before(s, section, other, of_answer) ? section : other;
+    *latest = (older == section ? other : section) + 1;
     if (all[section].thread == all[other].thread || (all[section].shared && all[other].shared))
         return true;
     return close_section(s, &all[older]);
 }
 
-static bool take_writers(struct solver *s, uint32_t node)
+static bool take_writers(struct solver *s, uint32_t node, bool of_answer)
 {
     const struct problem *p = s->p;
 
     for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++) {
         const struct problem_touch *t = &p->touches[k];
-        uint32_t w;
+        uint32_t writer = of_answer ? s->saw[k] - 1 : t->writer, w;
 
         if (!(t->flags & TOUCH_READS))
             continue;
-        if (!problem_allows(p, t, t->writer))
+        if (!problem_allows(p, t, writer))
             return false;
-        if (t->writer == SOLVE_NONE)
+        if (writer == SOLVE_NONE)
             continue;
-        w = p->touches[t->writer].node;
+        w = p->touches[writer].node;
         if (!chains_raise(s, con_chain(s, p->thread[w]), p->rank[w] + 1, LIT_NONE))
             return false;
     }
@@ -61,7 +69,7 @@ static bool take_writers(struct solver *s, uint32_t node)
 }
 
 /* The nodes that a chain covers and that were not looked at yet. */
-static bool scan_chain(struct solver *s, uint32_t chain)
+static bool scan_chain(struct solver *s, uint32_t chain, bool of_answer)
 {
     const struct problem *p = s->p;
     uint32_t thread = chain < p->nthreads ? chain : chain - p->nthreads;
@@ -71,15 +79,15 @@ static bool scan_chain(struct solver *s, uint32_t chain)
         uint32_t n = nodes[s->scanned[chain]];
 
         if (chain < p->nthreads && p->section_of[n] != SOLVE_NONE &&
-            !take_section(s, p->section_of[n]))
+            !take_section(s, p->section_of[n], of_answer))
             return false;
-        if (chain == con_chain(s, thread) && !take_writers(s, n))
+        if (chain == con_chain(s, thread) && !take_writers(s, n, of_answer))
             return false;
     }
     return true;
 }
 
-static bool close_up(struct solver *s)
+static bool close_up(struct solver *s, bool of_answer)
 {
     bool changed = true;
 
@@ -88,21 +96,28 @@ static bool close_up(struct solver *s)
         changed = false;
         for (uint32_t c = 0; c < s->nchains; c++) {
             changed |= s->scanned[c] < s->chains[c].lo;
-            if (!scan_chain(s, c))
+            if (!scan_chain(s, c, of_answer))
                 return false;
         }
     }
     return true;
 }
 
-bool observed_try(struct solver *s)
+bool observed_close(struct solver *s, bool of_answer)
 {
-    size_t bounds = s->nbounds;
-    bool fine = close_up(s) && replay_run(s, false) && !s->nfaults;
+    bool fine = close_up(s, of_answer);
 
     for (size_t i = 0; i < s->locks.count; i++)
         s->latest[s->locks.items[i]] = 0;
     s->locks.count = 0;
+    return fine;
+}
+
+bool observed_try(struct solver *s)
+{
+    size_t bounds = s->nbounds;
+    bool fine = observed_close(s, false) && replay_run(s, false) && !s->nfaults;
+
     chains_undo(s, bounds);
     return fine;
 }

@@ -27,7 +27,8 @@ enum touch_flag {
     TOUCH_READS = 1 << 0,
     TOUCH_WRITES = 1 << 1,
     TOUCH_WANTS = 1 << 2, /* `wants` is known */
-    TOUCH_GIVES = 1 << 3  /* `gives` is known */
+    TOUCH_GIVES = 1 << 3, /* `gives` is known */
+    TOUCH_ONE = 1 << 4    /* only `writer` can satisfy the read: it is among needs, or in keep */
 };
 
 /* A node touches a cell. */
@@ -50,8 +51,15 @@ struct problem_cell {
     bool known;
 };
 
+/* What one thread does to a cell (its writing touches) or to a lock (its sections): entries
+ * [first, first + count) of a list, in program order. */
+struct problem_group {
+    uint32_t thread, first, count;
+};
+
 struct problem {
     uint32_t nnodes, nthreads, ncells, nlocks, nsections;
+    uint32_t start; /* nodes below it come first and as observed: what a window begins with */
     uint32_t *thread, *rank; /* node -> its thread, its place among that thread's nodes */
     uint32_t *thread_first, *thread_node;
 
@@ -74,7 +82,24 @@ struct problem {
     struct problem_section *sections; /* in the order of their acquires */
     uint32_t *section_of;             /* node -> the section it begins, or SOLVE_NONE */
     uint32_t *ends_first, *ends;      /* node -> the sections it ends */
+
+    /* Made from the rest by problem_prepare(). */
+    uint32_t *cell_group_first, *lock_group_first; /* cell, lock -> its groups */
+    struct problem_group *cell_groups, *lock_groups;
+    uint32_t *group_touch, *group_section;
+    uint32_t *must, *must_con; /* must.c; NULL: would be too large */
 };
+
+/* Fill what is made from the rest, and free that part again. */
+void problem_prepare(struct problem *p);
+void problem_unprepare(struct problem *p);
+
+/* Row of a node in must or must_con. */
+static inline const uint32_t *problem_row(const struct problem *p, const uint32_t *rows,
+                                          uint32_t node)
+{
+    return rows + (size_t)node * p->nthreads;
+}
 
 /* May a read touch see this writer (SOLVE_NONE: the beginning)? */
 static inline bool problem_allows(const struct problem *p, const struct problem_touch *r,

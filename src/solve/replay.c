@@ -223,7 +223,8 @@ static void read_cell(struct solver *s, uint32_t touch)
     const struct problem_touch *t = &p->touches[touch];
     struct replay *r = s->replay;
     uint32_t thread = p->thread[t->node];
-    uint32_t seen = r->last[t->cell] ? r->last[t->cell] - 1 : SOLVE_NONE;
+    uint32_t last = r->last[t->cell] || !s->frozen ? r->last[t->cell] : s->frozen_last[t->cell];
+    uint32_t seen = last ? last - 1 : SOLVE_NONE;
 
     if (r->tainted[thread] || (!r->stale[t->cell] && problem_allows(p, t, seen)))
         return;
@@ -268,6 +269,7 @@ static void take(struct solver *s, uint32_t node)
     struct replay *r = s->replay;
     uint32_t thread = s->p->thread[node];
 
+    s->work++;
     s->place[node] = r->places++;
     s->placed[node] = s->replays;
     r->done[thread]++;
@@ -318,17 +320,21 @@ static void start(struct solver *s, bool others)
 {
     struct replay *r = s->replay;
 
-    r->count = r->nheap = r->places = 0;
+    r->count = r->nheap = 0;
+    r->places = 1; /* frozen nodes are at 0 */
     r->nsections = 0;
     s->nfaults = 0;
     s->wrong = false;
     s->replays++;
     set_lengths(s, others);
     for (uint32_t t = 0; t < s->p->nthreads; t++) {
-        r->done[t] = r->parked[t] = 0;
+        r->done[t] = s->frozen ? s->frozen_count[t] : 0;
+        r->parked[t] = 0;
         r->tainted[t] = false;
         push_next(s, t);
     }
+    for (size_t i = 0; i < s->frozen_open.count; i++)
+        begin_section(s, s->frozen_open.items[i]);
 }
 
 /* Put back what was touched. */
@@ -347,6 +353,8 @@ static void clean(struct solver *s)
             r->stale[p->touches[k].cell] = false;
         }
     }
+    for (size_t i = 0; i < s->frozen_open.count; i++)
+        r->open[p->sections[s->frozen_open.items[i]].lock] = 0;
 }
 
 bool replay_run(struct solver *s, bool others)
@@ -357,7 +365,7 @@ bool replay_run(struct solver *s, bool others)
 
     start(s, others);
     for (uint32_t t = 0; t < s->p->nthreads; t++)
-        total += s->chains[t].lo;
+        total += s->chains[t].lo - (s->frozen ? s->frozen_count[t] : 0);
     while (r->nheap && fine) {
         uint32_t node = heap_pop(r), missing = missing_before(s, node);
 
@@ -366,7 +374,7 @@ bool replay_run(struct solver *s, bool others)
         else
             take(s, node);
         if (r->places % CLOCK_EVERY == 0)
-            fine = !out_of_time(s);
+            fine = !out_of_budget(s);
     }
     clean(s);
     return fine && r->count == total && (s->nfaults || !s->wrong);

@@ -131,6 +131,7 @@ static bool visit_watches(struct solver *s, uint32_t lit)
         uint32_t clause = *link >> 1, side = *link & 1;
         uint32_t other = clause_lits(s, clause)[!side], *next = &s->mem.items[clause + 1 + side];
 
+        s->work++;
         if (lit_value(s, other) > 0) {
             link = next;
         } else if (move_watch(s, clause, side)) {
@@ -258,6 +259,7 @@ uint32_t search_open_literal(struct solver *s)
 
         if (s->scan >= s->clauses.count)
             s->scan = 0;
+        s->work++;
         lit = open_literal_of(s, s->clauses.items[s->scan]);
         if (lit != LIT_NONE)
             return lit;

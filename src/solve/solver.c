@@ -8,7 +8,9 @@
  * clauses contradict each other.
  *
  * A read may choose among few writers at first; "no" counts only when none
- * was left out.
+ * was left out. With a limit on work the search gets a part of it; then the
+ * same with an early part of the trace frozen as observed (freeze.c), where
+ * "no" does not count; then the rest.
  */
 #include "base/alloc.h"
 #include "solve/inside.h"
@@ -21,7 +23,12 @@
  * thousands of writers of the same value, and the nearest nearly always do. */
 enum { FIRST_CHOICES = 16 };
 
-double thread_seconds(void)
+/* What is not frozen: so many nodes before the first of the two accesses, and all behind. Each
+ * attempt gets 1/FROZEN_PART of the work, the first search 1/FIRST_PART. */
+static const uint32_t unfrozen[] = { 200, 2000, 20000 };
+enum { FROZEN_PART = 12, FIRST_PART = 8 };
+
+static double thread_seconds(void)
 {
     struct timespec ts;
 
@@ -29,8 +36,10 @@ double thread_seconds(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-bool out_of_time(const struct solver *s)
+bool out_of_budget(const struct solver *s)
 {
+    if (s->work_limit && s->work > s->work_limit)
+        return true;
     return s->budget.seconds > 0 && thread_seconds() - s->started > s->budget.seconds;
 }
 
@@ -56,6 +65,10 @@ struct solver *solver_new(const struct problem *p)
     s->choice_of = xcalloc(touches + 1, sizeof(*s->choice_of));
     s->scanned = xcalloc((size_t)s->nchains + 1, sizeof(*s->scanned));
     s->latest = xcalloc((size_t)p->nlocks + 1, sizeof(*s->latest));
+    s->frozen_count = xcalloc((size_t)p->nthreads + 1, sizeof(*s->frozen_count));
+    s->frozen_last = xcalloc((size_t)p->ncells + 1, sizeof(*s->frozen_last));
+    s->possible = xcalloc((size_t)p->nthreads + 1, sizeof(*s->possible));
+    s->rows = (struct rows){ .p = p, .rest = p->must_con, .possible = s->possible };
     s->replay = replay_new(p);
     graph_init(s);
     list_push(&s->mem, 0); /* no clause has number 0 */
@@ -85,9 +98,17 @@ void solver_free(struct solver *s)
     if (!s)
         return;
     release_search(s);
+    free(s->frozen_count);
+    free(s->frozen_last);
+    free(s->frozen_cells.items);
+    free(s->frozen_open.items);
+    free(s->possible);
+    free(s->order.items);
+    free(s->when);
+    free(s->saw);
     free(s->chains);
     free(s->bounds);
-    free(s->work.items);
+    free(s->raises.items);
     free(s->in_var);
     free(s->con_var);
     free(s->edges);
@@ -138,6 +159,7 @@ static void limit_chain(struct solver *s, uint32_t thread, uint32_t hi)
 {
     s->chains[in_chain(thread)].hi = hi;
     s->chains[con_chain(s, thread)].hi = hi;
+    s->possible[thread] = hi;
 }
 
 static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_budget *budget)
@@ -146,7 +168,9 @@ static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_b
 
     s->budget = *budget;
     s->started = thread_seconds();
-    s->conflicts = s->rounds = 0;
+    s->conflicts = s->rounds = s->work = 0;
+    s->work_limit = budget->work;
+    s->order.count = 0;
     s->too_long = false;
     s->replays++; /* places of the last question do not count */
     s->nbounds = 0;
@@ -161,6 +185,18 @@ static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_b
     limit_chain(s, p->thread[b], p->rank[b]);
 }
 
+/* The problem's own beginning is frozen all the time. */
+static bool freeze_start(struct solver *s)
+{
+    if (s->frozen == s->p->start)
+        return true;
+    freeze_end(s);
+    if (freeze_up_to(s, s->p->start))
+        return true;
+    freeze_end(s);
+    return false;
+}
+
 /* What has to be there for a node to be next. */
 static bool need_next(struct solver *s, uint32_t node)
 {
@@ -172,6 +208,11 @@ static bool need_next(struct solver *s, uint32_t node)
         if (!chains_raise(s, in_chain(p->thread[p->need[k]]), p->rank[p->need[k]] + 1, LIT_NONE))
             return false;
     return true;
+}
+
+bool solver_need(struct solver *s, uint32_t a, uint32_t b)
+{
+    return need_next(s, a) && need_next(s, b);
 }
 
 static uint64_t needed(const struct solver *s)
@@ -196,7 +237,8 @@ static bool satisfy(struct solver *s, bool *spent)
                 return false;
             search_learn(s);
             s->conflicts++;
-            *spent = (s->budget.conflicts && s->conflicts > s->budget.conflicts) || out_of_time(s);
+            *spent =
+                (s->budget.conflicts && s->conflicts > s->budget.conflicts) || out_of_budget(s);
             if (*spent)
                 return false;
             continue;
@@ -215,10 +257,12 @@ static enum solve_answer search(struct solver *s)
     for (;;) {
         if (!satisfy(s, &spent))
             return spent || s->choices_cut ? SOLVE_UNDECIDED : SOLVE_INFEASIBLE;
-        if (!replay_run(s, true) || out_of_time(s))
+        if (!replay_run(s, true))
             return SOLVE_UNDECIDED;
         if (!s->nfaults)
             return SOLVE_FEASIBLE;
+        if (out_of_budget(s))
+            return SOLVE_UNDECIDED;
         s->rounds++;
         search_undo(s, 0);
         for (size_t i = 0; i < s->nfaults; i++)
@@ -226,19 +270,90 @@ static enum solve_answer search(struct solver *s)
     }
 }
 
-static enum solve_answer search_all(struct solver *s)
+/* The replay without faults is the answer. */
+static void keep_order(struct solver *s)
 {
+    uint32_t count;
+    const uint32_t *order = replay_order(s->replay, &count);
+
+    s->order.count = 0;
+    for (uint32_t n = 0; n < s->frozen; n++)
+        if (is_in(s, n))
+            list_push(&s->order, n);
+    for (uint32_t i = 0; i < count; i++)
+        list_push(&s->order, order[i]);
+}
+
+/* One search, with so many choices a read and so much work (0: the rest). *cut: it is undecided
+ * because writers were left out. */
+static enum solve_answer attempt(struct solver *s, uint32_t choices, uint64_t work, bool *cut)
+{
+    uint64_t limit = s->budget.work;
     size_t bounds = s->nbounds;
     enum solve_answer answer;
 
-    s->choice_limit = FIRST_CHOICES;
+    s->choice_limit = choices;
+    s->work_limit = work && s->work + work < limit ? s->work + work : limit;
     answer = search(s);
-    if (answer == SOLVE_UNDECIDED && s->choices_cut && !out_of_time(s)) {
-        forget_search(s);
-        chains_undo(s, bounds);
-        s->choice_limit = 0;
-        answer = search(s);
-    }
+    if (answer == SOLVE_FEASIBLE)
+        keep_order(s);
+    *cut = answer == SOLVE_UNDECIDED && s->choices_cut && !out_of_budget(s);
+    forget_search(s);
+    chains_undo(s, bounds);
+    s->work_limit = limit;
+    return answer;
+}
+
+/* First with few writers a read; if that cannot be and some were left out, with all. */
+static enum solve_answer attempt_both(struct solver *s, uint64_t work)
+{
+    bool cut;
+    enum solve_answer answer = attempt(s, FIRST_CHOICES, work, &cut);
+
+    return cut ? attempt(s, 0, work, &cut) : answer;
+}
+
+/* With all nodes below this one frozen. */
+static enum solve_answer attempt_frozen(struct solver *s, uint32_t node)
+{
+    enum solve_answer answer = SOLVE_UNDECIDED;
+    size_t bounds = s->nbounds;
+    bool cut;
+
+    if (node <= s->p->start)
+        return answer;
+    freeze_end(s);
+    if (freeze_up_to(s, node) && freeze_raise(s))
+        answer = attempt(s, FIRST_CHOICES, s->budget.work / FROZEN_PART, &cut);
+    chains_undo(s, bounds);
+    freeze_end(s);
+    freeze_start(s);
+    return answer == SOLVE_FEASIBLE ? answer : SOLVE_UNDECIDED;
+}
+
+static enum solve_answer search_frozen(struct solver *s, uint32_t first)
+{
+    enum solve_answer answer = SOLVE_UNDECIDED;
+
+    for (size_t i = 0; i < sizeof(unfrozen) / sizeof(unfrozen[0]) && first > unfrozen[i]; i++)
+        if (answer == SOLVE_UNDECIDED && !out_of_budget(s))
+            answer = attempt_frozen(s, first - unfrozen[i]);
+    return answer;
+}
+
+static enum solve_answer search_all(struct solver *s, uint32_t a, uint32_t b)
+{
+    uint32_t first = a < b ? a : b;
+    enum solve_answer answer;
+
+    if (s->budget.unfrozen && s->budget.unfrozen < first &&
+        attempt_frozen(s, first - s->budget.unfrozen) == SOLVE_FEASIBLE)
+        return SOLVE_FEASIBLE;
+    answer = attempt_both(s, s->budget.work / FIRST_PART);
+    if (answer == SOLVE_UNDECIDED && s->budget.work && !out_of_budget(s))
+        answer = search_frozen(s, first);
+    if (answer == SOLVE_UNDECIDED && s->budget.work && !out_of_budget(s))
+        answer = attempt_both(s, 0);
     return answer;
 }
 
@@ -249,18 +364,23 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
 
     begin(s, a, b, budget);
     s->way = SOLVE_BY_NEEDS;
-    if (s->p->thread[a] == s->p->thread[b] || !need_next(s, a) || !need_next(s, b))
+    if (!freeze_start(s) || !freeze_raise(s))
+        return SOLVE_UNDECIDED;
+    if (s->p->thread[a] == s->p->thread[b] || !solver_need(s, a, b))
         return SOLVE_INFEASIBLE;
     if (budget->nodes && needed(s) > budget->nodes) {
         s->too_long = true;
         return SOLVE_UNDECIDED;
     }
     s->way = SOLVE_BY_OBSERVED;
-    if (observed_try(s))
+    if (observed_try(s)) {
+        keep_order(s);
         return SOLVE_FEASIBLE;
+    }
     s->way = SOLVE_BY_SEARCH;
-    answer = search_all(s);
-    forget_search(s);
+    answer = search_all(s, a, b);
+    if (answer == SOLVE_FEASIBLE)
+        shorten_order(s, a, b);
     return answer;
 }
 
@@ -268,7 +388,8 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
 
 const uint32_t *solver_order(const struct solver *s, uint32_t *count)
 {
-    return replay_order(s->replay, count);
+    *count = (uint32_t)s->order.count;
+    return s->order.items;
 }
 
 enum solve_way solver_way(const struct solver *s)
@@ -289,4 +410,9 @@ uint64_t solver_conflicts(const struct solver *s)
 uint64_t solver_rounds(const struct solver *s)
 {
     return s->rounds;
+}
+
+uint64_t solver_work(const struct solver *s)
+{
+    return s->work;
 }

@@ -22,6 +22,10 @@ struct solve_budget {
     double seconds; /* of this thread's processor time */
     uint64_t conflicts;
     uint64_t nodes; /* more than so many are needed for sure: undecided at once */
+    uint64_t work;  /* nodes, knots and clauses looked at, about 10 ns each: the limit that does not
+                       depend on the machine */
+    uint32_t unfrozen; /* for tests: first try with all frozen but so many nodes before the first of
+                          the two accesses; 0: as solver.c sees fit */
 };
 
 struct solver;
@@ -41,5 +45,6 @@ enum solve_way solver_way(const struct solver *s);
 bool solver_too_long(const struct solver *s);
 uint64_t solver_conflicts(const struct solver *s);
 uint64_t solver_rounds(const struct solver *s);
+uint64_t solver_work(const struct solver *s);
 
 #endif

@@ -257,6 +257,8 @@ static void check_call(struct check *c, const struct event *ev)
 {
     struct thread *th = thread_at(c, ev->thread);
 
+    if (ev->flags & EV_ALONE)
+        return;
     GROW(th->calls, th->calls_cap, th->ncalls + 1);
     th->calls[th->ncalls++] = (struct open_call){ ev->target, c->teller.position };
 }
@@ -323,6 +325,8 @@ void check_batch(struct check *c, struct batch *b)
     for (size_t i = 0; i < b->count; i++) {
         struct event *ev = &b->events[i];
 
+        if (ev->flags & EV_EXCLUDED)
+            continue;
         ops |= BIT(ev->op);
         valued |= (uint64_t)(ev->flags & EV_VALUE) << ev->op;
         if (sequence_ops >> ev->op & 1 || !runs_quietly(c, ev->thread))

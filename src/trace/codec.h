@@ -78,6 +78,7 @@ struct encoder {
     uint16_t shape_hash[2 * SHAPES_MAX]; /* shape -> index + 1 */
     uint32_t count;                      /* events in the chunk so far */
     bool threads;                        /* per-thread chunk: stamps and sequence numbers */
+    bool lists;                          /* something in some chunk needs HDL_FEATURE_LISTS */
     uint64_t stamp;
 };
 

@@ -103,7 +103,23 @@ static inline unsigned target_shift(unsigned op)
 
 static inline bool has_value(unsigned op, unsigned flags)
 {
-    return (flags & EV_VALUE) || op == OP_ALLOC || op == OP_FREE;
+    return (flags & EV_VALUE) || op == OP_ALLOC || op == OP_FREE || op == OP_LINK ||
+           op == OP_OBJECT;
+}
+
+/* ---- lists of calls ---- */
+
+/* Kinds whose first word is an address, stored as the difference to the address before. */
+static inline bool list_kind_has_address(unsigned kind)
+{
+    return kind == D_MEMORY_KIND || kind >= D_ROOT_KIND;
+}
+
+/* Where a list begins to count: at the site's last list, unless the context was used for a value.
+ */
+static inline uint64_t list_start(const struct site_context *c)
+{
+    return c->value < ADDRESS_LIMIT ? c->value : 0;
 }
 
 #endif

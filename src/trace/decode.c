@@ -75,7 +75,8 @@ static bool shape_is_valid(uint64_t shape, bool threads)
 {
     uint32_t size = (uint32_t)shape;
     unsigned op = shape >> 32 & 0xff, order = shape >> 40 & 0xff, flags = (unsigned)(shape >> 48);
-    unsigned allowed = EV_STORED_FLAGS | FILE_NAMED | (threads ? FILE_SEQUENCE : 0);
+    unsigned allowed = EV_STORED_FLAGS | FILE_NAMED | (threads ? FILE_SEQUENCE : 0) |
+                       (op == OP_CALL ? FILE_LIST : 0);
 
     if (!op_is_known(op) || order >= ORDER_COUNT || flags & ~allowed)
         return false;
@@ -87,7 +88,7 @@ static bool shape_is_valid(uint64_t shape, bool threads)
         return false;
     if ((flags & EV_OLD) && (op != OP_RMW || !(flags & EV_VALUE)))
         return false;
-    if ((flags & EV_VALUE) && !op_is_access(op) && op != OP_BRANCH)
+    if ((flags & EV_VALUE) && !op_is_access(op) && op != OP_BRANCH && op != OP_RESULT)
         return false;
     return true;
 }
@@ -269,33 +270,96 @@ static void take_value(struct decoder *d, struct site_context *c, unsigned flags
         ev->old = ev->value + unzigzag(take_varint(&d->at[COL_VALUES], d->end[COL_VALUES]));
 }
 
-static bool entry_is_valid(const struct tables *t, uint64_t entry, uint64_t bytes)
+static bool range_is_valid(uint64_t address, uint64_t bytes)
 {
-    if (D_IS_THREAD(entry))
-        return (entry & 0x1fffffffffffffff) < t->threads.count && !bytes;
-    if (is_named(entry))
-        return entry - NAMED_BASE < 8 * (uint64_t)t->variables.count && entry % 8 == 0 &&
-               bytes == 8;
-    return entry < ADDRESS_LIMIT && bytes && bytes <= ADDRESS_LIMIT - entry;
+    return address < ADDRESS_LIMIT && bytes && bytes <= ADDRESS_LIMIT - address;
 }
 
-static bool take_call(struct decoder *d, const struct tables *t, struct event *ev)
+static bool entry_is_valid(const struct tables *t, const uint64_t *entry)
+{
+    uint64_t low = D_LOW(entry[0]), second = entry[1];
+
+    switch (D_KIND(entry[0])) {
+    case D_MEMORY_KIND:
+        if (is_named(low))
+            return low - NAMED_BASE < 8 * (uint64_t)t->variables.count && low % 8 == 0 &&
+                   second == 8;
+        return range_is_valid(low, second);
+    case D_THREAD_KIND:
+    case D_START_KIND:
+        return low < t->threads.count && !second;
+    case D_SYNC_KIND:
+        return low < t->objects.count && !second;
+    case D_ALL_KIND:
+        return !low && !second;
+    case D_ROOT_KIND:
+        return low < ADDRESS_LIMIT && !second;
+    case D_EXTENT_KIND:
+        return range_is_valid(low, second);
+    case D_SLOT_KIND:
+        return low < ADDRESS_LIMIT && second < ADDRESS_LIMIT;
+    }
+    return false;
+}
+
+/* An entry of a list with differences; false: there is no such kind. */
+static bool take_entry(struct decoder *d, uint64_t *entry, uint64_t *address)
 {
     const uint8_t **at = &d->at[COL_CALLS], *end = d->end[COL_CALLS];
-    uint64_t n = take_varint(at, end);
+    uint64_t v = take_varint(at, end), low = v >> LIST_KIND_BITS;
+    unsigned kind = v & ((1u << LIST_KIND_BITS) - 1);
 
-    if (*at > end || n > (uint64_t)(end - *at) / 2 || n > CALL_ENTRIES_MAX)
+    entry[1] = 0;
+    if (kind == LIST_VARIABLE) {
+        entry[0] = NAMED_ADDRESS(low & UINT32_MAX);
+        entry[1] = 8;
+        return low <= UINT32_MAX;
+    }
+    if (kind >= LIST_KINDS)
+        return false;
+    if (list_kind_has_address(kind)) {
+        low = *address += unzigzag(low);
+        if (low >= ADDRESS_LIMIT)
+            return false;
+        if (kind != D_ROOT_KIND)
+            entry[1] = take_varint(at, end);
+        if (kind == D_SLOT_KIND)
+            entry[1] = low + unzigzag(entry[1]);
+    }
+    entry[0] = D_ENTRY(kind, low);
+    return true;
+}
+
+/* An entry as it is: memory or the end of a thread. */
+static bool take_plain_entry(struct decoder *d, uint64_t *entry)
+{
+    const uint8_t **at = &d->at[COL_CALLS], *end = d->end[COL_CALLS];
+
+    entry[0] = take_varint(at, end);
+    entry[1] = take_varint(at, end);
+    return D_KIND(entry[0]) <= D_THREAD_KIND;
+}
+
+static bool take_call(struct decoder *d, const struct tables *t, struct site_context *c,
+                      struct event *ev)
+{
+    const uint8_t **at = &d->at[COL_CALLS], *end = d->end[COL_CALLS];
+    uint64_t n = take_varint(at, end), address = list_start(c);
+    bool differences = c->shape >> 48 & FILE_LIST;
+
+    if (*at > end || n > (uint64_t)(end - *at) / (differences ? 1 : 2) || n > CALL_ENTRIES_MAX)
         return false;
     GROW(d->extra, d->extra_cap, d->nextra + 2 * n);
     ev->value = d->nextra;
     ev->old = n;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t entry = take_varint(at, end), bytes = take_varint(at, end);
+    for (uint64_t i = 0; i < n; i++, d->nextra += 2) {
+        uint64_t *entry = d->extra + d->nextra;
 
-        if (*at > end || !entry_is_valid(t, entry, bytes))
+        if (!(differences ? take_entry(d, entry, &address) : take_plain_entry(d, entry)) ||
+            *at > end || !entry_is_valid(t, entry))
             return false;
-        d->extra[d->nextra++] = entry;
-        d->extra[d->nextra++] = bytes;
+        if (!i)
+            c->value = address;
     }
     return true;
 }
@@ -315,6 +379,10 @@ static bool other_is_valid(const struct tables *t, const struct event *ev)
         if (!ev->value && ev->op == OP_FREE) /* size unknown: never of a name */
             return ev->target < ADDRESS_LIMIT;
         return ev->value && memory_is_valid(t, ev, ev->value);
+    case CLASS_LINK:
+        if (ev->op == OP_LINK)
+            return ev->target < ADDRESS_LIMIT && ev->value < ADDRESS_LIMIT;
+        return range_is_valid(ev->target, ev->value);
     case CLASS_THREAD:
         return ev->op == OP_FORK || ev->op == OP_JOIN ? ev->target < t->threads.count : !ev->target;
     case CLASS_CALL:
@@ -395,7 +463,7 @@ static bool take_rest(struct decoder *d, const struct tables *t, struct site_con
         d->context.sequence += unzigzag(take_varint(&d->at[COL_SEQUENCE], d->end[COL_SEQUENCE]));
         *sequence = d->context.sequence;
     }
-    return ev->op != OP_CALL || take_call(d, t, ev);
+    return ev->op != OP_CALL || take_call(d, t, c, ev);
 }
 
 /* Nothing to read but the flag byte and a shape that says it all? */
@@ -424,7 +492,7 @@ static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
         if (number >= d->nshapes)
             return false;
         c->shape = d->shapes[number];
-        c->tail = c->shape & ~((uint64_t)(FILE_NAMED | FILE_SEQUENCE) << 48);
+        c->tail = c->shape & ~((uint64_t)(FILE_LIST | FILE_NAMED | FILE_SEQUENCE) << 48);
         c->simple = shape_is_simple(c->shape);
     } else if (!c->shape) {
         return false; /* the first event of a site must bring its shape */

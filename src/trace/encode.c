@@ -8,7 +8,7 @@
 
 /* No event adds more than this to a column (COL_CALLS is grown on its own): a 10-byte varint,
  * twice. */
-enum { MOST_BYTES = 24 };
+enum { MOST_BYTES = 24, LIST_PLAIN_MAX = 8 };
 
 void encoder_init(struct encoder *e, uint32_t context_bits, bool threads)
 {
@@ -75,8 +75,19 @@ static void make_room(struct encoder *e, size_t events)
 
 /* ---- shapes ---- */
 
+/* Lists that readers of version 1.2 know and that are short stay as those know them. */
+static bool needs_differences(const struct event *ev, const uint64_t *extra)
+{
+    if (ev->old > LIST_PLAIN_MAX)
+        return true;
+    for (uint64_t i = 0; i < ev->old; i++)
+        if (D_KIND(extra[ev->value + 2 * i]) > D_THREAD_KIND)
+            return true;
+    return false;
+}
+
 /* The end of struct event as it is, without what files do not have, plus what only they have. */
-static inline uint64_t shape_of(const struct event *ev, bool sequence)
+static inline uint64_t shape_of(const struct event *ev, const uint64_t *extra, bool sequence)
 {
     uint64_t shape;
 
@@ -86,6 +97,8 @@ static inline uint64_t shape_of(const struct event *ev, bool sequence)
     shape |= sequence * ((uint64_t)FILE_SEQUENCE << 48);
     if (__builtin_expect(ev->size > 16 || (ev->size & (ev->size - 1)), 0))
         shape |= SIZE_EXPLICIT;
+    if (__builtin_expect(ev->op == OP_CALL, 0) && needs_differences(ev, extra))
+        shape |= (uint64_t)FILE_LIST << 48;
     return shape;
 }
 
@@ -181,16 +194,48 @@ static unsigned put_value(struct encoder *e, struct site_context *c, const struc
     return flag;
 }
 
-static void put_call(struct encoder *e, const struct event *ev, const uint64_t *extra)
+/* An entry of a list with differences; `at` is the address before. */
+static void put_entry(struct column *c, const uint64_t *d, uint64_t *at)
+{
+    unsigned kind = D_KIND(d[0]);
+    uint64_t low = D_LOW(d[0]);
+
+    if (is_named(low) && kind == D_MEMORY_KIND) {
+        put_varint(c, (uint64_t)named_variable(low) << LIST_KIND_BITS | LIST_VARIABLE);
+        return;
+    }
+    if (!list_kind_has_address(kind)) {
+        put_varint(c, low << LIST_KIND_BITS | kind);
+        return;
+    }
+    put_varint(c, zigzag(low - *at) << LIST_KIND_BITS | kind);
+    *at = low;
+    if (kind == D_SLOT_KIND)
+        put_varint(c, zigzag(d[1] - low));
+    else if (kind != D_ROOT_KIND)
+        put_varint(c, d[1]);
+}
+
+/* With differences the first address is one to that of the site's list before: a function is often
+ * called with the same objects again. */
+static void put_call(struct encoder *e, struct site_context *s, const struct event *ev,
+                     const uint64_t *extra)
 {
     struct column *c = &e->columns[COL_CALLS];
     const uint64_t *d = ev->old ? extra + ev->value : NULL; /* extra is NULL if no D has any */
+    uint64_t at = list_start(s);
 
     GROW(c->data, c->cap, c->len + (ev->old + 1) * MOST_BYTES);
     put_varint(c, ev->old);
     for (uint64_t i = 0; i < ev->old; i++) {
-        put_varint(c, d[2 * i]);
-        put_varint(c, d[2 * i + 1]);
+        if (s->shape >> 48 & FILE_LIST) {
+            put_entry(c, d + 2 * i, &at);
+        } else {
+            put_varint(c, d[2 * i]);
+            put_varint(c, d[2 * i + 1]);
+        }
+        if (!i)
+            s->value = at;
     }
 }
 
@@ -230,7 +275,7 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
     struct codec_context *x = &e->context;
     uint32_t *last = &x->last_site[ev->thread % THREAD_CONTEXTS];
     struct site_context *before = context_of(x, *last), *c = context_of(x, ev->site);
-    uint64_t shape = shape_of(ev, sequence != 0);
+    uint64_t shape = shape_of(ev, extra, sequence != 0);
     unsigned flags = 0;
 
     if (shape != c->shape) {
@@ -251,9 +296,12 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
         x->sequence = sequence;
     }
     e->columns[COL_FLAGS].data[e->columns[COL_FLAGS].len++] |= (uint8_t)flags;
-    if (ev->op != OP_CALL)
+    if (ev->op != OP_CALL) {
+        e->lists |= ev->op > OP_EXIT;
         return PUT_DONE;
-    put_call(e, ev, extra);
+    }
+    e->lists |= shape >> 48 & FILE_LIST;
+    put_call(e, c, ev, extra);
     return calls_are_full(e) ? PUT_LAST : PUT_DONE;
 }
 

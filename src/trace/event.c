@@ -33,6 +33,9 @@ const struct op_info op_table[OP_COUNT] = {
     [OP_BRANCH] = { "branch", "branch", CLASS_BRANCH, false, false },
     [OP_ENTER] = { "enter", "enter", CLASS_STACK, false, false },
     [OP_EXIT] = { "exit", "exit", CLASS_STACK, false, false },
+    [OP_LINK] = { "link", "link", CLASS_LINK, false, false },
+    [OP_RESULT] = { "result", "result", CLASS_BRANCH, false, false },
+    [OP_OBJECT] = { "object", "object", CLASS_LINK, false, false },
 };
 
 const char *const order_names[ORDER_COUNT] = { "", "rlx", "con", "acq", "rel", "ar", "sc" };

@@ -5,7 +5,7 @@
  * position of their first event (trace.h).
  *
  * Targets. What `target` means depends on the operation:
- *   memory (read .. rmw, alloc, free)   an address. A variable that only has
+ *   memory (read .. rmw, alloc, free, link, object)   an address. A variable that only has
  *       a name (text traces) lives at NAMED_ADDRESS(n), n its number in
  *       tables.variables, and is 8 bytes wide.
  *   synchronisation objects             the object's address, or
@@ -13,7 +13,7 @@
  *       variables, barriers ... are different objects even under one name.
  *   fork, join                          the thread's number
  *   call, return, enter, exit           the function's number
- *   branch, begin, end, fence           0
+ *   branch, result, begin, end, fence   0
  */
 #ifndef HEDDLE_TRACE_EVENT_H
 #define HEDDLE_TRACE_EVENT_H
@@ -54,7 +54,9 @@ enum op {
     OP_BRANCH = 30,
     OP_ENTER = 31,
     OP_EXIT = 32,
-    OP_LINK = 33, /* a pointer was stored: target the word's address, `value` the pointer */
+    OP_LINK = 33,   /* a pointer was stored: target the word's address, `value` the pointer */
+    OP_OBJECT = 34, /* memory that no alloc tells of is one object: address, `value` the bytes */
+    OP_RESULT = 35, /* full builds: what a call of code without bitcode returned, `value` */
     OP_COUNT
 };
 
@@ -70,15 +72,19 @@ enum memory_order {
 };
 
 enum event_flag {
-    EV_VALUE = 1 << 0,    /* `value` is known: loaded, stored, or a branch's outcome */
-    EV_SIGNED = 1 << 1,   /* `value` (and `old`) read as signed numbers in text */
-    EV_OLD = 1 << 2,      /* rmw: `old` holds the value before */
-    EV_BARE = 1 << 3,     /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
-                             acquires: would not have waited for ever (trylock, a time limit) */
-    EV_NESTED = 1 << 8,   /* inner acquire or release of a recursive lock; set by check.c */
-    EV_IGNORED = 1 << 9,  /* impossible here and left out of the analysis; set by check.c */
-    EV_FOREIGN = 1 << 10, /* release of a lock this thread does not hold; set by check.c */
-    EV_SIEVED = 1 << 11   /* an access that matters to no engine: no step; set by sieve.c */
+    EV_VALUE = 1 << 0,     /* `value` is known: loaded, stored, or a branch's outcome */
+    EV_SIGNED = 1 << 1,    /* `value` (and `old`) read as signed numbers in text */
+    EV_OLD = 1 << 2,       /* rmw: `old` holds the value before */
+    EV_BARE = 1 << 3,      /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
+                              acquires: would not have waited for ever (trylock, a time limit) */
+    EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check.c */
+    EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check.c */
+    EV_FOREIGN = 1 << 10,  /* release of a lock this thread does not hold; set by check.c */
+    EV_SIEVED = 1 << 11,   /* an access that matters to no engine: no step; set by sieve.c */
+    EV_EXCLUDED = 1 << 12, /* of code the user left out, always with EV_IGNORED; set by exclude.c */
+    EV_ALONE = 1 << 13,    /* a call that returns at once, without an event; set by exclude.c */
+    EV_LASTS = 1 << 14     /* a call after whose return its accesses may still be repeated, up to
+                              the thread's next synchronisation; set by exclude.c */
 };
 #define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE)
 
@@ -88,7 +94,7 @@ enum event_flag {
 struct event {
     uint64_t target;
     uint64_t value; /* see EV_VALUE; alloc and free: bytes (free: 0 unknown, without effect);
-                       call: first word in batch.extra */
+                       link: the pointer; object: bytes; call: first word in batch.extra */
     uint64_t old;   /* see EV_OLD; call: number of entries of D, two words each (trace.h) */
     uint32_t thread;
     uint32_t site;
@@ -169,8 +175,9 @@ enum op_class {
     CLASS_ANNOTATION,
     CLASS_MEMORY, /* alloc, free */
     CLASS_CALL,   /* call, return */
-    CLASS_BRANCH,
-    CLASS_STACK /* enter, exit */
+    CLASS_BRANCH, /* branch, result */
+    CLASS_STACK, /* enter, exit */
+    CLASS_LINK   /* link, object: what calls can reach (trace/reach.h), nothing to engines */
 };
 
 struct op_info {

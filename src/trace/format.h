@@ -13,7 +13,8 @@
 #define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
-enum { HDL_MAJOR = 1, HDL_MINOR = 2, HDL_MINOR_EVENTS = 1 /* without stretches */ };
+/* Files say the lowest minor version that has what they use: 1, 2 with stretches, 3 with lists. */
+enum { HDL_MAJOR = 1, HDL_MINOR = 3, HDL_MINOR_STRETCHES = 2, HDL_MINOR_EVENTS = 1 };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
@@ -21,7 +22,9 @@ enum { HDL_MAJOR = 1, HDL_MINOR = 2, HDL_MINOR_EVENTS = 1 /* without stretches *
     ((uint64_t)1 << 1) /* sequence numbers count per stripe (rt_stripe.h)                          \
                         */
 #define HDL_FEATURE_STRETCHES ((uint64_t)1 << 2) /* may have kinds 9 and 10; since 1.2 */
-#define HDL_FEATURES_KNOWN    (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES)
+#define HDL_FEATURE_LISTS     ((uint64_t)1 << 3) /* may have FILE_LIST, link, object; since 1.3 */
+#define HDL_FEATURES_KNOWN                                                                         \
+    (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -50,8 +53,10 @@ enum hdl_kind {
     HDL_INLINED = 7,   /* sites -> sites of the calls they were inlined at */
     HDL_VARIABLES = 8, /* sites -> names of the variables they access */
     /* since 1.2 */
-    HDL_MIXED = 9,     /* events of one thread, partly as records of stretches */
-    HDL_STRETCHES = 10 /* what those records stand for */
+    HDL_MIXED = 9,      /* events of one thread, partly as records of stretches */
+    HDL_STRETCHES = 10, /* what those records stand for */
+    /* since 1.3 */
+    HDL_ORIGINS = 11 /* sites -> places in the program's site tables */
 };
 
 enum hdl_table {
@@ -128,9 +133,14 @@ enum hdl_target { TARGET_STRIDE, TARGET_LAST, TARGET_1, TARGET_2, TARGET_4, TARG
 
 /* Event flags that exist only in files. */
 enum {
+    FILE_LIST = 1 << 13,    /* a call: its list is in the form with differences */
     FILE_NAMED = 1 << 14,   /* the target is a named variable or object */
     FILE_SEQUENCE = 1 << 15 /* the event has a sequence number */
 };
+
+/* An entry of a list in the form with differences: a varint, what it is in the low bits. Up to 7 it
+ * is an enum d_kind. */
+enum { LIST_KIND_BITS = 4, LIST_VARIABLE = 8, LIST_KINDS };
 
 #define SIZE_EXPLICIT UINT32_MAX /* in a shape: the size is in COL_SIZES */
 

@@ -280,6 +280,29 @@ static int read_variables(struct tables *t, uint32_t count, const uint8_t *p, co
     return p == end ? 0 : -1;
 }
 
+static int read_origins(struct tables *t, uint32_t count, const uint8_t *p, const uint8_t *end)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t module, site, index, id[2];
+
+        if (!take_varint(&p, end, &module) || !take_varint(&p, end, &site))
+            return -1;
+        if (module == 0) { /* a new one: image, identity */
+            if (end - p < 16 || site > UINT32_MAX)
+                return -1;
+            memcpy(id, p, 16);
+            p += 16;
+            tables_add_module(t, id, (uint32_t)site);
+            continue;
+        }
+        if (!take_varint(&p, end, &index) || module > t->nmodules || site >= t->sites.count ||
+            index > UINT32_MAX)
+            return -1;
+        tables_set_site_origin(t, (uint32_t)site, (uint32_t)module - 1, (uint32_t)index);
+    }
+    return p == end ? 0 : -1;
+}
+
 static int read_stretches(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
                           const uint8_t *end)
 {
@@ -329,6 +352,9 @@ static int read_small(struct tables *t, const struct hdl_chunk_header *h, const 
     case HDL_STRETCHES:
         r = read_stretches(t, h, p, end);
         break;
+    case HDL_ORIGINS:
+        r = read_origins(t, h->count, p, end);
+        break;
     }
     return r < 0 ? error_set(err, "damaged entry of a chunk of kind %u", h->kind) : 0;
 }
@@ -365,7 +391,7 @@ static int small_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
 static bool is_small(unsigned kind)
 {
     return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES) ||
-           kind == HDL_STRETCHES;
+           kind == HDL_STRETCHES || kind == HDL_ORIGINS;
 }
 
 void hdl_file_names(struct hdl_file *f, struct tables *t)

@@ -51,10 +51,12 @@ struct hdl_writer {
     struct encoder encoder, thread_encoder;
     uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
     uint32_t stretches;           /* and stretches */
+    uint32_t modules;             /* and modules that sites come from */
     uint32_t chunks;
     uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
     uint64_t chunk_first;
+    uint64_t created; /* seconds since 1970 */
     struct hdl_packer packer;
     struct buf small; /* payload of a chunk of one column */
 };
@@ -94,24 +96,48 @@ static int write_bytes(struct hdl_writer *w, struct iovec *parts, int n, struct 
     return 0;
 }
 
-static int write_file_header(struct hdl_writer *w, struct error *err)
+static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t created)
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = w->options.stretches ? HDL_MINOR : HDL_MINOR_EVENTS,
+        .minor = o->lists       ? HDL_MINOR
+                 : o->stretches ? HDL_MINOR_STRETCHES
+                                : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
-        .required = (w->options.threads ? HDL_FEATURE_THREADS : 0) |
-                    (w->options.stripes ? HDL_FEATURE_STRIPES : 0) |
-                    (w->options.stretches ? HDL_FEATURE_STRETCHES : 0),
-        .order = (uint8_t)w->options.order,
+        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
+                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+                    (o->stretches ? HDL_FEATURE_STRETCHES : 0) | (o->lists ? HDL_FEATURE_LISTS : 0),
+        .order = (uint8_t)o->order,
         .pointer_bytes = 8,
-        .stamp_ns = w->options.stamp_ns,
-        .created = (uint64_t)time(NULL),
+        .stamp_ns = o->stamp_ns,
+        .created = created,
     };
 
     memcpy(h.magic, HDL_MAGIC, sizeof(h.magic));
     h.checksum = XXH32(&h, sizeof(h) - 4, 0);
+    return h;
+}
+
+static int write_file_header(struct hdl_writer *w, struct error *err)
+{
+    struct hdl_file_header h;
+
+    w->created = (uint64_t)time(NULL);
+    h = file_header(&w->options, w->created);
     return write_bytes(w, &(struct iovec){ &h, sizeof(h) }, 1, err);
+}
+
+/* Only now is it known whether the events need version 1.3. The file has its temporary name yet,
+ * so nobody has read the header that is replaced. */
+static int settle_file_header(struct hdl_writer *w, struct error *err)
+{
+    struct hdl_file_header h;
+
+    if (w->options.in_place || w->options.lists || !(w->encoder.lists || w->thread_encoder.lists))
+        return 0;
+    w->options.lists = true;
+    h = file_header(&w->options, w->created);
+    return pwrite(w->fd, &h, sizeof(h), 0) == sizeof(h) ? 0 : write_error(w, err);
 }
 
 /* The header's own fields are the caller's, all about the payload is filled in here. */
@@ -238,6 +264,46 @@ static uint32_t add_variables(const struct tables *t, uint32_t first, uint32_t l
     return count;
 }
 
+/* A module is told when it is first used; `modules` counts those that were. */
+static uint32_t add_origins(const struct tables *t, uint32_t first, uint32_t last,
+                            uint32_t *modules, struct buf *raw)
+{
+    uint32_t count = 0;
+
+    for (uint32_t site = first; site < last; site++) {
+        struct site_origin o = tables_site_origin(t, site);
+
+        if (!o.module)
+            continue;
+        for (; *modules < o.module; ++*modules, count++) {
+            add_varint(raw, 0);
+            add_varint(raw, t->modules[*modules].image);
+            buf_add(raw, t->modules[*modules].id, 16);
+        }
+        add_varint(raw, o.module);
+        add_varint(raw, site);
+        add_varint(raw, o.index);
+        count++;
+    }
+    return count;
+}
+
+static int write_origins(struct hdl_writer *w, uint32_t first, uint32_t last, struct error *err)
+{
+    struct hdl_chunk_header h = { .kind = HDL_ORIGINS };
+    struct buf raw = { 0 };
+    uint32_t modules = w->modules;
+    int r = 0;
+
+    h.count = add_origins(w->tables, first, last, &modules, &raw);
+    if (h.count)
+        r = write_small(w, h, &raw, err);
+    buf_release(&raw);
+    if (r == 0)
+        w->modules = modules;
+    return r;
+}
+
 static int write_attributes(struct hdl_writer *w, uint32_t first, uint32_t last, struct error *err)
 {
     struct hdl_chunk_header inlined = { .kind = HDL_INLINED }, named = { .kind = HDL_VARIABLES };
@@ -252,7 +318,7 @@ static int write_attributes(struct hdl_writer *w, uint32_t first, uint32_t last,
     if (r == 0 && named.count)
         r = write_small(w, named, &raw, err);
     buf_release(&raw);
-    return r;
+    return r < 0 ? r : write_origins(w, first, last, err);
 }
 
 /* A names chunk is one column, and stays small. */
@@ -538,7 +604,7 @@ static int complete(struct hdl_writer *w, struct error *err)
     if (flush_merged(w, err) < 0 || write_new_names(w, err) < 0 || hdl_write_process(w, err) < 0)
         return -1;
     end.first = w->position;
-    if (write_chunk(w, end, &(struct buf){ 0 }, err) < 0)
+    if (write_chunk(w, end, &(struct buf){ 0 }, err) < 0 || settle_file_header(w, err) < 0)
         return -1;
     w->fd = -1;
     if (close(fd) || (w->temporary && rename(w->temporary, w->path)))

@@ -5,6 +5,7 @@
  * else step by step with exact errors. Everything after the split is shared,
  * so there is one reading of the grammar.
  */
+#include "trace/entries.h"
 #include "trace/lines.h"
 #include "trace/scan.h"
 #include "trace/source.h"
@@ -169,12 +170,24 @@ static uint32_t function_number(struct std *s, const char *p, size_t n)
 /* One entry of a call's D. */
 static void add_entry(struct std *s, const char *p, size_t n)
 {
+    enum d_kind kind;
+    const char *name;
+    size_t len;
     uint64_t *e;
     uint32_t id;
 
     GROW(s->extra, s->extra_cap, s->nextra + 2);
     e = s->extra + s->nextra;
     s->nextra += 2;
+    kind = scan_entry(p, n, e, &name, &len);
+    if (kind == D_START_KIND)
+        e[0] = name_number(&s->threads, &s->base.tables->threads, name, len);
+    else if (kind == D_SYNC_KIND)
+        e[0] = name_number(&s->objects, &s->base.tables->objects, name, len);
+    if (kind != D_MEMORY_KIND) {
+        e[0] = D_ENTRY(kind, e[0]);
+        return;
+    }
     if (scan_range(p, n, &e[0], &e[1]))
         return;
     if (!name_is_known(&s->variables, &s->base.tables->variables, p, n, &id) &&
@@ -225,12 +238,24 @@ static int parse_call(struct std *s, struct event *ev, struct arg a, struct erro
     return 0;
 }
 
-/* branch, branch(OUTCOME). */
+/* link(0xADDRESS=0xPOINTER), object(0xADDRESS:BYTES). */
+static int parse_link(struct event *ev, struct arg a, struct error *err)
+{
+    bool link = ev->op == OP_LINK;
+
+    if (link ? scan_link(a.text, a.len, &ev->target, &ev->value)
+             : scan_range(a.text, a.len, &ev->target, &ev->value))
+        return 0;
+    return error_set(err, "%s needs %s, found %s", op_table[ev->op].text,
+                     link ? "0xADDRESS=0xPOINTER" : "0xADDRESS:BYTES", quote_text(a.text, a.len));
+}
+
+/* branch, branch(OUTCOME), result(VALUE). */
 static int parse_branch(struct std *s, struct event *ev, struct arg a, struct error *err)
 {
     bool negative;
 
-    s->base.info->branches = true;
+    s->base.info->branches |= ev->op == OP_BRANCH;
     if (!a.text)
         return 0;
     if (!scan_integer(a.text, a.len, &ev->value, &negative))
@@ -314,7 +339,7 @@ static unsigned lookup_operation(struct std *s, const char *p, size_t n, struct 
 
 static bool needs_argument(unsigned op)
 {
-    return op != OP_BEGIN && op != OP_END && op != OP_BRANCH && op != OP_FENCE;
+    return op != OP_BEGIN && op != OP_END && op_class_of(op) != CLASS_BRANCH && op != OP_FENCE;
 }
 
 /* Check the parentheses; a.text stays NULL where there are none. */
@@ -356,6 +381,8 @@ static int parse_operation(struct std *s, struct event *ev, const struct fields 
         return parse_access(s, ev, a, f->has_equals, err);
     case CLASS_MEMORY:
         return parse_memory(s, ev, a, err);
+    case CLASS_LINK:
+        return parse_link(ev, a, err);
     case CLASS_THREAD:
         if (ev->op == OP_FORK || ev->op == OP_JOIN)
             return parse_thread(s, ev, a, f);

@@ -16,6 +16,8 @@ void tables_release(struct tables *t)
     free(t->site_function);
     free(t->site_parent);
     free(t->site_variable);
+    free(t->site_origin);
+    free(t->modules);
     stretches_release(&t->stretches);
     process_release(&t->process);
     tables_forget_images(t);
@@ -47,6 +49,11 @@ const char *tables_site_variable(const struct tables *t, uint32_t site)
     return intern_get(&t->site_variables, t->site_variable[site] - 1);
 }
 
+struct site_origin tables_site_origin(const struct tables *t, uint32_t site)
+{
+    return site < t->site_origin_cap ? t->site_origin[site] : (struct site_origin){ 0 };
+}
+
 void tables_name_variable(const struct tables *t, uint64_t address, uint64_t size, struct buf *b)
 {
     if (is_named(address) && named_variable(address) < t->variables.count)
@@ -73,6 +80,19 @@ void tables_set_site_parent(struct tables *t, uint32_t site, uint32_t parent)
 {
     GROW(t->site_parent, t->site_parent_cap, (size_t)site + 1);
     t->site_parent[site] = parent + 1;
+}
+
+uint32_t tables_add_module(struct tables *t, const uint64_t id[2], uint32_t image)
+{
+    GROW(t->modules, t->modules_cap, t->nmodules + 1);
+    t->modules[t->nmodules] = (struct origin_module){ { id[0], id[1] }, image };
+    return (uint32_t)t->nmodules++;
+}
+
+void tables_set_site_origin(struct tables *t, uint32_t site, uint32_t module, uint32_t index)
+{
+    GROW(t->site_origin, t->site_origin_cap, (size_t)site + 1);
+    t->site_origin[site] = (struct site_origin){ module + 1, index };
 }
 
 void tables_set_site_variable(struct tables *t, uint32_t site, const char *name, size_t n)

@@ -19,6 +19,17 @@
 #include "trace/process.h"
 #include "trace/stretch.h"
 
+/* A translation unit of the program, and where a site stands in its site table: the way from a site
+ * of the trace to an instruction of the program (src/program/). */
+struct origin_module {
+    uint64_t id[2]; /* as in base/rt_sites.h */
+    uint32_t image; /* number in tables.images */
+};
+struct site_origin {
+    uint32_t module; /* number in tables.modules + 1, 0 unknown */
+    uint32_t index;  /* in the module's site table */
+};
+
 struct tables {
     struct intern threads;
     struct intern variables; /* NAMED_ADDRESS */
@@ -33,6 +44,10 @@ struct tables {
     uint32_t *site_variable; /* site -> number in site_variables + 1, 0 unknown; may be shorter */
     size_t site_variable_cap;
     struct intern site_variables; /* "counter", "struct q::head" */
+    struct site_origin *site_origin; /* may be shorter than the sites */
+    size_t site_origin_cap;
+    struct origin_module *modules;
+    size_t nmodules, modules_cap;
     struct stretches stretches;   /* of full builds: what records stand for */
     struct process process;       /* of recorded traces */
     struct image *images;         /* its executable and libraries, in the order they were seen */
@@ -49,6 +64,8 @@ const char *tables_site_function(const struct tables *t, uint32_t site);
 uint32_t tables_site_parent(const struct tables *t, uint32_t site);
 /* What the site accesses, as the compiler names it ("struct q::head"), or NULL. */
 const char *tables_site_variable(const struct tables *t, uint32_t site);
+/* Where the site stands in the program's site tables; module 0 where that is not known. */
+struct site_origin tables_site_origin(const struct tables *t, uint32_t site);
 
 /* Append the name of a variable / object ("x", or "0x7f00:4" for an address) to b. */
 void tables_name_variable(const struct tables *t, uint64_t address, uint64_t size, struct buf *b);
@@ -58,6 +75,10 @@ void tables_set_site_function(struct tables *t, uint32_t site, uint32_t function
 /* The parent's number must be smaller. */
 void tables_set_site_parent(struct tables *t, uint32_t site, uint32_t parent);
 void tables_set_site_variable(struct tables *t, uint32_t site, const char *name, size_t n);
+/* The number of a new module. */
+uint32_t tables_add_module(struct tables *t, const uint64_t id[2], uint32_t image);
+/* The module must be there. */
+void tables_set_site_origin(struct tables *t, uint32_t site, uint32_t module, uint32_t index);
 /* A new image, to be filled in; valid until the next one. */
 struct image *tables_add_image(struct tables *t);
 void tables_forget_images(struct tables *t);

@@ -5,7 +5,7 @@
  * hold bytes that the grammar gives a meaning; those bytes become %XX.
  */
 #include "trace/text.h"
-#include "trace/scan.h"
+#include "trace/entries.h"
 
 #include <stdio.h>
 
@@ -77,6 +77,17 @@ static bool ends_in_value(const char *name, unsigned op)
     return scan_integer(eq + 1, strlen(eq + 1), &v, &negative);
 }
 
+/* The name of a variable in the list of a call. */
+static void add_listed(struct buf *b, const char *name)
+{
+    uint64_t words[2];
+    const char *inner;
+    size_t len;
+    enum d_kind kind = scan_entry(name, strlen(name), words, &inner, &len);
+
+    add_name(b, name, kind == D_ALL_KIND ? ",*" : kind != D_MEMORY_KIND ? ",(" : ",");
+}
+
 /* The name of a variable; ev is NULL in the list of a call. */
 static void add_variable(struct buf *b, const char *name, const struct event *ev)
 {
@@ -87,7 +98,10 @@ static void add_variable(struct buf *b, const char *name, const struct event *ev
     if (*name == '0' && (scan_range(name, strlen(name), &address, &size) ||
                          (ev && ev->op == OP_FREE && scan_unsized(name, strlen(name), &address))))
         add_escaped(b, *name++);
-    add_name(b, name, !ev ? "," : hide_equals ? "=" : NULL);
+    if (ev)
+        add_name(b, name, hide_equals ? "=" : NULL);
+    else
+        add_listed(b, name);
 }
 
 static void add_thread(struct buf *b, const struct tables *t, uint64_t thread)
@@ -152,18 +166,59 @@ static void add_function(struct buf *b, const struct tables *t, uint64_t functio
     add_name(b, name, has_single_colon(name) ? ":" : NULL);
 }
 
+/* Threads and objects in a list: no comma in their names. */
+static void add_listed_name(struct buf *b, const struct intern *names, uint64_t number)
+{
+    if (number < names->count)
+        add_name(b, intern_get(names, (uint32_t)number), ",");
+    else
+        buf_addf(b, "?%llu", (unsigned long long)number);
+}
+
+/* What stands in the parentheses behind an entry's word. */
+static void add_entry_argument(struct buf *b, const uint64_t *e, const struct tables *t)
+{
+    enum d_kind kind = D_KIND(e[0]);
+
+    if (kind == D_START_KIND || kind == D_SYNC_KIND) {
+        add_listed_name(b, kind == D_SYNC_KIND ? &t->objects : &t->threads, D_LOW(e[0]));
+        return;
+    }
+    add_hex(b, D_LOW(e[0]));
+    if (kind == D_EXTENT_KIND) {
+        buf_addch(b, ':');
+        add_decimal(b, e[1], false);
+    } else if (kind == D_SLOT_KIND) {
+        buf_addch(b, '=');
+        add_hex(b, e[1]);
+    }
+}
+
+static void add_entry(struct buf *b, const uint64_t *e, const struct tables *t)
+{
+    enum d_kind kind = D_KIND(e[0]);
+
+    if (kind == D_MEMORY_KIND) {
+        add_memory(b, t, e[0], e[1], NULL);
+    } else if (kind == D_THREAD_KIND) {
+        add_listed_name(b, &t->threads, D_LOW(e[0]));
+    } else if (kind == D_ALL_KIND) {
+        buf_addch(b, '*');
+    } else {
+        buf_addstr(b, entry_words[kind]);
+        buf_addch(b, '(');
+        add_entry_argument(b, e, t);
+        buf_addch(b, ')');
+    }
+}
+
 static void add_call(struct buf *b, const struct event *ev, const uint64_t *extra,
                      const struct tables *t)
 {
     add_function(b, t, ev->target);
     for (uint64_t i = 0; i < ev->old; i++) {
-        const uint64_t *e = extra + ev->value + 2 * i;
-
         buf_addch(b, i ? ',' : ':');
-        if (D_IS_THREAD(e[0]))
-            add_thread(b, t, D_THREAD_OF(e[0]));
-        else
-            add_memory(b, t, e[0], e[1], NULL);
+        add_entry(b, extra + ev->value + 2 * i, t);
     }
 }
 
@@ -204,6 +259,14 @@ static void add_argument(struct buf *b, const struct event *ev, const uint64_t *
     case CLASS_MEMORY:
         add_memory(b, t, ev->target, ev->value, ev);
         break;
+    case CLASS_LINK:
+        add_hex(b, ev->target);
+        buf_addch(b, ev->op == OP_LINK ? '=' : ':');
+        if (ev->op == OP_LINK)
+            add_hex(b, ev->value);
+        else
+            add_decimal(b, ev->value, false);
+        break;
     case CLASS_THREAD:
         if (ev->op == OP_FORK || ev->op == OP_JOIN)
             add_child(b, ev, t);
@@ -227,7 +290,7 @@ static void add_argument(struct buf *b, const struct event *ev, const uint64_t *
 
 static bool has_argument(const struct event *ev)
 {
-    if (ev->op == OP_BRANCH)
+    if (ev->op == OP_BRANCH || ev->op == OP_RESULT)
         return ev->flags & EV_VALUE;
     if (ev->op == OP_BEGIN || ev->op == OP_END)
         return ev->flags & EV_BARE;

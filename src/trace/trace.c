@@ -8,9 +8,11 @@
  */
 #include "trace/trace.h"
 #include "trace/check.h"
+#include "trace/exclude.h"
 #include "trace/format.h"
 #include "trace/input.h"
 #include "trace/load.h"
+#include "trace/reach.h"
 #include "trace/source.h"
 #include "base/alloc.h"
 
@@ -42,6 +44,11 @@ struct trace {
     struct tables tables;
     struct trace_info info;
     struct diags diags;
+    struct reach *reach;
+    bool keep_lists;         /* lists of calls stay as they are in the file */
+    bool raw_lists;          /* some lists need what came before them */
+    bool in_step;            /* `reach` has seen all that the source has delivered */
+    struct exclude *exclude; /* NULL: all code is in */
     struct check *check;
     uint64_t position;        /* of the next event */
     uint64_t source_position; /* of the first event of the source's next batch */
@@ -254,6 +261,8 @@ struct trace *trace_open(const char *path, struct error *err)
         return NULL;
     }
     t->info.format = t->source->ops->format;
+    t->reach = reach_new(&t->tables, &t->info);
+    t->in_step = true;
     t->check = check_new(&t->tables, &t->info, &t->diags);
     return t;
 }
@@ -264,6 +273,8 @@ void trace_close(struct trace *t)
         return;
     if (t->source)
         t->source->ops->close(t->source);
+    reach_free(t->reach);
+    exclude_free(t->exclude);
     check_free(t->check);
     diags_release(&t->diags);
     tables_release(&t->tables);
@@ -288,13 +299,36 @@ const struct diags *trace_diags(const struct trace *t)
     return &t->diags;
 }
 
+void trace_keep_lists(struct trace *t)
+{
+    t->keep_lists = true;
+}
+
+/* The source's next batch, with complete lists of calls. */
+static int next_batch(struct trace *t, struct batch *out, struct error *err)
+{
+    int r = t->source->ops->next(t->source, out, err);
+
+    if (r > 0 && !t->keep_lists)
+        reach_batch(t->reach, out);
+    return r;
+}
+
+static int rewind_source(struct trace *t, struct error *err)
+{
+    reach_rewind(t->reach);
+    t->in_step = true;
+    t->source_position = 0;
+    return t->source->ops->rewind(t->source, err);
+}
+
 int trace_next(struct trace *t, struct batch *out, struct error *err)
 {
     int r;
 
     if (t->windowed)
         return error_set(err, "cannot read '%s': not rewound after a window", t->path);
-    r = t->source->ops->next(t->source, out, err);
+    r = next_batch(t, out, err);
     if (r < 0)
         return error_prefix(err, "cannot read '%s'", t->path);
     if (!r) {
@@ -302,6 +336,8 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
         return 0;
     }
     out->first = t->position;
+    if (t->exclude)
+        exclude_batch(t->exclude, out);
     check_batch(t->check, out);
     t->position += out->count;
     t->source_position = t->position;
@@ -313,12 +349,47 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
 
 int trace_rewind(struct trace *t, struct error *err)
 {
-    if (t->source->ops->rewind(t->source, err) < 0)
+    if (rewind_source(t, err) < 0)
         return error_prefix(err, "cannot read '%s' again", t->path);
-    t->position = t->source_position = 0;
+    t->position = 0;
     t->windowed = false;
     check_rewind(t->check);
     return 0;
+}
+
+const struct exclude_stats *trace_excluded(const struct trace *t)
+{
+    return t->exclude ? exclude_stats(t->exclude) : NULL;
+}
+
+/* The first pass of the stage that leaves code out: what do its calls touch? */
+static int learn_excluded(struct trace *t, struct exclude *x, struct error *err)
+{
+    uint64_t position = 0;
+    struct batch b;
+    int r;
+
+    while ((r = next_batch(t, &b, err)) > 0) {
+        b.first = position;
+        exclude_learn(x, &b);
+        position += b.count;
+    }
+    exclude_ready(x);
+    return r < 0 ? error_prefix(err, "cannot read '%s'", t->path) : 0;
+}
+
+int trace_exclude(struct trace *t, struct globs *globs, struct exclude_stats *stats,
+                  struct error *err)
+{
+    struct exclude *x = exclude_new(globs, &t->tables, t->info.order);
+    int r = trace_rewind(t, err);
+
+    exclude_free(t->exclude);
+    t->exclude = x;
+    if (r == 0)
+        r = learn_excluded(t, x, err);
+    *stats = *exclude_stats(x);
+    return r < 0 ? r : trace_rewind(t, err);
 }
 
 /* Windows. */
@@ -328,12 +399,34 @@ static int go_to(struct trace *t, uint64_t position, struct error *err)
 {
     const struct source_ops *ops = t->source->ops;
 
-    if (ops->seek)
+    if (ops->seek && !t->raw_lists) {
+        t->in_step = false;
         return ops->seek(t->source, position, err);
-    if (position >= t->source_position)
+    }
+    if (position >= t->source_position && t->in_step)
         return 0;
-    t->source_position = 0;
-    return ops->rewind(t->source, err);
+    return rewind_source(t, err);
+}
+
+/* A list that only makes sense with what came before? Then windows cannot jump. */
+static bool has_raw_lists(const struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (b->events[i].op == OP_CALL && reach_is_raw(&b->events[i], b->extra))
+            return true;
+    return false;
+}
+
+/* The next batch for a window. Not in step: the lists are as they are in the file. */
+static int next_for_window(struct trace *t, struct batch *b, struct error *err)
+{
+    int r;
+
+    if (t->in_step)
+        return next_batch(t, b, err);
+    r = t->source->ops->next(t->source, b, err);
+    t->raw_lists |= r > 0 && !t->keep_lists && has_raw_lists(b);
+    return r;
 }
 
 /* Add what the batch and the window have in common. */
@@ -355,11 +448,19 @@ static int load_window(struct trace *t, uint64_t first, uint64_t end, struct loa
     if (go_to(t, first, err) < 0)
         return -1;
     do {
-        r = t->source->ops->next(t->source, &b, err);
+        r = next_for_window(t, &b, err);
+        if (t->raw_lists && !t->in_step) { /* in step, then */
+            trace_mem_release(&l->mem);
+            loader_release(l);
+            *l = (struct loader){ 0 };
+            return load_window(t, first, end, l, err);
+        }
         if (r <= 0) {
             t->source_position = UINT64_MAX; /* from here one can only start again */
             return r;
         }
+        if (t->exclude)
+            exclude_batch(t->exclude, &b);
         add_overlap(l, &b, first, end);
         t->source_position = b.first + b.count;
     } while (t->source_position < end);
@@ -378,6 +479,7 @@ int trace_window(struct trace *t, uint64_t first, size_t count, struct trace_mem
         trace_mem_release(&l.mem);
         r = error_prefix(err, "cannot read '%s'", t->path);
     }
+    loader_release(&l);
     *out = l.mem;
     return r;
 }

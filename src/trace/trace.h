@@ -45,6 +45,9 @@ struct trace_info {
     bool calls;    /* there are calls into untraced code (so far) */
     /* Threads layout: reads that saw another value than the order says (so far). */
     uint64_t value_mismatches;
+    /* Lists of calls (trace/reach.h): objects that were known at one time, and lists that would
+     * have cost too much and became D_ALL (so far). */
+    uint64_t objects, lists_given_up;
     /* What could not be read of a damaged or unfinished file: */
     uint64_t lost_bytes;
     char loss[256]; /* one line that says what and where; empty = nothing lost */
@@ -63,6 +66,27 @@ const struct diags *trace_diags(const struct trace *t);
 int trace_next(struct trace *t, struct batch *out, struct error *err);
 /* Start again from the first event (second passes: reports, windows). */
 int trace_rewind(struct trace *t, struct error *err);
+
+/* Leave the lists of calls as they are in the file, with entries behind D_ALL_KIND: for writing
+ * them again. To be called before the first event is read. */
+void trace_keep_lists(struct trace *t);
+
+/* What trace_exclude() did. */
+struct exclude_stats {
+    uint64_t functions; /* that were met and left out */
+    uint64_t events;    /* that are gone, or became a call or a return */
+    uint64_t pairs;     /* calls of untraced code that they became */
+    uint64_t entries;   /* of their D, all together */
+    uint64_t all;       /* of these calls, those whose D is everything: they touch too much */
+    uint64_t halves;    /* visible acquires and releases whose other half is gone: calls, too */
+};
+struct globs; /* globs.h */
+
+/* Take code out of the trace (exclude.h): reads all of it once and starts again. */
+int trace_exclude(struct trace *t, struct globs *globs, struct exclude_stats *stats,
+                  struct error *err);
+/* What it did, or NULL where nothing was taken out. */
+const struct exclude_stats *trace_excluded(const struct trace *t);
 
 /* The whole trace in memory: for small traces, the witness checker and tests. */
 struct trace_mem {

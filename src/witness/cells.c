@@ -29,18 +29,57 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+struct ends {
+    uint64_t *list;
+    size_t count, cap;
+};
+
+static void add_ends(struct ends *e, uint64_t from, uint64_t bytes)
+{
+    GROW(e->list, e->cap, e->count + 2);
+    e->list[e->count++] = from;
+    e->list[e->count++] = bytes > UINT64_MAX - from ? UINT64_MAX : from + bytes;
+}
+
+/* What calls list, and the first byte of objects, which they may mean. */
+static void add_listed(struct ends *ends, const struct trace_mem *t, const struct event *e)
+{
+    if (e->flags & EV_IGNORED)
+        return;
+    for (uint64_t k = 0; e->op == OP_CALL && k < e->old; k++) {
+        const uint64_t *entry = t->extra + e->value + 2 * k;
+
+        if (D_KIND(entry[0]) == D_MEMORY_KIND && entry[1])
+            add_ends(ends, entry[0], entry[1]);
+    }
+    if (e->op >= OP_ACQUIRE && e->op <= OP_AFTER && op_class_of(e->op) != CLASS_THREAD &&
+        !is_named(e->target))
+        add_ends(ends, e->target, 1);
+}
+
+static bool has_calls(const struct trace_mem *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->events[i].op == OP_CALL)
+            return true;
+    return false;
+}
+
 void cells_init(struct cells *c, const struct trace_mem *t)
 {
-    size_t n = 0, cap = 0, kept = 0;
-    uint64_t *ends = NULL, from, to;
+    struct ends all = { 0 };
+    size_t n, kept = 0;
+    uint64_t *ends, from, to;
+    bool calls = has_calls(t);
 
     for (size_t i = 0; i < t->count; i++) {
-        if (!event_range(&t->events[i], &from, &to))
-            continue;
-        GROW(ends, cap, n + 2);
-        ends[n++] = from;
-        ends[n++] = to;
+        if (event_range(&t->events[i], &from, &to))
+            add_ends(&all, from, to - from);
+        if (calls)
+            add_listed(&all, t, &t->events[i]);
     }
+    ends = all.list;
+    n = all.count;
     if (n)
         qsort(ends, n, sizeof(*ends), compare);
     for (size_t i = 0; i < n; i++)

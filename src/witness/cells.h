@@ -1,10 +1,9 @@
 /* cells.h - memory cut into pieces that no access of the trace divides
  *
- * A cell is a range of bytes that every event of the trace covers as a whole
- * or not at all, so what holds for one of its bytes holds for all. Cells are
- * numbered in the order of their addresses; those that an event covers are
- * consecutive.
- * Cost: O(N log N) for N accesses. An empty struct is released as well.
+ * A cell is a range of bytes that every event of the trace, and every range
+ * that a call of untraced code lists, covers as a whole or not at all, so what holds for one of its
+ * bytes holds for all. Cells are numbered in the order of their addresses; those that an event
+ * covers are consecutive. Cost: O(N log N) for N accesses. An empty struct is released as well.
  */
 #ifndef HEDDLE_WITNESS_CELLS_H
 #define HEDDLE_WITNESS_CELLS_H

@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "witness/barriers.h"
 #include "witness/cells.h"
 #include "witness/edges.h"
 
@@ -51,6 +52,12 @@ struct content {
     uint32_t writer; /* an alloc is one, so without any the memory is initial or not there yet */
     bool known, tainted;
     uint32_t reads; /* since then, a list in scratch.reads from 1; only with `stretches` */
+    bool behind;    /* a call or return may have written it since */
+};
+
+/* A cell that a call or return may write, and what the call must find there. */
+struct listed {
+    uint32_t life, writer;
 };
 
 /* A read of a cell, for the rule on stretches. */
@@ -89,6 +96,7 @@ struct scratch {
 };
 
 struct witness_trace {
+    const struct trace_mem *trace;
     const struct event *events;
     size_t count;
     size_t nthreads, nlocks;
@@ -97,6 +105,10 @@ struct witness_trace {
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
     bool values, branches;
     bool stretches; /* a plain access stands for all like it up to the next synchronisation */
+    enum witness_calls calls;
+    struct barriers barriers; /* the rest is there where calls count */
+    struct listed *listed;    /* beside barriers.cell */
+    bool *behind;             /* beside touches: what content.behind was in the trace */
     const struct tables *names;
     struct cells cells;
     struct edges edges;
@@ -183,7 +195,8 @@ static bool ends_stretch(const struct event *e)
     if (op_is_access(e->op))
         return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
     return e->op != OP_ENTER && e->op != OP_EXIT && e->op != OP_ALLOC && e->op != OP_FREE &&
-           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH;
+           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH &&
+           e->op != OP_LINK && e->op != OP_OBJECT && e->op != OP_RESULT;
 }
 
 static void prepare_stretches(struct witness_trace *w)
@@ -241,6 +254,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
 {
     struct witness_trace *w = xcalloc(1, sizeof(*w));
 
+    w->trace = t;
     w->events = t->events;
     w->count = t->count;
     w->values = info->values;
@@ -258,10 +272,20 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     return w;
 }
 
+static void forget_calls(struct witness_trace *w)
+{
+    barriers_release(&w->barriers);
+    free(w->listed);
+    free(w->behind);
+    w->listed = NULL;
+    w->behind = NULL;
+}
+
 void witness_trace_free(struct witness_trace *w)
 {
     if (!w)
         return;
+    forget_calls(w);
     free(w->scratch->contents);
     free(w->scratch->locks);
     free(w->scratch->threads);
@@ -402,10 +426,44 @@ static bool check_allocated(const struct witness_trace *w, uint64_t position, st
     return true;
 }
 
+static struct name name_function(const struct witness_trace *w, uint32_t call)
+{
+    uint64_t f = w->events[call].target;
+    struct name n;
+
+    if (w->names && f < w->names->functions.count)
+        snprintf(n.text, sizeof(n.text), "%s", intern_get(&w->names->functions, (uint32_t)f));
+    else
+        snprintf(n.text, sizeof(n.text), "function %" PRIu64, f);
+    return n;
+}
+
+/* What calls keep in order. */
+static bool check_calls(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    const struct barriers *b = &w->barriers;
+
+    for (uint32_t i = b->first_need[position]; i < b->first_need[position + 1]; i++) {
+        uint32_t missing = b->need[i], call = b->call[missing];
+
+        if (is_replayed(w, missing))
+            continue;
+        if (call == NONE)
+            return refuse(err, position,
+                          "event %" PRIu32 " (%s) comes first: a call may touch what it touches",
+                          missing, op_table[w->events[missing].op].name);
+        return refuse(err, position,
+                      "%s's call of %s at event %" PRIu32 " comes first, up to event %" PRIu32,
+                      name_thread(w, w->events[call].thread).text, name_function(w, call).text,
+                      call, missing);
+    }
+    return true;
+}
+
 static bool check_next(const struct witness_trace *w, uint64_t position, struct error *err)
 {
     return check_program_order(w, position, err) && check_needs(w, position, err) &&
-           check_allocated(w, position, err);
+           (!w->calls || check_calls(w, position, err)) && check_allocated(w, position, err);
 }
 
 /* ---- locks ---- */
@@ -440,6 +498,13 @@ static void drop_all_holds(struct scratch *s, uint32_t thread)
         drop_hold(s, &s->threads[thread].holds);
 }
 
+static void add_hold(struct scratch *s, uint32_t thread, uint32_t lock, bool shared)
+{
+    GROW(s->holds, s->holds_cap, s->nholds + 1);
+    s->holds[s->nholds] = (struct hold){ lock, s->threads[thread].holds, shared };
+    s->threads[thread].holds = (uint32_t)s->nholds++;
+}
+
 static bool replay_acquire(const struct witness_trace *w, uint32_t i, struct error *err)
 {
     const struct event *e = &w->events[i];
@@ -457,9 +522,7 @@ static bool replay_acquire(const struct witness_trace *w, uint32_t i, struct err
                       name_target(w, e).text, others);
     if (find_hold(s, e->thread, w->places[i].lock, shared))
         return true;
-    GROW(s->holds, s->holds_cap, s->nholds + 1);
-    s->holds[s->nholds] = (struct hold){ w->places[i].lock, s->threads[e->thread].holds, shared };
-    s->threads[e->thread].holds = (uint32_t)s->nholds++;
+    add_hold(s, e->thread, w->places[i].lock, shared);
     if (shared)
         l->sharers++;
     else
@@ -561,9 +624,17 @@ static bool cell_satisfies(const struct witness_trace *w, uint32_t event, uint32
     const struct content *now = &w->scratch->contents[t->life];
     uint64_t value;
 
+    if (now->behind && !w->behind[p->touch + i])
+        return false; /* saw a write that came after the calls */
     if (now->known && read_value(w, e, &value))
         return now->value == cells_value(&w->cells, p->cell + i, e->target, value);
     return now->writer == t->writer && !now->tainted;
+}
+
+/* Inside a call what is hidden may depend on every read. */
+static bool is_inside(const struct witness_trace *w, uint32_t i)
+{
+    return w->calls && w->barriers.call[i] != NONE;
 }
 
 static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
@@ -577,7 +648,7 @@ static bool replay_read(const struct witness_trace *w, uint32_t i, struct error 
 
         if (cell_satisfies(w, i, c))
             continue;
-        if (w->branches) {
+        if (w->branches && !is_inside(w, i)) {
             t->tainted = true;
             break;
         }
@@ -619,6 +690,27 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
     return true;
 }
 
+/* ---- calls of untraced code ---- */
+
+/* A call finds what it found; it and its return may write all that it lists. */
+static bool replay_call(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    const struct barriers *b = &w->barriers;
+
+    for (uint32_t k = b->first_cell[i]; k < b->first_cell[i + 1]; k++) {
+        struct content *c = &w->scratch->contents[w->listed[k].life];
+        uint64_t address = w->cells.start[b->cell[k]];
+        struct event place = { .target = address, .op = OP_ALLOC };
+
+        place.value = w->cells.start[b->cell[k] + 1] - address;
+        if (w->events[i].op == OP_CALL && (c->writer != w->listed[k].writer || c->tainted))
+            return refuse(err, i, "%s may find something else at %s than it did",
+                          name_function(w, i).text, name_target(w, &place).text);
+        c->behind = true;
+    }
+    return true;
+}
+
 /* ---- the replay ---- */
 
 static bool replay_effect(const struct witness_trace *w, uint32_t i, struct error *err)
@@ -642,7 +734,9 @@ static bool replay_effect(const struct witness_trace *w, uint32_t i, struct erro
         if (w->scratch->threads[e->thread].tainted)
             return refuse(err, i, "%s depends on a read of %s that saw another value",
                           op_table[e->op].name, name_thread(w, e->thread).text);
-        return true;
+        return e->op == OP_BRANCH || !w->calls || replay_call(w, i, err);
+    case OP_RETURN:
+        return !w->calls || replay_call(w, i, err);
     default:
         return replay_memory(w, i, err);
     }
@@ -680,8 +774,100 @@ static void undo_event(const struct witness_trace *w, uint32_t i)
 
         s->contents[life] = initial_content(w, life);
     }
+    for (uint32_t k = w->calls ? w->barriers.first_cell[i] : 0;
+         w->calls && k < w->barriers.first_cell[i + 1]; k++)
+        s->contents[w->listed[k].life] = initial_content(w, w->listed[k].life);
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
         s->next[w->edges.member_of[m]] = w->edges.member_of[m];
+}
+
+/* ---- preparing for calls ---- */
+
+/* Releases by threads that do not hold the lock in that way, by the rules of the replay. */
+static bool *find_unmatched(const struct witness_trace *w)
+{
+    bool *unmatched = xcalloc(w->count + 1, sizeof(*unmatched));
+    struct scratch *s = w->scratch;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct event *e = &w->events[i];
+        const struct place *p = &w->places[i];
+        bool shared = e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
+
+        if (p->rank == NONE)
+            continue;
+        if (op_class_of(e->op) != CLASS_LOCK || e->flags & EV_NESTED) {
+            if (e->op == OP_END)
+                drop_all_holds(s, e->thread);
+        } else if (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED) {
+            unmatched[i] = !find_hold(s, e->thread, p->lock, shared);
+            replay_release(w, i);
+        } else if (!find_hold(s, e->thread, p->lock, shared)) {
+            add_hold(s, e->thread, p->lock, shared);
+        }
+        if (p->over)
+            drop_all_holds(s, e->thread);
+    }
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->places[i].rank != NONE)
+            undo_event(w, i);
+    s->nholds = 0;
+    return unmatched;
+}
+
+/* What a walk over the trace knows of a cell. */
+struct seen {
+    uint32_t life, writer;
+    bool behind;
+};
+
+static void see_event(struct witness_trace *w, struct seen *seen, uint32_t i)
+{
+    const struct place *p = &w->places[i];
+
+    for (uint32_t k = 0; k < p->count; k++) {
+        struct seen *s = &seen[p->cell + k];
+
+        w->behind[p->touch + k] = s->behind && s->life == w->touches[p->touch + k].life;
+        s->life = w->touches[p->touch + k].life;
+        if (!is_writer(w->events[i].op))
+            continue;
+        s->writer = i;
+        s->behind = false;
+    }
+    for (uint32_t k = w->barriers.first_cell[i]; k < w->barriers.first_cell[i + 1]; k++) {
+        struct seen *s = &seen[w->barriers.cell[k]];
+
+        w->listed[k] = (struct listed){ s->life, s->writer };
+        s->behind = true;
+    }
+}
+
+void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
+                             const struct tables *names)
+{
+    bool *unmatched;
+    struct seen *seen;
+
+    if (rule == w->calls)
+        return;
+    forget_calls(w);
+    w->calls = CALLS_IGNORED;
+    if (rule == CALLS_IGNORED)
+        return;
+    unmatched = find_unmatched(w);
+    barriers_init(&w->barriers, w->trace, &w->cells, rule, names, unmatched);
+    free(unmatched);
+    w->listed = xcalloc(w->barriers.ncells + 1, sizeof(*w->listed));
+    w->behind = xcalloc(w->ntouches + 1, sizeof(*w->behind));
+    seen = xcalloc(w->cells.count + 1, sizeof(*seen));
+    for (uint32_t c = 0; c < w->cells.count; c++)
+        seen[c] = (struct seen){ c, NONE, false };
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->places[i].rank != NONE)
+            see_event(w, seen, i);
+    free(seen);
+    w->calls = rule;
 }
 
 /* ---- the race ---- */

@@ -27,6 +27,13 @@
 #include "base/error.h"
 #include "trace/trace.h"
 
+/* What calls of untraced code (call .. return) ask of a reordering (docs/design/rdit.md). */
+enum witness_calls {
+    CALLS_IGNORED,
+    CALLS_PAIRS, /* a call and what touches its D keep their order, and more */
+    CALLS_SIMPLE /* the same, and all calls keep theirs */
+};
+
 /* A trace prepared for checking: hard edges, observed writers. */
 struct witness_trace;
 
@@ -37,6 +44,11 @@ void witness_trace_free(struct witness_trace *w);
 /* The rule on stretches: on for recordings (sync-exact order) without values. Returns what it was.
  */
 bool witness_trace_set_stretches(struct witness_trace *w, bool on);
+/* The rule on calls for the checks to come; at first they are ignored. Names may be NULL; where a D
+ * lists a variable, an object of that name is meant too. Costs a pass over the trace where the rule
+ * is another one than before. */
+void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
+                             const struct tables *names);
 /* Names for messages; borrowed. Without them things are called by their numbers. */
 void witness_trace_set_names(struct witness_trace *w, const struct tables *tables);
 

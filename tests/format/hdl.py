@@ -18,9 +18,9 @@ OPERATIONS = {
     11: "rels", 12: "fork", 13: "join", 14: "begin", 15: "end", 16: "wait", 17: "signal",
     18: "broadcast", 19: "enterb", 20: "leaveb", 21: "post", 22: "semwait", 23: "once",
     24: "before", 25: "after", 26: "alloc", 27: "free", 28: "call", 29: "ret", 30: "branch",
-    31: "enter", 32: "exit"}
+    31: "enter", 32: "exit", 33: "link", 34: "object", 35: "result"}
 ORDERS = ["", "rlx", "con", "acq", "rel", "ar", "sc"]
-VALUE, SIGNED, OLD, BARE, NAMED, SEQUENCE = 1, 2, 4, 8, 1 << 14, 1 << 15
+VALUE, SIGNED, OLD, BARE, LIST, NAMED, SEQUENCE = 1, 2, 4, 8, 1 << 13, 1 << 14, 1 << 15
 
 
 def rotate(x, n):
@@ -109,7 +109,7 @@ def columns(payload, count):
 
 
 CLASSES = [(2, 1), (5, 2), (6, 3), (11, 4), (15, 5), (18, 6), (20, 7), (22, 8), (23, 9), (25, 10),
-           (27, 11), (29, 12), (30, 13), (32, 14)]
+           (27, 11), (29, 12), (30, 13), (32, 14), (34, 15)]
 
 
 def counter(ev, stripes):
@@ -157,6 +157,88 @@ def fill_in_frees(events):
             ev["value"] = ev["value"] or block
 
 
+class Memory:
+    """Objects and pointers: what the entries root, object and slot of a list stand for. Slowly; no
+    objects of more than 64 KiB, no stored values."""
+
+    def __init__(self):
+        self.objects, self.slots = [], {}
+
+    def unlink(self, start, end):
+        self.slots = {a: p for a, p in self.slots.items() if not start <= a < end}
+
+    def add(self, start, size, block):
+        end = start + size
+        self.unlink(start, end)
+        for o in self.objects:
+            if not block and (o[0] <= start and end <= o[1] if o[2] else o[:2] == (start, end)):
+                return
+        self.objects = [o for o in self.objects if o[1] <= start or end <= o[0]]
+        self.objects.append((start, end, block))
+
+    def free(self, start, size):
+        found = [o for o in self.objects if o[0] == start]
+        self.unlink(start, max([start + size] + [o[1] for o in found]))
+        self.objects = [o for o in self.objects if o[0] != start]
+
+    def reach(self, pointers):
+        todo, met, out = list(pointers), set(), []
+        while todo:
+            p = todo.pop()
+            o = next((o for o in self.objects if o[0] <= p < o[1]), None)
+            if o in met:
+                continue
+            if o is None:
+                out.append((p, p + 8))
+                continue
+            met.add(o)
+            out.append(o[:2])
+            todo += [to for at, to in self.slots.items() if o[0] <= at < o[1]]
+        return out
+
+    def event(self, ev):
+        op = ev["op"]
+        if op == 26:
+            self.add(ev["target"], ev["value"], True)
+        elif op == 27:
+            self.free(ev["target"], ev["value"])
+        elif op == 34:
+            self.add(ev["target"], ev["value"], False)
+        elif op == 33:
+            self.link(ev["target"], ev["value"])
+        elif op == 28 and any(first >> 61 > 4 for first, _ in ev["list"]):
+            ev["list"] = self.complete(ev["list"])
+
+    def link(self, address, pointer):
+        self.slots.pop(address, None)
+        if pointer >= 4096:
+            self.slots[address] = pointer
+
+    def complete(self, entries):
+        roots, ranges, out = [], [], []
+        for first, second in entries:
+            kind, low = first >> 61, first & (1 << 61) - 1
+            if kind == 6:
+                self.add(low, second, False)
+            elif kind == 7:
+                self.link(low, second)
+            elif kind == 5:
+                roots.append(low)
+            elif kind == 0 and low < 1 << 60:
+                ranges.append((low, low + second))
+            else:
+                out.append((first, second))
+        if (4 << 61, 0) in out:
+            return [(4 << 61, 0)]
+        merged = []
+        for start, end in sorted(ranges + self.reach(roots)):
+            if merged and start <= merged[-1][1]:
+                merged[-1][1] = max(end, merged[-1][1])
+            else:
+                merged.append([start, end])
+        return out + [(start, end - start) for start, end in merged]
+
+
 class Shape:
     """A stretch: where the pieces of its record are, and the events it stands for."""
 
@@ -198,16 +280,16 @@ class Shape:
 class Reader:
     """Tables of names, and the events as lines of the text format."""
 
-    def __init__(self, data):
+    def __init__(self, data, raw_lists=False):
         self.tables = [[] for _ in range(5)]
-        self.lines = []
+        self.merged = []
         self.threads = {}
         self.process, self.notes, self.thread_names, self.images = {}, [], {}, []
         self.parents, self.variables, self.stretches = {}, {}, []
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~7
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~15
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -217,14 +299,18 @@ class Reader:
             events = merge(self.threads, header["required"] & 2)
             assert len(events) == sum(map(len, self.threads.values()))
             fill_in_frees(events)
-            self.lines = [self.line(ev) for ev in events]
+            self.merged = events
+        memory = Memory()
+        for ev in [] if raw_lists else self.merged:
+            memory.event(ev)
+        self.lines = [self.line(ev) for ev in self.merged]
 
     def chunk(self, h, payload):
         if h["kind"] in (1, 2, 9):
             assert min(h["kind"], 2) == self.layout
             if h["kind"] == 1:
-                assert h["first"] == len(self.lines)
-                self.lines += map(self.line, self.events(columns(payload, 9), h))
+                assert h["first"] == len(self.merged)
+                self.merged += self.events(columns(payload, 9), h)
             else:
                 own = self.threads.setdefault(h["subject"], [])
                 assert h["first"] == len(own)
@@ -234,7 +320,7 @@ class Reader:
         elif h["kind"] == 3:
             self.names(columns(payload, 1)[0], h)
         elif h["kind"] == 4:
-            assert h["first"] == (len(self.lines) if self.layout == 1 else
+            assert h["first"] == (len(self.merged) if self.layout == 1 else
                                   sum(map(len, self.threads.values())))
             self.complete = True
         elif h["kind"] in (5, 6, 7, 8, 10):
@@ -370,7 +456,7 @@ class Reader:
                     new = (target[c] + unzigzag(n)) & M64
                 stride[c], target[c] = (new - target[c]) & M64, new
             ev["target"] = target[c]
-            if ev["flags"] & VALUE or ev["op"] in (26, 27):
+            if ev["flags"] & VALUE or ev["op"] in (26, 27, 33, 34):
                 if f & 128:
                     value[c] = (value[c] + values.signed()) & M64
                 ev["value"] = value[c]
@@ -382,8 +468,32 @@ class Reader:
                 sequence = (sequence + sequences.signed()) & M64
                 ev["sequence"] = sequence
             if ev["op"] == 28:
-                ev["list"] = [(calls.varint(), calls.varint()) for _ in range(calls.varint())]
+                if ev["flags"] & LIST:
+                    ev["list"], value[c] = self.differences(calls, value[c])
+                else:
+                    ev["list"] = [(calls.varint(), calls.varint()) for _ in range(calls.varint())]
+                    assert all(first >> 61 <= 1 for first, _ in ev["list"])
             yield ev
+
+    @staticmethod
+    def differences(calls, at):
+        """A list with the flag LIST, and what the site's value is afterwards."""
+        out, start, at = [], at, at if at < 1 << 57 else 0
+        for i in range(calls.varint()):
+            v = calls.varint()
+            kind, n = v & 15, v >> 4
+            assert kind <= 8
+            if kind == 8:
+                out.append(((1 << 60) + 8 * n, 8))
+            elif 1 <= kind <= 4:
+                out.append((kind << 61 | n, 0))
+            else:
+                at = (at + unzigzag(n)) & M64
+                assert at < 1 << 57
+                second = 0 if kind == 5 else calls.varint()
+                out.append((kind << 61 | at, (at + unzigzag(second)) & M64 if kind == 7 else second))
+            start = start if i else at
+        return out, start
 
     def line(self, ev):
         name = ("t" if ev["op"] in (8, 10) and ev["flags"] & BARE else "") + OPERATIONS[ev["op"]] + ("." + ORDERS[ev["order"]] if ev["order"] else "")
@@ -398,8 +508,12 @@ class Reader:
             return self.tables[1][(target - (1 << 60)) // 8]
         return f"0x{target:x}:{size}"
 
-    def entry(self, entry, size):
-        return self.tables[0][entry - (1 << 61)] if entry >> 61 == 1 else self.memory(entry, size)
+    def entry(self, entry, second):
+        kind, low = entry >> 61, entry & (1 << 61) - 1
+        return [lambda: self.memory(low, second), lambda: self.tables[0][low],
+                lambda: f"begin({self.tables[0][low]})", lambda: f"sync({self.tables[2][low]})",
+                lambda: "*", lambda: f"root(0x{low:x})", lambda: f"object(0x{low:x}:{second})",
+                lambda: f"slot(0x{low:x}=0x{second:x})"][kind]()
 
     def argument(self, ev):
         op, target, flags = ev["op"], ev["target"], ev["flags"]
@@ -411,7 +525,9 @@ class Reader:
             old = number(ev["old"]) + ">" if flags & OLD else ""
             return self.memory(target, ev["size"]) + (
                 "=" + old + number(ev["value"]) if flags & VALUE else "")
-        if op in (26, 27):
+        if op == 33:
+            return f"0x{target:x}=0x{ev['value']:x}"
+        if op in (26, 27, 34):
             return self.memory(target, ev["value"])
         if op in (12, 13):
             return self.tables[0][target][1 if flags & BARE else 0:]
@@ -420,7 +536,7 @@ class Reader:
         if op in (28, 29, 31, 32):
             entries = ",".join(self.entry(*e) for e in ev.get("list", []))
             return self.tables[3][target] + (":" + entries if entries else "")
-        if op == 30:
+        if op in (30, 35):
             return number(ev["value"]) if flags & VALUE else None
         if op == 6:
             return None

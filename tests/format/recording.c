@@ -29,8 +29,20 @@ static uint64_t below(struct own *o, uint64_t n)
 
 static void add_call(struct own *o)
 {
-    mock_add(&o->t, 4, RING_WORD(R_CALL, 0, 2), UINT64_C(3), UINT64_C(0x9000), UINT64_C(0));
+    uint64_t pointer = (0x4000 + 8 * below(o, 40)) << 8;
+
+    mock_add(&o->t, 5, RING_WORD(R_CALL, below(o, 9) ? CALL_KNOWN : CALL_ALL, 3), UINT64_C(3),
+             pointer, UINT64_C(0), below(o, 2) ? pointer + 2064 : UINT64_C(0x9000));
     mock_add(&o->t, 3, RING_WORD(R_RETURN, 0, 0), UINT64_C(3), UINT64_C(0));
+}
+
+/* Told before a call, in two records. */
+static void add_object(struct own *o, uint64_t address)
+{
+    mock_add(&o->t, 7, RING_WORD(R_OBJECT, 0, address), UINT64_C(32), UINT64_C(2), address,
+             address + 64 * below(o, 9), address + 8, UINT64_C(0));
+    mock_add(&o->t, 5, RING_WORD(R_OBJECT, OBJECT_MORE, address), UINT64_C(32), UINT64_C(1),
+             address + 16, below(o, 2) ? address : UINT64_MAX);
 }
 
 static void add_random(struct own *o, struct mock *m)
@@ -60,7 +72,11 @@ static void add_random(struct own *o, struct mock *m)
         mock_add(&o->t, 1, RING_WORD(R_EXIT, 0, 1));
         break;
     case 6:
+        if (below(o, 2))
+            add_object(o, address << 8);
         add_call(o);
+        mock_add(&o->t, 3, RING_WORD(R_LINK, 0, (address << 8) + 8), (address + 8) << 8,
+                 UINT64_C(6));
         break;
     case 7:
         mock_add(&o->t, 3, RING_WORD(R_RANGE, ACCESS_WRITE, address), UINT64_C(6),

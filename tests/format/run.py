@@ -40,6 +40,35 @@ def same(heddle, trace, work):
     return read_alike(heddle, file, work) is not None
 
 
+# Lists of every kind, short and long, as they stand in a file: in text they are not.
+LISTS = """\
+T0|fork(T1)|1
+T0|w(V=9223372036854775808)|2
+T0|acq(L)|3
+T0|alloc(0x1000:64)|4
+T0|link(0x1008=0x2000)|5
+T0|link(0x1010=0x0)|5
+T0|object(0x2000:144115188075847680)|6
+T0|call(f:V,T1,0x10:8)|2
+T0|call(f:V,T1,0x10:8,0x30:8,0x50:8,0x70:8,0x90:8,0xb0:8,0x8:1)|2
+T0|call(f:*)|2
+T1|call(f:begin(T1),sync(L))|2
+T1|call(f:root(0x1ffffffffffffff),root(0x1000),root(0x0))|7
+T1|call(f:root(0x1000),object(0x2000:8),slot(0x2000=0x1ffffffffffffff),V,*)|7
+T1|call(f:root(0x1000),slot(0x2000=0x0))|7
+T1|call(f)|7
+T1|call(f:root(0x1008))|7
+"""
+
+
+def same_lists(heddle, work):
+    """Compared with the text that was converted: our own format keeps lists as they are."""
+    text, file = work / "lists.std", work / "lists.hdl"
+    text.write_text(LISTS)
+    subprocess.run([heddle, "convert", "--quiet", "--compression=none", text, file], check=True)
+    return hdl.Reader(file.read_bytes(), True).lines == LISTS.splitlines()
+
+
 def same_recording(heddle, recording, seed, work):
     """Also what the file says about the process, and that a converted file says the same."""
     out = subprocess.run([recording, work, str(seed)], check=True, capture_output=True, text=True)
@@ -69,7 +98,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         work = pathlib.Path(tmp)
         traces = sorted(TRACES.rglob("*.std")) + list(generate(generator, work))
-        print(f"1..{len(traces) + RECORDINGS}")
+        print(f"1..{len(traces) + RECORDINGS + 1}")
         good = True
         for n, trace in enumerate(traces, 1):
             ok = same(heddle, trace, work)
@@ -79,6 +108,9 @@ def main():
             ok = same_recording(heddle, recording, seed, work)
             good = good and ok
             print(f"{'ok' if ok else 'not ok'} {len(traces) + seed + 1} - recording {seed}")
+        ok = same_lists(heddle, work)
+        good = good and ok
+        print(f"{'ok' if ok else 'not ok'} {len(traces) + RECORDINGS + 1} - lists of calls")
     return 0 if good else 1
 
 

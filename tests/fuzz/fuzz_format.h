@@ -35,6 +35,10 @@ static bool fuzz_target_is_valid(const struct event *ev, const struct tables *t)
         return fuzz_range_is_valid(ev->target, ev->size, t) && ev->size <= ACCESS_MAX_BYTES;
     case CLASS_MEMORY:
         return fuzz_range_is_valid(ev->target, ev->value, t);
+    case CLASS_LINK:
+        if (ev->op == OP_LINK)
+            return ev->target < ADDRESS_LIMIT && ev->value < ADDRESS_LIMIT;
+        return !is_named(ev->target) && fuzz_range_is_valid(ev->target, ev->value, t);
     case CLASS_THREAD:
         return ev->op == OP_FORK || ev->op == OP_JOIN ? ev->target < t->threads.count : !ev->target;
     case CLASS_CALL:
@@ -49,6 +53,29 @@ static bool fuzz_target_is_valid(const struct event *ev, const struct tables *t)
     }
 }
 
+static bool fuzz_entry_is_valid(const uint64_t *e, const struct tables *t)
+{
+    uint64_t low = D_LOW(e[0]);
+
+    switch (D_KIND(e[0])) {
+    case D_MEMORY_KIND:
+        return fuzz_range_is_valid(low, e[1], t);
+    case D_THREAD_KIND:
+    case D_START_KIND:
+        return low < t->threads.count && !e[1];
+    case D_SYNC_KIND:
+        return low < t->objects.count && !e[1];
+    case D_ALL_KIND:
+        return !low && !e[1];
+    case D_ROOT_KIND:
+        return low < ADDRESS_LIMIT && !e[1];
+    case D_EXTENT_KIND:
+        return !is_named(low) && fuzz_range_is_valid(low, e[1], t);
+    default:
+        return low < ADDRESS_LIMIT && e[1] < ADDRESS_LIMIT;
+    }
+}
+
 /* The well-formedness that source.h promises. */
 static inline void fuzz_check_event(const struct event *ev, const uint64_t *extra,
                                     const struct tables *t)
@@ -58,13 +85,9 @@ static inline void fuzz_check_event(const struct event *ev, const uint64_t *extr
         abort();
     if (!fuzz_target_is_valid(ev, t) || (!op_is_access(ev->op) && ev->size))
         abort();
-    for (uint64_t i = 0; ev->op == OP_CALL && i < ev->old; i++) {
-        const uint64_t *e = extra + ev->value + 2 * i;
-
-        if (D_IS_THREAD(e[0]) ? D_THREAD_OF(e[0]) >= t->threads.count || e[1]
-                              : !fuzz_range_is_valid(e[0], e[1], t))
+    for (uint64_t i = 0; ev->op == OP_CALL && i < ev->old; i++)
+        if (!fuzz_entry_is_valid(extra + ev->value + 2 * i, t))
             abort();
-    }
 }
 
 static inline int fuzz_pass(struct source *s, struct tables *t, struct buf *text)

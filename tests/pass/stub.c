@@ -34,7 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
-char __heddle_abi_1;
+char __heddle_abi_2;
 uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 
@@ -222,13 +222,47 @@ void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
     atomic("rmw", (int)bytes, order, site);
 }
 
-void __heddle_call(uint32_t site, uint32_t pointers, void *const *pointer)
+uint64_t __heddle_targets[TARGETS];
+uint8_t __heddle_logged[LOGGED_BLOCKS];
+
+uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs, const uint64_t *words)
 {
     flush();
-    for (uint32_t i = 0; i < pointers; i++)
-        if (!pointer[i])
+    for (uint32_t i = 0; i < pairs; i++)
+        if (!words[2 * i])
             abort();
-    say("call %d %d\n", (int)(site - base), (int)pointers);
+    say("call %d %d\n", (int)(site - base), (int)pairs);
+    return 1;
+}
+
+uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs, const uint64_t *words)
+{
+    if (!target)
+        abort();
+    return __heddle_call(site, "", pairs, words);
+}
+
+void __heddle_result(uint32_t site, uint64_t value)
+{
+    flush();
+    say("result %d %lld\n", (int)(site - base), (long long)value);
+}
+
+__attribute__((preserve_most)) void __heddle_stored(void *p, uint64_t bytes)
+{
+    if (!p || !bytes)
+        abort();
+}
+
+void __heddle_register_lists(void **functions, void **stop, struct heddle_variable *variables,
+                             struct heddle_variable *variables_stop)
+{
+    if (functions > stop || variables > variables_stop)
+        abort();
+    for (; functions < stop; functions++)
+        if (*functions)
+            __heddle_targets[(uintptr_t)*functions >> TARGET_SHIFT & (TARGETS - 1)] =
+                (uintptr_t)*functions;
 }
 
 void __heddle_return(uint32_t site, uint64_t value)

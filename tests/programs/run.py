@@ -148,7 +148,7 @@ class Heddle:
 
     def run(self, case, work):
         command = [os.path.join(self.build, "heddle"), "run", "--format", "json", "-o", "out.json",
-                   *case.word("options").split(), "--", "./prog", *case.word("args").split()]
+                   *case.word("options").replace("{here}", HERE).split(), "--", "./prog", *case.word("args").split()]
         r = run(command, work, self.env)
         out = os.path.join(work, "out.json")
         if not os.path.exists(out):

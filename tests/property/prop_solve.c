@@ -20,6 +20,8 @@ struct court {
     struct predictor *predictor;
     struct witness_trace *checker;
     struct buf *why;
+    uint32_t unfrozen;
+    uint64_t work; /* 0: no limit */
 };
 
 static enum verdict judge_schedule(struct court *c, size_t a, size_t b, const uint64_t *list,
@@ -44,7 +46,9 @@ static enum verdict judge_schedule(struct court *c, size_t a, size_t b, const ui
 
 static enum verdict judge_pair(struct court *c, size_t a, size_t b)
 {
-    struct predict_budget budget = { .conflicts = 100000 };
+    struct predict_budget budget = { .conflicts = 100000,
+                                     .unfrozen = c->unfrozen,
+                                     .work = c->work };
     bool possible = pair_set_has(&c->s->oracle.pairs, a, b);
     enum predict_answer answer;
     enum verdict v = HOLDS;
@@ -55,6 +59,8 @@ static enum verdict judge_pair(struct court *c, size_t a, size_t b)
     if (answer == PREDICT_FEASIBLE && possible)
         v = judge_schedule(c, a, b, list, n);
     free(list);
+    if (answer == PREDICT_UNDECIDED && c->work)
+        return HOLDS;
     if (answer == (possible ? PREDICT_FEASIBLE : PREDICT_INFEASIBLE))
         return v;
     buf_addf(c->why, "events %zu and %zu: the predictor says %d, the oracle %s", a, b, (int)answer,
@@ -71,9 +77,10 @@ static enum verdict judge_all(struct court *c)
     return HOLDS;
 }
 
-static enum verdict ask(struct subject *s, struct predictor *clone_of, struct buf *why)
+static enum verdict ask(struct subject *s, struct predictor *clone_of, uint32_t unfrozen,
+                        uint64_t work, struct buf *why)
 {
-    struct court c = { .s = s, .why = why };
+    struct court c = { .s = s, .why = why, .unfrozen = unfrozen, .work = work };
     enum verdict v;
 
     if (!s->oracle.complete)
@@ -90,7 +97,19 @@ static enum verdict ask(struct subject *s, struct predictor *clone_of, struct bu
 
 static enum verdict the_predictor_is_exact(struct subject *s, struct buf *why)
 {
-    return ask(s, NULL, why);
+    return ask(s, NULL, 0, 0, why);
+}
+
+/* With an early part of the trace as observed there are fewer schedules, but none is wrong. */
+static enum verdict frozen_prefixes_change_no_answer(struct subject *s, struct buf *why)
+{
+    return both(ask(s, NULL, 1, 0, why), ask(s, NULL, 4, 0, why));
+}
+
+/* Out of budget at any point: undecided or right, and the next question is not disturbed. */
+static enum verdict small_budgets_make_no_wrong_answer(struct subject *s, struct buf *why)
+{
+    return both(ask(s, NULL, 0, 20 + s->mem.count, why), ask(s, NULL, 2, 300, why));
 }
 
 /* A clone knows nothing of what the first one did. */
@@ -98,7 +117,7 @@ static enum verdict clones_answer_alike(struct subject *s, struct buf *why)
 {
     struct view *v = view_new(&s->mem, BARRIERS_NONE);
     struct predictor *p = predictor_new(v, s->info);
-    enum verdict verdict = ask(s, p, why);
+    enum verdict verdict = ask(s, p, 0, 0, why);
 
     predictor_free(p);
     view_free(v);
@@ -194,6 +213,8 @@ static enum verdict mc_finds_what_is_possible(struct subject *s, struct buf *why
 
 const struct property properties_solve[] = {
     { "the-predictor-is-exact", the_predictor_is_exact, 1 },
+    { "frozen-prefixes-change-no-answer", frozen_prefixes_change_no_answer, 2 },
+    { "small-budgets-make-no-wrong-answer", small_budgets_make_no_wrong_answer, 2 },
     { "clones-of-predictors-answer-alike", clones_answer_alike, 10 },
     { "possible-races-of-cp-and-wcp-are-shown", possible_races_of_cp_and_wcp_are_shown, 1 },
     { "the-cascade-leaves-out-what-is-impossible", the_cascade_leaves_out_what_is_impossible, 4 },

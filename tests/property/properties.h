@@ -17,11 +17,15 @@ struct property {
 extern const struct property properties_observed[];
 extern const struct property properties_sshb[];
 extern const struct property properties_solve[];
+extern const struct property properties_windows[];
+extern const struct property properties_z3[];
 extern const struct property properties_wcp[];
 extern const struct property properties_osr[];
+extern const struct property properties_rdit[];
 extern const struct property properties_cp[];
 extern const struct property properties_certain[];
 extern const struct property properties_deadlock[];
+extern const struct property properties_exclude[];
 extern const struct property properties_sieve[];
 extern const struct property properties_syncp[];
 

@@ -96,6 +96,8 @@ struct gen_large_options {
     uint32_t heap_percent;    /* functions that work on a heap block of their own */
     uint32_t branch_percent;  /* sites followed by a branch */
     uint32_t overlap_percent; /* sites in byte arrays that access eight bytes at once */
+    uint32_t call_ppm;        /* events of a million that are calls of untraced code */
+    uint32_t call_ranges;     /* of 64 bytes in the D of each, most of them the thread's own */
     bool values;
     bool named; /* variables V0, V1 ... as plain STD has them, instead of addresses */
 };

@@ -77,8 +77,9 @@ struct slot {
     uint32_t base;            /* where this call works */
     uint32_t lock, inner;
     bool holds_lock, holds_inner;
-    uint32_t block; /* heap block + 1 */
-    int64_t life;   /* events left */
+    uint32_t block;  /* heap block + 1 */
+    int64_t life;    /* events left */
+    uint32_t called; /* events up to the return of the call it is in; 0: in none */
 };
 
 struct region {
@@ -108,10 +109,12 @@ struct gen {
     uint32_t current;
     int64_t burst_left;
     struct event events[BATCH];
+    uint64_t *extra; /* D of the calls of a batch */
+    size_t nextra, extra_cap;
 };
 
 /* Sites of the main thread's own work, after those of the program. */
-enum { SITE_FORK, SITE_JOIN, SITE_PAD, MAIN_SITES };
+enum { SITE_FORK, SITE_JOIN, SITE_PAD, SITE_CALL, MAIN_SITES };
 
 /* ---- the static program ---- */
 
@@ -272,7 +275,7 @@ static void make_program(struct gen *g)
         else
             add_racy_function(g, &g->functions[i], i - g->nfunctions);
     }
-    for (size_t i = 0; i < g->ncode + MAIN_SITES; i++)
+    for (size_t i = 0; i < g->ncode + MAIN_SITES - !g->o.call_ppm; i++)
         intern_put(&g->tables->sites, name, (size_t)sprintf(name, "%zu", i + 1));
 }
 
@@ -501,11 +504,48 @@ static bool skip_recursive_inner(const struct slot *s, const struct insn *in)
     return s->inner == s->lock && (in->kind == K_ACQUIRE_INNER || in->kind == K_RELEASE_INNER);
 }
 
+/* Where a call may be: in the thread's own memory, or now and then anywhere. */
+static void list_range(struct gen *g, const struct slot *s)
+{
+    uint64_t from = (uint64_t)(s - g->slots) * g->local_bytes, bytes = g->local_bytes;
+
+    if (rng_percent(&g->rng, 10)) {
+        from = 0;
+        bytes = g->memory_bytes;
+    }
+    GROW(g->extra, g->extra_cap, g->nextra + 2);
+    g->extra[g->nextra++] = g->base + from + rng_next(&g->rng) % (bytes / 64) * 64;
+    g->extra[g->nextra++] = 64;
+}
+
+/* Begin or end a call of untraced code; false: neither now. */
+static bool run_call(struct gen *g, struct slot *s, struct event *e)
+{
+    bool begins = !s->called && g->o.call_ppm && rng_below(&g->rng, 1000000) < g->o.call_ppm;
+
+    *e = (struct event){ .thread = s->thread, .site = (uint32_t)g->ncode + SITE_CALL };
+    if (s->called && --s->called == 0) {
+        e->op = OP_RETURN;
+        return true;
+    }
+    if (!begins)
+        return false;
+    e->op = OP_CALL;
+    e->value = g->nextra;
+    e->old = g->o.call_ranges;
+    for (uint32_t i = 0; i < g->o.call_ranges; i++)
+        list_range(g, s);
+    s->called = rng_between(&g->rng, 1, 3);
+    return true;
+}
+
 /* One event of a slot, or false when it is blocked. */
 static bool run_slot(struct gen *g, struct slot *s, struct event *e)
 {
     const struct insn *in;
 
+    if (run_call(g, s, e))
+        return true;
     for (;;) {
         if (s->pc == s->end)
             call_function(g, s);
@@ -559,7 +599,7 @@ static void start_thread(struct gen *g, struct slot *s, struct event *e)
 
     *e = main_event(g, OP_FORK, SITE_FORK, t);
     s->thread = t;
-    s->pc = s->end = 0;
+    s->pc = s->end = s->called = 0;
     s->life = g->o.lifetime ? rng_between(&g->rng, 1, 2 * g->o.lifetime) : INT64_MAX;
 }
 
@@ -628,6 +668,7 @@ bool gen_next(struct gen *g, struct batch *out)
     size_t n = 0;
 
     *out = (struct batch){ .events = g->events, .first = g->done };
+    g->nextra = 0;
     while (n < BATCH && g->done < g->o.events) {
         struct event *e = &g->events[n++];
 
@@ -638,6 +679,7 @@ bool gen_next(struct gen *g, struct batch *out)
         g->done++;
     }
     out->count = n;
+    out->extra = g->extra;
     return n > 0;
 }
 
@@ -669,6 +711,8 @@ struct gen *gen_open(const struct gen_large_options *o, struct tables *tables)
     lay_out_memory(g);
     make_program(g);
     name_objects(g);
+    if (g->o.call_ppm)
+        intern_put(&tables->functions, "untraced", 8);
     g->slots = xcalloc(g->o.threads, sizeof(*g->slots));
     g->owner = xcalloc(g->o.locks, sizeof(*g->owner));
     g->readers = xcalloc(g->o.locks, sizeof(*g->readers));
@@ -688,5 +732,6 @@ void gen_close(struct gen *g)
     free(g->readers);
     free(g->free_block);
     free(g->memory);
+    free(g->extra);
     free(g);
 }

@@ -33,6 +33,8 @@ static const char usage_text[] =
     "  --heap N        percent of functions that work on a heap block (0)\n"
     "  --branch N      percent of unlocked accesses followed by a branch (0)\n"
     "  --overlap N     percent of byte sites that access eight bytes (0)\n"
+    "  --call-ppm N    calls of untraced code among a million events (0)\n"
+    "  --call-ranges N ranges of 64 bytes that such a call may touch (0)\n"
     "  --values        record values\n"
     "  --named         named variables instead of addresses (RAPID reads these)\n"
     "  --seed N        (1)\n"
@@ -63,6 +65,8 @@ static const struct number_option numbers[] = {
     NUMBER("heap", heap_percent),
     NUMBER("branch", branch_percent),
     NUMBER("overlap", overlap_percent),
+    NUMBER("call-ppm", call_ppm),
+    NUMBER("call-ranges", call_ranges),
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "naive_barriers.h"
 
 enum { INITIAL = 63 }; /* as a writer */
 
@@ -19,6 +20,7 @@ struct state {
     uint8_t progress[ORACLE_THREADS];
     uint8_t writer[ORACLE_CELLS];
     uint64_t stale;   /* cells whose last writer was tainted */
+    uint64_t behind;  /* cells that a call or return may have written after the last writer */
     uint64_t tainted; /* threads; 64 bits so that the struct has no padding */
 };
 
@@ -46,6 +48,11 @@ struct search {
     struct cell cells[ORACLE_CELLS];
     size_t ncells;
     uint8_t observed[ORACLE_EVENTS][ORACLE_CELLS]; /* writer each read saw */
+    /* Where calls count: */
+    enum barriers barriers;
+    uint64_t listed[ORACLE_EVENTS]; /* calls and returns: cells they may write */
+    uint64_t behind[ORACLE_EVENTS]; /* cells, as in struct state, in the trace */
+    bool in_call[ORACLE_EVENTS];
     struct node *nodes;
     size_t nnodes, nodes_cap;
     uint32_t *slots; /* node + 1, open addressing */
@@ -145,13 +152,57 @@ static void make_observed(struct search *s)
     }
 }
 
-static bool search_init(struct search *s, const struct trace_mem *t, const struct trace_info *info)
+/* The cells that a call or return may write, in the lifetimes they have there. */
+static uint64_t listed_cells(const struct search *s, size_t i)
+{
+    uint64_t cells = 0;
+    bool allocated;
+
+    for (size_t c = 0; c < s->ncells; c++)
+        for (size_t b = 0; b < s->cells[c].nbytes; b++)
+            if (naive_lists_byte(s->t, i, s->cells[c].bytes[b]) &&
+                events_touching(s->t, s->cells[c].bytes[b], i, &allocated) ==
+                    s->cells[c].touched_by)
+                cells |= 1ull << c;
+    return cells;
+}
+
+static void make_calls(struct search *s)
+{
+    uint8_t last[ORACLE_CELLS];
+    uint64_t behind = 0;
+
+    memset(last, INITIAL, sizeof(last));
+    for (size_t i = 0; i < s->t->count; i++) {
+        const struct event *e = &s->t->events[i];
+
+        if (!takes_part(e))
+            continue;
+        s->in_call[i] = naive_in_call(s->t, i);
+        s->behind[i] = behind;
+        if (op_class_of(e->op) == CLASS_CALL)
+            s->listed[i] = listed_cells(s, i);
+        behind |= s->listed[i];
+        for (size_t c = 0; c < s->ncells; c++) {
+            if (s->listed[i] >> c & 1)
+                s->observed[i][c] = last[c];
+            if (s->cells[c].touched_by >> i & 1 && gives_content(e)) {
+                last[c] = (uint8_t)i;
+                behind &= ~(1ull << c);
+            }
+        }
+    }
+}
+
+static bool search_init(struct search *s, const struct trace_mem *t, const struct trace_info *info,
+                        enum barriers barriers, const struct tables *names)
 {
     struct relation must;
 
     memset(s, 0, sizeof(*s));
     s->t = t;
     s->info = info;
+    s->barriers = barriers;
     if (t->count > ORACLE_EVENTS)
         return false;
     for (size_t i = 0; i < t->count; i++) {
@@ -167,7 +218,14 @@ static bool search_init(struct search *s, const struct trace_mem *t, const struc
     if (!make_cells(s))
         return false;
     make_observed(s);
+    if (barriers)
+        make_calls(s);
     naive_order(t, NAIVE_MUST, &must);
+    if (!naive_barriers(t, barriers, names, &must)) {
+        relation_release(&must);
+        return false;
+    }
+    relation_close(&must);
     for (size_t a = 0; a < t->count; a++)
         for (size_t b = a + 1; b < t->count; b++)
             if (relation_has(&must, a, b))
@@ -301,12 +359,26 @@ static bool byte_is_right(const struct search *s, const struct state *st, size_t
     return same || (!stale && byte_value(s, cell, writer, byte, &now) && now == want);
 }
 
+/* Where the trace has the writer after the last call that lists the cell, so must it be here. */
 static bool read_is_right(const struct search *s, const struct state *st, int i)
 {
+    for (size_t c = 0; c < s->ncells; c++)
+        if (s->cells[c].touched_by >> i & 1 && st->behind >> c & ~s->behind[i] >> c & 1)
+            return false;
     for (size_t c = 0; c < s->ncells; c++)
         for (size_t b = 0; s->cells[c].touched_by >> i & 1 && b < s->cells[c].nbytes; b++)
             if (!byte_is_right(s, st, c, i, s->cells[c].bytes[b]))
                 return false;
+    return true;
+}
+
+/* A call finds what it found; it and its return may write whatever it lists. */
+static bool call_is_right(const struct search *s, const struct state *st, int i)
+{
+    for (size_t c = 0; c < s->ncells; c++)
+        if (s->t->events[i].op == OP_CALL && s->listed[i] >> c & 1 &&
+            (st->writer[c] != s->observed[i][c] || st->stale >> c & 1))
+            return false;
     return true;
 }
 
@@ -319,6 +391,7 @@ static void write_cells(const struct search *s, struct state *st, int i)
             continue;
         st->writer[c] = (uint8_t)i;
         st->stale = (st->stale & ~(1ull << c)) | (uint64_t)tainted << c;
+        st->behind &= ~(1ull << c);
     }
 }
 
@@ -342,10 +415,13 @@ static bool execute(const struct search *s, struct state *st, int i)
     if ((e->op == OP_BRANCH || e->op == OP_CALL) && st->tainted & me)
         return false;
     if (op_table[e->op].reads && !(st->tainted & me) && !read_is_right(s, st, i)) {
-        if (!s->info->branches)
+        if (!s->info->branches || s->in_call[i])
             return false;
         st->tainted |= me;
     }
+    if (!call_is_right(s, st, i))
+        return false;
+    st->behind |= s->listed[i];
     if (gives_content(e))
         write_cells(s, st, i);
     st->progress[e->thread]++;
@@ -439,11 +515,18 @@ static void visit(struct search *s, uint32_t node)
 void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
                 struct oracle *out)
 {
+    oracle_run_calls(t, info, BARRIERS_NONE, NULL, max_states, out);
+}
+
+void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
+                      enum barriers barriers, const struct tables *names, size_t max_states,
+                      struct oracle *out)
+{
     struct search *s = xcalloc(1, sizeof(*s));
 
     *out = (struct oracle){ 0 };
     pair_set_init(&out->pairs, t->count);
-    if (search_init(s, t, info)) {
+    if (search_init(s, t, info, barriers, names)) {
         struct state st = first_state(s);
 
         s->out = out;
@@ -491,8 +574,15 @@ static bool follow(const struct search *s, const uint64_t *order, size_t n)
 bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
                     size_t n)
 {
+    return oracle_accepts_calls(t, info, BARRIERS_NONE, NULL, order, n);
+}
+
+bool oracle_accepts_calls(const struct trace_mem *t, const struct trace_info *info,
+                          enum barriers barriers, const struct tables *names, const uint64_t *order,
+                          size_t n)
+{
     struct search *s = xcalloc(1, sizeof(*s));
-    bool ok = search_init(s, t, info) && follow(s, order, n);
+    bool ok = search_init(s, t, info, barriers, names) && follow(s, order, n);
 
     search_release(s);
     free(s);

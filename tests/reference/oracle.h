@@ -12,6 +12,7 @@
 #define HEDDLE_TESTS_ORACLE_H
 
 #include "naive.h"
+#include "order/view.h"
 #include "trace/trace.h"
 
 enum { ORACLE_EVENTS = 62, ORACLE_THREADS = 8, ORACLE_CELLS = 48 };
@@ -32,10 +33,17 @@ struct oracle {
 
 void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
                 struct oracle *out);
+/* The same where calls of untraced code count (docs/design/rdit.md, "Rules"); names may be NULL. */
+void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
+                      enum barriers barriers, const struct tables *names, size_t max_states,
+                      struct oracle *out);
 void oracle_release(struct oracle *o);
 
 /* Follow one given reordering by the oracle's own rules: a second opinion on a witness. */
 bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
                     size_t n);
+bool oracle_accepts_calls(const struct trace_mem *t, const struct trace_info *info,
+                          enum barriers barriers, const struct tables *names, const uint64_t *order,
+                          size_t n);
 
 #endif

@@ -124,17 +124,55 @@ static inline void random_memory(uint64_t *seed, const struct tables *t, struct 
     }
 }
 
+/* An entry of a list, of any kind. */
+static inline void random_entry(uint64_t *seed, const struct tables *t, struct events *e)
+{
+    unsigned kind = (unsigned)below(seed, 8);
+    uint64_t address = any_address(seed, 1), bytes;
+    struct event place;
+
+    switch (kind) {
+    case D_MEMORY_KIND:
+        random_memory(seed, t, &place, &bytes);
+        events_add_entry(e, place.target, bytes);
+        break;
+    case D_THREAD_KIND:
+    case D_START_KIND:
+        events_add_entry(e, D_ENTRY(kind, below(seed, t->threads.count)), 0);
+        break;
+    case D_SYNC_KIND:
+        events_add_entry(e, D_ENTRY(kind, below(seed, t->objects.count)), 0);
+        break;
+    case D_ALL_KIND:
+        events_add_entry(e, D_ENTRY(kind, 0), 0);
+        break;
+    case D_ROOT_KIND:
+        events_add_entry(e, D_ENTRY(kind, address), 0);
+        break;
+    case D_EXTENT_KIND:
+        events_add_entry(e, D_ENTRY(kind, address), 1 + below(seed, ADDRESS_LIMIT - address));
+        break;
+    default:
+        events_add_entry(e, D_ENTRY(kind, address), any_address(seed, 1));
+    }
+}
+
+/* Some lists are as readers of version 1.2 know them, some are long. */
 static inline void random_call(uint64_t *seed, const struct tables *t, struct event *ev,
                                struct events *e)
 {
+    bool old = below(seed, 2);
+
     ev->value = e->nextra;
-    ev->old = below(seed, 4);
+    ev->old = below(seed, below(seed, 4) ? 4 : 20);
     for (uint64_t i = 0; i < ev->old; i++) {
         struct event place;
         uint64_t bytes;
 
         random_memory(seed, t, &place, &bytes);
-        if (below(seed, 3))
+        if (!old)
+            random_entry(seed, t, e);
+        else if (below(seed, 3))
             events_add_entry(e, place.target, bytes);
         else
             events_add_entry(e, D_THREAD(below(seed, t->threads.count)), 0);
@@ -174,6 +212,10 @@ static inline void random_event_of(uint64_t *seed, const struct tables *t, unsig
         break;
     case CLASS_MEMORY:
         random_memory(seed, t, &ev, &ev.value);
+        break;
+    case CLASS_LINK:
+        ev.target = any_address(seed, 1);
+        ev.value = op == OP_LINK ? any_address(seed, 1) : 1;
         break;
     case CLASS_THREAD:
         if (op == OP_FORK || op == OP_JOIN)

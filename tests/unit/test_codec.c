@@ -251,7 +251,7 @@ static void a_chunk_ends_when_its_calls_grow_large(void **state)
         events_add_entry(&e, 0x7000, 8); /* compresses a thousand times and more */
     for (int i = 0; i < 40; i++)
         events_add(&e, ev);
-    assert_in_range(expect_round_trip(&t, &e, 9, 65536), 10, 40); /* 3 bytes an entry */
+    assert_in_range(expect_round_trip(&t, &e, 9, 65536), 6, 40); /* 2 bytes an entry */
     events_release(&e);
     tables_release(&t);
 }
@@ -448,7 +448,58 @@ static void impossible_targets_are_refused(void **state)
     expect_event_refused((struct event){ .op = OP_CALL, .value = NAMED_ADDRESS(0), .old = 4 });
     expect_event_refused((struct event){ .op = OP_CALL, .value = D_THREAD(2), .old = 0 });
     expect_event_refused((struct event){ .op = OP_CALL, .value = ADDRESS_LIMIT, .old = 1 });
+    expect_event_refused((struct event){ .op = OP_LINK, .target = ADDRESS_LIMIT });
+    expect_event_refused((struct event){ .op = OP_LINK, .value = ADDRESS_LIMIT });
+    expect_event_refused((struct event){ .op = OP_LINK, .target = NAMED_ADDRESS(0) });
+    expect_event_refused((struct event){ .op = OP_OBJECT, .target = 8 });
+    expect_event_refused((struct event){ .op = OP_OBJECT, .target = 8, .value = ADDRESS_LIMIT });
     expect_event_refused((struct event){ .op = OP_WRITE, .size = ACCESS_MAX_BYTES + 1 });
+}
+
+static void expect_entry_refused(enum d_kind kind, uint64_t low, uint64_t second)
+{
+    expect_event_refused(
+        (struct event){ .op = OP_CALL, .value = D_ENTRY(kind, low), .old = second });
+}
+
+static void impossible_entries_of_lists_are_refused(void **state)
+{
+    (void)state;
+    expect_entry_refused(D_START_KIND, 2, 0);
+    expect_entry_refused(D_SYNC_KIND, 2, 0);
+    expect_entry_refused(D_ALL_KIND, 1, 0);
+    expect_entry_refused(D_ROOT_KIND, ADDRESS_LIMIT, 0);
+    expect_entry_refused(D_EXTENT_KIND, 0x10, 0);
+    expect_entry_refused(D_EXTENT_KIND, 0x10, ADDRESS_LIMIT);
+    expect_entry_refused(D_EXTENT_KIND, ADDRESS_LIMIT, 8);
+    expect_entry_refused(D_SLOT_KIND, ADDRESS_LIMIT, 8);
+    expect_entry_refused(D_SLOT_KIND, 8, ADDRESS_LIMIT);
+}
+
+/* The bytes of the list of a call, as they may stand in a file. */
+static void expect_list_refused(uint64_t entry, size_t at, uint8_t byte)
+{
+    struct chunk c = { 0 };
+    uint64_t d[2] = { entry, 0 };
+
+    one_event((struct event){ .op = OP_CALL, .old = 1 }, d, &c);
+    column_of(&c, COL_CALLS)[at] = byte;
+    expect_refused(&c, "event 0: damaged");
+    buf_release(&c.payload);
+}
+
+static void malformed_lists_are_refused(void **state)
+{
+    const uint64_t all = D_ENTRY(D_ALL_KIND, 0), root = D_ENTRY(D_ROOT_KIND, 2);
+
+    (void)state;
+    expect_list_refused(all, 0, 2);            /* more entries than bytes */
+    expect_list_refused(all, 1, LIST_KINDS);   /* an unknown kind */
+    expect_list_refused(all, 1, 15);           /* the last one */
+    expect_list_refused(all, 1, 1 << 4 | 4);   /* all of something */
+    expect_list_refused(all, 1, 2 << 4 | 8);   /* no such variable */
+    expect_list_refused(root, 1, D_SLOT_KIND); /* the pointer is missing */
+    expect_list_refused(root, 1, 1 << 4 | 5);  /* the address -1 */
 }
 
 static void expect_shape_refused(struct event ev)
@@ -580,6 +631,8 @@ int main(void)
         cmocka_unit_test(thread_chunks_keep_sequence_numbers_and_stamps),
         cmocka_unit_test(numbers_outside_the_tables_are_refused),
         cmocka_unit_test(impossible_targets_are_refused),
+        cmocka_unit_test(impossible_entries_of_lists_are_refused),
+        cmocka_unit_test(malformed_lists_are_refused),
         cmocka_unit_test(impossible_shapes_are_refused),
         cmocka_unit_test(flag_bytes_that_lie_are_refused),
         cmocka_unit_test(column_lengths_that_lie_are_refused),

@@ -14,6 +14,7 @@
 #include "base/rt_sites.h"
 #include "base/rt_stretch.h"
 #include "record/recorder.h"
+#include "trace/text.h"
 #include "trace/trace.h"
 
 #include <elf.h>
@@ -228,7 +229,7 @@ static void run(struct mock *m)
     _exit(0);
 }
 
-static const char *record(struct mock *m)
+static const char *record(struct mock *m, void (*program)(struct mock *m))
 {
     struct recorder_options o = { .sink.directory = directory, .sink.name = "x%p.hdl" };
     static char path[128];
@@ -240,7 +241,7 @@ static const char *record(struct mock *m)
     log_program(m);
     pid = fork();
     if (pid == 0)
-        run(m);
+        program(m);
     m->h->pid = (uint32_t)pid;
     assert_int_equal(ring_open(&r, m->fd, &err), 0);
     if (recorder_run(&r, &o, &err) < 0)
@@ -304,7 +305,7 @@ static void sites_stacks_and_calls_are_told(void **state)
     const struct tables *names;
     struct trace *t;
     struct mock m;
-    const char *path = record(&m);
+    const char *path = record(&m, run);
     uint32_t site;
 
     (void)state;
@@ -336,10 +337,116 @@ static void sites_stacks_and_calls_are_told(void **state)
     mock_free(&m);
 }
 
+/* ---- objects and links ---- */
+
+static void add_known_call(struct mock_thread *t, unsigned arg, uint64_t a, uint64_t b)
+{
+    mock_add(t, 4, RING_WORD(R_CALL, arg, 2), (uint64_t)(BASE + S_UNTRACED), a, b);
+}
+
+static void add_object(struct mock_thread *t, uint64_t address, uint64_t bytes, uint64_t slot,
+                       uint64_t pointer)
+{
+    mock_add(t, 5, RING_WORD(R_OBJECT, 0, address), bytes, UINT64_C(1), slot, pointer);
+}
+
+static void set_handle(struct mock *m, uint32_t thread, uint64_t handle)
+{
+    struct ring_thread *all = (struct ring_thread *)(m->base + RING_THREADS_OFFSET);
+
+    all[thread].tid = 1 + thread;
+    all[thread].reserved[0] = handle;
+}
+
+static void run_objects(struct mock *m)
+{
+    struct mock_thread t = { .m = m };
+
+    m->h->threads = 4;
+    set_handle(m, 0, 0x7000);
+    set_handle(m, 1, 0x8000);
+    set_handle(m, 2, 0x9000);
+    set_handle(m, 3, 0x8000); /* used again */
+    mock_wait_ready(m);
+    add_object(&t, 0x10000, 32, 0x10008, 0x20000);
+    mock_stamp(&t);
+    mock_add(&t, 7, RING_WORD(R_OBJECT, OBJECT_MORE, 0x10000), UINT64_C(32), UINT64_C(2),
+             UINT64_C(0x10010), UINT64_C(0x50000), UINT64_C(0x10018), UINT64_MAX); /* no pointer */
+    mock_add(&t, 5, RING_WORD(R_OBJECT, OBJECT_MORE, 0x10000), UINT64_C(32), UINT64_C(1),
+             UINT64_C(0x10010), UINT64_C(0)); /* nor is this any more */
+    add_object(&t, 0x20000, 8, 0x20000, 0x10000);
+    add_known_call(&t, CALL_KNOWN, 0x10004, 0);
+    add_enter(&t, S_HELPER, TRACED_CODE); /* not its entry, whatever it looks like */
+    add_exit(&t, 1);
+    add_return(&t, S_UNTRACED);
+    add_object(&t, 0x30000, 16, 0x30000, 0x10000);
+    add_call(&t, S_TRACED, 0x30000); /* no event, but what was told remains */
+    add_enter(&t, S_HELPER, TRACED_CODE);
+    add_exit(&t, 1);
+    add_return(&t, S_TRACED);
+    mock_add(&t, 3, RING_WORD(R_LINK, 0, 0x20000), UINT64_C(0x30008), (uint64_t)(BASE + S_STORE));
+    mock_add(&t, 3, RING_WORD(R_LINK, 0, 0x30000), UINT64_MAX, (uint64_t)(BASE + S_STORE));
+    add_known_call(&t, CALL_KNOWN, 0x8000, 0x7000); /* threads; not the own one */
+    add_return(&t, S_UNTRACED);
+    add_known_call(&t, CALL_KNOWN, 0x20000, 0x9000);
+    add_return(&t, S_UNTRACED);
+    add_known_call(&t, CALL_KNOWN | CALL_ALL, 0x20000, 0);
+    add_return(&t, S_UNTRACED);
+    add_object(&t, 0x40000, 8, 0x40000, 0x20000); /* and then it dies */
+    _exit(0);
+}
+
+static const char objects_text[] = "call(untraced:0x10000:32,0x20000:8)|/src/a.c:7\n"
+                                   "enter(helper)|prog+0x4000ff\n"
+                                   "exit(helper)|/src/a.c:30\n"
+                                   "ret(untraced)|/src/a.c:7\n"
+                                   "object(0x30000:16)|/src/a.c:8\n"
+                                   "link(0x30000=0x10000)|/src/a.c:8\n"
+                                   "enter(helper)|prog+0x4000ff\n"
+                                   "exit(helper)|/src/a.c:30\n"
+                                   "link(0x20000=0x30008)|/src/a.c:42\n"
+                                   "link(0x30000=0x0)|/src/a.c:42\n"
+                                   "call(untraced:T3,T1,0x7000:8,0x8000:8)|/src/a.c:7\n"
+                                   "ret(untraced)|/src/a.c:7\n"
+                                   "call(untraced:T2,0x9000:8,0x20000:8,0x30000:16)|/src/a.c:7\n"
+                                   "ret(untraced)|/src/a.c:7\n"
+                                   "call(untraced:*)|/src/a.c:7\n"
+                                   "ret(untraced)|/src/a.c:7\n"
+                                   "object(0x40000:8)|?\n"
+                                   "link(0x40000=0x20000)|?\n";
+
+static void objects_links_and_known_calls_are_told(void **state)
+{
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct trace_mem mem;
+    struct trace *t;
+    struct mock m;
+    const char *path = record(&m, run_objects);
+
+    (void)state;
+    t = trace_open(path, &err);
+    assert_non_null(t);
+    unlink(path);
+    assert_int_equal(trace_load(t, SIZE_MAX, &mem, &err), 0);
+    for (size_t i = 0; i < mem.count; i++) {
+        text_operation(&text, &mem.events[i], mem.extra, trace_tables(t));
+        buf_addf(&text, "|%s\n", tables_location(trace_tables(t), mem.events[i].site));
+    }
+    buf_addch(&text, 0);
+    assert_string_equal(text.data, objects_text);
+    assert_false(trace_info(t)->values);
+    buf_release(&text);
+    trace_mem_release(&mem);
+    trace_close(t);
+    mock_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sites_stacks_and_calls_are_told),
+        cmocka_unit_test(objects_links_and_known_calls_are_told),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

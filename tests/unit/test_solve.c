@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "engines/analysis.h"
 #include "engines/predict.h"
 #include "naive.h"
 #include "oracle.h"
@@ -191,6 +193,102 @@ static void a_schedule_that_gets_too_long_is_not_made(void **state)
     text_trace_close(&t);
 }
 
+/* ---- mc ---- */
+
+static struct buf text;
+
+/* How many races does mc find in the text (only on the variable of its first event), and is the
+ * result complete? */
+static size_t count_races(uint64_t window, bool only_first, bool *complete)
+{
+    const struct engine *const engines[] = { &engine_mc };
+    struct engine_options options = { .jobs = 1, .window = window };
+    struct text_trace t = { 0 };
+    struct analysis a;
+    struct error err = { "" };
+    size_t n = 0;
+
+    text_trace_open(&t, text.data);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, engines, 1, &options, NULL, &a, &err), 0);
+    for (size_t i = 0; i < a.runs[0].result.races.count; i++) {
+        const struct race *r = &a.runs[0].result.races.races[i];
+
+        assert_int_equal(r->strength, STRENGTH_WITNESSED);
+        n += !only_first || t.mem.events[r->first.position].target == t.mem.events[0].target;
+    }
+    *complete = a.runs[0].result.complete;
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+    return n;
+}
+
+/* T0 and T1 write x in turns, ordered by a flag of which every value is new; once they do not
+ * wait, and do other things for long in between. */
+static void write_turns(int turns, int loose)
+{
+    for (int i = 1; i <= turns; i++) {
+        buf_addf(&text, "T0|w(x)|1\n");
+        for (int k = 0; i == loose && k < 50; k++)
+            buf_addf(&text, "T0|w(y)|2\n");
+        if (i != loose)
+            buf_addf(&text, "T0|w(f=%d)|3\nT1|r(f=%d)|4\n", i, i);
+        buf_addf(&text, "T1|w(x)|5\n");
+        if (i == loose) /* the next turn is again a turn */
+            buf_addf(&text, "T1|w(g=%d)|6\nT0|r(g=%d)|7\n", i, i);
+        else
+            buf_addf(&text, "T1|w(h=%d)|8\nT0|r(h=%d)|9\n", i, i);
+    }
+}
+
+static void a_race_of_one_far_instance_is_found(void **state)
+{
+    bool complete;
+
+    (void)state;
+    write_turns(100, 0);
+    assert_int_equal(count_races(0, true, &complete), 0);
+    assert_true(complete);
+    write_turns(100, 1);
+    assert_int_equal(count_races(0, true, &complete), 1);
+    write_turns(100, 57);
+    assert_int_equal(count_races(0, true, &complete), 1);
+    write_turns(100, 100);
+    assert_int_equal(count_races(0, true, &complete), 1);
+}
+
+/* T1 may read the flag's old value, which T0 writes again much later: a value race. */
+static void parts_of_a_race_may_be_far_apart(void **state)
+{
+    bool complete;
+
+    (void)state;
+    buf_addf(&text, "T0|acq(l)|1\nT0|w(x)|2\nT0|w(f=1)|3\nT0|rel(l)|4\n");
+    for (int i = 0; i < 100000; i++)
+        buf_addf(&text, "T%d|w(z%d=%d)|5\n", i % 3, i % 3, i);
+    buf_addf(&text, "T2|w(f=2)|6\nT2|w(f=1)|7\nT1|acq(l)|8\nT1|r(f=1)|9\nT1|rel(l)|10\n"
+                    "T1|w(x)|11\n");
+    assert_true(count_races(0, false, &complete) >= 1);
+    assert_true(complete);
+}
+
+static void windows_say_so(void **state)
+{
+    bool complete;
+
+    (void)state;
+    buf_addf(&text, "T0|w(x)|1\nT1|w(x)|2\nT0|w(y)|3\nT0|w(z)|4\nT0|w(z)|5\nT1|w(y)|6\n");
+    assert_int_equal(count_races(2, false, &complete), 1);
+    assert_false(complete);
+    buf_addf(&text, "T0|w(x)|1\nT1|w(x)|2\nT0|w(y)|3\nT0|w(z)|4\nT0|w(z)|5\nT1|w(y)|6\n");
+    assert_int_equal(count_races(3, false, &complete), 2);
+    assert_false(complete);
+    buf_addf(&text, "T0|w(x)|1\nT1|w(x)|2\nT0|w(y)|3\nT0|w(z)|4\nT0|w(z)|5\nT1|w(y)|6\n");
+    assert_int_equal(count_races(6, false, &complete), 2);
+    assert_true(complete);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +302,9 @@ int main(void)
         cmocka_unit_test(a_write_of_the_same_value_must_be_possible_itself),
         cmocka_unit_test(a_third_write_must_not_come_in_between),
         cmocka_unit_test(a_schedule_that_gets_too_long_is_not_made),
+        cmocka_unit_test(a_race_of_one_far_instance_is_found),
+        cmocka_unit_test(parts_of_a_race_may_be_far_apart),
+        cmocka_unit_test(windows_say_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
-/* place.h - files that belong to us: the runtime, the drivers, the command itself
+/* place.h - files that belong to us: the runtime, the drivers, modules, the command itself
  *
  * Found from where the running executable is, so a build directory, an
  * installation and a moved installation all work.
  */
-#ifndef HEDDLE_CMD_PLACE_H
-#define HEDDLE_CMD_PLACE_H
+#ifndef HEDDLE_BASE_PLACE_H
+#define HEDDLE_BASE_PLACE_H
 
 /* The running executable; owned by the caller, NULL where /proc does not say. */
 char *place_self(void);

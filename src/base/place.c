@@ -1,5 +1,5 @@
 /* place.c - files that belong to us */
-#include "cmd/place.h"
+#include "base/place.h"
 #include "base/alloc.h"
 
 #include <limits.h>

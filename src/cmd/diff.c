@@ -1,0 +1,140 @@
+/* diff.c - heddle diff: what is new in a result, what is gone
+ *
+ * Findings are the same when their ids are: functions, operations and variable,
+ * not lines or addresses. An edit elsewhere in a file changes nothing.
+ */
+#include "cmd/commands.h"
+#include "cmd/noise.h"
+#include "report/emit.h"
+#include "report/phrase.h"
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t total(const struct findings *f)
+{
+    return f->count + f->ndeadlocks;
+}
+
+static const char *id_of(const struct findings *f, size_t i)
+{
+    return i < f->count ? f->races[i].id : f->deadlocks[i - f->count].id;
+}
+
+static bool has(const struct findings *f, const char *id)
+{
+    for (size_t i = 0; i < total(f); i++)
+        if (strcmp(id_of(f, i), id) == 0)
+            return true;
+    return false;
+}
+
+/* How many of a are not in b. */
+static size_t count_only(const struct findings *a, const struct findings *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < total(a); i++)
+        n += !has(b, id_of(a, i));
+    return n;
+}
+
+static void list_ids(struct emitter *e, const char *key, const struct findings *a,
+                     const struct findings *b, bool in_both)
+{
+    emit_open(e, key, '[', true);
+    for (size_t i = 0; i < total(a); i++)
+        if (has(b, id_of(a, i)) == in_both)
+            emit_string(e, NULL, id_of(a, i));
+    emit_close(e);
+}
+
+static void write_json(const struct findings *old, const struct findings *new, FILE *out)
+{
+    struct emitter e = { .out = out };
+
+    emit_open(&e, NULL, '{', false);
+    emit_number(&e, "schema", 1);
+    emit_string(&e, "old", old->trace.path);
+    emit_string(&e, "new", new->trace.path);
+    list_ids(&e, "added", new, old, false);
+    list_ids(&e, "gone", old, new, false);
+    list_ids(&e, "same", new, old, true);
+    emit_close(&e);
+    fputc('\n', out);
+}
+
+static void list_gone(const struct findings *old, const struct findings *new, FILE *out)
+{
+    for (size_t i = 0; i < total(old); i++) {
+        struct buf b = { 0 };
+
+        if (has(new, id_of(old, i)))
+            continue;
+        if (i < old->count)
+            phrase_race(&b, &old->races[i]);
+        else
+            phrase_deadlock(&b, &old->deadlocks[i - old->count]);
+        fprintf(out, "gone: %s %s\n", id_of(old, i), b.data);
+        buf_release(&b);
+    }
+}
+
+/* The new ones in full, as a report of their own. */
+static void write_text(const struct findings *old, struct findings *new, bool colour, FILE *out)
+{
+    size_t added = count_only(new, old), gone = count_only(old, new), races = 0, deadlocks = 0;
+
+    fprintf(out, "%zu new, %zu gone, %zu in both\n", added, gone, total(new) - added);
+    list_gone(old, new, out);
+    if (!added)
+        return;
+    for (size_t i = 0; i < new->count; i++) {
+        if (has(old, new->races[i].id))
+            free(new->races[i].witness);
+        else
+            new->races[races++] = new->races[i];
+    }
+    for (size_t i = 0; i < new->ndeadlocks; i++) {
+        if (has(old, new->deadlocks[i].id))
+            free(new->deadlocks[i].witness);
+        else
+            new->deadlocks[deadlocks++] = new->deadlocks[i];
+    }
+    new->count = races;
+    new->ndeadlocks = deadlocks;
+    findings_recount(new);
+    fputc('\n', out);
+    text_report(new, colour, out);
+}
+
+static int show(const struct findings *old, struct findings *new, const struct options *o)
+{
+    bool added = count_only(new, old) > 0;
+    struct outfile out;
+    int code = outfile_open(&out, o->texts[OPT_OUTPUT], stdout);
+
+    if (code)
+        return code;
+    if (strcmp(o->texts[OPT_FORMAT], "json") == 0)
+        write_json(old, new, out.file);
+    else
+        write_text(old, new, outfile_colour(&out), out.file);
+    code = outfile_close(&out, true);
+    return code ? code : added ? EXIT_RACES : EXIT_NOTHING;
+}
+
+int cmd_diff(const struct options *o)
+{
+    struct findings old = { 0 }, new = { 0 };
+    int code = read_result_file(o->arguments[0], &old);
+
+    if (code == 0)
+        code = read_result_file(o->arguments[1], &new);
+    if (code == 0)
+        code = show(&old, &new, o);
+    findings_release(&old);
+    findings_release(&new);
+    return code;
+}

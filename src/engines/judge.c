@@ -1,0 +1,192 @@
+/* judge.c - which races might be ordered by code that was not traced */
+#include "engines/judge.h"
+#include "base/alloc.h"
+#include "engines/prove.h"
+
+#include <stdlib.h>
+
+enum verdict { VERDICT_STAYS = 1, VERDICT_GOES };
+
+struct judgement {
+    struct analysis *analysis;
+    struct engine_run *rdit;
+    struct whole *whole;
+    struct prover *prover;
+    const struct trace_mem *events;
+    struct map verdicts; /* pair of sites -> enum verdict */
+    struct race **races; /* of the batch */
+    struct instance (*instances)[2];
+    struct question *questions;
+    size_t count;
+    uint64_t asked, gone, beyond;
+};
+
+static uint64_t key_of(const struct race *r)
+{
+    uint32_t a = r->first.site, b = r->second.site;
+
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+/* Runs whose engine does not look at calls. */
+static bool is_judged(const struct judgement *j, const struct engine_run *run)
+{
+    return run < j->rdit && run->engine->barriers == BARRIERS_NONE &&
+           run->engine->proves != STRENGTH_POTENTIAL;
+}
+
+/* ---- questions ---- */
+
+/* The instance that is possible joins the races of rdit, with its schedule. */
+static void keep_instance(struct judgement *j, struct question *q)
+{
+    const struct event *e = j->events->events;
+    struct access first = { q->feasible.first, e[q->feasible.first].site };
+    struct access second = { q->feasible.second, e[q->feasible.second].site };
+    struct race *r;
+    struct error why;
+
+    race_table_add(&j->rdit->result.races, first, second, STRENGTH_MAYBE);
+    r = race_table_find(&j->rdit->result.races, first.site, second.site);
+    if (r && q->list && !whole_options(j->whole)->no_witness && whole_can_show(j->whole))
+        whole_show(j->whole, r, q->list, q->count, &why);
+    else
+        free(q->list);
+    q->list = NULL;
+}
+
+static void use_answer(struct judgement *j, const struct race *r, struct question *q)
+{
+    bool stays = q->answer == PREDICT_FEASIBLE;
+
+    *map_put(&j->verdicts, key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
+    j->gone += !stays;
+    if (stays)
+        keep_instance(j, q);
+}
+
+static void run_batch(struct judgement *j)
+{
+    size_t i = 0;
+
+    while (i < j->count) {
+        size_t end = i + prover_answer(j->prover, j->questions + i, j->count - i);
+
+        for (; i < end; i++)
+            use_answer(j, j->races[i], &j->questions[i]);
+    }
+    j->asked += j->count;
+    j->count = 0;
+}
+
+static void put_question(struct judgement *j, struct race *r)
+{
+    size_t i = j->count++;
+    bool has_last = r->last_second < j->events->count;
+
+    j->races[i] = r;
+    j->instances[i][0] = (struct instance){ r->first.position, r->second.position };
+    j->instances[i][1] = (struct instance){ r->last_first, r->last_second };
+    j->questions[i] = (struct question){ .instances = j->instances[i],
+                                         .ninstances = has_last ? 2 : 1,
+                                         .max_list = whole_options(j->whole)->max_witness };
+}
+
+/* Is there a verdict for the pair already, or one without asking? */
+static bool is_settled(struct judgement *j, const struct race *r)
+{
+    uint32_t *verdict = map_put(&j->verdicts, key_of(r), 0);
+
+    if (*verdict)
+        return true;
+    if (r->second.position >= j->events->count) {
+        j->beyond++;
+        *verdict = VERDICT_STAYS;
+    } else if (race_table_find(&j->rdit->result.races, r->first.site, r->second.site)) {
+        *verdict = VERDICT_STAYS;
+    } else {
+        *verdict = VERDICT_GOES; /* until it is answered: nobody asks twice */
+    }
+    return *verdict == VERDICT_STAYS;
+}
+
+static void ask_about(struct judgement *j, struct race_table *races)
+{
+    size_t most = prover_batch(j->prover);
+
+    for (size_t i = 0; i < races->count; i++) {
+        if (!is_settled(j, &races->races[i]))
+            put_question(j, &races->races[i]);
+        if (j->count == most)
+            run_batch(j);
+    }
+    run_batch(j);
+}
+
+/* ---- the sentence ---- */
+
+static bool stays(void *arg, const struct race *r)
+{
+    struct judgement *j = arg;
+    const uint32_t *verdict = map_get(&j->verdicts, key_of(r));
+
+    return verdict && *verdict == VERDICT_STAYS;
+}
+
+/* Schedules that were made without a thought of calls are checked again. */
+static void check_schedules(struct judgement *j, struct race_table *races)
+{
+    struct error why;
+
+    for (size_t i = 0; i < races->count; i++) {
+        struct race *r = &races->races[i];
+
+        if (!r->witness || whole_check(j->whole, r->witness, r->nwitness, &why) == 1)
+            continue;
+        free(r->witness);
+        r->witness = NULL;
+        r->nwitness = 0;
+        r->strength = STRENGTH_MAYBE;
+    }
+}
+
+static void judge_runs(struct judgement *j)
+{
+    size_t most = prover_batch(j->prover);
+
+    j->races = xcalloc(most, sizeof(*j->races));
+    j->instances = xcalloc(most, sizeof(*j->instances));
+    j->questions = xcalloc(most, sizeof(*j->questions));
+    for (size_t i = 0; i < j->analysis->count; i++)
+        if (is_judged(j, &j->analysis->runs[i]))
+            ask_about(j, &j->analysis->runs[i].result.races);
+    for (size_t i = 0; i < j->analysis->count; i++)
+        if (is_judged(j, &j->analysis->runs[i])) {
+            race_table_keep(&j->analysis->runs[i].result.races, stays, j);
+            check_schedules(j, &j->analysis->runs[i].result.races);
+        }
+    free(j->races);
+    free(j->instances);
+    free(j->questions);
+}
+
+int judge(struct analysis *a, size_t rdit, struct whole *w, struct error *err)
+{
+    struct judgement j = { .analysis = a, .rdit = &a->runs[rdit], .whole = w };
+    struct engine_result *result = &j.rdit->result;
+
+    j.events = whole_events(w, err);
+    j.prover = j.events ? prover_new(w, 0, 0, err) : NULL;
+    if (!j.prover)
+        return -1;
+    judge_runs(&j);
+    if (j.asked)
+        engine_count(result, "judged", j.asked);
+    if (j.gone)
+        engine_count(result, "may_be_ordered_by_calls", j.gone);
+    if (j.beyond)
+        engine_count(result, "beyond_judgement", j.beyond);
+    prover_free(j.prover);
+    map_release(&j.verdicts);
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* links.c - stores that may put a pointer into memory
+ *
+ * The runtime logs an object's pointers once, when untraced code can first reach it. A pointer
+ * that is stored there later must be noticed: after each store of a pointer, or of an integer
+ * that may be one, code looks into a table of bytes, by the address; where the byte is not 0 there
+ * are logged objects, and the runtime is called. Also stores that need no record, because another
+ * covers them, and in full builds. Atomics and modelled functions are seen by the runtime.
+ */
+#include "pass/pass.h"
+
+#include <string.h>
+
+#include "runtime/abi.h"
+
+enum { CC_PRESERVE_MOST = 14 };
+
+/* Computed by arithmetic: a counter, a length. */
+static bool is_computed(LLVMValueRef v)
+{
+    if (!LLVMIsAInstruction(v))
+        return false;
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    return LLVMIsABinaryOperator(v) || op == LLVMZExt || op == LLVMSExt || op == LLVMFPToUI ||
+           op == LLVMFPToSI || op == LLVMICmp;
+}
+
+static bool may_be_pointer(LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind:
+        return !LLVMIsNull(v) && !LLVMIsUndef(v) && !LLVMIsAFunction(v);
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 64 && !LLVMIsAConstantInt(v) && !is_computed(v);
+    case LLVMStructTypeKind:
+    case LLVMArrayTypeKind:
+        return !LLVMIsConstant(v);
+    case LLVMVectorTypeKind: {
+        LLVMTypeKind kind = LLVMGetTypeKind(LLVMGetElementType(type));
+        return !LLVMIsNull(v) && (kind == LLVMPointerTypeKind || kind == LLVMIntegerTypeKind);
+    }
+    default:
+        return false;
+    }
+}
+
+void list_link(struct pass *p, struct items *items, LLVMValueRef store)
+{
+    LLVMValueRef address = LLVMGetOperand(store, 1);
+    if (p->no_calls || !may_be_pointer(LLVMGetOperand(store, 0)) ||
+        !is_worth_recording(p, address, true))
+        return;
+    struct item *item = add_item(items, ITEM_LINK, store);
+    item->operand = 1;
+    item->bytes = LLVMStoreSizeOfType(p->layout, LLVMTypeOf(LLVMGetOperand(store, 0)));
+}
+
+/* memcpy, memmove: what they copy may be pointers if it is not shorter than one. */
+void list_copy_link(struct pass *p, struct items *items, LLVMValueRef call)
+{
+    LLVMValueRef length = LLVMIsAConstantInt(LLVMGetOperand(call, 2));
+    LLVMValueRef from = underlying_object(LLVMGetOperand(call, 1));
+    bool constant = LLVMIsAGlobalVariable(from) && LLVMIsGlobalConstant(from);
+    if (p->no_calls || constant || (length && LLVMConstIntGetZExtValue(length) < 8) ||
+        !is_worth_recording(p, LLVMGetOperand(call, 0), true))
+        return;
+    struct item *item = add_item(items, ITEM_LINK, call);
+    item->operand = 0;
+    item->bytes = length ? LLVMConstIntGetZExtValue(length) : 0;
+    item->length = 2;
+}
+
+static void call_stored(struct pass *p, LLVMValueRef address, LLVMValueRef bytes)
+{
+    LLVMValueRef args[] = { address, bytes };
+    LLVMValueRef call = call_runtime(p, "__heddle_stored", EFFECT_RECORD, p->none, 2, args);
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, "__heddle_stored"), CC_PRESERVE_MOST);
+}
+
+static LLVMValueRef is_logged(struct pass *p, LLVMValueRef address)
+{
+    LLVMValueRef table = global_named(p, p->i8, "__heddle_logged");
+    LLVMValueRef at = LLVMBuildPtrToInt(p->b, address, p->i64, "");
+    at = LLVMBuildLShr(p->b, at, const64(p, LOGGED_SHIFT), "");
+    at = LLVMBuildAnd(p->b, at, const64(p, LOGGED_BLOCKS - 1), "");
+    LLVMValueRef slot = LLVMBuildInBoundsGEP2(p->b, p->i8, table, &at, 1, "");
+    LLVMValueRef byte = LLVMBuildLoad2(p->b, p->i8, slot, "");
+    return LLVMBuildICmp(p->b, LLVMIntNE, byte, LLVMConstInt(p->i8, 0, false), "");
+}
+
+void emit_link(struct pass *p, const struct item *item)
+{
+    LLVMValueRef address = ITEM_ADDRESS(item), next = LLVMGetNextInstruction(item->inst);
+    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(item->inst);
+    if (item->bytes == 0 || item->bytes > 16) { /* it may reach over several blocks */
+        at_instruction(p, next);
+        LLVMSetCurrentDebugLocation2(p->b, where);
+        LLVMValueRef bytes = item->bytes
+                                 ? const64(p, item->bytes)
+                                 : LLVMBuildIntCast2(p->b, LLVMGetOperand(item->inst, item->length),
+                                                     p->i64, false, "");
+        call_stored(p, address, bytes);
+        return;
+    }
+    LLVMBasicBlockRef head = split_before(p, next), tail = LLVMGetInstructionParent(next);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMPositionBuilderAtEnd(p->b, head);
+    LLVMSetCurrentDebugLocation2(p->b, where);
+    LLVMValueRef branch = LLVMBuildCondBr(p->b, is_logged(p, address), cold, tail);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    call_stored(p, address, const64(p, item->bytes));
+    LLVMBuildBr(p->b, tail);
+}

@@ -1,0 +1,198 @@
+/* ci.c - findings for continuous integration: JUnit XML and GitHub annotations */
+#include "report/ci.h"
+#include "report/phrase.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- JUnit ---- */
+
+/* Strings of findings have no control characters (findings_string()). */
+static void put_xml(FILE *out, const char *s)
+{
+    for (; *s; s++) {
+        switch (*s) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*s, out);
+        }
+    }
+}
+
+static void put_stack(FILE *out, const struct side *s)
+{
+    struct buf b = { 0 };
+
+    phrase_side(&b, s);
+    put_xml(out, b.data);
+    fputc('\n', out);
+    for (size_t i = 0; i < s->stack.count; i++) {
+        const struct frame *frame = &s->stack.frames[i];
+
+        fprintf(out, "  #%zu ", i);
+        put_xml(out, frame->function ? frame->function : "?");
+        if (frame->location) {
+            fputs(" ", out);
+            put_xml(out, frame->location);
+        }
+        fputc('\n', out);
+    }
+    buf_release(&b);
+}
+
+static void put_steps(FILE *out, const struct schedule_step *steps, size_t n)
+{
+    if (n)
+        fputs("A schedule that makes it happen:\n", out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "  %" PRIu64 " ", steps[i].index);
+        put_xml(out, steps[i].thread);
+        fputs(": ", out);
+        put_xml(out, steps[i].operation);
+        fputs(" at ", out);
+        put_xml(out, steps[i].location);
+        fputc('\n', out);
+    }
+}
+
+static void open_case(FILE *out, const struct findings *f, const char *id, enum strength strength,
+                      const char *text)
+{
+    fputs("    <testcase classname=\"", out);
+    put_xml(out, f->trace.path);
+    fprintf(out, "\" name=\"%s\">\n      <failure type=\"%s\" message=\"", id,
+            strength_names[strength]);
+    put_xml(out, text);
+    fputs("\">", out);
+}
+
+static void close_case(FILE *out)
+{
+    fputs("</failure>\n    </testcase>\n", out);
+}
+
+static void junit_race(FILE *out, const struct findings *f, const struct finding *r)
+{
+    struct buf b = { 0 };
+
+    phrase_race(&b, r);
+    open_case(out, f, r->id, r->strength, b.data);
+    for (int k = 0; k < 2; k++)
+        put_stack(out, &r->sides[k]);
+    put_steps(out, r->schedule, r->nschedule);
+    close_case(out);
+    buf_release(&b);
+}
+
+static void junit_deadlock(FILE *out, const struct findings *f, const struct deadlock_finding *d)
+{
+    struct buf b = { 0 };
+
+    phrase_deadlock(&b, d);
+    open_case(out, f, d->id, d->strength, b.data);
+    for (size_t i = 0; i < d->nwaiters; i++)
+        put_stack(out, &d->waiters[i].request);
+    put_steps(out, d->schedule, d->nschedule);
+    close_case(out);
+    buf_release(&b);
+}
+
+void junit_write(const struct findings *f, FILE *out)
+{
+    size_t n = f->count + f->ndeadlocks;
+
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
+    fprintf(out,
+            "<testsuites tests=\"%zu\" failures=\"%zu\">\n"
+            "  <testsuite name=\"heddle\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+            "skipped=\"0\">\n",
+            n ? n : 1, n, n ? n : 1, n);
+    for (size_t i = 0; i < f->count; i++)
+        junit_race(out, f, &f->races[i]);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        junit_deadlock(out, f, &f->deadlocks[i]);
+    if (!n) {
+        fputs("    <testcase classname=\"", out);
+        put_xml(out, f->trace.path);
+        fputs("\" name=\"no race found\"/>\n", out);
+    }
+    fputs("  </testsuite>\n</testsuites>\n", out);
+}
+
+/* ---- GitHub ---- */
+
+/* What workflow commands take for their own: the message, and more in a property. */
+static void put_command(FILE *out, const char *s, size_t len, bool property)
+{
+    for (size_t i = 0; i < len; i++) {
+        char c = s[i];
+
+        if (c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ',')))
+            fprintf(out, "%%%02X", (unsigned char)c);
+        else
+            fputc(c, out);
+    }
+}
+
+static void annotate(FILE *out, enum strength strength, const char *location, const char *title,
+                     const struct buf *text)
+{
+    struct file_place p = file_place_of(location);
+
+    fprintf(out, "::%s ", strength == STRENGTH_POTENTIAL ? "notice" : "error");
+    if (p.file) {
+        fputs("file=", out);
+        put_command(out, p.file, p.file_len, true);
+        fprintf(out, ",line=%u,", p.line);
+        if (p.column)
+            fprintf(out, "col=%u,", p.column);
+    }
+    fputs("title=", out);
+    put_command(out, title, strlen(title), true);
+    fprintf(out, " (%s)::", strength_names[strength]);
+    put_command(out, text->data, text->len, false);
+    fputc('\n', out);
+}
+
+static void github_race(FILE *out, const struct finding *r)
+{
+    bool has_file = file_place_of(side_place(&r->sides[0])).file;
+    struct buf b = { 0 };
+
+    phrase_race(&b, r);
+    buf_addf(&b, " (%s)", r->id);
+    for (int k = 0; k < (has_file ? 2 : 1); k++)
+        annotate(out, r->strength, side_place(&r->sides[k]), "Data race", &b);
+    buf_release(&b);
+}
+
+static void github_deadlock(FILE *out, const struct deadlock_finding *d)
+{
+    bool has_file = file_place_of(side_place(&d->waiters[0].request)).file;
+    struct buf b = { 0 };
+
+    phrase_deadlock(&b, d);
+    buf_addf(&b, " (%s)", d->id);
+    for (size_t i = 0; i < (has_file ? d->nwaiters : 1); i++)
+        annotate(out, d->strength, side_place(&d->waiters[i].request), "Deadlock", &b);
+    buf_release(&b);
+}
+
+void github_write(const struct findings *f, FILE *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        github_race(out, &f->races[i]);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        github_deadlock(out, &f->deadlocks[i]);
+}

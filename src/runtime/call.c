@@ -1,0 +1,324 @@
+/* call.c - calls of untraced code: barrier pairs (docs/design/barriers.md)
+ *
+ * A call is recorded if it passes a pointer into an object, a thread's handle, or was annotated;
+ * in full builds always, since its result counts. Both records carry the time, so that all calls
+ * and returns are in the order in which they happened, and start a new epoch of the filter: the
+ * code may synchronise. After a return that is only needed if the thread recorded something since
+ * the call (a callback).
+ *
+ * Annotations: HEDDLE_GLOBAL(p) adds p to the thread's next call; `globals=FILE` adds variables to
+ * calls by the function's name, lines "FUNCTION-GLOB: VARIABLE".
+ */
+#include "runtime/reach.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { RULES_MAX = 256, RULES_BYTES = 1 << 16 };
+
+/* ---- records ---- */
+
+/* Later than any other thread's synchronisation or call that came before. */
+static uint64_t next_stamp(struct rt_thread *t)
+{
+    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE), now;
+
+    now = clock_publish();
+    t->stamp = now > newest ? now : newest + 1;
+    t->since_stamp = 0;
+    return t->stamp;
+}
+
+void call_stamp(struct rt_thread *t)
+{
+    uint64_t *w;
+
+    frames_flush(t);
+    w = room(t, true);
+    if (!w)
+        return;
+    w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
+    commit(1);
+}
+
+void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
+{
+    uint64_t *w;
+
+    frames_flush(t);
+    w = room(t, true);
+    if (!w)
+        return;
+    w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
+    w[1] = RING_WORD(R_CALL, flags | CALL_KNOWN, c->nroots);
+    w[2] = c->where;
+    for (unsigned i = 0; i < c->nroots; i++)
+        w[3 + i] = c->roots[i].pointer;
+    commit(3 + c->nroots);
+    if (flags & CALL_ALL)
+        __atomic_fetch_add(&rt.ring->calls_all, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&rt.ring->calls, 1, __ATOMIC_RELAXED);
+    epoch_next(t);
+    t->call_serial = tls.chunk->serial;
+    t->call_cursor = tls.chunk->cursor;
+}
+
+EXPORT void __heddle_return(uint32_t site, uint64_t value);
+EXPORT void __heddle_return(uint32_t site, uint64_t value)
+{
+    int saved = errno;
+    struct rt_thread *t;
+    uint64_t *w;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    t = tls.self;
+    if (t->call_cursor != tls.chunk->cursor || t->call_serial != tls.chunk->serial)
+        epoch_next(t);
+    frames_flush(t);
+    w = room(t, true);
+    if (w) {
+        w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
+        w[1] = RING_WORD(R_RETURN, 0, 0);
+        w[2] = site;
+        w[3] = value;
+        commit(4);
+    }
+    rt_busy_end();
+    errno = saved;
+}
+
+/* Full builds: what a function returned that the runtime stands for. */
+EXPORT void __heddle_result(uint32_t site, uint64_t value);
+EXPORT void __heddle_result(uint32_t site, uint64_t value)
+{
+    int saved = errno;
+    uint64_t *w;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    w = room(tls.self, true);
+    if (w) {
+        w[0] = RING_WORD(R_RETURN, 0, 0);
+        w[1] = site;
+        w[2] = value;
+        commit(3);
+    }
+    rt_busy_end();
+    errno = saved;
+}
+
+/* ---- roots ---- */
+
+static void add_root(struct call *c, uintptr_t a, const struct object *o, bool own)
+{
+    if (c->nroots < ROOTS_MAX)
+        c->roots[c->nroots++] = (struct root){ a, *o, own };
+}
+
+/* Memory of which nothing is known: the bytes around, in two blocks. */
+static void add_loose(struct call *c, uintptr_t a, const struct object *first)
+{
+    struct object o = *first;
+    uintptr_t end = a + LOOSE_BYTES - 1;
+
+    if (first->kind == OBJECT_LOOSE) {
+        add_root(c, a, &o, false);
+        if (object_at(end, &o) && o.kind == OBJECT_LOOSE && o.low != first->low)
+            add_root(c, end, &o, false);
+        return;
+    }
+    o = (struct object){ .kind = OBJECT_LOOSE, .low = a & ~(uintptr_t)(LOOSE_BYTES - 1) };
+    o.high = o.low + LOOSE_BYTES;
+    add_root(c, a, &o, false);
+}
+
+static void add_word(struct call *c, uintptr_t a, uint64_t extent)
+{
+    uint64_t bytes = extent & ~(EXTENT_PLAIN | EXTENT_NUMBER | EXTENT_LOCAL);
+    struct object o = { .kind = OBJECT_NONE };
+
+    if (a < 1 << 16 || a >> 47)
+        return;
+    if (!(extent & EXTENT_LOCAL))
+        object_at(a, &o);
+    if (o.kind == OBJECT_HEAP || o.kind == OBJECT_VARIABLE) {
+        add_root(c, a, &o, false);
+    } else if (bytes) { /* a variable that the compiler sees, and so can be read */
+        o = (struct object){ OBJECT_LOOSE, a, a + bytes, NULL, extent & EXTENT_PLAIN, false };
+        add_root(c, a, &o, true);
+    } else if (reach_is_thread(a)) {
+        o.kind = OBJECT_NONE;
+        add_root(c, a, &o, false);
+    } else if (o.kind == OBJECT_LOOSE || !(extent & EXTENT_NUMBER)) {
+        add_loose(c, a, &o);
+    }
+}
+
+/* ---- annotations ---- */
+
+static struct rule {
+    const char *glob, *name;
+    uintptr_t address; /* 0: not known yet */
+} rules[RULES_MAX];
+static unsigned nrules;
+
+static bool matches(const char *glob, const char *s)
+{
+    for (; *glob; glob++, s++) {
+        if (*glob == '*') {
+            for (; *s; s++)
+                if (matches(glob + 1, s))
+                    return true;
+            return matches(glob + 1, s);
+        }
+        if (!*s || (*glob != '?' && *glob != *s))
+            return false;
+    }
+    return !*s;
+}
+
+static char *trim(char *s)
+{
+    char *end;
+
+    while (*s == ' ' || *s == '\t')
+        s++;
+    end = s + strlen(s);
+    while (end > s && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+        *--end = 0;
+    return s;
+}
+
+static void add_rule(char *line)
+{
+    char *colon = strrchr(line, ':');
+
+    if (*trim(line) == '#' || !*trim(line))
+        return;
+    if (!colon || nrules == RULES_MAX) {
+        rt_say("globals: cannot use the line '%s'", line);
+        return;
+    }
+    *colon = 0;
+    rules[nrules++] = (struct rule){ trim(line), trim(colon + 1), 0 };
+}
+
+/* Once, when the options are read. */
+void calls_read_globals(const char *path)
+{
+    static char text[RULES_BYTES];
+    long fd = syscall(SYS_open, path, O_RDONLY | O_CLOEXEC), n;
+    size_t used = 0;
+    char *line, *end;
+
+    if (fd < 0) {
+        rt_say("globals: cannot read '%s'", path);
+        return;
+    }
+    while ((n = syscall(SYS_read, fd, text + used, sizeof(text) - 1 - used)) > 0)
+        used += (size_t)n;
+    syscall(SYS_close, fd);
+    for (line = text; *line; line = end) {
+        end = strchrnul(line, '\n');
+        if (*end)
+            *end++ = 0;
+        add_rule(line);
+    }
+}
+
+static void add_annotated(struct call *c, struct rt_thread *t, const char *name)
+{
+    for (unsigned i = 0; i < t->nannotated; i++)
+        add_word(c, t->annotated[i], 0);
+    t->nannotated = 0;
+    for (unsigned i = 0; i < nrules; i++) {
+        struct rule *r = &rules[i];
+
+        if (!matches(r->glob, name ? name : ""))
+            continue;
+        if (!r->address)
+            r->address = statics_named(r->name);
+#ifndef HEDDLE_STATIC
+        if (!r->address)
+            r->address = (uintptr_t)dlsym(RTLD_DEFAULT, r->name);
+#endif
+        if (r->address)
+            add_word(c, r->address, 0);
+    }
+}
+
+EXPORT void __heddle_annotate_global(const volatile void *p);
+EXPORT void __heddle_annotate_global(const volatile void *p)
+{
+    struct rt_thread *t;
+
+    if (!rt_recording())
+        return;
+    t = tls.self;
+    if (t->nannotated < ANNOTATED_MAX)
+        t->annotated[t->nannotated++] = (uintptr_t)p;
+}
+
+/* ---- entry points ---- */
+
+static uint32_t begin(uint64_t where, const char *name, uint32_t pairs, const uint64_t *words)
+{
+    int saved = errno;
+    struct call c;
+    bool recorded;
+
+    if (rt_options.calls == CALLS_NONE) /* the result counts in full builds */
+        return rt.full && rt_recording();
+    if (!rt_recording())
+        return 0;
+    if (!pairs && !nrules && !tls.self->nannotated && !rt.full)
+        return 0;
+    rt_busy_begin();
+    c.where = where;
+    c.nroots = 0;
+    for (uint32_t i = 0; i < pairs; i++)
+        add_word(&c, words[2 * i], words[2 * i + 1]);
+    add_annotated(&c, tls.self, name);
+    recorded = c.nroots || rt.full;
+    if (recorded)
+        reach_call(tls.self, &c);
+    rt_busy_end();
+    errno = saved;
+    return recorded;
+}
+
+EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
+                              const uint64_t *words);
+EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
+                              const uint64_t *words)
+{
+    return begin(site, name, pairs, words);
+}
+
+extern EXPORT uint64_t __heddle_targets[TARGETS];
+
+EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
+                                      const uint64_t *words);
+EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
+                                      const uint64_t *words)
+{
+    static uint64_t untraced[TARGETS];
+    uintptr_t f = (uintptr_t)target, at = f >> TARGET_SHIFT & (TARGETS - 1);
+
+    if (__atomic_load_n(&untraced[at], __ATOMIC_RELAXED) != f) {
+        if (!target || statics_is_known(f)) {
+            __atomic_store_n(&__heddle_targets[at], f, __ATOMIC_RELAXED);
+            return 0;
+        }
+        if (!statics_is_plt(f))
+            __atomic_store_n(&untraced[at], f, __ATOMIC_RELAXED);
+    }
+    return begin(site, NULL, pairs, words);
+}

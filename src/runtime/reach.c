@@ -1,0 +1,502 @@
+/* reach.c - logging objects for calls of untraced code (reach.h)
+ *
+ * The idea is that of rdit.txt 3.2.1: an object's pointers are logged once. The paper recovers
+ * later changes from recorded stores; here a store marks the piece (16 KiB at most) of a logged
+ * object as dirty, which also covers copies and default builds, where stores have no values, and
+ * the next call reads the piece again.
+ *
+ * Memory is read by process_vm_readv(): an object that another thread gives back, or unmaps,
+ * meanwhile must not hurt. Small objects of malloc's are read directly, which is ten times as fast:
+ * free() waits for the reader (objects.h). Nothing here calls malloc; the lists are mappings of our
+ * own.
+ *
+ * Lock: reach_lock, held by a busy thread while it logs and until its call is recorded, so that
+ * whoever finds an object logged finds it so in the trace before its own call. dirty_lock protects
+ * the list of dirty pieces; it is taken inside, and by stores.
+ * Bounds: a call looks at `calls_objects` objects and `calls_bytes` bytes. What is left stays on
+ * the list, and while it is not empty calls say CALL_ALL.
+ * Limits: a store that has not left the processor's buffer when the object is read is missed by
+ * that call, and seen by the next only if the piece is dirty again.
+ */
+#include "runtime/reach.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    WORK_MAX = 1 << 20, /* objects of one call; dirty pieces */
+    SEEN_MAX = 256,     /* loose ones of one call */
+    SLOTS_MAX = (RECORD_WORDS - 3) / 2,
+    SLOTS_ZERO =
+        256, /* objects up to this size tell their empty slots when they are logged again */
+    BUFFER = PIECE_BYTES
+};
+
+struct piece {
+    uintptr_t low, high;           /* to be read */
+    uintptr_t object, object_high; /* it is a part of */
+    bool again, own, direct;       /* own: the calling thread's stack */
+};
+
+static struct {
+    struct piece *work; /* of the call at hand: a stack */
+    uintptr_t *dirty;   /* pieces, by an address in them */
+    uintptr_t *logged;  /* pieces that were logged, for fork and calls=exact */
+    uint32_t nwork, ndirty, nlogged, nseen;
+    uintptr_t seen[SEEN_MAX];
+    uint64_t objects, bytes;       /* of the call at hand */
+    bool partial;                  /* it was too much */
+    bool lost;                     /* something was forgotten: every call is CALL_ALL from now on */
+    const struct rt_thread *owner; /* who logs */
+    bool failed;                   /* no memory for the lists */
+    uint64_t buffer[BUFFER / 8];
+} reach;
+uint32_t reach_lock;
+static uint32_t dirty_lock;
+
+static void *pages(size_t bytes)
+{
+    void *m = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1L, 0L);
+
+    return m == MAP_FAILED ? NULL : m;
+}
+
+static bool prepare(void)
+{
+    if (likely(reach.logged) || reach.failed)
+        return !reach.failed;
+    reach.work = pages(WORK_MAX * sizeof(*reach.work));
+    reach.dirty = pages(WORK_MAX * sizeof(*reach.dirty));
+    reach.logged = pages(WORK_MAX * sizeof(*reach.logged));
+    reach.failed = !reach.work || !reach.dirty || !reach.logged;
+    return !reach.failed;
+}
+
+/* ---- states ---- */
+
+static inline unsigned state_of(const uint8_t *s)
+{
+    return __atomic_load_n(s, __ATOMIC_RELAXED) & STATE_MASK;
+}
+
+static bool change(uint8_t *s, unsigned from, unsigned to)
+{
+    uint8_t was = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+    while ((was & STATE_MASK) == from)
+        if (__atomic_compare_exchange_n(s, &was, (uint8_t)((was & ~STATE_MASK) | to), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+static void set(uint8_t *s, unsigned to)
+{
+    uint8_t was = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+    while (!__atomic_compare_exchange_n(s, &was, (uint8_t)((was & ~STATE_MASK) | to), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        ;
+}
+
+static uint8_t *state_at(uintptr_t a)
+{
+    struct object o;
+
+    if (objects_state(a))
+        return objects_state(a);
+    return statics_find(a, &o) && o.kind == OBJECT_VARIABLE ? o.state : NULL;
+}
+
+/* ---- stores ---- */
+
+static void make_dirty(uintptr_t a)
+{
+    uint8_t *s = state_at(a);
+
+    if (!s || !change(s, STATE_LOGGED, STATE_DIRTY))
+        return;
+    spin_lock(&dirty_lock);
+    if (reach.ndirty < WORK_MAX)
+        reach.dirty[__atomic_fetch_add(&reach.ndirty, 1, __ATOMIC_RELEASE)] = a;
+    else
+        reach.lost = true;
+    spin_unlock(&dirty_lock);
+}
+
+void reach_stored_slow(uintptr_t a, uint64_t bytes)
+{
+    if (rt_options.calls != CALLS_ONCE || !reach.logged)
+        return;
+    rt_busy_begin();
+    for (uintptr_t at = a, end = a + bytes; at < end;) {
+        if (__heddle_logged[at >> LOGGED_SHIFT & (LOGGED_BLOCKS - 1)])
+            make_dirty(at);
+        at = (at | ((1u << LOGGED_SHIFT) - 1)) + 1;
+    }
+    rt_busy_end();
+}
+
+EXPORT __attribute__((preserve_most)) void __heddle_stored(void *p, uint64_t bytes);
+EXPORT __attribute__((preserve_most)) void __heddle_stored(void *p, uint64_t bytes)
+{
+    if (objects_on && rt.mode == MODE_ON && !tls.busy)
+        reach_stored_slow((uintptr_t)p, bytes);
+}
+
+/* ---- the list of work ---- */
+
+static void push(uintptr_t low, uintptr_t high, const struct object *o, bool again, bool own)
+{
+    if (reach.nwork == WORK_MAX) {
+        reach.lost = true;
+        return;
+    }
+    reach.work[reach.nwork++] = (struct piece){ low, high, o->low, o->high, again, own, o->direct };
+}
+
+static void watch(uintptr_t low, uintptr_t high)
+{
+    if (rt_options.calls != CALLS_ONCE)
+        return;
+    for (uintptr_t at = low; at < high; at = (at | ((1u << LOGGED_SHIFT) - 1)) + 1)
+        __atomic_store_n(&__heddle_logged[at >> LOGGED_SHIFT & (LOGGED_BLOCKS - 1)], 1,
+                         __ATOMIC_SEQ_CST);
+}
+
+static void note_logged(uintptr_t a)
+{
+    uint32_t kept = 0;
+
+    if (reach.nlogged == WORK_MAX) /* those that were given back since */
+        for (uint32_t i = 0; i < WORK_MAX; i++) {
+            uint8_t *s = state_at(reach.logged[i]);
+
+            if (s && state_of(s) != STATE_FRESH)
+                reach.logged[kept++] = reach.logged[i];
+        }
+    if (reach.nlogged == WORK_MAX)
+        reach.nlogged = kept;
+    if (reach.nlogged < WORK_MAX)
+        reach.logged[reach.nlogged++] = a;
+    else
+        reach.lost = true;
+}
+
+/* All pieces of an object. Logged first, read later: a store in between makes it dirty again. */
+static void push_object(const struct object *o)
+{
+    bool heap = o->kind == OBJECT_HEAP && o->high - o->low <= OBJECT_BIG;
+    uintptr_t at = o->high, end;
+
+    while (at > o->low) { /* backwards: the first piece is to be on top */
+        uint8_t *s;
+
+        end = at;
+        at = heap ? (end - 1) & ~(uintptr_t)(PIECE_BYTES - 1) : o->low;
+        at = at > o->low ? at : o->low;
+        s = heap ? objects_state(at) : o->state;
+        if (!o->plain)
+            watch(at, end);
+        if (s) {
+            set(s, STATE_LOGGED);
+            note_logged(at);
+        }
+        push(at, o->plain ? at : end, o, false, false);
+    }
+    reach.objects++;
+}
+
+/* Loose memory was met in this call? */
+static bool is_seen(uintptr_t low)
+{
+    for (uint32_t i = 0; i < reach.nseen; i++)
+        if (reach.seen[i] == low)
+            return true;
+    if (reach.nseen < SEEN_MAX)
+        reach.seen[reach.nseen++] = low;
+    else
+        reach.partial = true;
+    return reach.partial;
+}
+
+/* An address that leads somewhere: its object is logged from now on. */
+static void meet(const struct object *o)
+{
+    if (o->kind == OBJECT_LOOSE) {
+        if (!is_seen(o->low))
+            push(o->low, o->high, o, false, false);
+    } else if (o->state && state_of(o->state) == STATE_FRESH) {
+        push_object(o);
+    }
+}
+
+/* ---- reading ---- */
+
+/* A small object of malloc's: who frees it waits, or has taken it off the map before. */
+static size_t copy_direct(uintptr_t object, uintptr_t from, size_t bytes)
+{
+    struct object o;
+    bool there;
+
+    __atomic_store_n(&objects_reading, object, __ATOMIC_SEQ_CST);
+    there = objects_find(object, &o) && o.low == object && o.direct && from + bytes <= o.high;
+    if (there)
+        memcpy(reach.buffer, (const void *)from, bytes);
+    __atomic_store_n(&objects_reading, 0, __ATOMIC_SEQ_CST);
+    return there ? bytes : 0;
+}
+
+static size_t copy(const struct piece *p, uintptr_t from, size_t bytes)
+{
+    struct iovec here = { reach.buffer, bytes }, there = { (void *)from, bytes };
+    long n;
+
+    if (p->own) {
+        memcpy(reach.buffer, (const void *)from, bytes);
+        return bytes;
+    }
+    if (p->direct)
+        return copy_direct(p->object, from, bytes);
+    n = syscall(SYS_process_vm_readv, (long)rt.ring->pid, &here, 1L, &there, 1L, 0L);
+    return n > 0 ? (size_t)n : 0;
+}
+
+struct out {
+    struct rt_thread *t;
+    const struct piece *piece;
+    uint64_t slots[2 * SLOTS_MAX];
+    unsigned n;
+    bool more;
+};
+
+static void flush(struct out *o)
+{
+    uint64_t *w = room(o->t, true);
+
+    if (!w)
+        return;
+    w[0] = RING_WORD(R_OBJECT, o->more ? OBJECT_MORE : 0, o->piece->object);
+    w[1] = o->piece->object_high - o->piece->object;
+    w[2] = o->n;
+    memcpy(w + 3, o->slots, 16 * o->n);
+    commit(3 + 2 * o->n);
+    o->n = 0;
+    o->more = true;
+}
+
+static void add_slot(struct out *o, uintptr_t slot, uint64_t pointer)
+{
+    if (o->n == SLOTS_MAX)
+        flush(o);
+    o->slots[2 * o->n] = slot;
+    o->slots[2 * o->n++ + 1] = pointer;
+}
+
+static void look_at(struct out *out, uintptr_t slot, uint64_t word, bool tell_empty)
+{
+    struct object o;
+
+    if (!word) {
+        if (tell_empty)
+            add_slot(out, slot, 0);
+    } else if (object_at(word, &o) && !(o.low <= slot && slot < o.high)) {
+        add_slot(out, slot, word);
+        if (o.kind != OBJECT_LOOSE || !reach_is_thread(word))
+            meet(&o);
+    }
+}
+
+static void log_piece(struct rt_thread *t, const struct piece *p)
+{
+    struct out out = { .t = t, .piece = p, .more = p->again || p->low > p->object };
+    bool tell_empty = p->again && p->object_high - p->object <= SLOTS_ZERO;
+    uintptr_t at = (p->low + 7) & ~(uintptr_t)7;
+
+    while (at + 8 <= p->high) {
+        size_t want = p->high - at < BUFFER ? (p->high - at) & ~(size_t)7 : BUFFER;
+        size_t got = copy(p, at, want) & ~(size_t)7;
+
+        for (size_t i = 0; i < got / 8; i++)
+            look_at(&out, at + 8 * i, reach.buffer[i], tell_empty);
+        reach.bytes += got;
+        if (got < want)
+            break;
+        at += got;
+    }
+    if (out.n || !out.more)
+        flush(&out);
+}
+
+/* ---- a call ---- */
+
+static bool is_over(void)
+{
+    return reach.objects > rt_options.calls_objects || reach.bytes > (uint64_t)rt_options.calls_kib
+                                                                         << 10;
+}
+
+/* What there is no time for is done at the next call. */
+static void put_off(const struct piece *p)
+{
+    uint8_t *s = state_at(p->low);
+
+    if (s && state_of(s) != STATE_FRESH) {
+        set(s, STATE_LOGGED);
+        make_dirty(p->low);
+    }
+}
+
+static void take_dirty(void)
+{
+    struct object o;
+    uint32_t n;
+
+    spin_lock(&dirty_lock);
+    n = reach.ndirty;
+    for (uint32_t i = 0; i < n; i++) {
+        uintptr_t a = reach.dirty[i], low, high;
+        bool found = object_at(a, &o) && o.state && state_of(o.state) == STATE_DIRTY;
+
+        if (!found)
+            continue; /* given back, or another by now */
+        low = o.kind == OBJECT_HEAP && o.high - o.low <= OBJECT_BIG
+                  ? a & ~(uintptr_t)(PIECE_BYTES - 1)
+                  : o.low;
+        high = low == o.low ? o.high : low + PIECE_BYTES;
+        low = low > o.low ? low : o.low;
+        high = high < o.high ? high : o.high;
+        set(o.state, STATE_LOGGED);
+        push(low, high, &o, true, false);
+    }
+    reach.ndirty = 0;
+    spin_unlock(&dirty_lock);
+}
+
+static void take_roots(const struct call *c)
+{
+    for (unsigned i = 0; i < c->nroots; i++) {
+        const struct object *o = &c->roots[i].object;
+
+        if (c->roots[i].own)
+            push(o->low, o->plain ? o->low : o->high, o, false, true);
+        else if (o->kind != OBJECT_NONE)
+            meet(o);
+    }
+}
+
+/* calls=exact: nothing stays logged. */
+static void unlog(void)
+{
+    for (uint32_t i = 0; i < reach.nlogged; i++) {
+        uint8_t *s = state_at(reach.logged[i]);
+
+        if (s)
+            set(s, STATE_FRESH);
+    }
+    reach.nlogged = 0;
+}
+
+/* Is there anything to log? If not, all that the roots lead to is in the trace. */
+static bool is_known(const struct call *c)
+{
+    if (rt_options.calls != CALLS_ONCE || __atomic_load_n(&reach_lock, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&reach.ndirty, __ATOMIC_ACQUIRE) || reach.lost || !reach.logged)
+        return false;
+    for (unsigned i = 0; i < c->nroots; i++) {
+        const struct object *o = &c->roots[i].object;
+
+        if (c->roots[i].own || o->kind == OBJECT_LOOSE ||
+            (o->state && state_of(o->state) != STATE_LOGGED))
+            return false;
+    }
+    return true;
+}
+
+/* True if all was looked at. */
+static bool log_all(struct rt_thread *t, const struct call *c)
+{
+    bool all;
+
+    reach.objects = reach.bytes = reach.nseen = 0;
+    reach.partial = false;
+    take_dirty();
+    take_roots(c);
+    while (reach.nwork && !is_over()) {
+        struct piece p = reach.work[--reach.nwork];
+
+        log_piece(t, &p);
+    }
+    all = !reach.nwork && !reach.lost && !reach.partial;
+    while (reach.nwork)
+        put_off(&reach.work[--reach.nwork]);
+    if (rt_options.calls == CALLS_EXACT)
+        unlog();
+    return all;
+}
+
+void reach_call(struct rt_thread *t, const struct call *c)
+{
+    bool all;
+
+    if (is_known(c)) {
+        call_record(t, c, 0);
+        return;
+    }
+    spin_lock(&reach_lock);
+    reach.owner = t;
+    call_stamp(t);
+    all = prepare() && log_all(t, c);
+    call_record(t, c, all ? 0 : CALL_ALL);
+    reach.owner = NULL;
+    spin_unlock(&reach_lock);
+}
+
+/* ---- threads, fork ---- */
+
+HIDDEN uint32_t thread_number_of(pthread_t thread);
+
+/* Handles are multiples of 64. */
+bool reach_is_thread(uintptr_t a)
+{
+    return (a & 63) == 0 && thread_number_of((pthread_t)a) != UINT32_MAX;
+}
+
+void reach_let_go(void)
+{
+    if (!reach.owner || reach.owner != tls.self)
+        return;
+    reach.lost = true; /* the call was in the middle of something */
+    __atomic_store_n(&objects_reading, 0, __ATOMIC_SEQ_CST);
+    reach.owner = NULL;
+    spin_unlock(&reach_lock);
+}
+
+void reach_fork_before(void)
+{
+    spin_lock(&reach_lock);
+    spin_lock(&dirty_lock);
+}
+
+void reach_fork_after(bool child)
+{
+    for (uint32_t i = 0; child && i < reach.nlogged; i++) {
+        uint8_t *s = objects_state(reach.logged[i]);
+
+        if (s)
+            set(s, STATE_FRESH);
+    }
+    if (child) {
+        reach.nlogged = reach.ndirty = reach.nwork = 0;
+        reach.lost = false;
+        objects_forget();
+        statics_forget();
+    }
+    spin_unlock(&dirty_lock);
+    spin_unlock(&reach_lock);
+}

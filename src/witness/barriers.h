@@ -1,0 +1,29 @@
+/* barriers.h - what calls of untraced code ask of a reordering
+ *
+ * For each event the events that must come before it by the rules on order of
+ * docs/design/rdit.md, and for each call and return the cells it may write
+ * that somebody has written since the last one could. All else follows.
+ * Cost: O((touches + entries of all D) * log N) time, times the calls that are
+ * open at once where these have something in common.
+ */
+#ifndef HEDDLE_WITNESS_BARRIERS_H
+#define HEDDLE_WITNESS_BARRIERS_H
+
+#include "trace/trace.h"
+#include "witness/cells.h"
+#include "witness/witness.h"
+
+struct barriers {
+    uint32_t *first_need, *need; /* N + 1 entries; events */
+    size_t nneeds, needs_cap;
+    uint32_t *first_cell, *cell; /* the same for cells of calls and returns */
+    size_t ncells, cells_cap;
+    uint32_t *call; /* event -> the innermost call it is in, its own if it is one; UINT32_MAX */
+};
+
+/* `unmatched` says of each event whether it releases what its thread does not hold in that way. */
+void barriers_init(struct barriers *b, const struct trace_mem *t, const struct cells *cells,
+                   enum witness_calls rule, const struct tables *names, const bool *unmatched);
+void barriers_release(struct barriers *b);
+
+#endif

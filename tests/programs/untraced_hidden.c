@@ -1,0 +1,121 @@
+/* untraced_hidden.c - a library that is not traced and synchronises by itself, with atomics */
+#include "untraced_hidden.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct hidden_lock {
+    int taken;
+};
+
+struct hidden_flag {
+    int *set; /* in another object */
+};
+
+struct hidden_queue {
+    struct hidden_lock lock;
+    struct hidden_item {
+        struct hidden_item *next;
+        void *data;
+    } *first;
+};
+
+int hidden_global;
+
+static void spin(int *taken)
+{
+    while (__atomic_exchange_n(taken, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+struct hidden_lock *hidden_lock_new(void)
+{
+    return calloc(1, sizeof(struct hidden_lock));
+}
+
+void hidden_take(struct hidden_lock *l)
+{
+    spin(&l->taken);
+}
+
+void hidden_drop(struct hidden_lock *l)
+{
+    __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
+}
+
+void hidden_locked(struct hidden_lock *l, void (*f)(void *), void *arg)
+{
+    hidden_take(l);
+    f(arg);
+    hidden_drop(l);
+}
+
+struct hidden_flag *hidden_flag_new(void)
+{
+    struct hidden_flag *f = calloc(1, sizeof(*f));
+    f->set = calloc(1, sizeof(*f->set));
+    return f;
+}
+
+void hidden_set(struct hidden_flag *f)
+{
+    __atomic_store_n(f->set, 1, __ATOMIC_RELEASE);
+}
+
+void hidden_await(struct hidden_flag *f)
+{
+    while (!__atomic_load_n(f->set, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+struct hidden_queue *hidden_queue_new(void)
+{
+    return calloc(1, sizeof(struct hidden_queue));
+}
+
+void hidden_push(struct hidden_queue *q, void *data)
+{
+    struct hidden_item *i = calloc(1, sizeof(*i));
+    i->data = data;
+    hidden_take(&q->lock);
+    i->next = q->first;
+    q->first = i;
+    hidden_drop(&q->lock);
+}
+
+void *hidden_pop(struct hidden_queue *q)
+{
+    struct hidden_item *i;
+    void *data;
+
+    do {
+        sched_yield();
+        hidden_take(&q->lock);
+        i = q->first;
+        if (i)
+            q->first = i->next;
+        hidden_drop(&q->lock);
+    } while (!i);
+    data = i->data;
+    free(i);
+    return data;
+}
+
+/* glibc says ESRCH for a thread that has ended and was not joined yet. */
+int hidden_is_alive(pthread_t t)
+{
+    clockid_t clock;
+    return pthread_getcpuclockid(t, &clock) != ESRCH;
+}
+
+void hidden_take_global(void)
+{
+    spin(&hidden_global);
+}
+
+void hidden_drop_global(void)
+{
+    __atomic_store_n(&hidden_global, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,36 @@
+// The producer goes on writing to what it has put into the untraced library's queue.
+// library: untraced_hidden.c untraced
+// options: --engine rdit
+// engine: rdit
+// race: late read
+// never: early read
+#include "prog.h"
+#include "untraced_hidden.h"
+
+struct job {
+    int in;
+};
+static struct hidden_queue *todo;
+
+THREAD(worker)
+{
+    struct job *j = hidden_pop(todo);
+    USE(j->in); // [read]
+    return NULL;
+}
+
+THREAD(producer)
+{
+    struct job *j = calloc(1, sizeof(*j));
+    j->in = 1; // [early]
+    hidden_push(todo, j);
+    j->in = 2; // [late]
+    return NULL;
+}
+
+int main(void)
+{
+    todo = hidden_queue_new();
+    run_two(worker, producer);
+    return 0;
+}

@@ -1,0 +1,428 @@
+/* test_exclude.c - what a trace looks like with code left out
+ *
+ * A case gives a text trace and patterns, and compares what is visible afterwards, line by line
+ * with positions; a call that returns at once has a '!' behind its position.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "order/view.h"
+#include "symbol/symbol.h"
+#include "text_trace.h"
+#include "trace/exclude.h"
+#include "trace/globs.h"
+#include "trace/text.h"
+#include "trace/touched.h"
+
+static struct trace *open_without(const char *text, const char *patterns,
+                                  struct exclude_stats *stats)
+{
+    struct globs g = { .readable = sym_demangle };
+    struct error err = { "" };
+    struct trace *t;
+    char path[256];
+
+    scratch_path(path, sizeof(path), ".std");
+    scratch_write(path, text, strlen(text));
+    t = trace_open(path, &err);
+    unlink(path);
+    if (!t)
+        fail_msg("%s", err.text);
+    globs_add(&g, patterns);
+    if (trace_exclude(t, &g, stats, &err) < 0)
+        fail_msg("%s", err.text);
+    globs_release(&g);
+    return t;
+}
+
+static void print(struct buf *b, const struct trace_mem *m, const struct tables *t, size_t first)
+{
+    b->len = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->events[i].flags & EV_EXCLUDED) {
+            assert_true(m->events[i].flags & EV_IGNORED);
+            continue;
+        }
+        buf_addf(b, "%zu%s ", first + i, m->events[i].flags & EV_ALONE ? "!" : "");
+        text_event(b, &m->events[i], m->extra, t);
+    }
+    buf_addstr(b, "");
+}
+
+/* Twice: the second pass must be as the first, and so must be a window. */
+static void expect(const char *text, const char *patterns, const char *visible)
+{
+    struct exclude_stats stats;
+    struct error err = { "" };
+    struct trace *t = open_without(text, patterns, &stats);
+    struct trace_mem m;
+    struct buf b = { 0 };
+
+    for (int pass = 0; pass < 2; pass++) {
+        assert_int_equal(trace_load(t, 1000, &m, &err), 0);
+        print(&b, &m, trace_tables(t), 0);
+        assert_string_equal(b.data, visible);
+        trace_mem_release(&m);
+        assert_int_equal(trace_rewind(t, &err), 0);
+    }
+    assert_int_equal(trace_window(t, 2, 1000, &m, &err), 0);
+    print(&b, &m, trace_tables(t), 2);
+    assert_non_null(strstr(visible, b.data));
+    trace_mem_release(&m);
+    buf_release(&b);
+    trace_close(t);
+}
+
+/* ---- functions ---- */
+
+static void an_excluded_function_becomes_a_call_with_what_it_touched(void **state)
+{
+    (void)state;
+    expect("A|w(X)|1\nA|enter(f)|2\nA|acq(L)|3\nA|r(0x1000:4)|4\nA|w(0x1004:4)|5\n"
+           "A|w(0x2000:2)|6\nA|rel(L)|7\nA|exit(f)|8\nA|w(X)|9\n",
+           "f", "0 A|w(X)|1\n1 A|call(f:0x1000:8,0x2000:2,sync(L))|2\n7 A|ret(f)|8\n8 A|w(X)|9\n");
+}
+
+static void what_an_excluded_function_calls_and_is_excluded_belongs_to_it(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|r(X)|2\nA|enter(g)|3\nA|w(Y)|4\nA|exit(g)|5\nA|exit(f)|6\n", "f;g",
+           "0 A|call(f:X,Y)|1\n5 A|ret(f)|6\n");
+}
+
+static void a_callback_stays_visible_and_excluded_code_in_it_is_a_call_of_its_own(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|r(X)|2\nA|enter(cb)|3\nA|w(Y)|4\nA|enter(f)|5\nA|r(Z)|6\n"
+           "A|exit(f)|7\nA|exit(cb)|8\nA|exit(f)|9\n",
+           "f",
+           "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|call(f:Z)|5\n6 A|ret(f)|7\n"
+           "7 A|exit(cb)|8\n8 A|ret(f)|9\n");
+}
+
+static void a_function_that_is_never_left_returns_with_its_last_event(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|r(X)|2\nA|w(X)|3\nB|w(X)|4\n", "f",
+           "0 A|call(f:X)|1\n2 A|ret(f)|3\n3 B|w(X)|4\n");
+    expect("A|enter(f)|1\nB|w(X)|4\nB|w(X)|5\n", "f", "0! A|call(f)|1\n1 B|w(X)|4\n2 B|w(X)|5\n");
+}
+
+static void frames_that_were_jumped_over_are_left(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|enter(g)|2\nA|enter(h)|3\nA|r(X)|4\nA|exit(f)|5\nA|w(X)|6\n", "h",
+           "0 A|enter(f)|1\n1 A|enter(g)|2\n2 A|call(h:X)|3\n3 A|ret(h)|4\n4 A|exit(f)|5\n"
+           "5 A|w(X)|6\n");
+}
+
+/* ---- rows of events, known by their place ---- */
+
+static void events_of_an_excluded_file_in_a_row_are_one_call(void **state)
+{
+    (void)state;
+    expect(
+        "A|w(X)|a.c:1\nA|acq(L)|b.c:1\nB|w(Y)|a.c:9\nA|r(X)|b.c:2\nA|rel(L)|b.c:3\nA|w(X)|a.c:2\n",
+        "src:b.c",
+        "0 A|w(X)|a.c:1\n1 A|call(?:X,sync(L))|b.c:1\n2 B|w(Y)|a.c:9\n4 A|ret(?)|b.c:3\n"
+        "5 A|w(X)|a.c:2\n");
+}
+
+static void one_event_alone_is_a_call_that_returns_at_once(void **state)
+{
+    (void)state;
+    expect("A|w(X)|a.c:1\nA|post(S)|b.c:1\nA|w(X)|a.c:2\n", "src:b.c",
+           "0 A|w(X)|a.c:1\n1! A|call(?:sync(S))|b.c:1\n2 A|w(X)|a.c:2\n");
+}
+
+static void places_in_libraries_are_known_by_their_library(void **state)
+{
+    (void)state;
+    expect("A|w(X)|libz.so.1+0x5e0\nA|w(X)|a.c:1\nA|w(Y)|libc.so.6+0x5e0\n", "lib:libz*",
+           "0! A|call(?:X)|libz.so.1+0x5e0\n1 A|w(X)|a.c:1\n2 A|w(Y)|libc.so.6+0x5e0\n");
+}
+
+static void numbers_are_no_files(void **state)
+{
+    (void)state;
+    expect("A|w(X)|12\nA|w(X)|13\nA|w(Y)|14\n", "1*;src:1*",
+           "0 A|w(X)|12\n1 A|w(X)|13\n2 A|w(Y)|14\n");
+}
+
+/* ---- kinds of events ---- */
+
+static void threads_are_entries_of_their_own(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|fork(B)|2\nB|begin|3\nB|w(X)|4\nB|end|5\nA|join(B)|6\nA|exit(f)|7\n",
+           "f", "0 A|call(f:B,begin(B))|1\n2 B|begin|3\n3 B|w(X)|4\n4 B|end|5\n6 A|ret(f)|7\n");
+}
+
+static void the_body_of_a_thread_may_be_left_out(void **state)
+{
+    (void)state;
+    expect("B|begin|1\nB|enter(f)|2\nB|w(X)|3\nB|exit(f)|4\nB|end|5\n", "f",
+           "0 B|begin|1\n1 B|call(f:X)|2\n3 B|ret(f)|4\n4 B|end|5\n");
+}
+
+static void allocations_and_fences_stay_and_frees_count(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|alloc(0x1000:64)|2\nA|fence.sc|3\nA|free(0x1000:64)|4\nA|exit(f)|5\n",
+           "f", "0 A|call(f:0x1000:64)|1\n1 A|alloc(0x1000:64)|2\n2 A|fence.sc|3\n4 A|ret(f)|5\n");
+}
+
+static void calls_of_untraced_code_hand_over_what_they_touch(void **state)
+{
+    (void)state;
+    expect("A|w(V)|0\nA|enter(f)|1\nA|call(g:V,T)|2\nA|ret(g)|3\nA|exit(f)|4\n", "f",
+           "0 A|w(V)|0\n1 A|call(f:V,T)|1\n4 A|ret(f)|4\n");
+}
+
+/* A return that comes when the function is left already goes with its call. */
+static void a_return_goes_with_its_call(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|call(g)|2\nA|exit(f)|3\nA|ret(g)|4\nA|w(X)|5\n", "f",
+           "0 A|call(f)|1\n2 A|ret(f)|3\n4 A|w(X)|5\n");
+}
+
+static void branches_stay_where_a_callback_has_read(void **state)
+{
+    (void)state;
+    expect(
+        "A|enter(f)|1\nA|branch|2\nA|enter(cb)|3\nA|r(Y)|4\nA|exit(cb)|5\nA|branch|6\nA|branch|7\n"
+        "A|exit(f)|8\n",
+        "f",
+        "0 A|call(f)|1\n2 A|enter(cb)|3\n3 A|r(Y)|4\n4 A|exit(cb)|5\n5 A|branch|6\n7 A|ret(f)|8\n");
+}
+
+/* ---- half a critical section ---- */
+
+static void a_release_whose_acquire_is_gone_is_a_call(void **state)
+{
+    (void)state;
+    expect("A|enter(lock)|1\nA|acq(L)|2\nA|exit(lock)|3\nA|w(X)|4\nA|rel(L)|5\nB|acq(L)|6\nB|rel(L)"
+           "|7\n",
+           "lock",
+           "0 A|call(lock:sync(L))|1\n2 A|ret(lock)|3\n3 A|w(X)|4\n4! A|call(lock:sync(L))|5\n"
+           "5 B|acq(L)|6\n6 B|rel(L)|7\n");
+}
+
+static void an_acquire_whose_release_is_gone_is_a_call(void **state)
+{
+    (void)state;
+    expect("A|acq(0x1000)|1\nA|w(X)|2\nA|enter(unlock)|3\nA|rel(0x1000)|4\nA|exit(unlock)|5\n",
+           "unlock",
+           "0! A|call(unlock:0x1000:1)|1\n1 A|w(X)|2\n2 A|call(unlock:0x1000:1)|3\n"
+           "4 A|ret(unlock)|5\n");
+}
+
+static void inner_halves_of_a_recursive_lock_are_gone(void **state)
+{
+    (void)state;
+    expect("A|acq(L)|1\nA|enter(f)|2\nA|acq(L)|3\nA|exit(f)|4\nA|rel(L)|5\nA|w(X)|6\nA|rel(L)|7\n",
+           "f", "0 A|acq(L)|1\n1 A|call(f)|2\n3 A|ret(f)|4\n5 A|w(X)|6\n6 A|rel(L)|7\n");
+}
+
+static void a_lock_that_its_thread_dies_with_keeps_the_call_open(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|acq(L)|2\nA|exit(f)|3\nA|w(X)|4\nA|end|5\nB|acq(L)|6\n", "f",
+           "0 A|call(f:sync(L))|1\n3 A|w(X)|4\n4 A|end|5\n5 B|acq(L)|6\n");
+}
+
+/* ---- recordings that lack repetitions ---- */
+
+/* What a recorder with a filter left of
+ *     A: f() { x = 0; }  data = 1; x = 1; lock; unlock    B: lock; r = x; unlock; if (r) data = 2;
+ * where `x = 1` was taken for a repetition: B may not read between f and A's lock. */
+static const char filtered_text[] = "A|enter(f)|1\nA|w(X)|2\nA|exit(f)|3\nA|w(DATA)|4\nA|acq(L)|5\n"
+                                    "A|rel(L)|6\nB|acq(L)|7\nB|r(X)|8\nB|rel(L)|9\nB|w(DATA)|10\n";
+
+static bool needs(const struct view *v, uint32_t event, uint32_t other)
+{
+    for (uint32_t k = v->need_first[event]; k < v->need_first[event + 1]; k++)
+        if (v->need[k] == other)
+            return true;
+    return false;
+}
+
+static void exclude_f(struct text_trace *t, enum trace_order order)
+{
+    struct globs g = { 0 };
+    struct batch b = { .events = t->mem.events, .count = t->mem.count };
+    struct exclude *x;
+
+    globs_add(&g, "f");
+    x = exclude_new(&g, (struct tables *)trace_tables(t->trace), order);
+    exclude_learn(x, &b);
+    exclude_ready(x);
+    exclude_batch(x, &b);
+    t->mem.extra = malloc(64);
+    memcpy(t->mem.extra, b.extra, 2 * sizeof(*b.extra));
+    exclude_free(x);
+    globs_release(&g);
+}
+
+static void a_call_lasts_while_its_accesses_may_be_repeated(void **state)
+{
+    struct text_trace t;
+    struct view *v;
+
+    (void)state;
+    text_trace_open(&t, filtered_text);
+    exclude_f(&t, TRACE_SYNC_EXACT);
+    assert_true(t.mem.events[0].flags & EV_LASTS);
+    v = view_new(&t.mem, BARRIERS_PAIRS);
+    assert_true(needs(v, 7, 4));
+    view_free(v);
+    text_trace_close(&t);
+}
+
+static void a_call_in_an_exact_trace_ends_with_its_return(void **state)
+{
+    struct text_trace t;
+    struct view *v;
+
+    (void)state;
+    text_trace_open(&t, filtered_text);
+    exclude_f(&t, TRACE_EXACT);
+    assert_false(t.mem.events[0].flags & EV_LASTS);
+    v = view_new(&t.mem, BARRIERS_PAIRS);
+    assert_true(needs(v, 7, 2));
+    assert_false(needs(v, 7, 4));
+    view_free(v);
+    text_trace_close(&t);
+}
+
+/* ---- numbers ---- */
+
+static void what_was_left_out_is_counted(void **state)
+{
+    struct exclude_stats s;
+    struct trace *t = open_without("A|enter(f)|1\nA|r(X)|2\nA|exit(f)|3\nA|enter(g)|4\nA|r(X)|5\n"
+                                   "A|exit(g)|6\nA|enter(f)|7\nA|exit(f)|8\n",
+                                   "f", &s);
+
+    (void)state;
+    assert_int_equal(s.functions, 1);
+    assert_int_equal(s.events, 5);
+    assert_int_equal(s.pairs, 2);
+    assert_int_equal(s.entries, 1);
+    assert_int_equal(s.all, 0);
+    trace_close(t);
+}
+
+static void ranges_that_meet_become_one_and_too_many_become_all(void **state)
+{
+    struct touched t = { 0 };
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++)
+        touched_add_memory(&t, 0x1000 + 8 * (i * 7 % 1000), 8);
+    touched_add(&t, D_THREAD(3), 0);
+    touched_add(&t, D_THREAD(3), 0);
+    touched_merge(&t);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.list[0].what, 0x1000);
+    assert_int_equal(t.list[0].bytes, 8000);
+    for (uint64_t i = 0; i < 2 * TOUCHED_MAX; i++)
+        touched_add_memory(&t, 0x100000 + 16 * i, 8);
+    touched_merge(&t);
+    assert_true(touched_is_all(&t));
+    assert_int_equal(t.count, 1);
+    assert_int_equal(D_KIND(t.list[0].what), D_ALL_KIND);
+    touched_release(&t);
+}
+
+/* ---- patterns ---- */
+
+static bool fits(const char *pattern, const char *function, const char *location)
+{
+    struct globs g = { .readable = sym_demangle };
+    bool yes;
+
+    globs_add(&g, pattern);
+    yes = function ? globs_match_function(&g, function) : globs_match_location(&g, location);
+    if (yes)
+        assert_true(g.list[0].used);
+    globs_release(&g);
+    return yes;
+}
+
+static void patterns_are_those_of_heddle_cc(void **state)
+{
+    static const struct {
+        const char *pattern, *function, *location;
+        bool fits;
+    } cases[] = {
+        { "push", "push", NULL, true },
+        { "fun:pu*", "push", NULL, true },
+        { "src:pu*", "push", NULL, false },
+        { " push ", "push", NULL, true },
+        { "# push", "push", NULL, false },
+        { "push", "_ZN2ns1Q4pushEi", NULL, true },
+        { "ns::Q::push", "_ZN2ns1Q4pushEi", NULL, true },
+        { "ns::*", "_ZN2ns1Q4pushEi", NULL, true },
+        { "ns::Q::push(int)", "_ZN2ns1Q4pushEi", NULL, true },
+        { "_ZN2ns*", "_ZN2ns1Q4pushEi", NULL, true },
+        { "Q", "_ZN2ns1Q4pushEi", NULL, false },
+        { "get", "_ZN2ns1Q3getIlEET_S2_", NULL, true },
+        { "src:q.c", NULL, "/home/u/q.c:12:3", true },
+        { "q.c", NULL, "/home/u/q.c:12", true },
+        { "file:*/u/*", NULL, "/home/u/q.c:12:3", true },
+        { "u/q.c", NULL, "/home/u/q.c:12:3", false },
+        { "fun:q.c", NULL, "/home/u/q.c:12:3", false },
+        { "lib:libz*", NULL, "libz.so.1+0x12", true },
+        { "libz*", NULL, "libz.so.1+0x12", false },
+        { "lib:*", NULL, "/home/u/q.c:12:3", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        if (fits(cases[i].pattern, cases[i].function, cases[i].location) != cases[i].fits)
+            fail_msg("'%s' on %s", cases[i].pattern,
+                     cases[i].function ? cases[i].function : cases[i].location);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_excluded_function_becomes_a_call_with_what_it_touched),
+        cmocka_unit_test(what_an_excluded_function_calls_and_is_excluded_belongs_to_it),
+        cmocka_unit_test(a_callback_stays_visible_and_excluded_code_in_it_is_a_call_of_its_own),
+        cmocka_unit_test(a_function_that_is_never_left_returns_with_its_last_event),
+        cmocka_unit_test(frames_that_were_jumped_over_are_left),
+        cmocka_unit_test(events_of_an_excluded_file_in_a_row_are_one_call),
+        cmocka_unit_test(one_event_alone_is_a_call_that_returns_at_once),
+        cmocka_unit_test(places_in_libraries_are_known_by_their_library),
+        cmocka_unit_test(numbers_are_no_files),
+        cmocka_unit_test(threads_are_entries_of_their_own),
+        cmocka_unit_test(the_body_of_a_thread_may_be_left_out),
+        cmocka_unit_test(allocations_and_fences_stay_and_frees_count),
+        cmocka_unit_test(calls_of_untraced_code_hand_over_what_they_touch),
+        cmocka_unit_test(a_return_goes_with_its_call),
+        cmocka_unit_test(branches_stay_where_a_callback_has_read),
+        cmocka_unit_test(a_release_whose_acquire_is_gone_is_a_call),
+        cmocka_unit_test(an_acquire_whose_release_is_gone_is_a_call),
+        cmocka_unit_test(inner_halves_of_a_recursive_lock_are_gone),
+        cmocka_unit_test(a_lock_that_its_thread_dies_with_keeps_the_call_open),
+        cmocka_unit_test(a_call_lasts_while_its_accesses_may_be_repeated),
+        cmocka_unit_test(a_call_in_an_exact_trace_ends_with_its_return),
+        cmocka_unit_test(what_was_left_out_is_counted),
+        cmocka_unit_test(ranges_that_meet_become_one_and_too_many_become_all),
+        cmocka_unit_test(patterns_are_those_of_heddle_cc),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
