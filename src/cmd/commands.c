@@ -8,8 +8,13 @@
 /* Options that several commands share. */
 #define HELP { OPT_HELP, "help", 'h', KIND_FLAG, NULL, "print this help", NULL }
 #define FORMAT                                                                                     \
-    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json|sarif|junit|html|github",                      \
-      "how to write the result", "text" }
+    { OPT_FORMAT,                                                                                  \
+      "format",                                                                                    \
+      'f',                                                                                         \
+      KIND_CHOICE,                                                                                 \
+      "text|json|sarif|junit|html|github",                                                         \
+      "how to write the result",                                                                   \
+      "text" }
 #define PLAIN_FORMAT                                                                               \
     { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json", "how to write it", "text" }
 #define OUTPUT                                                                                     \
@@ -33,7 +38,7 @@
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \
     { OPT_WINDOW,  "window", 0,                                                                    \
-      KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time (default: at all)",      \
+      KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time (default: at all)",     \
       "0" }
 #define SOUND                                                                                      \
     { OPT_SOUND, "sound", 0,                                                                       \
@@ -47,11 +52,9 @@
 #define ANALYSIS ENGINE, EFFORT, SOLVER, JOBS, SOUND, ALL, WINDOW, MAX_WITNESS, NO_WITNESS, EXCLUDE
 /* What a program that is built with less looks like: its functions become untraced code. */
 #define EXCLUDE                                                                                    \
-    {                                                                                              \
-        OPT_EXCLUDE, "exclude", 'x',                                                               \
-        KIND_LIST,   "GLOB",    "leave out functions, src:FILES, lib:LIBRARIES (repeatable)",      \
-        NULL                                                                                       \
-    },                                                                                             \
+    { OPT_EXCLUDE, "exclude", 'x',                                                                 \
+      KIND_LIST,   "GLOB",    "leave out functions, src:FILES, lib:LIBRARIES (repeatable)",        \
+      NULL },                                                                                      \
     {                                                                                              \
         OPT_EXCLUDE_FROM, "exclude-from", 0, KIND_LIST, "FILE",                                    \
             "the same, patterns from a file, one a line (repeatable)", NULL                        \
@@ -89,12 +92,9 @@
           "once|exact|none",                                                                       \
           "calls of untraced code: what they can reach, logged once or at each call",              \
           "once" },                                                                                \
-        { OPT_GLOBALS,                                                                             \
-          "globals",                                                                               \
-          0,                                                                                       \
-          KIND_TEXT,                                                                               \
-          "FILE",                                                                                  \
-          "lines FUNCTION-GLOB: VARIABLE: what such untraced functions touch, too",                \
+        { OPT_GLOBALS, "globals",                                                                  \
+          0,           KIND_TEXT,                                                                  \
+          "FILE",      "lines FUNCTION-GLOB: VARIABLE: what such untraced functions touch, too",   \
           NULL },                                                                                  \
     {                                                                                              \
         OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                        \
@@ -103,11 +103,13 @@
 #define VERBOSE                                                                                    \
     { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at the end what was recorded", NULL }
 #define NOISE                                                                                      \
-    {                                                                                              \
-        OPT_SUPPRESSIONS, "suppressions", 0,                                                       \
-        KIND_LIST,        "FILE",         "leave out what a rule of the file matches (repeatable)",\
-        NULL                                                                                       \
-    },                                                                                             \
+    { OPT_SUPPRESSIONS,                                                                            \
+      "suppressions",                                                                              \
+      0,                                                                                           \
+      KIND_LIST,                                                                                   \
+      "FILE",                                                                                      \
+      "leave out what a rule of the file matches (repeatable)",                                    \
+      NULL },                                                                                      \
     {                                                                                              \
         OPT_BASELINE, "baseline", 0, KIND_TEXT, "RESULT.json",                                     \
             "leave out races that this result has", NULL                                           \
@@ -145,8 +147,10 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { ANALYSIS, MPI, NOISE, FORMAT, OUTPUT, QUIET, HELP, END };
-static const struct option_def report_options[] = { ANALYSIS, NOISE, FORMAT, OUTPUT, QUIET, HELP, END };
+static const struct option_def analyze_options[] = { ANALYSIS, MPI,   NOISE, FORMAT,
+                                                     OUTPUT,   QUIET, HELP,  END };
+static const struct option_def report_options[] = { ANALYSIS, NOISE, FORMAT, OUTPUT,
+                                                    QUIET,    HELP,  END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
     ANALYSIS,

@@ -101,7 +101,8 @@ static void print_zsh(void)
         zsh_text(c->summary);
         puts("'");
     }
-    puts("        )\n        _describe command list\n        return\n    fi\n    case ${words[2]} in");
+    puts("        )\n        _describe command list\n        return\n    fi\n    case ${words[2]} "
+         "in");
     for (const struct command *c = commands; c->name; c++) {
         printf("    %s)\n        _arguments \\\n", c->name);
         for (const struct option_def *d = c->options; d->name; d++)

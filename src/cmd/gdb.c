@@ -22,7 +22,8 @@ static void print_breakpoint(FILE *out, const char *label, const struct side *s)
     else
         fprintf(out, "# no file and no function is known\n");
     if (p.file || s->function)
-        fprintf(out, "commands\n  silent\n  echo heddle: %s access\\n\n  thread\n  backtrace 8\nend\n",
+        fprintf(out,
+                "commands\n  silent\n  echo heddle: %s access\\n\n  thread\n  backtrace 8\nend\n",
                 label);
     buf_release(&b);
 }
@@ -36,12 +37,13 @@ static int write_script(const struct finding *r, const struct options *o)
     if (code)
         return code;
     phrase_race(&b, r);
-    fprintf(out.file,
-            "# race %s\n# %s\n"
-            "# gdb -x THIS --args PROG ARGS...: then 'run'. A thread that reaches a breakpoint waits\n"
-            "# there, the others run on: 'info threads' shows when one waits at each access.\n"
-            "set pagination off\nset non-stop on\nset breakpoint pending on\n",
-            r->id, b.data);
+    fprintf(
+        out.file,
+        "# race %s\n# %s\n"
+        "# gdb -x THIS --args PROG ARGS...: then 'run'. A thread that reaches a breakpoint waits\n"
+        "# there, the others run on: 'info threads' shows when one waits at each access.\n"
+        "set pagination off\nset non-stop on\nset breakpoint pending on\n",
+        r->id, b.data);
     print_breakpoint(out.file, "first", &r->sides[0]);
     print_breakpoint(out.file, "second", &r->sides[1]);
     buf_release(&b);

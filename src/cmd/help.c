@@ -13,7 +13,7 @@ void help_overview(FILE *out)
           "Records programs and finds their data races.\n\ncommands:\n",
           out);
     for (const struct command *c = commands; c->name; c++)
-        fprintf(out, "  %-9s %s\n", c->name, c->summary);
+        fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fputs("\n'heddle help COMMAND' or 'heddle COMMAND --help' says more.\n"
           "exit codes: 0 nothing found, 66 races found, 2 bad input or nothing to analyse,\n"
           "128 own failure, 129 wrong usage\n",

@@ -321,11 +321,8 @@ static void write_as(const struct findings *f, const char *format, struct outfil
         const char *name;
         void (*write)(const struct findings *f, FILE *out);
     } formats[] = {
-        { "json", json_write },
-        { "sarif", sarif_write },
-        { "junit", junit_write },
-        { "github", github_write },
-        { "html", html_write },
+        { "json", json_write },     { "sarif", sarif_write }, { "junit", junit_write },
+        { "github", github_write }, { "html", html_write },
     };
 
     for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)

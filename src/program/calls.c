@@ -169,6 +169,9 @@ void enter(struct walk *w, struct thread *t, struct now *n)
     struct function *f = choose_entered(w, n->ev, NULL, &entry);
     bool first = t->depth == 0;
 
+    if (!first) /* code that is not seen runs up to here */
+        memory_forget_all(&w->memory);
+
     if (f)
         walk_push(w, t, f);
     else
@@ -195,7 +198,9 @@ static void deliver(struct walk *w, struct thread *t)
 
     for (uint32_t i = 0; i < n; i++)
         results[i] = operand_value(w, t, fr, fr->f->code->operands[ret->operand + i]);
-    walk_pop(t);
+    walk_pop(w, t);
+    if (root)
+        memory_forget_all(&w->memory); /* what called it goes on, unseen */
     if (root || !t->depth)
         return;
     fr = &t->frames[t->depth - 1];
@@ -232,7 +237,7 @@ void leave(struct walk *w, struct thread *t, struct now *n)
     while (t->depth && silent) {
         silent = t->frames[t->depth - 1].silent;
         root = t->frames[t->depth - 1].root;
-        walk_pop(t);
+        walk_pop(w, t);
     }
     if (t->depth && !root && t->frames[t->depth - 1].f && !t->frames[t->depth - 1].lost)
         t->frames[t->depth - 1].phase = PHASE_UNWOUND;
@@ -335,9 +340,12 @@ static void forget_arguments(struct walk *w, struct thread *t, struct frame *fr)
 
     for (size_t i = 0; s && i < sizeof(kinds) / sizeof(*kinds); i++)
         if (strncmp(s->name, kinds[i], strlen(kinds[i])) == 0)
-            for (uint32_t k = 0; k < fr->f->code->insts[fr->pc].noperands; k++)
-                if (expr_value(&w->x, argument(w, t, fr, k), &at) && at > 4096 && !(at >> 60))
+            for (uint32_t k = 0; k < fr->f->code->insts[fr->pc].noperands; k++) {
+                if (!expr_value(&w->x, argument(w, t, fr, k), &at))
+                    memory_forget_all(&w->memory); /* a place that nothing has shown yet */
+                else if (at > 4096 && !(at >> 60))
                     memory_forget(&w->memory, NULL, (uint64_t)at, OBJECT_BYTES);
+            }
 }
 
 static enum go exec_libc(struct walk *w, struct thread *t, struct frame *fr, struct now *n)

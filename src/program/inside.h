@@ -26,6 +26,8 @@ struct function {
     uint16_t *expects;              /* of instructions (not indices) */
     uint8_t *is_private; /* of slots: an alloca or by-value argument that is never recorded */
     expr *consts;        /* 0: not made yet */
+    uint32_t *locals;    /* allocas that are recorded: instructions */
+    uint32_t nlocals;
 };
 
 struct module {
@@ -166,7 +168,7 @@ void walk_fixed(struct walk *w, struct thread *t, expr e);
 void walk_check(struct walk *w, struct thread *t, struct walk_tally *tally, const char *what,
                 expr e, u128 value);
 void walk_push(struct walk *w, struct thread *t, struct function *f);
-void walk_pop(struct thread *t);
+void walk_pop(struct walk *w, struct thread *t);
 
 /* exec.c */
 enum go exec(struct walk *w, struct thread *t, struct frame *fr, struct now *n);

@@ -148,6 +148,20 @@ static void find_private(struct function *f)
     }
 }
 
+/* Variables whose accesses are recorded: what they hold is gone with their frame. */
+static void list_locals(struct function *f)
+{
+    const struct code *c = f->code;
+    size_t cap = 0;
+
+    for (uint32_t i = 0; i < c->ninsts; i++) {
+        if (c->insts[i].op != I_ALLOCA || f->is_private[c->insts[i].to])
+            continue;
+        GROW(f->locals, cap, f->nlocals + (size_t)1);
+        f->locals[f->nlocals++] = i;
+    }
+}
+
 struct function *program_function(struct program *p, struct module *m, uint32_t index)
 {
     struct function *f;
@@ -161,6 +175,7 @@ struct function *program_function(struct program *p, struct module *m, uint32_t 
         if (f->code) {
             mark_expected(f);
             find_private(f);
+            list_locals(f);
             f->consts = xcalloc(f->code->nconsts + (size_t)1, sizeof(*f->consts));
         }
     }
@@ -260,6 +275,7 @@ static void close_module(struct program *p, struct module *m)
         free(m->functions[i].expects);
         free(m->functions[i].is_private);
         free(m->functions[i].consts);
+        free(m->functions[i].locals);
     }
     free(m->functions);
     free(m->symbols);

@@ -175,9 +175,30 @@ void walk_push(struct walk *w, struct thread *t, struct function *f)
     w->stats.frames++;
 }
 
-void walk_pop(struct thread *t)
+/* The next frame at these addresses does not see what this one stored. */
+static void forget_locals(struct walk *w, const struct thread *t, const struct frame *fr)
+{
+    const struct code *c = fr->f->code;
+
+    for (uint32_t i = 0; i < fr->f->nlocals; i++) {
+        const struct inst *inst = &c->insts[fr->f->locals[i]];
+        expr e = t->slots[fr->base + inst->to];
+        uint64_t bytes = (uint64_t)c->extras[inst->extra];
+        u128 at;
+
+        if (!(c->operands[inst->operand] & CODE_CONST))
+            bytes *= 1024; /* of an array whose size varies: most likely all */
+        if (e && expr_value(&w->x, e, &at))
+            memory_forget(&w->memory, NULL, (uint64_t)at, bytes);
+    }
+}
+
+void walk_pop(struct walk *w, struct thread *t)
 {
     const struct frame *fr = &t->frames[--t->depth];
+
+    if (fr->f && w->options.is_private)
+        forget_locals(w, t, fr);
 
     t->nslots = fr->base;
     t->stack.top = fr->top;
@@ -197,7 +218,7 @@ static void lose(struct walk *w, struct thread *t, const struct now *n)
     else
         walk_complain(w, t, "lost");
     while (t->depth > 1 && t->frames[t->depth - 1].silent)
-        walk_pop(t);
+        walk_pop(w, t);
     t->frames[t->depth - 1].lost = true;
 }
 
@@ -280,7 +301,7 @@ static bool is_other_entry(struct walk *w, struct thread *t, struct frame *fr, c
 
             if (!f || !f->code || f == fr->f)
                 return false;
-            walk_pop(t);
+            walk_pop(w, t);
             walk_push(w, t, f);
             t->frames[t->depth - 1].root = root;
             t->frames[t->depth - 1].fresh = false;

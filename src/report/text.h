@@ -19,7 +19,7 @@ void text_report(const struct findings *f, bool colour, FILE *out);
 struct explain_options {
     bool full; /* every step of the witness, however many */
     bool colour;
-    const char *no_steps; /* why the steps have positions only, or NULL */
+    const char *no_steps;      /* why the steps have positions only, or NULL */
     const struct usage *usage; /* of the memory; NULL: not known */
 };
 

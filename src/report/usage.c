@@ -152,7 +152,8 @@ static void sum_up(struct usage *u, const struct counter *c, struct naming *nami
 {
     uint64_t best = 0;
 
-    *u = (struct usage){ .accesses = c->accesses, .writes = c->writes, .threads = c->threads.count };
+    *u =
+        (struct usage){ .accesses = c->accesses, .writes = c->writes, .threads = c->threads.count };
     for (size_t i = 0; i < c->nkinds; i++)
         for (size_t k = 0; k < c->kinds[i].nlocks; k++)
             if (holders(c, c->kinds[i].locks[k]) > u->holding) {
@@ -164,8 +165,10 @@ static void sum_up(struct usage *u, const struct counter *c, struct naming *nami
     u->lock = naming_object(naming, best);
     for (size_t i = 0; i < c->nkinds; i++)
         if (!holds(&c->kinds[i], best))
-            add_place(u, naming_location(naming, findings_string(naming->home,
-                                                 tables_location(naming->tables, c->kinds[i].site))));
+            add_place(
+                u, naming_location(
+                       naming, findings_string(naming->home,
+                                               tables_location(naming->tables, c->kinds[i].site))));
 }
 
 int usage_collect(struct usage *u, const struct finding *r, struct naming *naming, struct trace *t,

@@ -122,9 +122,9 @@ static void *early_move(void *old, size_t bytes, uint64_t where)
         rt_free(old, 0, where);                                                                    \
         new = call;                                                                                \
         if (new)                                                                                   \
-            rt_malloced(new, bytes, where);                                                           \
+            rt_malloced(new, bytes, where);                                                        \
         else if ((old) && (bytes))                                                                 \
-            rt_malloced(old, malloc_usable_size(old), where);                                         \
+            rt_malloced(old, malloc_usable_size(old), where);                                      \
         new;                                                                                       \
     })
 

@@ -30,7 +30,7 @@ typedef const void *nothrow_ref;
         hint_give(WHERE_CALLER());                                                                 \
         p = REAL(name) ? REAL(name) args : fallback;                                               \
         if (unlikely(hint_given()))                                                                \
-            rt_malloced(p, n, hint_take(0));                                                          \
+            rt_malloced(p, n, hint_take(0));                                                       \
         return p;                                                                                  \
     }
 

@@ -176,8 +176,8 @@ enum op_class {
     CLASS_MEMORY, /* alloc, free */
     CLASS_CALL,   /* call, return */
     CLASS_BRANCH, /* branch, result */
-    CLASS_STACK, /* enter, exit */
-    CLASS_LINK   /* link, object: what calls can reach (trace/reach.h), nothing to engines */
+    CLASS_STACK,  /* enter, exit */
+    CLASS_LINK    /* link, object: what calls can reach (trace/reach.h), nothing to engines */
 };
 
 struct op_info {

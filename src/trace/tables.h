@@ -43,14 +43,14 @@ struct tables {
     size_t site_parent_cap;
     uint32_t *site_variable; /* site -> number in site_variables + 1, 0 unknown; may be shorter */
     size_t site_variable_cap;
-    struct intern site_variables; /* "counter", "struct q::head" */
+    struct intern site_variables;    /* "counter", "struct q::head" */
     struct site_origin *site_origin; /* may be shorter than the sites */
     size_t site_origin_cap;
     struct origin_module *modules;
     size_t nmodules, modules_cap;
-    struct stretches stretches;   /* of full builds: what records stand for */
-    struct process process;       /* of recorded traces */
-    struct image *images;         /* its executable and libraries, in the order they were seen */
+    struct stretches stretches; /* of full builds: what records stand for */
+    struct process process;     /* of recorded traces */
+    struct image *images;       /* its executable and libraries, in the order they were seen */
     size_t nimages, images_cap;
 };
 

@@ -113,8 +113,10 @@ static void mistakes_are_named_and_near_ones_get_a_suggestion(void **state)
     FAILS("analyze", "unknown option '-Z'", "-Z", "t");
     FAILS("analyze", "option '--quiet' takes no value", "--quiet=1", "t");
     FAILS("analyze", "option '--engine' needs a value (LIST|all)", "t", "--engine");
-    FAILS("analyze", "option '--format' takes one of text|json, not 'xml'", "t", "-fxml");
-    FAILS("analyze", "option '--format' takes one of text|json, not ''", "t", "-f", "");
+    FAILS("analyze", "option '--format' takes one of text|json|sarif|junit|html|github, not 'xml'",
+          "t", "-fxml");
+    FAILS("analyze", "option '--format' takes one of text|json|sarif|junit|html|github, not ''",
+          "t", "-f", "");
     FAILS("analyze", "too many arguments: 'b'", "a", "b");
     FAILS("explain", "'explain' needs TRACE|RESULT.json RACE", "a");
 }
