@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Seconds for decide() of all engines together. Quick is for editors and commit hooks. */
-enum { EFFORT_QUICK = 10, EFFORT_NORMAL = 300 };
+enum { EFFORT_QUICK = 10, EFFORT_NORMAL = 60 };
 
 static int unknown_engine(const struct options *o, const char *name, size_t len)
 {

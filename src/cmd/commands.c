@@ -27,7 +27,7 @@
     { OPT_ENGINE, "engine",   'e',                                                                 \
       KIND_TEXT,  "LIST|all", "engines to run, separated by commas (default: the cascade)",        \
       NULL }
-/* What engines leave open after the pass over the trace may take long. Five minutes are the
+/* What engines leave open after the pass over the trace may take long. A minute is the
  * patience of somebody who waits; all that stays undecided is counted. */
 #define EFFORT                                                                                     \
     { OPT_EFFORT, "effort",                                                                        \

@@ -207,8 +207,10 @@ void rt_images_closed(void)
             continue;
         images[i].logged = images[i].traced = false;
         images[i].start = images[i].stop = NULL;
+        rt_busy_begin(); /* what it writes is ours */
         if (objects_on)
             statics_remove(images[i].low, images[i].high);
+        rt_busy_end();
         rt_alloc((void *)images[i].low, images[i].high - images[i].low, WHERE_CALLER());
         if (objects_on) /* new variables, but no object */
             objects_remove(images[i].low, images[i].high - images[i].low);

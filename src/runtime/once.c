@@ -8,7 +8,8 @@
  * pthread_once() gets a function of ours in place of the program's, which finds
  * its orders through a thread-local pointer. std::call_once() of libstdc++ comes
  * here too. An exception or a cancellation out of the program's function passes
- * through, and nothing is published.
+ * through: then it is published that the attempt is over, before the C library
+ * lets the next one begin, and who begins learns of earlier attempts.
  *
  * __cxa_guard_*: ours replace those of the C++ library, which may not be within
  * reach (a plugin in C++ loaded by a program in C). The first byte of the guard
@@ -20,12 +21,14 @@
 
 #include <linux/futex.h>
 #include <threads.h>
+#include <unwind.h>
 
 struct order {
     void (*function)(void);
     const void *control;
     uint64_t where;
     bool ran;
+    struct order *outer;
 };
 
 static _Thread_local struct order *pending __attribute__((tls_model("initial-exec")));
@@ -63,23 +66,44 @@ static void learn(const void *control, uint64_t where)
     seen[i].thread = thread;
 }
 
+/* The personality of run(): the unwinder calls it when an exception, a cancellation or the end of
+ * the thread leaves that frame. */
+__attribute__((used)) _Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions,
+                                                       uint64_t kind, struct _Unwind_Exception *e,
+                                                       struct _Unwind_Context *context);
+_Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions, uint64_t kind,
+                                 struct _Unwind_Exception *e, struct _Unwind_Context *context)
+{
+    (void)version;
+    (void)kind;
+    (void)e;
+    (void)context;
+    if (actions & _UA_CLEANUP_PHASE) {
+        publish(pending->control, pending->where);
+        pending = pending->outer;
+    }
+    return _URC_CONTINUE_UNWIND;
+}
+
 static void run(void)
 {
     struct order *o = pending;
 
+    __asm__ volatile(".cfi_personality 0x1b, rt_once_left"); /* 4 bytes, relative */
     o->ran = true;
+    rt_sync(OP_AFTER, o->control, o->where); /* of attempts that failed */
     o->function(); /* may come here again for another object, or not return */
     publish(o->control, o->where);
 }
 
 INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
 {
-    struct order o = { function, control, WHERE_CALLER(), false }, *outer = pending;
+    struct order o = { function, control, WHERE_CALLER(), false, pending };
     int r;
 
     pending = &o;
     r = REAL(pthread_once)(control, run);
-    pending = outer;
+    pending = o.outer;
     if (!o.ran && r == 0)
         learn(control, o.where);
     return r;
@@ -87,11 +111,11 @@ INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
 
 INTERPOSE(void, call_once, once_flag *control, void (*function)(void))
 {
-    struct order o = { function, control, WHERE_CALLER(), false }, *outer = pending;
+    struct order o = { function, control, WHERE_CALLER(), false, pending };
 
     pending = &o;
     REAL(call_once)(control, run);
-    pending = outer;
+    pending = o.outer;
     if (!o.ran)
         learn(control, o.where);
 }

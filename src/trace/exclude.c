@@ -708,7 +708,7 @@ static void apply_mark(struct exclude *x, const struct mark *m, struct event *ev
                           .flags = m->kind == MARK_ALONE ? EV_ALONE : 0 };
     if (m->kind != MARK_RETURN && p->lasts && x->filtered)
         ev->flags |= EV_LASTS;
-    if (m->kind != MARK_RETURN)
+    if (m->kind != MARK_RETURN && p->nentries)
         add_extra(x, ev, (const uint64_t *)(x->entries + p->entries), p->nentries);
 }
 

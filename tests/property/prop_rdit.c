@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engines/analysis.h"
 #include "engines/predict.h"
 #include "hide.h"
 #include "naive_barriers.h"
@@ -203,6 +204,47 @@ static enum verdict sb_is_in_rdit_and_rdit_in_mc(struct subject *s, struct buf *
                        "is found by rdit, not by mc", why));
 }
 
+/* ---- the cascade ---- */
+
+/* Pairs of accesses that the runs of an analysis have. */
+static void collect_pairs(const struct analysis *a, size_t events, struct pair_set *out)
+{
+    pair_set_init(out, events);
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < a->runs[i].result.races.count; k++) {
+            const struct race *r = &a->runs[i].result.races.races[k];
+
+            pair_set_add(out, r->first.position, r->second.position);
+        }
+}
+
+/* Every event has its own site, so nothing stands for something else. */
+static enum verdict the_cascade_reports_what_calls_cannot_order(struct subject *s, struct buf *why)
+{
+    static const struct engine *const engines[] = { &engine_hb,  &engine_shb,  &engine_syncp,
+                                                    &engine_wcp, &engine_rdit, &engine_mc };
+    struct engine_options options = { .cascade = true, .jobs = 2 };
+    struct analysis a;
+    struct pair_set found;
+    struct error err;
+    enum verdict v;
+
+    if (!s->info->calls)
+        return DOES_NOT_APPLY;
+    if (trace_rewind(s->trace, &err) ||
+        analysis_run(s->trace, engines, sizeof(engines) / sizeof(*engines), &options, NULL, &a,
+                     &err)) {
+        buf_addstr(why, err.text);
+        return VIOLATED;
+    }
+    collect_pairs(&a, s->mem.count, &found);
+    v = both(subset(&found, subject_found(s, &engine_rdit), "is in the cascade, not in rdit", why),
+             subset(subject_found(s, &engine_rdit), &found, "is in rdit, not in the cascade", why));
+    pair_set_release(&found);
+    analysis_release(&a);
+    return v;
+}
+
 /* ---- incomplete traces ---- */
 
 static uint64_t seed_of(const struct buf *text)
@@ -332,6 +374,8 @@ static enum verdict rdit_finds_nothing_false_in_incomplete_traces(struct subject
 const struct property properties_rdit[] = {
     { "the-order-of-calls-is-that-of-the-rules", the_order_of_calls_is_that_of_the_rules, 1 },
     { "rdit-and-sb-are-exact", rdit_and_sb_are_exact, 1 },
+    { "the-cascade-reports-what-calls-cannot-order", the_cascade_reports_what_calls_cannot_order,
+      2 },
     { "sb-is-in-rdit-and-rdit-in-mc", sb_is_in_rdit_and_rdit_in_mc, 1 },
     { "rdit-finds-nothing-false-in-incomplete-traces",
       rdit_finds_nothing_false_in_incomplete_traces, 1 },
