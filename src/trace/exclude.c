@@ -725,7 +725,7 @@ void exclude_batch(struct exclude *x, struct batch *b)
             apply_mark(x, &x->marks[m++], ev);
         else if (is_hidden(x, position))
             ev->flags |= EV_EXCLUDED | EV_IGNORED;
-        else if (ev->op == OP_CALL)
+        else if (ev->op == OP_CALL && ev->old)
             add_extra(x, ev, b->extra + ev->value, ev->old);
     }
     b->extra = x->extra;
