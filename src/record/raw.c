@@ -149,7 +149,8 @@ static void add_entry(struct raw_reader *r, struct event *ev, uint64_t first, ui
     ev->old++;
 }
 
-/* A pointer that the call passes; it may be the handle of a thread. */
+/* A pointer that the call passes. The handle of a thread stands for that thread, not for the
+ * memory of the C library there, which is part of its stack. */
 static void add_pointer(struct raw_reader *r, struct raw_thread *t, struct event *ev, uint64_t p)
 {
     uint32_t threads[HANDLES_MAX];
@@ -157,8 +158,9 @@ static void add_pointer(struct raw_reader *r, struct raw_thread *t, struct event
 
     if (!p || p >= ADDRESS_LIMIT)
         return;
-    add_entry(r, ev, D_ENTRY(D_ROOT_KIND, p), 0);
     n = handles_find(&r->handles, r->ring, p, threads);
+    if (!n)
+        add_entry(r, ev, D_ENTRY(D_ROOT_KIND, p), 0);
     for (size_t i = 0; i < n; i++) {
         places_name_thread(r->places, threads[i]);
         if (threads[i] != t->thread)
