@@ -13,6 +13,8 @@ struct judgement {
     struct whole *whole;
     struct prover *prover;
     const struct trace_mem *events;
+    const struct view *view;
+    bool observes;       /* the races asked about are observed ones, in a recording */
     struct map verdicts; /* pair of sites -> enum verdict */
     struct race **races; /* of the batch */
     struct instance (*instances)[2];
@@ -55,13 +57,72 @@ static void keep_instance(struct judgement *j, struct question *q)
     q->list = NULL;
 }
 
+/* ---- the order of what was observed ---- */
+
+/* Who took the lock before: up to the last one that had it alone. */
+static void mark_holders(const struct view *v, uint32_t from, uint32_t at, bool *reached)
+{
+    uint32_t s = v->section_of[at], k = s == VIEW_NONE ? 0 : v->lock_first[v->sections[s].lock];
+    uint32_t last = VIEW_NONE;
+
+    if (s == VIEW_NONE || v->sections[s].acquire != at)
+        return;
+    for (; v->lock_section[k] != s; k++)
+        last = k;
+    for (k = last; last != VIEW_NONE && k + 1 > v->lock_first[v->sections[s].lock]; k--) {
+        const struct view_section *x = &v->sections[v->lock_section[k]];
+
+        if (x->end == VIEW_NONE || x->end >= at || x->end < from)
+            break;
+        if (!x->shared || !v->sections[s].shared)
+            reached[x->end - from] = true;
+        if (!x->shared || k == 0)
+            break;
+    }
+}
+
+/* Does happens-before with the order that calls may bring lead from a to b? All edges lead forward
+ * in the trace, so one sweep back from b finds out. */
+static bool is_ordered(const struct view *v, uint32_t a, uint32_t b)
+{
+    bool *reached = xcalloc((size_t)(b - a) + 1, sizeof(*reached)), ordered;
+
+    reached[b - a] = true;
+    for (uint32_t i = b; i > a; i--) {
+        uint32_t t = v->events[i].thread;
+
+        if (!reached[i - a] || v->rank[i] == VIEW_NONE)
+            continue;
+        if (v->rank[i] && v->thread_event[v->thread_first[t] + v->rank[i] - 1] >= a)
+            reached[v->thread_event[v->thread_first[t] + v->rank[i] - 1] - a] = true;
+        for (uint32_t k = v->need_first[i]; k < v->need_first[i + 1]; k++)
+            if (v->need[k] >= a)
+                reached[v->need[k] - a] = true;
+        mark_holders(v, a, i, reached);
+    }
+    ordered = reached[0];
+    free(reached);
+    return ordered;
+}
+
+/* In a recording the solver's no can be due to a read that saw what untraced code wrote. A race
+ * that was observed goes only if the calls lead from one access to the other. */
+static bool is_unordered(const struct judgement *j, const struct question *q)
+{
+    for (size_t i = 0; i < q->ninstances; i++)
+        if (!is_ordered(j->view, (uint32_t)q->instances[i].first, (uint32_t)q->instances[i].second))
+            return true;
+    return false;
+}
+
 static void use_answer(struct judgement *j, const struct race *r, struct question *q)
 {
-    bool stays = q->answer == PREDICT_FEASIBLE;
+    bool possible = q->answer == PREDICT_FEASIBLE;
+    bool stays = possible || (j->observes && is_unordered(j, q));
 
     *map_put(&j->verdicts, key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
     j->gone += !stays;
-    if (stays)
+    if (possible)
         keep_instance(j, q);
 }
 
@@ -158,8 +219,11 @@ static void judge_runs(struct judgement *j)
     j->instances = xcalloc(most, sizeof(*j->instances));
     j->questions = xcalloc(most, sizeof(*j->questions));
     for (size_t i = 0; i < j->analysis->count; i++)
-        if (is_judged(j, &j->analysis->runs[i]))
+        if (is_judged(j, &j->analysis->runs[i])) {
+            j->observes = !j->analysis->runs[i].engine->predicts &&
+                          whole_info(j->whole)->order != TRACE_EXACT;
             ask_about(j, &j->analysis->runs[i].result.races);
+        }
     for (size_t i = 0; i < j->analysis->count; i++)
         if (is_judged(j, &j->analysis->runs[i])) {
             race_table_keep(&j->analysis->runs[i].result.races, stays, j);
@@ -176,7 +240,8 @@ int judge(struct analysis *a, size_t rdit, struct whole *w, struct error *err)
     struct engine_result *result = &j.rdit->result;
 
     j.events = whole_events(w, err);
-    j.prover = j.events ? prover_new(w, 0, 0, err) : NULL;
+    j.view = j.events ? whole_view(w, err) : NULL;
+    j.prover = j.view ? prover_new(w, 0, 0, err) : NULL;
     if (!j.prover)
         return -1;
     judge_runs(&j);
