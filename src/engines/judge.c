@@ -59,24 +59,39 @@ static void keep_instance(struct judgement *j, struct question *q)
 
 /* ---- the order of what was observed ---- */
 
-/* Who took the lock before: up to the last one that had it alone. */
+/* The place of a section in its lock's list, which is in ascending order. */
+static uint32_t place_of(const struct view *v, uint32_t section)
+{
+    uint32_t low = v->lock_first[v->sections[section].lock];
+    uint32_t high = v->lock_first[v->sections[section].lock + 1];
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (v->lock_section[middle] <= section)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Who had the lock before: up to the last one that had it alone. */
 static void mark_holders(const struct view *v, uint32_t from, uint32_t at, bool *reached)
 {
-    uint32_t s = v->section_of[at], k = s == VIEW_NONE ? 0 : v->lock_first[v->sections[s].lock];
-    uint32_t last = VIEW_NONE;
+    uint32_t s = v->section_of[at], first;
 
     if (s == VIEW_NONE || v->sections[s].acquire != at)
         return;
-    for (; v->lock_section[k] != s; k++)
-        last = k;
-    for (k = last; last != VIEW_NONE && k + 1 > v->lock_first[v->sections[s].lock]; k--) {
+    first = v->lock_first[v->sections[s].lock];
+    for (uint32_t k = place_of(v, s); k-- > first;) {
         const struct view_section *x = &v->sections[v->lock_section[k]];
 
         if (x->end == VIEW_NONE || x->end >= at || x->end < from)
             break;
         if (!x->shared || !v->sections[s].shared)
             reached[x->end - from] = true;
-        if (!x->shared || k == 0)
+        if (!x->shared)
             break;
     }
 }
