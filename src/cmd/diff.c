@@ -9,25 +9,11 @@
 #include "report/phrase.h"
 #include "report/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static size_t total(const struct findings *f)
 {
     return f->count + f->ndeadlocks;
-}
-
-static const char *id_of(const struct findings *f, size_t i)
-{
-    return i < f->count ? f->races[i].id : f->deadlocks[i - f->count].id;
-}
-
-static bool has(const struct findings *f, const char *id)
-{
-    for (size_t i = 0; i < total(f); i++)
-        if (strcmp(id_of(f, i), id) == 0)
-            return true;
-    return false;
 }
 
 /* How many of a are not in b. */
@@ -36,7 +22,7 @@ static size_t count_only(const struct findings *a, const struct findings *b)
     size_t n = 0;
 
     for (size_t i = 0; i < total(a); i++)
-        n += !has(b, id_of(a, i));
+        n += !findings_has(b, findings_id(a, i));
     return n;
 }
 
@@ -45,8 +31,8 @@ static void list_ids(struct emitter *e, const char *key, const struct findings *
 {
     emit_open(e, key, '[', true);
     for (size_t i = 0; i < total(a); i++)
-        if (has(b, id_of(a, i)) == in_both)
-            emit_string(e, NULL, id_of(a, i));
+        if (findings_has(b, findings_id(a, i)) == in_both)
+            emit_string(e, NULL, findings_id(a, i));
     emit_close(e);
 }
 
@@ -70,46 +56,32 @@ static void list_gone(const struct findings *old, const struct findings *new, FI
     for (size_t i = 0; i < total(old); i++) {
         struct buf b = { 0 };
 
-        if (has(new, id_of(old, i)))
+        if (findings_has(new, findings_id(old, i)))
             continue;
         if (i < old->count)
             phrase_race(&b, &old->races[i]);
         else
             phrase_deadlock(&b, &old->deadlocks[i - old->count]);
-        fprintf(out, "gone: %s %s\n", id_of(old, i), b.data);
+        fprintf(out, "gone: %s %s\n", findings_id(old, i), b.data);
         buf_release(&b);
     }
 }
 
 /* The new ones in full, as a report of their own. */
-static void write_text(const struct findings *old, struct findings *new, bool colour, FILE *out)
+static void write_text(struct findings *old, struct findings *new, bool colour, FILE *out)
 {
-    size_t added = count_only(new, old), gone = count_only(old, new), races = 0, deadlocks = 0;
+    size_t added = count_only(new, old), gone = count_only(old, new);
 
     fprintf(out, "%zu new, %zu gone, %zu in both\n", added, gone, total(new) - added);
     list_gone(old, new, out);
     if (!added)
         return;
-    for (size_t i = 0; i < new->count; i++) {
-        if (has(old, new->races[i].id))
-            free(new->races[i].witness);
-        else
-            new->races[races++] = new->races[i];
-    }
-    for (size_t i = 0; i < new->ndeadlocks; i++) {
-        if (has(old, new->deadlocks[i].id))
-            free(new->deadlocks[i].witness);
-        else
-            new->deadlocks[deadlocks++] = new->deadlocks[i];
-    }
-    new->count = races;
-    new->ndeadlocks = deadlocks;
-    findings_recount(new);
+    findings_subtract(new, old);
     fputc('\n', out);
     text_report(new, colour, out);
 }
 
-static int show(const struct findings *old, struct findings *new, const struct options *o)
+static int show(struct findings *old, struct findings *new, const struct options *o)
 {
     bool added = count_only(new, old) > 0;
     struct outfile out;

@@ -1,9 +1,6 @@
 /* noise.c - findings that the user does not want to see */
 #include "cmd/noise.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int read_result_file(const char *path, struct findings *f)
 {
     struct operand in;
@@ -31,38 +28,10 @@ int noise_load(struct noise *n, const struct options *o)
     return n->baseline_path ? read_result_file(n->baseline_path, &n->baseline) : 0;
 }
 
-static bool is_known(const struct noise *n, const char *id)
+static void leave_out_known(struct noise *n, struct findings *f)
 {
-    for (size_t i = 0; i < n->baseline.count; i++)
-        if (strcmp(n->baseline.races[i].id, id) == 0)
-            return true;
-    for (size_t i = 0; i < n->baseline.ndeadlocks; i++)
-        if (strcmp(n->baseline.deadlocks[i].id, id) == 0)
-            return true;
-    return false;
-}
-
-static void leave_out_known(const struct noise *n, struct findings *f)
-{
-    size_t races = 0, deadlocks = 0;
-
-    for (size_t i = 0; i < f->count; i++) {
-        if (is_known(n, f->races[i].id))
-            free(f->races[i].witness);
-        else
-            f->races[races++] = f->races[i];
-    }
-    for (size_t i = 0; i < f->ndeadlocks; i++) {
-        if (is_known(n, f->deadlocks[i].id))
-            free(f->deadlocks[i].witness);
-        else
-            f->deadlocks[deadlocks++] = f->deadlocks[i];
-    }
-    f->known = f->count - races + f->ndeadlocks - deadlocks;
+    f->known = findings_subtract(f, &n->baseline);
     f->baseline = findings_string(f, n->baseline_path);
-    f->count = races;
-    f->ndeadlocks = deadlocks;
-    findings_recount(f);
 }
 
 void noise_apply(struct noise *n, struct findings *f)

@@ -25,9 +25,7 @@ struct judgement {
 
 static uint64_t key_of(const struct race *r)
 {
-    uint32_t a = r->first.site, b = r->second.site;
-
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    return site_pair(r->first.site, r->second.site);
 }
 
 /* Runs whose engine does not look at calls. */
@@ -158,14 +156,12 @@ static void run_batch(struct judgement *j)
 static void put_question(struct judgement *j, struct race *r)
 {
     size_t i = j->count++;
-    bool has_last = r->last_second < j->events->count;
 
     j->races[i] = r;
-    j->instances[i][0] = (struct instance){ r->first.position, r->second.position };
-    j->instances[i][1] = (struct instance){ r->last_first, r->last_second };
-    j->questions[i] = (struct question){ .instances = j->instances[i],
-                                         .ninstances = has_last ? 2 : 1,
-                                         .max_list = whole_options(j->whole)->max_witness };
+    j->questions[i] =
+        (struct question){ .instances = j->instances[i],
+                           .ninstances = race_instances(r, j->events->count, j->instances[i]),
+                           .max_list = whole_options(j->whole)->max_witness };
 }
 
 /* Is there a verdict for the pair already, or one without asking? */

@@ -132,11 +132,6 @@ static bool is_race(struct seeker *k, const struct record *a, const struct recor
 
 /* ---- pairs of sites ---- */
 
-static uint64_t site_pair(uint32_t a, uint32_t b)
-{
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
 /* Known from this row or one before, or shown by another engine. */
 static bool is_known(struct seeker *k, uint32_t a, uint32_t b)
 {

@@ -35,6 +35,18 @@ struct question {
     struct predict_stats stats; /* what the answer took */
 };
 
+/* The first and the last instance of a race, as far as they are among so many events; one where
+ * these are the same. */
+static inline size_t race_instances(const struct race *r, uint64_t events, struct instance out[2])
+{
+    out[0] = (struct instance){ r->first.position, r->second.position };
+    out[1] = (struct instance){ r->last_first, r->last_second };
+    return r->last_second < events &&
+                   (r->last_first != r->first.position || r->last_second != r->second.position)
+               ? 2
+               : 1;
+}
+
 /* What questions are about, besides the trace: enough for another process to make the same
  * predictor. What is not in here comes from the command line, which is the same for all. */
 struct scope {

@@ -27,11 +27,6 @@ void race_table_release(struct race_table *t)
     *t = (struct race_table){ 0 };
 }
 
-static uint64_t site_pair(uint32_t a, uint32_t b)
-{
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
 /* Number of the race with these sites, which may be new; UINT32_MAX where the table is full. */
 static uint32_t find_race(struct race_table *t, struct access earlier, struct access later,
                           enum strength strength)

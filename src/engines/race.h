@@ -40,6 +40,12 @@ struct race {
     uint64_t last_first, last_second; /* positions of the last instance counted */
 };
 
+/* The same for two sites in any order. */
+static inline uint64_t site_pair(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
 /* More different site pairs than this are only counted: nobody reads them, and a trace in which
  * every event has a location of its own could otherwise fill the memory. */
 enum { RACES_MAX = 1000000 };

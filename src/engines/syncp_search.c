@@ -162,11 +162,6 @@ static enum answer walk(struct walker *w, const struct list *a, const struct lis
 
 /* ---- pairs of sites ---- */
 
-static uint64_t site_pair(uint32_t a, uint32_t b)
-{
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
 /* Known from this row or one before, or shown by another engine. */
 static bool is_known(struct walker *w, uint32_t a, uint32_t b)
 {

@@ -32,22 +32,15 @@ struct vindication {
 
 /* ---- a batch ---- */
 
-static bool has_last(const struct vindication *v, const struct race *r)
-{
-    return r->last_second < v->events &&
-           (r->last_first != r->first.position || r->last_second != r->second.position);
-}
-
 static void put_question(struct vindication *v, struct race *r)
 {
     size_t i = v->count++;
 
     v->races[i] = r;
-    v->instances[i][0] = (struct instance){ r->first.position, r->second.position };
-    v->instances[i][1] = (struct instance){ r->last_first, r->last_second };
-    v->questions[i] = (struct question){ .instances = v->instances[i],
-                                         .ninstances = has_last(v, r) ? 2 : 1,
-                                         .max_events = whole_options(v->whole)->max_witness };
+    v->questions[i] =
+        (struct question){ .instances = v->instances[i],
+                           .ninstances = race_instances(r, v->events, v->instances[i]),
+                           .max_events = whole_options(v->whole)->max_witness };
 }
 
 /* Another instance stands for the race from now on. */

@@ -305,27 +305,9 @@ struct window *window_new(const struct view *whole, uint32_t first, uint32_t cou
 
 void window_free(struct window *w)
 {
-    struct view *v;
-
     if (!w)
         return;
-    v = &w->view;
-    free(v->rank);
-    free(v->thread_first);
-    free(v->thread_event);
-    free(v->need_first);
-    free(v->need);
-    free(v->cell_first);
-    free(v->cell);
-    free(v->writer);
-    free(v->cells);
-    free(v->access_first);
-    free(v->access);
-    free(v->sections);
-    free(v->section_of);
-    free(v->lock_first);
-    free(v->lock_section);
-    free(v->decides);
+    view_release(&w->view);
     free(w->events);
     free(w->position);
     free(w->cell_of);

@@ -572,10 +572,8 @@ struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
     return v;
 }
 
-void view_free(struct view *v)
+void view_release(struct view *v)
 {
-    if (!v)
-        return;
     free(v->rank);
     free(v->thread_first);
     free(v->thread_event);
@@ -592,5 +590,12 @@ void view_free(struct view *v)
     free(v->decides);
     free(v->lock_first);
     free(v->lock_section);
+}
+
+void view_free(struct view *v)
+{
+    if (!v)
+        return;
+    view_release(v);
     free(v);
 }

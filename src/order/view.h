@@ -100,5 +100,7 @@ struct view *view_new(const struct trace_mem *t, enum barriers barriers);
 struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
                             const struct tables *names);
 void view_free(struct view *v);
+/* Its arrays alone, where the struct is part of something else. */
+void view_release(struct view *v);
 
 #endif

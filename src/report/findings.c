@@ -201,7 +201,7 @@ void findings_sort(struct findings *f)
     map_release(&f->by_locations); /* its indexes are wrong now */
 }
 
-void findings_recount(struct findings *f)
+static void recount(struct findings *f)
 {
     for (size_t e = 0; e < f->nengines; e++) {
         f->engines[e].races = f->engines[e].deadlocks = 0;
@@ -210,6 +210,42 @@ void findings_recount(struct findings *f)
         for (size_t i = 0; i < f->ndeadlocks; i++)
             f->engines[e].deadlocks += f->deadlocks[i].engines >> e & 1;
     }
+}
+
+uint64_t findings_keep(struct findings *f,
+                       bool (*keep)(void *arg, const struct finding *race,
+                                    const struct deadlock_finding *deadlock),
+                       void *arg)
+{
+    size_t races = 0, deadlocks = 0;
+    uint64_t before = f->count + f->ndeadlocks;
+
+    for (size_t i = 0; i < f->count; i++) {
+        if (keep(arg, &f->races[i], NULL))
+            f->races[races++] = f->races[i];
+        else
+            free(f->races[i].witness);
+    }
+    for (size_t i = 0; i < f->ndeadlocks; i++) {
+        if (keep(arg, NULL, &f->deadlocks[i]))
+            f->deadlocks[deadlocks++] = f->deadlocks[i];
+        else
+            free(f->deadlocks[i].witness);
+    }
+    f->count = races;
+    f->ndeadlocks = deadlocks;
+    recount(f);
+    return before - races - deadlocks;
+}
+
+static bool is_new(void *known, const struct finding *race, const struct deadlock_finding *deadlock)
+{
+    return !findings_has(known, race ? race->id : deadlock->id);
+}
+
+uint64_t findings_subtract(struct findings *f, struct findings *known)
+{
+    return findings_keep(f, is_new, known);
 }
 
 int findings_finish(struct findings *f, struct trace *t, struct error *err)

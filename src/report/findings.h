@@ -269,8 +269,17 @@ void findings_sort_deadlocks(struct findings *f); /* deadlocks.c */
 /* Who holds what a waiter waits for. */
 const struct waiter *deadlock_holder(const struct deadlock_finding *d, size_t waiter);
 
-/* After findings were taken away: what each engine has a part in. */
-void findings_recount(struct findings *f);
+/* The id of a race or, behind them, of a deadlock; and is there one with this id? */
+const char *findings_id(const struct findings *f, size_t i);
+bool findings_has(const struct findings *f, const char *id);
+/* Leave out the findings that are not to be kept (one of the two is NULL); engines count again what
+ * they have a part in. How many went. */
+uint64_t findings_keep(struct findings *f,
+                       bool (*keep)(void *arg, const struct finding *race,
+                                    const struct deadlock_finding *deadlock),
+                       void *arg);
+/* Leave out what another result has, by ids. How many went. */
+uint64_t findings_subtract(struct findings *f, struct findings *known);
 
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */

@@ -174,9 +174,17 @@ void findings_identify(struct findings *f)
 
 /* ---- looking one up ---- */
 
-static const char *id_of(const struct findings *f, size_t i)
+const char *findings_id(const struct findings *f, size_t i)
 {
     return i < f->count ? f->races[i].id : f->deadlocks[i - f->count].id;
+}
+
+bool findings_has(const struct findings *f, const char *id)
+{
+    for (size_t i = 0; i < f->count + f->ndeadlocks; i++)
+        if (strcmp(findings_id(f, i), id) == 0)
+            return true;
+    return false;
 }
 
 static size_t find_number(const struct findings *f, const char *what)
@@ -211,9 +219,9 @@ size_t findings_find(const struct findings *f, const char *what, struct error *e
     size_t len = strlen(what), matches = 0, found = SIZE_MAX;
 
     for (size_t i = 0; i < f->count + f->ndeadlocks; i++) {
-        if (strcmp(id_of(f, i), what) == 0)
+        if (strcmp(findings_id(f, i), what) == 0)
             return i;
-        if (len && strncmp(id_of(f, i), what, len) == 0) {
+        if (len && strncmp(findings_id(f, i), what, len) == 0) {
             found = i;
             matches++;
         }

@@ -206,15 +206,16 @@ static bool matches_deadlock(const struct suppress_rule *r, const struct deadloc
 }
 
 /* The first rule that matches counts. */
-static bool is_suppressed(struct suppressions *s, const struct finding *race,
-                          const struct deadlock_finding *deadlock)
+static bool stays(void *arg, const struct finding *race, const struct deadlock_finding *deadlock)
 {
+    struct suppressions *s = arg;
+
     for (size_t i = 0; i < s->count; i++)
         if (race ? matches_race(&s->rules[i], race) : matches_deadlock(&s->rules[i], deadlock)) {
             s->rules[i].hits++;
-            return true;
+            return false;
         }
-    return false;
+    return true;
 }
 
 /* The rules as the findings show them, without those about other tools' reports. */
@@ -231,27 +232,6 @@ static void list_rules(const struct suppressions *s, struct findings *f)
 
 void suppressions_apply(struct suppressions *s, struct findings *f)
 {
-    size_t kept = 0;
-
-    for (size_t i = 0; i < f->count; i++) {
-        if (is_suppressed(s, &f->races[i], NULL)) {
-            free(f->races[i].witness);
-            f->suppressed++;
-        } else {
-            f->races[kept++] = f->races[i];
-        }
-    }
-    f->count = kept;
-    kept = 0;
-    for (size_t i = 0; i < f->ndeadlocks; i++) {
-        if (is_suppressed(s, NULL, &f->deadlocks[i])) {
-            free(f->deadlocks[i].witness);
-            f->suppressed++;
-        } else {
-            f->deadlocks[kept++] = f->deadlocks[i];
-        }
-    }
-    f->ndeadlocks = kept;
-    findings_recount(f);
+    f->suppressed += findings_keep(f, stays, s);
     list_rules(s, f);
 }
