@@ -1,4 +1,4 @@
-/* combine.c - the results of several processes become one
+/* combine.c - the results of several processes, or of several tests, become one
  *
  * Races are the same when they have the same fingerprint and the same two
  * locations, deadlocks when they have the same fingerprint and the same
@@ -13,6 +13,80 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- engines: parts may have run others, or in another order ---- */
+
+static size_t engine_here(const struct findings *f, const char *name)
+{
+    size_t i = 0;
+
+    while (i < f->nengines && strcmp(f->engines[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static uint64_t engines_here(const struct findings *f, const struct findings *from, uint64_t set)
+{
+    uint64_t here = 0;
+
+    for (size_t i = 0; i < from->nengines; i++)
+        if (set >> i & 1)
+            here |= UINT64_C(1) << engine_here(f, from->engines[i].name);
+    return here;
+}
+
+static void add_count(struct findings *f, size_t engine, const struct findings_counter *from)
+{
+    struct findings_engine *e = &f->engines[engine];
+    size_t i = 0;
+
+    while (i < e->ncounters && strcmp(e->counters[i].name, from->name) != 0)
+        i++;
+    if (i == e->ncounters)
+        findings_add_counter(f, engine, from->name, 0);
+    e->counters[i].value += from->value;
+}
+
+static void add_engines(struct findings *f, const struct findings *from)
+{
+    for (size_t i = 0; i < from->nengines; i++) {
+        const struct findings_engine *e = &from->engines[i];
+        size_t here = engine_here(f, e->name);
+
+        if (here == f->nengines)
+            findings_add_engine(f, e->name, 0, true);
+        f->engines[here].seconds += e->seconds;
+        f->engines[here].complete &= e->complete;
+        for (size_t k = 0; k < e->ncounters; k++)
+            add_count(f, here, &e->counters[k]);
+    }
+}
+
+/* ---- which tests showed it ---- */
+
+/* In the order of their names. */
+static void add_test(struct findings *f, struct findings_tests *tests, const char *name)
+{
+    const char **names = name ? arena_alloc(&f->memory, (tests->count + 1) * sizeof(*names)) : NULL;
+    size_t at = 0;
+
+    while (name && at < tests->count && strcmp(tests->names[at], name) < 0)
+        at++;
+    if (!name || (at < tests->count && strcmp(tests->names[at], name) == 0))
+        return;
+    for (size_t i = 0; i < tests->count; i++)
+        names[i + (i >= at)] = tests->names[i];
+    names[at] = name;
+    tests->names = names;
+    tests->count++;
+}
+
+static void add_tests(struct findings *f, struct findings_tests *tests,
+                      const struct findings_tests *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        add_test(f, tests, from->names[i]);
+}
 
 /* ---- races ---- */
 
@@ -64,8 +138,13 @@ static void take_races(struct result *r)
 
         GROW(f->races, f->cap, f->count + from->count);
         for (size_t k = 0; k < from->count; k++) {
-            f->races[f->count] = from->races[k];
-            f->races[f->count++].trace = from->trace.path;
+            struct finding *race = &f->races[f->count++];
+
+            *race = from->races[k];
+            race->engines = engines_here(f, from, race->engines);
+            if (!race->trace)
+                race->trace = from->trace.path;
+            add_test(f, &race->tests, from->test);
             from->races[k].witness = NULL;
         }
     }
@@ -83,6 +162,7 @@ static void merge_races(struct findings *f)
         if (last && compare_races(last, &f->races[i]) == 0) {
             last->count += f->races[i].count;
             last->engines |= f->races[i].engines;
+            add_tests(f, &last->tests, &f->races[i].tests);
             free(f->races[i].witness);
         } else {
             f->races[kept++] = f->races[i];
@@ -151,8 +231,13 @@ static void take_deadlocks(struct result *r)
 
         GROW(f->deadlocks, f->deadlocks_cap, f->ndeadlocks + from->ndeadlocks);
         for (size_t k = 0; k < from->ndeadlocks; k++) {
-            f->deadlocks[f->ndeadlocks] = from->deadlocks[k];
-            f->deadlocks[f->ndeadlocks++].trace = from->trace.path;
+            struct deadlock_finding *d = &f->deadlocks[f->ndeadlocks++];
+
+            *d = from->deadlocks[k];
+            d->engines = engines_here(f, from, d->engines);
+            if (!d->trace)
+                d->trace = from->trace.path;
+            add_test(f, &d->tests, from->test);
             from->deadlocks[k].witness = NULL;
         }
     }
@@ -170,6 +255,7 @@ static void merge_deadlocks(struct findings *f)
         if (last && compare_deadlocks(last, &f->deadlocks[i]) == 0) {
             last->count += f->deadlocks[i].count;
             last->engines |= f->deadlocks[i].engines;
+            add_tests(f, &last->tests, &f->deadlocks[i].tests);
             free(f->deadlocks[i].witness);
         } else {
             f->deadlocks[kept++] = f->deadlocks[i];
@@ -179,24 +265,6 @@ static void merge_deadlocks(struct findings *f)
 }
 
 /* ---- the rest ---- */
-
-/* All parts ran the same engines in the same order. */
-static void add_engines(struct findings *f, const struct findings *from)
-{
-    for (size_t i = 0; i < from->nengines; i++) {
-        const struct findings_engine *e = &from->engines[i];
-
-        if (i == f->nengines)
-            findings_add_engine(f, e->name, 0, true);
-        f->engines[i].seconds += e->seconds;
-        f->engines[i].complete &= e->complete;
-        for (size_t k = 0; k < e->ncounters; k++) {
-            if (k == f->engines[i].ncounters)
-                findings_add_counter(f, i, e->counters[k].name, 0);
-            f->engines[i].counters[k].value += e->counters[k].value;
-        }
-    }
-}
 
 static void count_findings(struct findings *f)
 {

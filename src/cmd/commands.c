@@ -134,6 +134,10 @@ static const struct option_def run_options[] = {
     FORMAT,
     { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
       "the report, complete or not at all (default: standard error)", NULL },
+    { OPT_SAVE, "save", 0, KIND_TEXT, "FILE|DIR/",
+      "also write the result as JSON, in DIR/ with a name of its own", NULL },
+    { OPT_TEST, "test", 0, KIND_TEXT, "NAME",
+      "the test that this run is, for 'heddle report' (default: the command, with --save)", NULL },
     { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code where races are found",
       "66" },
     QUIET,
@@ -203,10 +207,11 @@ const struct command commands[] = {
       "it happen. TRACE is a recorded trace (.hdl file or its directory) or a text trace;\n"
       "'-' is standard input. Ctrl-C stops the analysis and reports what was found so far.\n",
       analyze_options, 1, 1, OPTIONS_ANYWHERE, cmd_analyze },
-    { "report", "TRACE|RESULT.json", "render a result again",
+    { "report", "TRACE|RESULT.json...", "render results again",
       "Renders a result that 'heddle analyze --format json' wrote, without the trace. A\n"
-      "trace is analysed first.\n",
-      report_options, 1, 1, OPTIONS_ANYWHERE, cmd_report },
+      "trace is analysed first. Several results become one, whose races name the tests\n"
+      "that showed them ('heddle run --save').\n",
+      report_options, 1, MANY, OPTIONS_ANYWHERE, cmd_report },
     { "explain", "TRACE|RESULT.json RACE", "show one race in full",
       "Shows the two accesses, why nothing orders them, how sure that is, and the schedule\n"
       "step by step. RACE is the race's id, the start of it, or its number in the report.\n",

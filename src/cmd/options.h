@@ -63,6 +63,8 @@ enum option_id {
     OPT_EXCLUDE_FROM,
     OPT_SOLVER,
     OPT_MPI,
+    OPT_TEST,
+    OPT_SAVE,
     OPTIONS
 };
 

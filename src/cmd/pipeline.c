@@ -297,6 +297,26 @@ int result_load(struct result *r, const struct options *o, const char *path)
     return code;
 }
 
+int result_load_all(struct result *r, const struct options *o, char *const *paths, size_t n)
+{
+    int code = 0;
+
+    if (n == 1)
+        return result_load(r, o, paths[0]);
+    *r = (struct result){ .from = { .shown = "several results", .spool = -1 } };
+    r->parts = xcalloc(n, sizeof(*r->parts));
+    for (size_t i = 0; i < n && code == 0; i++) {
+        code = result_load(&r->parts[i], o, paths[i]);
+        if (code == 0)
+            r->nparts++;
+    }
+    if (code == 0)
+        result_combine(r, r->from.shown);
+    else
+        result_release(r);
+    return code;
+}
+
 void result_release(struct result *r)
 {
     trace_close(r->trace);

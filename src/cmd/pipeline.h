@@ -27,6 +27,8 @@ struct result {
 int result_analyse(struct result *r, const struct options *o, const char *path);
 /* The same for a trace; a result file is read back. */
 int result_load(struct result *r, const struct options *o, const char *path);
+/* Several of them, put together. */
+int result_load_all(struct result *r, const struct options *o, char *const *paths, size_t n);
 /* All the traces of a directory, `shown` to the user as that. */
 int result_analyse_all(struct result *r, const struct options *o, const char *shown,
                        const struct tracedir *d);

@@ -9,7 +9,7 @@ int cmd_report(const struct options *o)
     int code = noise_check(o);
 
     if (code == 0)
-        code = result_load(&r, o, o->arguments[0]);
+        code = result_load_all(&r, o, o->arguments, o->narguments);
     if (code)
         return code;
     code = result_show(&r, o, stdout);

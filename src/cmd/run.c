@@ -8,8 +8,14 @@
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
 #include "cmd/recording.h"
+#include "report/json.h"
 
+#include "base/buf.h"
+
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* The code of the whole: races, our trouble, else the program's own. */
 static int final_code(const struct options *o, int code, int program_code)
@@ -19,16 +25,68 @@ static int final_code(const struct options *o, int code, int program_code)
     return code == EXIT_NOTHING ? program_code : code;
 }
 
+/* The test's name: as the user says, else the program with its arguments. */
+static const char *test_name(struct findings *f, const struct options *o)
+{
+    struct buf b = { 0 };
+    const char *name;
+
+    if (o->texts[OPT_TEST] || !o->texts[OPT_SAVE])
+        return findings_string(f, o->texts[OPT_TEST]);
+    for (int i = 0; i < o->narguments && b.len < 200; i++) {
+        const char *slash = i == 0 ? strrchr(o->arguments[0], '/') : NULL;
+
+        buf_addf(&b, "%s%s", i ? " " : "", slash ? slash + 1 : o->arguments[i]);
+    }
+    name = findings_string(f, b.data);
+    buf_release(&b);
+    return name;
+}
+
+/* A name in the directory that no other run has: tests run side by side. */
+static void name_file(struct buf *path, const struct options *o, pid_t pid)
+{
+    const char *where = o->texts[OPT_SAVE], *slash = strrchr(o->arguments[0], '/');
+
+    buf_addf(path, "%s", where);
+    if (where[0] && where[strlen(where) - 1] == '/')
+        buf_addf(path, "%s-%ld.json", slash ? slash + 1 : o->arguments[0], (long)pid);
+}
+
+static int save(const struct result *r, const struct options *o, pid_t pid)
+{
+    struct buf path = { 0 };
+    struct outfile out;
+    int code = 0;
+
+    if (!o->texts[OPT_SAVE])
+        return 0;
+    name_file(&path, o, pid);
+    if (strcmp(path.data, o->texts[OPT_SAVE]) != 0 && mkdir(o->texts[OPT_SAVE], 0777) < 0 &&
+        errno != EEXIST)
+        code = own_failure("cannot make '%s': %s", o->texts[OPT_SAVE], strerror(errno));
+    if (code == 0)
+        code = outfile_open(&out, path.data, stdout);
+    if (code == 0) {
+        json_write(&r->findings, out.file);
+        code = outfile_close(&out, true);
+    }
+    buf_release(&path);
+    return code;
+}
+
 static int analyse(const struct recording *rec, const struct options *o)
 {
     struct result r;
-    int code = result_analyse_all(&r, o, rec->directory, &rec->traces);
+    int code = result_analyse_all(&r, o, rec->directory, &rec->traces), failed;
 
     if (code)
         return code;
+    r.findings.test = test_name(&r.findings, o);
     code = result_show(&r, o, stderr);
+    failed = save(&r, o, rec->pid);
     result_release(&r);
-    return code;
+    return failed ? failed : code;
 }
 
 /* Everything that can be wrong with the command line is said before the program runs. */

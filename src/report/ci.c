@@ -66,11 +66,11 @@ static void put_steps(FILE *out, const struct schedule_step *steps, size_t n)
     }
 }
 
-static void open_case(FILE *out, const struct findings *f, const char *id, enum strength strength,
+static void open_case(FILE *out, const char *of, const char *id, enum strength strength,
                       const char *text)
 {
     fputs("    <testcase classname=\"", out);
-    put_xml(out, f->trace.path);
+    put_xml(out, of);
     fprintf(out, "\" name=\"%s\">\n      <failure type=\"%s\" message=\"", id,
             strength_names[strength]);
     put_xml(out, text);
@@ -82,12 +82,12 @@ static void close_case(FILE *out)
     fputs("</failure>\n    </testcase>\n", out);
 }
 
-static void junit_race(FILE *out, const struct findings *f, const struct finding *r)
+static void junit_race(FILE *out, const char *of, const struct finding *r)
 {
     struct buf b = { 0 };
 
     phrase_race(&b, r);
-    open_case(out, f, r->id, r->strength, b.data);
+    open_case(out, of, r->id, r->strength, b.data);
     for (int k = 0; k < 2; k++)
         put_stack(out, &r->sides[k]);
     put_steps(out, r->schedule, r->nschedule);
@@ -95,12 +95,12 @@ static void junit_race(FILE *out, const struct findings *f, const struct finding
     buf_release(&b);
 }
 
-static void junit_deadlock(FILE *out, const struct findings *f, const struct deadlock_finding *d)
+static void junit_deadlock(FILE *out, const char *of, const struct deadlock_finding *d)
 {
     struct buf b = { 0 };
 
     phrase_deadlock(&b, d);
-    open_case(out, f, d->id, d->strength, b.data);
+    open_case(out, of, d->id, d->strength, b.data);
     for (size_t i = 0; i < d->nwaiters; i++)
         put_stack(out, &d->waiters[i].request);
     put_steps(out, d->schedule, d->nschedule);
@@ -108,9 +108,47 @@ static void junit_deadlock(FILE *out, const struct findings *f, const struct dea
     buf_release(&b);
 }
 
+static size_t cases(const struct findings_tests *tests)
+{
+    return tests->count ? tests->count : 1;
+}
+
+/* A finding is a case of each test that showed it, else of the one test, else of the trace. */
+static const char *case_of(const struct findings *f, const struct findings_tests *tests, size_t i)
+{
+    if (i < tests->count)
+        return tests->names[i];
+    if (i >= cases(tests))
+        return NULL;
+    return f->test ? f->test : f->trace.path;
+}
+
+static size_t count_cases(const struct findings *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->count; i++)
+        n += cases(&f->races[i].tests);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        n += cases(&f->deadlocks[i].tests);
+    return n;
+}
+
+static void junit_cases(const struct findings *f, FILE *out)
+{
+    const char *of;
+
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; (of = case_of(f, &f->races[i].tests, k)); k++)
+            junit_race(out, of, &f->races[i]);
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        for (size_t k = 0; (of = case_of(f, &f->deadlocks[i].tests, k)); k++)
+            junit_deadlock(out, of, &f->deadlocks[i]);
+}
+
 void junit_write(const struct findings *f, FILE *out)
 {
-    size_t n = f->count + f->ndeadlocks;
+    size_t n = count_cases(f);
 
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
     fprintf(out,
@@ -118,13 +156,10 @@ void junit_write(const struct findings *f, FILE *out)
             "  <testsuite name=\"heddle\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
             "skipped=\"0\">\n",
             n ? n : 1, n, n ? n : 1, n);
-    for (size_t i = 0; i < f->count; i++)
-        junit_race(out, f, &f->races[i]);
-    for (size_t i = 0; i < f->ndeadlocks; i++)
-        junit_deadlock(out, f, &f->deadlocks[i]);
+    junit_cases(f, out);
     if (!n) {
         fputs("    <testcase classname=\"", out);
-        put_xml(out, f->trace.path);
+        put_xml(out, f->test ? f->test : f->trace.path);
         fputs("\" name=\"no race found\"/>\n", out);
     }
     fputs("  </testsuite>\n</testsuites>\n", out);

@@ -103,6 +103,12 @@ struct allocation {
     struct stack stack;     /* recorded programs only */
 };
 
+/* The tests (run --test) that showed it, where several results were put together. */
+struct findings_tests {
+    const char **names;
+    size_t count;
+};
+
 struct finding {
     const char *id;
     const char *trace; /* the file its positions are in; NULL: findings.trace.path */
@@ -119,6 +125,7 @@ struct finding {
     size_t nwitness;
     const struct schedule_step *schedule; /* the steps of the witness that matter most */
     size_t nschedule;
+    struct findings_tests tests;
 };
 
 /* One of the threads of a deadlock. */
@@ -144,6 +151,7 @@ struct deadlock_finding {
     size_t nwitness;
     const struct schedule_step *schedule;
     size_t nschedule;
+    struct findings_tests tests;
 };
 
 struct findings_counter {
@@ -221,6 +229,7 @@ struct findings {
     size_t nrules;
     uint64_t known;       /* findings left out because the baseline has them */
     const char *baseline; /* NULL: there is none */
+    const char *test;     /* the test that this is the result of (run --test), or NULL */
     /* Called after each batch while findings_finish() reads the trace; may be NULL. */
     void (*progress)(void *arg, const struct trace_info *info);
     void *progress_arg;

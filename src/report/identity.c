@@ -146,6 +146,15 @@ static const char *deadlock_places(struct findings *f, const struct deadlock_fin
     return text;
 }
 
+/* A finding that comes from a result keeps its id, but for the number that tells twins apart. */
+static uint64_t hash_of(const char *id, uint64_t computed)
+{
+    char *end;
+    uint64_t hash = id ? strtoull(id, &end, 16) : 0;
+
+    return id && end - id == 16 && (!*end || *end == '-') ? hash : computed;
+}
+
 void findings_identify(struct findings *f)
 {
     size_t n = 0;
@@ -153,11 +162,12 @@ void findings_identify(struct findings *f)
     unsigned long twin = 1;
 
     for (size_t i = 0; i < f->count; i++)
-        all[n++] = (struct named){ fingerprint(&f->races[i]), &f->races[i].id,
-                                   race_places(f, &f->races[i]) };
+        all[n++] = (struct named){ hash_of(f->races[i].id, fingerprint(&f->races[i])),
+                                   &f->races[i].id, race_places(f, &f->races[i]) };
     for (size_t i = 0; i < f->ndeadlocks; i++)
-        all[n++] = (struct named){ deadlock_fingerprint(&f->deadlocks[i]), &f->deadlocks[i].id,
-                                   deadlock_places(f, &f->deadlocks[i]) };
+        all[n++] =
+            (struct named){ hash_of(f->deadlocks[i].id, deadlock_fingerprint(&f->deadlocks[i])),
+                            &f->deadlocks[i].id, deadlock_places(f, &f->deadlocks[i]) };
     qsort(all, n, sizeof(*all), compare_named);
     for (size_t i = 0; i < n; i++) {
         char id[48];

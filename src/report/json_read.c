@@ -560,6 +560,22 @@ static void read_address(struct reader *r, const json_t *o, struct finding *race
         fail(r, "address", "'%s' is no address", text);
 }
 
+static void read_tests(struct reader *r, const json_t *o, struct findings_tests *tests)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "tests", OPTIONAL, &list);
+
+    tests->names = new_array(r, n, sizeof(*tests->names));
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        const json_t *name = json_array_get(list, i);
+
+        if (!json_is_string(name))
+            fail(r, "tests", "names are strings");
+        else
+            tests->names[tests->count++] = findings_string(r->f, json_string_value(name));
+    }
+}
+
 static void read_race(struct reader *r, const json_t *o, struct finding *race)
 {
     json_t *list;
@@ -573,6 +589,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
     race->engines = read_found_by(r, o);
+    read_tests(r, o, &race->tests);
     n = get_array(r, o, "accesses", REQUIRED, &list);
     if (!r->failed && n != 2)
         fail(r, "accesses", "a race has two accesses, not %zu", n);
@@ -648,6 +665,7 @@ static void read_deadlock(struct reader *r, const json_t *o, struct deadlock_fin
     d->engines = read_found_by(r, o);
     d->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
     d->count = get_number(r, o, "count", REQUIRED);
+    read_tests(r, o, &d->tests);
     read_requests(r, o, d);
     d->witness = read_witness(r, o, &d->nwitness);
     d->nschedule = read_schedule(r, o, d->witness, d->nwitness, &d->schedule);
@@ -697,6 +715,7 @@ static void read_root(struct reader *r, const json_t *root)
     }
     if (get_number(r, root, "schema", REQUIRED) != JSON_SCHEMA)
         fail(r, "schema", "this version knows only %d", JSON_SCHEMA);
+    r->f->test = get_string(r, root, "test", OPTIONAL);
     read_trace(r, root);
     read_engines(r, root);
     read_races(r, root);

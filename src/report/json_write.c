@@ -238,6 +238,16 @@ static void write_address(struct emitter *e, const struct finding *r)
     emit_number(e, "bytes", r->bytes);
 }
 
+static void write_tests(struct emitter *e, const struct findings_tests *tests)
+{
+    if (!tests->count)
+        return;
+    emit_open(e, "tests", '[', true);
+    for (size_t i = 0; i < tests->count; i++)
+        emit_string(e, NULL, tests->names[i]);
+    emit_close(e);
+}
+
 static void write_race(struct emitter *e, const struct findings *f, const struct finding *r)
 {
     emit_open(e, NULL, '{', false);
@@ -249,6 +259,7 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_string(e, "strength", strength_names[r->strength]);
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
+    write_tests(e, &r->tests);
     emit_open(e, "accesses", '[', false);
     write_access(e, &r->sides[0]);
     write_access(e, &r->sides[1]);
@@ -287,6 +298,7 @@ static void write_deadlock(struct emitter *e, const struct findings *f,
     write_found_by(e, f, d->engines);
     emit_string(e, "strength", strength_names[d->strength]);
     emit_number(e, "count", d->count);
+    write_tests(e, &d->tests);
     emit_open(e, "requests", '[', false);
     for (size_t i = 0; i < d->nwaiters; i++)
         write_request(e, d, i);
@@ -322,6 +334,7 @@ static void write_result(struct emitter *e, const struct findings *f)
 {
     emit_open(e, NULL, '{', false);
     emit_number(e, "schema", JSON_SCHEMA);
+    emit_string_if(e, "test", f->test);
     write_trace(e, &f->trace);
     emit_open(e, "engines", '[', false);
     for (size_t i = 0; i < f->nengines; i++)
