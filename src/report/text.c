@@ -255,8 +255,11 @@ static void write_schedule(struct painter *p, const char *what, const struct sch
     }
 }
 
-static void write_tests(struct painter *p, const struct findings_tests *tests)
+static void write_tests(struct painter *p, const struct findings *f,
+                        const struct findings_tests *tests)
 {
+    if (!tests->count && f->test)
+        fprintf(p->out, "  shown by: %s\n", f->test);
     for (size_t i = 0; i < tests->count; i++)
         fprintf(p->out, "%s%s", i ? ", " : "  shown by: ", tests->names[i]);
     if (tests->count)
@@ -278,7 +281,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
             strength_meaning(r->strength));
     if (r->trace)
         fprintf(p->out, "  in '%s'\n", r->trace);
-    write_tests(p, &r->tests);
+    write_tests(p, f, &r->tests);
     paint_side(p, "first", &r->sides[0]);
     paint_side(p, "second", &r->sides[1]);
     paint_allocation(p, r);
@@ -300,7 +303,7 @@ static void write_deadlock(struct painter *p, const struct findings *f, size_t i
             deadlock_meaning(d->strength));
     if (d->trace)
         fprintf(p->out, "  in '%s'\n", d->trace);
-    write_tests(p, &d->tests);
+    write_tests(p, f, &d->tests);
     for (size_t k = 0; k < d->nwaiters; k++)
         paint_waiter(p, d, k);
     write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness);

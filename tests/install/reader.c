@@ -23,5 +23,7 @@ int main(int argc, char **argv)
     printf("%d: %d events, %d threads, format %s\n", r, (int)counts.events, (int)counts.threads,
            heddle_trace_format(t));
     heddle_trace_close(t);
-    return r < 0;
+    if (r < 0)
+        printf("error: %s\n", error);
+    return r < 0 ? 2 : 0;
 }
