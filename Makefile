@@ -52,4 +52,4 @@ check-format: deps
 	@scripts/format --check
 
 clean:
-	rm -rf build build-gcc build-clang build-asan build-tsan build-fuzz
+	rm -rf build build-gcc build-clang build-asan build-tsan build-self build-fuzz

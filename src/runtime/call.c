@@ -151,7 +151,7 @@ static void add_word(struct call *c, uintptr_t a, uint64_t extent)
     if (o.kind == OBJECT_HEAP || o.kind == OBJECT_VARIABLE) {
         add_root(c, a, &o, false);
     } else if (bytes) { /* a variable that the compiler sees, and so can be read */
-        o = (struct object){ OBJECT_LOOSE, a, a + bytes, NULL, extent & EXTENT_PLAIN, false };
+        o = (struct object){ OBJECT_LOOSE, a, a + bytes, NULL, extent & EXTENT_PLAIN, false, 0 };
         add_root(c, a, &o, true);
     } else if (reach_is_thread(a)) {
         o.kind = OBJECT_NONE;

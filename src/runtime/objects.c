@@ -17,6 +17,7 @@ enum {
     PIECE_SHIFT = 14,
     MAPS = 1 << (47 - MAP_SHIFT),
     BIG_MAX = 1024,
+    BIG_PIECES = 1 << 14,
     STACKS_MAX = 4096
 };
 #define MAP_UNITS  (UINT64_C(1) << (MAP_SHIFT - UNIT_SHIFT))
@@ -119,16 +120,57 @@ static uint8_t *piece_end(uint8_t *u, const uint8_t *stop)
 
 static struct big {
     uintptr_t low, high;
-    uint8_t state;
+    uint8_t *states; /* one a piece; stays when the object goes, since others may be looking */
+    uint64_t room;
+    unsigned shift; /* a piece has 2^shift bytes */
 } bigs[BIG_MAX];
 static uint32_t nbigs, big_lock;
 
+static uint64_t big_pieces(uintptr_t low, uintptr_t high, unsigned shift)
+{
+    return ((high - 1) >> shift) - (low >> shift) + 1;
+}
+
+/* An object that comes or goes meanwhile may give any number. */
+static uint8_t *big_state(const struct big *b, uintptr_t a)
+{
+    uint64_t i = (a >> b->shift) - (b->low >> b->shift);
+
+    return &b->states[i < b->room ? i : 0];
+}
+
+/* A place whose states have room, or get it. */
+static bool big_fits(struct big *b, uint64_t pieces)
+{
+    void *m;
+
+    if (b->states && b->room >= pieces) {
+        memset(b->states, STATE_FRESH, pieces);
+        return true;
+    }
+    if (b->states)
+        return false;
+    m = (void *)syscall(SYS_mmap, NULL, pieces, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1L, 0L);
+    if (m == MAP_FAILED)
+        return false;
+    b->states = m;
+    b->room = pieces;
+    return true;
+}
+
 static void big_add(uintptr_t low, uintptr_t high)
 {
+    unsigned shift = PIECE_SHIFT;
+
+    while (big_pieces(low, high, shift) > BIG_PIECES)
+        shift++;
     spin_lock(&big_lock);
     for (uint32_t i = 0; i < BIG_MAX; i++)
-        if (i == nbigs || !bigs[i].high) {
-            bigs[i] = (struct big){ low, high, STATE_FRESH };
+        if ((i == nbigs || !bigs[i].high) && big_fits(&bigs[i], big_pieces(low, high, shift))) {
+            bigs[i].shift = shift;
+            bigs[i].low = low;
+            __atomic_store_n(&bigs[i].high, high, __ATOMIC_RELEASE);
             if (i == nbigs)
                 __atomic_store_n(&nbigs, i + 1, __ATOMIC_RELEASE);
             break;
@@ -247,8 +289,10 @@ static bool find_big(uintptr_t a, struct object *o)
 
     if (!b)
         return false;
-    *o = (struct object){ OBJECT_HEAP, b->low, b->high, &b->state, false, false };
-    return true;
+    *o = (struct object){
+        OBJECT_HEAP, b->low, b->high, big_state(b, a), false, false, UINT64_C(1) << b->shift
+    };
+    return a - o->low < o->high - o->low;
 }
 
 bool objects_find(uintptr_t a, struct object *o)
@@ -262,6 +306,7 @@ bool objects_find(uintptr_t a, struct object *o)
     o->kind = OBJECT_HEAP;
     o->state = start;
     o->plain = false;
+    o->piece = PIECE_BYTES;
     o->direct = load(start) & MARK_DIRECT;
     if (load(start) & MARK_PIECE) {
         struct span s = *span_of(m, a);
@@ -294,7 +339,7 @@ uint8_t *objects_state(uintptr_t a)
             return s;
     }
     b = nbigs ? big_find(a) : NULL;
-    return b ? &b->state : NULL;
+    return b ? big_state(b, a) : NULL;
 }
 
 /* The states of others are reset one by one (reach.c). */
@@ -302,7 +347,7 @@ void objects_forget(void)
 {
     big_lock = 0;
     for (uint32_t i = 0; i < nbigs; i++)
-        bigs[i].state = STATE_FRESH;
+        memset(bigs[i].states, STATE_FRESH, bigs[i].room);
 }
 
 /* ---- stacks ---- */
@@ -340,7 +385,7 @@ bool stacks_find(uintptr_t a, struct object *o)
         if (a - stacks[i].low >= stacks[i].high - stacks[i].low)
             continue;
         *o = (struct object){
-            OBJECT_LOOSE, a & ~(uintptr_t)(LOOSE_BYTES - 1), 0, NULL, false, false
+            OBJECT_LOOSE, a & ~(uintptr_t)(LOOSE_BYTES - 1), 0, NULL, false, false, 0
         };
         o->high = o->low + LOOSE_BYTES;
         return true;

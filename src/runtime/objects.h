@@ -5,7 +5,7 @@
  * where it ends, PIECE at the multiples of 16 KiB inside it. The low bits of START and PIECE say
  * what the trace knows of the pointers in that piece. Nothing of the program's memory is looked
  * at, so an object that another thread gives back meanwhile does no harm. Objects of more than
- * OBJECT_BIG bytes are in a list instead.
+ * OBJECT_BIG bytes are in a list instead, with their states.
  *
  * Concurrency: adding and removing are plain stores of bytes that belong to the object, by the
  * thread that got or gives back the memory; finding may come at any time, and may then be wrong
@@ -34,6 +34,7 @@ struct object {
     uint8_t *state; /* of the piece that the address lies in; NULL: none is kept */
     bool plain;     /* no pointers in it, by its type */
     bool direct;    /* may be read as long as it is there: see objects_add() */
+    uint64_t piece; /* pieces begin at its multiples, a power of two; 0: the object is one */
 };
 
 enum { PIECE_BYTES = 1 << 14, OBJECT_BIG = 16 << 20, LOOSE_BYTES = 256 };

@@ -12,7 +12,7 @@
  *
  * Lock: reach_lock, held by a busy thread while it logs and until its call is recorded, so that
  * whoever finds an object logged finds it so in the trace before its own call. dirty_lock protects
- * the list of dirty pieces; it is taken inside, and by stores.
+ * the list of dirty pieces and __heddle_logged; it is taken inside, and by stores.
  * Bounds: a call looks at `calls_objects` objects and `calls_bytes` bytes. What is left stays on
  * the list, and while it is not empty calls say CALL_ALL.
  * Limits: a store that has not left the processor's buffer when the object is read is missed by
@@ -115,17 +115,56 @@ static uint8_t *state_at(uintptr_t a)
 
 /* ---- stores ---- */
 
+/* The block that an entry of __heddle_logged is about, + 1; SHARED: several. */
+static uint64_t owners[LOGGED_BLOCKS];
+#define SHARED UINT64_MAX
+
+static inline uint32_t entry_of(uint64_t block)
+{
+    return block & (LOGGED_BLOCKS - 1);
+}
+
+/* From now on stores here call. dirty_lock is held. */
+static void watch(uintptr_t low, uintptr_t high)
+{
+    if (rt_options.calls != CALLS_ONCE)
+        return;
+    for (uint64_t block = low >> LOGGED_SHIFT; block <= (high - 1) >> LOGGED_SHIFT; block++) {
+        uint64_t *owner = &owners[entry_of(block)];
+
+        *owner = *owner == 0 || *owner == block + 1 ? block + 1 : SHARED;
+        __atomic_store_n(&__heddle_logged[entry_of(block)], 1, __ATOMIC_RELAXED);
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Further stores to the block need not call until its piece, which is dirty, is logged again: if
+ * nothing else is in the block, and no other block has its entry. */
+static void hush(uintptr_t a, const uint8_t *s)
+{
+    uint64_t block = a >> LOGGED_SHIFT;
+    uintptr_t low = block << LOGGED_SHIFT, high = low + (1u << LOGGED_SHIFT);
+    struct object o;
+
+    if (owners[entry_of(block)] == block + 1 && state_of(s) == STATE_DIRTY && object_at(a, &o) &&
+        o.state == s && o.low <= low && high <= o.high)
+        __atomic_store_n(&__heddle_logged[entry_of(block)], 0, __ATOMIC_RELAXED);
+}
+
 static void make_dirty(uintptr_t a)
 {
     uint8_t *s = state_at(a);
 
-    if (!s || !change(s, STATE_LOGGED, STATE_DIRTY))
+    if (!s || state_of(s) == STATE_FRESH)
         return;
     spin_lock(&dirty_lock);
-    if (reach.ndirty < WORK_MAX)
-        reach.dirty[__atomic_fetch_add(&reach.ndirty, 1, __ATOMIC_RELEASE)] = a;
-    else
-        reach.lost = true;
+    if (change(s, STATE_LOGGED, STATE_DIRTY)) {
+        if (reach.ndirty < WORK_MAX)
+            reach.dirty[__atomic_fetch_add(&reach.ndirty, 1, __ATOMIC_RELEASE)] = a;
+        else
+            reach.lost = true;
+    }
+    hush(a, s);
     spin_unlock(&dirty_lock);
 }
 
@@ -160,15 +199,6 @@ static void push(uintptr_t low, uintptr_t high, const struct object *o, bool aga
     reach.work[reach.nwork++] = (struct piece){ low, high, o->low, o->high, again, own, o->direct };
 }
 
-static void watch(uintptr_t low, uintptr_t high)
-{
-    if (rt_options.calls != CALLS_ONCE)
-        return;
-    for (uintptr_t at = low; at < high; at = (at | ((1u << LOGGED_SHIFT) - 1)) + 1)
-        __atomic_store_n(&__heddle_logged[at >> LOGGED_SHIFT & (LOGGED_BLOCKS - 1)], 1,
-                         __ATOMIC_SEQ_CST);
-}
-
 static void note_logged(uintptr_t a)
 {
     uint32_t kept = 0;
@@ -191,18 +221,20 @@ static void note_logged(uintptr_t a)
 /* All pieces of an object. Logged first, read later: a store in between makes it dirty again. */
 static void push_object(const struct object *o)
 {
-    bool heap = o->kind == OBJECT_HEAP && o->high - o->low <= OBJECT_BIG;
     uintptr_t at = o->high, end;
 
     while (at > o->low) { /* backwards: the first piece is to be on top */
         uint8_t *s;
 
         end = at;
-        at = heap ? (end - 1) & ~(uintptr_t)(PIECE_BYTES - 1) : o->low;
+        at = o->piece ? (end - 1) & ~(uintptr_t)(o->piece - 1) : o->low;
         at = at > o->low ? at : o->low;
-        s = heap ? objects_state(at) : o->state;
-        if (!o->plain)
+        s = o->piece ? objects_state(at) : o->state;
+        if (!o->plain) {
+            spin_lock(&dirty_lock);
             watch(at, end);
+            spin_unlock(&dirty_lock);
+        }
         if (s) {
             set(s, STATE_LOGGED);
             note_logged(at);
@@ -365,13 +397,12 @@ static void take_dirty(void)
 
         if (!found)
             continue; /* given back, or another by now */
-        low = o.kind == OBJECT_HEAP && o.high - o.low <= OBJECT_BIG
-                  ? a & ~(uintptr_t)(PIECE_BYTES - 1)
-                  : o.low;
-        high = low == o.low ? o.high : low + PIECE_BYTES;
+        low = o.piece ? a & ~(uintptr_t)(o.piece - 1) : o.low;
+        high = o.piece ? low + o.piece : o.high;
         low = low > o.low ? low : o.low;
         high = high < o.high ? high : o.high;
         set(o.state, STATE_LOGGED);
+        watch(low, high);
         push(low, high, &o, true, false);
     }
     reach.ndirty = 0;

@@ -242,9 +242,13 @@ bool statics_find(uintptr_t a, struct object *o)
         loose(a, r, v->address + bytes, i + 1 < l->nvariables ? v[1].address : 0, o);
         return true;
     }
-    *o = (struct object){ OBJECT_VARIABLE,          v->address,
-                          v->address + bytes,       (uint8_t *)&v->state,
-                          v->extent & EXTENT_PLAIN, false };
+    *o = (struct object){ OBJECT_VARIABLE,
+                          v->address,
+                          v->address + bytes,
+                          (uint8_t *)&v->state,
+                          v->extent & EXTENT_PLAIN,
+                          false,
+                          0 };
     return true;
 }
 

@@ -132,7 +132,7 @@ static inline void mock_take_chunk(struct mock_thread *t)
     for (;;) {
         uint32_t seen = h->wake_threads;
 
-        if (h->queued < h->queue_max) {
+        if (__atomic_load_n(&h->queued, __ATOMIC_RELAXED) < h->queue_max) {
             c = mock_pop(t->m);
             if (!c) {
                 uint32_t n = __atomic_fetch_add(&h->chunks, 1, __ATOMIC_SEQ_CST);
