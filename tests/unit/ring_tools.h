@@ -143,7 +143,7 @@ static inline void mock_take_chunk(struct mock_thread *t)
             break;
         }
         __atomic_fetch_add(&h->waiting, 1, __ATOMIC_SEQ_CST);
-        if (h->queued >= h->queue_max)
+        if (__atomic_load_n(&h->queued, __ATOMIC_RELAXED) >= h->queue_max)
             mock_futex(&h->wake_threads, FUTEX_WAIT, seen, &tenth);
         __atomic_fetch_sub(&h->waiting, 1, __ATOMIC_SEQ_CST);
     }
