@@ -28,7 +28,15 @@ enum {
 };
 
 /* The runtime's modes that use patched sites. */
-enum prod_mode_kind { PROD_OFF, PROD_CHASE, PROD_LITEHB, PROD_FULLHB, PROD_CAPER, PROD_ALIAS };
+enum prod_mode_kind {
+    PROD_OFF,
+    PROD_CHASE,
+    PROD_LITEHB,
+    PROD_FULLHB,
+    PROD_CAPER,
+    PROD_ALIAS,
+    PROD_COUNT /* patch the sites of both sides and count their hits: tests, `heddle doctor` */
+};
 
 struct prod_site {
     uint64_t module[2]; /* id, as in struct heddle_module */
@@ -38,8 +46,8 @@ struct prod_site {
 
 /* An image (program, library) of a process that saw something: what symbolisation needs. */
 struct prod_image {
-    uint64_t base; /* load address: run-time address - address in the file */
-    uint64_t start, end;
+    uint64_t base;       /* load address: run-time address - address in the file */
+    uint64_t start, end; /* end is written last: 0 means that the entry is not complete */
     int32_t pid;
     uint32_t build_id_bytes;
     uint8_t build_id[32];
@@ -52,10 +60,12 @@ struct prod_side {
     uint64_t thread; /* numbered from 0 in its process */
     uint64_t address;
     uint32_t bytes;
-    uint8_t write, atomic;
+    uint8_t write;
+    uint8_t atomic; /* 0, or the operation: OP_LOAD, OP_STORE, OP_RMW of trace/event.h */
     uint16_t frames;
     uint64_t
         frame[PROD_FRAMES_MAX]; /* program counters: [0] in the access, then return addresses */
+    struct prod_site name; /* of the site: `site` counts in sites that may change during a run */
 };
 
 struct prod_sighting {
@@ -63,6 +73,29 @@ struct prod_sighting {
     int32_t pid;
     uint64_t count; /* times that this pair of sites met; the rest is of the first time */
     struct prod_side side[2];
+};
+
+/* counter[] of chase, and of litehb and fullhb. */
+enum prod_chase_counter {
+    CHASE_START_NS, /* CLOCK_MONOTONIC when the first process of the run started */
+    CHASE_LATE_NS,  /* part of waited_ns: waits that were over, their thread not yet running */
+    CHASE_SIGNALS,  /* waits that a signal ended */
+    CHASE_MET,      /* waits that a sighting ended */
+    CHASE_NO_PLACE, /* a thread would have waited, but too many did */
+    CHASE_ON_DEMAND, /* times that resting sites were patched for the time of a wait */
+    CHASE_RAN_NS     /* since CHASE_START_NS, at the last wait or tick of any process */
+};
+enum { CHASE_BOTH_ORDERS = 1 }; /* flags: threads wait at s2, too, for others to come to s1 */
+enum prod_hb_counter {
+    HB_SYNCS,   /* synchronisation operations tracked */
+    HB_ATOMICS, /* atomic operations tracked */
+    HB_STARTS,  /* litehb: times that tracking began */
+    HB_TRACKED_NS,
+    HB_FORGOT,     /* accesses and objects forgotten for lack of memory: races may be missing */
+    HB_NO_THREAD,  /* threads beyond the most that are tracked: their races are missing */
+    HB_CELLS_MOST, /* accesses kept at a time */
+    HB_OBJECTS_MOST,
+    HB_START_NS
 };
 
 struct prod_control {

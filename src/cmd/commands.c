@@ -122,6 +122,8 @@ static const struct option_def record_options[] = { { OPT_OUTPUT, "output", 'o',
                                                       "for the traces; %p is the program's pid",
                                                       "heddle.data" },
                                                     RECORDING,
+                                                    { OPT_ONLY_SITES, "only-sites", 0, KIND_TEXT, "FILE",
+                                                      "record plain accesses at these sites only: a list, or a state of caper", NULL },
                                                     VERBOSE,
                                                     HELP,
                                                     END };
@@ -141,6 +143,96 @@ static const struct option_def run_options[] = {
     { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code where races are found",
       "66" },
     QUIET,
+    HELP,
+    END
+};
+/* What the commands that watch one pair in a production build share. */
+#define PAIR                                                                                       \
+    { OPT_PAIR, "pair", 'p',                                                                       \
+      KIND_TEXT, "S1,S2", "the sites: FILE:LINE[:COLUMN] or MODULE:N each, or RESULT.json#RACE",   \
+      NULL },                                                                                      \
+    {                                                                                              \
+        OPT_OBJECT, "object", 0, KIND_LIST, "FILE",                                                \
+            "where sites are, too: what a script runs, what is loaded later (repeatable)", NULL    \
+    }
+#define WATCHING                                                                                   \
+    NOISE, FORMAT,                                                                                 \
+        { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",                                            \
+          "the report, complete or not at all (default: standard error)", NULL },                  \
+        { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N",                               \
+          "exit code where the race is found", "66" },                                             \
+        { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at once what is seen", NULL }, QUIET, \
+        HELP, END
+static const struct option_def chase_options[] = {
+    PAIR,
+    { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
+      "most of the time in which threads may wait", "5%" },
+    { OPT_DELAY, "delay", 0, KIND_TEXT, "TIME", "how long a thread waits before S1", "10ms" },
+    { OPT_MIN_TIME, "min-time", 0, KIND_TEXT, "TIME",
+      "how long the program runs at least: what it may spend early", "1s" },
+    { OPT_BOTH_ORDERS, "both-orders", 0, KIND_FLAG, NULL,
+      "also wait before S2 for others to come to S1", NULL },
+    { OPT_SEED, "seed", 0, KIND_NUMBER, "N", "of the sampling (default: by the time)", "0" },
+    { OPT_PID, "pid", 0, KIND_NUMBER, "PID", "give this process, which runs, another pair", NULL },
+    { OPT_STOP, "stop", 0, KIND_FLAG, NULL, "with --pid: no pair any more", NULL },
+    WATCHING
+};
+static const struct option_def hb_options[] = { PAIR, WATCHING };
+static const struct option_def static_options[] = {
+    { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json|sites",
+      "how to write it; sites: what caper and chase read", "text" },
+    OUTPUT,
+    { OPT_LOCKSET, "lockset", 0, KIND_FLAG, NULL,
+      "leave out pairs that hold a common lock (not sound)", NULL },
+    { OPT_SUMMARY, "summary", 0, KIND_FLAG, NULL, "only counts", NULL },
+    { OPT_LIBRARY, "library", 'l', KIND_LIST, "FILE",
+      "also analyse this library, which is loaded at run time (repeatable)", NULL },
+    { OPT_NO_LIBRARIES, "no-libraries", 0, KIND_FLAG, NULL,
+      "only the program itself: its libraries are untraced code", NULL },
+    QUIET, HELP, END
+};
+static const struct option_def caper_options[] = {
+    { OPT_STATE, "state", 's', KIND_TEXT, "FILE", "what is known after all runs; made if need be", NULL },
+    { OPT_STATIC, "static", 0, KIND_TEXT, "FILE",
+      "statically possible pairs ('heddle static --format sites'; default: computed)", NULL },
+    { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
+      "of CPU time for watching; hotter sites are assumed to be escaped (0%: no bound)", "5%" },
+    { OPT_ALL_SITES, "all-sites", 0, KIND_FLAG, NULL,
+      "watch every access, not only those in static pairs", NULL },
+    { OPT_COUNT_ALL, "count", 0, KIND_FLAG, NULL,
+      "count all accesses, for the share that the pairs cover (slow)", NULL },
+    { OPT_SHOW, "show", 0, KIND_FLAG, NULL, "print the state, run nothing", NULL },
+    { OPT_ALL, "all", 0, KIND_FLAG, NULL, "print the static pairs that were not seen, too", NULL },
+    PLAIN_FORMAT,
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE", "the state after the run; with --show instead of standard output", NULL },
+    QUIET,
+    HELP,
+    END
+};
+static const struct option_def fleet_options[] = {
+    { OPT_STORE, "store", 0, KIND_TEXT, "FILE|URL",
+      "the store: a file, or postgres://... (default: $HEDDLE_FLEET_STORE, else heddle-fleet.db)", NULL },
+    { OPT_SPOOL, "spool", 0, KIND_TEXT, "DIR",
+      "where results wait for the store (default: beside it)", NULL },
+    { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
+      "run: most of the time in which threads may wait, of CPU time for watching", "5%" },
+    { OPT_DELAY, "delay", 0, KIND_TEXT, "TIME", "run: how long a thread waits", "10ms" },
+    { OPT_LEASE, "lease", 0, KIND_NUMBER, "SECONDS",
+      "run: when a run that says nothing any more is given up", "600" },
+    { OPT_LISTEN, "listen", 0, KIND_TEXT, "ADDRESS:PORT", "serve: where", "127.0.0.1:8417" },
+    NOISE,
+    FORMAT,
+    OUTPUT,
+    { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "run: say what is done", NULL },
+    QUIET,
+    HELP,
+    END
+};
+static const struct option_def alias_options[] = {
+    { OPT_COUNT_ALL, "count", 0, KIND_FLAG, NULL,
+      "count all accesses, for the share that the pairs cover", NULL },
+    PLAIN_FORMAT,
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE", "the pairs, complete or not at all (default: standard error)", NULL },
     HELP,
     END
 };
@@ -169,6 +261,7 @@ static const struct option_def dump_options[] = {
     { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
     { OPT_COUNT, "count", 'n', KIND_NUMBER, "N", "print so many events (default: all)", NULL },
     { OPT_THREAD, "thread", 't', KIND_TEXT, "NAME", "only events of this thread", NULL },
+    { OPT_EXPRESSIONS, "expressions", 0, KIND_FLAG, NULL, "full recordings: what values were computed from", NULL },
     EXCLUDE,
     HELP,
     END
@@ -197,6 +290,46 @@ const struct command commands[] = {
       "'heddle analyze DIR'. Traces of an earlier run in DIR are removed, nothing else. The\n"
       "program's streams and its exit code are passed through; 128 and more: a signal ended it.\n",
       record_options, 1, MANY, OPTIONS_FIRST, cmd_record },
+    { "chase", "[--] PROG ARGS...", "catch a race of two sites in the act, within a budget",
+      "Runs a program that was built with 'heddle-cc --production'. A thread about to execute S1\n"
+      "waits now and then; one that comes to S2 meanwhile, to the same memory, shows a race, which\n"
+      "is reported with both stacks. The program's streams and exit code are its own, as with 'run'.\n",
+      chase_options, 0, MANY, OPTIONS_FIRST, cmd_chase },
+    { "litehb", "[--] PROG ARGS...", "watch two sites by happens-before, from S1 on",
+      "Like 'chase' without waiting: follows the program's synchronisation while an access at S1\n"
+      "may still race, and reports S2 where nothing orders it after S1. Without a bound on its cost.\n",
+      hb_options, 0, MANY, OPTIONS_FIRST, cmd_litehb },
+    { "fullhb", "[--] PROG ARGS...", "watch two sites by happens-before, all the time",
+      "Like 'litehb', in both orders, following the program's synchronisation from start to end.\n",
+      hb_options, 0, MANY, OPTIONS_FIRST, cmd_fullhb },
+    { "caper", "[--] PROG ARGS...", "collect all pairs of sites that may have raced, over many runs",
+      "Runs a program that was built with 'heddle-cc --production' and adds to the state which sites\n"
+      "have accessed objects that other threads could reach. A pair of such sites, if it is statically\n"
+      "possible, is dynamically possible: every race of the runs is among these. Runs may be many at a\n"
+      "time, and may be killed: nothing that was seen is lost. The program's exit code is passed through.\n",
+      caper_options, 0, MANY, OPTIONS_FIRST, cmd_caper },
+    { "static", "PROG", "list the pairs of sites that may race, without running the program",
+      "Analyses the code inside an instrumented program and its instrumented libraries: which\n"
+      "accesses may touch the same memory in two threads at the same time, one writing. Every\n"
+      "race that can happen is among these pairs, under the assumptions of the manual page.\n",
+      static_options, 1, 1, OPTIONS_ANYWHERE, cmd_static },
+    { "fleet", "run|status|races|serve|init|import|export|check ...",
+      "find races over many runs of production builds",
+      "fleet run [--] PROG ARGS...  ask the store what this run should do (caper, or chase which\n"
+      "                             pair), do it, put the result back; streams and exit code are\n"
+      "                             the program's own\n"
+      "fleet status [PROGRAM]       pairs: static, possible, chased, confirmed (--format json)\n"
+      "fleet races [PROGRAM]        the confirmed races; exit code 66 where there are any\n"
+      "fleet serve                  the same as a page\n"
+      "fleet init [PROG]            make the store; make the pairs of a program now\n"
+      "fleet export, import FILE... all results, one a line: to merge stores\n"
+      "fleet check                  is the store whole? Puts what waits in the spool\n",
+      fleet_options, 1, MANY, OPTIONS_AFTER_WORD, cmd_fleet },
+    { "alias", "[--] PROG ARGS...", "list pairs of sites that two threads used on the same memory",
+      "Runs a program that was built with 'heddle-cc --production' and watches every access: two sites\n"
+      "are a pair if two threads touched the same bytes by them, one writing. The precise and slow\n"
+      "comparison for 'caper'. The program's exit code is passed through.\n",
+      alias_options, 1, MANY, OPTIONS_FIRST, cmd_alias },
     { "cc", "ARGS...", "compile C for recording", "Runs heddle-cc with these arguments.\n",
       no_options, 0, MANY, OPTIONS_NONE, cmd_cc },
     { "c++", "ARGS...", "compile C++ for recording", "Runs heddle-c++ with these arguments.\n",

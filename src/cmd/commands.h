@@ -6,6 +6,12 @@
 
 int cmd_run(const struct options *o);
 int cmd_record(const struct options *o);
+int cmd_chase(const struct options *o);
+int cmd_litehb(const struct options *o);
+int cmd_fullhb(const struct options *o);
+int cmd_caper(const struct options *o);
+int cmd_alias(const struct options *o);
+int cmd_static(const struct options *o);
 int cmd_cc(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_analyze(const struct options *o);
@@ -21,6 +27,7 @@ int cmd_check(const struct options *o);
 int cmd_convert(const struct options *o);
 int cmd_completion(const struct options *o);
 int cmd_help(const struct options *o);
+int cmd_fleet(const struct options *o);
 int cmd_version(const struct options *o);
 
 int cmd_writer(int argc, char **argv); /* what follows the command's name */

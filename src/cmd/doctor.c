@@ -1,4 +1,4 @@
-/* doctor.c - heddle doctor: does recording work here?
+/* doctor.c - heddle doctor: do recording and production runs work here?
  *
  * Small checks of the system first, then the whole way once: a racy program is
  * compiled, linked, recorded and analysed in a temporary directory, each step
@@ -11,6 +11,7 @@
 #include "base/place.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
+#include "cmd/production.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -315,6 +316,45 @@ static void check_names(struct visit *v)
     free(report);
 }
 
+/* ---- production runs ---- */
+
+/* Patch every site of the trial and count. */
+static void check_patched(struct visit *v, char *program)
+{
+    struct production p;
+    char *argv[] = { program, NULL };
+
+    if (production_open(&p, PROD_COUNT, 0)) {
+        v->failed++;
+        return;
+    }
+    if (production_run(&p, argv, NULL, NULL) || p.code != TRIAL_CODE)
+        ill(v, "patching", "the trial ended with %d where %d was expected", p.code, TRIAL_CODE);
+    else if (p.control->patch_errno)
+        ill(v, "patching",
+            "text cannot be changed here (%s): heddle chase, litehb, fullhb, caper and alias "
+            "see nothing; a sandbox or SELinux (execmod) may forbid it",
+            strerror(p.control->patch_errno));
+    else if (!p.control->patched || p.control->hits[0] < 2 || p.control->hits[1] < 2)
+        ill(v, "patching", "%u sites were patched, %" PRIu64 " hits seen; this is a bug in heddle",
+            p.control->patched, p.control->hits[0] + p.control->hits[1]);
+    else
+        well("patching", "sites of a production build can be patched");
+    production_close(&p);
+}
+
+static void check_production(struct visit *v)
+{
+    char *cc = place_find("heddle-cc"), *program = xasprintf("%s/production", v->directory);
+
+    if (cc && try_step(v, "production build", 0, "it compiles and links", "this is a bug in heddle",
+                       (char *[]){ cc, "--production", "-g", "-O1", "-pthread", "trial.c", "-o",
+                                   "production", NULL }))
+        check_patched(v, program);
+    free(program);
+    free(cc);
+}
+
 static int remove_entry(const char *path)
 {
     char *argv[] = { "rm", "-rf", "--", (char *)path, NULL };
@@ -339,6 +379,8 @@ static void trial(struct visit *v, bool keep)
     } else {
         if (check_clang(v) && check_build(v) && self && check_recording(v, self))
             check_names(v);
+        if (!v->failed)
+            check_production(v);
         if (keep)
             printf("        the trial is in '%s'\n", v->directory);
         else

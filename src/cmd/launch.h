@@ -45,10 +45,11 @@ char *program_find(const char *name);
 
 /* What a file is, as far as recording it is concerned (launch_elf.c). */
 enum program_kind {
-    PROGRAM_OTHER,   /* a script, no ELF file of this machine, unreadable */
-    PROGRAM_PLAIN,   /* dynamically linked, without our runtime */
-    PROGRAM_STATIC,  /* statically linked: nothing can be preloaded */
-    PROGRAM_RECORDED /* linked by heddle-cc */
+    PROGRAM_OTHER,     /* a script, no ELF file of this machine, unreadable */
+    PROGRAM_PLAIN,     /* dynamically linked, without our runtime */
+    PROGRAM_STATIC,    /* statically linked: nothing can be preloaded */
+    PROGRAM_RECORDED,  /* linked by heddle-cc */
+    PROGRAM_PRODUCTION /* by heddle-cc --production: it has sites, but nothing that records */
 };
 enum program_kind program_look(const char *path);
 

@@ -1,4 +1,4 @@
-/* launch_elf.c - does an executable carry our runtime?
+/* launch_elf.c - does an executable carry our runtime, and which kind of code?
  *
  * The runtime's version symbol is in the dynamic symbols of every program that
  * heddle-cc linked (shared libraries need it), and strip leaves those. So it is
@@ -71,6 +71,27 @@ static bool has_runtime(const struct image *f, const Elf64_Ehdr *h)
     return false;
 }
 
+/* Sections stay when a program is stripped. */
+static bool has_section(const struct image *f, const Elf64_Ehdr *h, const char *name)
+{
+    const Elf64_Shdr *names = part(f, h->e_shoff + h->e_shstrndx * sizeof(*names), sizeof(*names));
+    size_t length = strlen(name) + 1;
+
+    for (unsigned i = 0; names && i < h->e_shnum; i++) {
+        const Elf64_Shdr *s = part(f, h->e_shoff + i * sizeof(*s), sizeof(*s));
+        const char *text = s ? part(f, names->sh_offset + s->sh_name, length) : NULL;
+
+        if (text && !memcmp(text, name, length))
+            return true;
+    }
+    return false;
+}
+
+static bool is_production(const struct image *f, const Elf64_Ehdr *h)
+{
+    return has_section(f, h, "heddle_patch") && !has_section(f, h, "heddle_functions");
+}
+
 static enum program_kind look(const struct image *f)
 {
     const Elf64_Ehdr *h = header(f);
@@ -78,7 +99,7 @@ static enum program_kind look(const struct image *f)
     if (!h)
         return PROGRAM_OTHER;
     if (has_runtime(f, h))
-        return PROGRAM_RECORDED;
+        return is_production(f, h) ? PROGRAM_PRODUCTION : PROGRAM_RECORDED;
     return has_interpreter(f, h) ? PROGRAM_PLAIN : PROGRAM_STATIC;
 }
 

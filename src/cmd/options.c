@@ -212,7 +212,8 @@ int options_parse(struct options *o, const struct command *c, int argc, char **a
     for (int i = 0; i < argc && r == 0; i++) {
         if (ended || argv[i][0] != '-' || argv[i][1] == 0) {
             o->arguments[o->narguments++] = argv[i];
-            ended |= c->grammar == OPTIONS_FIRST;
+            ended |= c->grammar == OPTIONS_FIRST ||
+                     (c->grammar == OPTIONS_AFTER_WORD && o->narguments > 1);
         } else if (strcmp(argv[i], "--") == 0) {
             ended = true;
         } else if (argv[i][1] == '-') {

@@ -44,6 +44,7 @@ enum option_id {
     OPT_FROM,
     OPT_COUNT,
     OPT_THREAD,
+    OPT_EXPRESSIONS,
     OPT_COMPRESSION,
     OPT_LEVEL,
     OPT_TRACE,
@@ -65,6 +66,29 @@ enum option_id {
     OPT_MPI,
     OPT_TEST,
     OPT_SAVE,
+    OPT_PAIR,
+    OPT_OBJECT,
+    OPT_PID,
+    OPT_STOP,
+    OPT_MAX_OVERHEAD,
+    OPT_DELAY,
+    OPT_MIN_TIME,
+    OPT_SEED,
+    OPT_BOTH_ORDERS,
+    OPT_STATE,
+    OPT_STATIC,
+    OPT_SHOW,
+    OPT_COUNT_ALL,
+    OPT_ALL_SITES,
+    OPT_ONLY_SITES,
+    OPT_STORE,
+    OPT_SPOOL,
+    OPT_LEASE,
+    OPT_LISTEN,
+    OPT_LOCKSET,
+    OPT_SUMMARY,
+    OPT_NO_LIBRARIES,
+    OPT_LIBRARY,
     OPTIONS
 };
 
@@ -89,8 +113,9 @@ struct option_def {
 /* Where options may stand. */
 enum grammar {
     OPTIONS_ANYWHERE,
-    OPTIONS_FIRST, /* before the first argument: a program, whose options are its own */
-    OPTIONS_NONE   /* every word is an argument, "--help" too */
+    OPTIONS_FIRST,      /* before the first argument: a program, whose options are its own */
+    OPTIONS_AFTER_WORD, /* the first argument is a word of the command's; then the same */
+    OPTIONS_NONE        /* every word is an argument, "--help" too */
 };
 
 struct options;

@@ -5,6 +5,7 @@
  * still writes (a daemon recorded earlier) stays, and is not taken for ours.
  */
 #include "cmd/recording.h"
+#include "cmd/only_sites.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/place.h"
@@ -130,6 +131,20 @@ static int add_globals(struct buf *b, const char *file)
     return code;
 }
 
+static int add_only(const struct recording *r, struct buf *b, const struct options *o,
+                    const char *program)
+{
+    char *directory = realpath(r->directory, NULL), *path = NULL;
+    int code = only_sites_write(o->texts[OPT_ONLY_SITES], program,
+                                directory ? directory : r->directory, &path);
+
+    if (code == 0)
+        code = add_path(b, "only", path);
+    free(path);
+    free(directory);
+    return code;
+}
+
 static void add_options(struct buf *b, const struct options *o)
 {
     const uint64_t mib = 1 << 20;
@@ -169,6 +184,8 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
     code = add_paths(r, &b);
     if (code == 0 && option_is(o, OPT_GLOBALS))
         code = add_globals(&b, o->texts[OPT_GLOBALS]);
+    if (code == 0 && option_is(o, OPT_ONLY_SITES))
+        code = add_only(r, &b, o, l->argv[0]);
     if (code == 0) {
         add_options(&b, o);
         buf_addf(&b, "pid=%d\n", (int)l->pid);
@@ -302,6 +319,10 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     int code;
 
     *r = (struct recording){ .kind = kind_of(o->arguments[0]) };
+    if (r->kind == PROGRAM_PRODUCTION)
+        return bad_input("cannot record '%s': it is a production build; build it without "
+                         "--production, or use heddle chase or heddle caper",
+                         o->arguments[0]);
     code = launch_fork(&l, o->arguments);
     if (code)
         return code;

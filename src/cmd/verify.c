@@ -5,6 +5,7 @@
  * schedule can only use events up to the last one it names. Schedules of rdit
  * and sb are also judged by what calls of untraced code may touch, and that
  * includes the ends of threads: for those all is loaded that the engines had.
+ * Where reads see other values, the execution is rebuilt from trace and program.
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -13,6 +14,8 @@
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
 #include "engines/whole.h"
+#include "program/execution.h"
+#include "program/flip.h"
 #include "report/clean.h"
 #include "witness/witness.h"
 
@@ -39,6 +42,9 @@ struct verifier {
     size_t nsightings;
     struct trace_mem mem;                             /* what the schedules need */
     struct witness_trace *checkers[CALLS_SIMPLE + 1]; /* by rule; NULL where not needed yet */
+    struct execution *execution;                      /* for schedules with other values */
+    struct execution *flipped; /* for branches that go another way, with all of these */
+    struct flips *flips;
 };
 
 static int compare_sightings(const void *a, const void *b)
@@ -77,6 +83,9 @@ static void verifier_release(struct verifier *v)
 {
     for (size_t i = 0; i <= CALLS_SIMPLE; i++)
         witness_trace_free(v->checkers[i]);
+    execution_free(v->execution);
+    execution_free(v->flipped);
+    flips_free(v->flips);
     trace_mem_release(&v->mem);
     free(v->sightings);
     free(v->by_event);
@@ -122,9 +131,9 @@ static enum witness_calls rule_of(const struct findings *f, const struct finding
             engine = f->engines[i].name;
     if (!engine)
         return CALLS_IGNORED;
-    return strcmp(engine, "rdit") == 0 ? CALLS_PAIRS
-           : strcmp(engine, "sb") == 0 ? CALLS_SIMPLE
-                                       : CALLS_IGNORED;
+    return strcmp(engine, "rdit") == 0 || strncmp(engine, "recipe", 6) == 0 ? CALLS_PAIRS
+           : strcmp(engine, "sb") == 0                                      ? CALLS_SIMPLE
+                                                                            : CALLS_IGNORED;
 }
 
 /* How many events the schedules need: one more than the highest position, or all. */
@@ -154,7 +163,7 @@ static int load_schedules(struct verifier *v, struct error *err)
     return 0;
 }
 
-static const struct witness_trace *checker_of(struct verifier *v, enum witness_calls rule)
+static struct witness_trace *checker_of(struct verifier *v, enum witness_calls rule)
 {
     if (!v->checkers[rule]) {
         v->checkers[rule] = witness_trace_new(&v->mem, trace_info(v->trace));
@@ -187,6 +196,10 @@ static int check_sighting(const struct sighting *seen, const struct tables *t, s
     if (!is_text(intern_get(&t->threads, ev->thread), s->thread))
         return error_set(err, "event %" PRIu64 " is by %s, not %s", s->event,
                          intern_get(&t->threads, ev->thread), s->thread);
+    if (s->unexecuted)
+        return ev->op == OP_BRANCH ? 0
+                                   : error_set(err, "event %" PRIu64 " is a %s, not a branch",
+                                               s->event, op_table[ev->op].name);
     if (strcmp(op_table[ev->op].name, s->op) != 0)
         return error_set(err, "event %" PRIu64 " is a %s, not a %s", s->event,
                          op_table[ev->op].name, s->op);
@@ -196,9 +209,18 @@ static int check_sighting(const struct sighting *seen, const struct tables *t, s
     return 0;
 }
 
+/* Where a witness has a side of the race: new events have positions of their own. */
+static uint64_t side_position(const struct finding *r, unsigned side)
+{
+    for (size_t i = 0; i < r->nflips; i++)
+        if (r->flips[i].side == side)
+            return r->flips[i].access;
+    return r->sides[side].event;
+}
+
 static int check_ends(const struct finding *r, struct error *err)
 {
-    uint64_t a = r->sides[0].event, b = r->sides[1].event, x, y;
+    uint64_t a = side_position(r, 0), b = side_position(r, 1), x, y;
 
     if (r->nwitness < 2)
         return error_set(err, "the witness has %zu events", r->nwitness);
@@ -221,6 +243,131 @@ static int check_requests(const struct deadlock_finding *d, struct error *err)
     return 0;
 }
 
+/* Reads of the schedule see other values: these are computed again. */
+static int check_values(struct verifier *v, const struct finding *r, struct error *err)
+{
+    struct witness_trace *checker = checker_of(v, rule_of(v->f, r));
+    struct witness_change *changes;
+    int verdict;
+
+    if (!v->execution)
+        v->execution = execution_new(&v->mem, trace_tables(v->trace), err);
+    if (!v->execution) {
+        error_prefix(err, "reads see other values, and the program's code is needed to check them");
+        return 0;
+    }
+    changes = xcalloc(r->nchanges + 1, sizeof(*changes));
+    for (size_t i = 0; i < r->nchanges; i++)
+        changes[i] = (struct witness_change){ r->changes[i].event, r->changes[i].writer,
+                                              r->changes[i].value, r->changes[i].has_value };
+    witness_trace_set_execution(checker, v->execution);
+    verdict = witness_check_values(checker, r->witness, r->nwitness, changes, r->nchanges, err);
+    free(changes);
+    return verdict;
+}
+
+/* ---- branches that go another way: made again, and put into the execution ---- */
+
+/* The path of a flip, if it is what the result says. */
+static const struct flip_path *path_of(const struct verifier *v, const struct finding *r,
+                                       const struct finding_flip *flip, struct error *err)
+{
+    const struct flip_path *p;
+    const struct event *ev;
+
+    if (flip->path >= flips_count(v->flips)) {
+        error_set(err, "there is no path %" PRIu64, flip->path);
+        return NULL;
+    }
+    p = flips_get(v->flips, flip->path);
+    ev = &p->events[flip->access - flip->first].event;
+    if (p->branch != flip->event || p->outcome != flip->outcome || p->nevents != flip->nevents)
+        error_set(err, "path %" PRIu64 " is another one", flip->path);
+    else if (!is_text(tables_location(trace_tables(v->trace), ev->site),
+                      r->sides[flip->side].location) ||
+             strcmp(op_table[ev->op].name, r->sides[flip->side].op) != 0)
+        error_set(err, "the access of path %" PRIu64 " is another one", flip->path);
+    else
+        return p;
+    return NULL;
+}
+
+/* A position of the result in the changed execution. */
+static uint64_t placed(const struct finding *r, const struct flip_path *const *paths,
+                       uint32_t *const *places, uint64_t position)
+{
+    uint64_t to = position;
+
+    for (size_t i = 0; i < r->nflips; i++) {
+        if (position - r->flips[i].first < r->flips[i].nevents)
+            return places[i][position - r->flips[i].first];
+        to += position > r->flips[i].event ? flips_shift(paths[i]) : 0;
+    }
+    return to;
+}
+
+static int check_flipped(struct verifier *v, const struct finding *r,
+                         const struct flip_path *const *paths, struct error *err)
+{
+    uint32_t *places[2] = { xcalloc(r->flips[0].nevents + 1, sizeof(uint32_t)),
+                            xcalloc(r->flips[r->nflips - 1].nevents + 1, sizeof(uint32_t)) };
+    struct execution *e = execution_flip(v->flipped, paths[0], paths[1], places[0], places[1]);
+    struct witness_trace *checker = witness_trace_new(e->trace, trace_info(v->trace));
+    struct witness_change *changes = xcalloc(r->nchanges + 1, sizeof(*changes));
+    uint64_t *list = xcalloc(r->nwitness + 1, sizeof(*list));
+    int verdict;
+
+    for (size_t i = 0; i < r->nwitness; i++)
+        list[i] = placed(r, paths, places, r->witness[i]);
+    for (size_t i = 0; i < r->nchanges; i++) {
+        uint64_t writer = r->changes[i].writer;
+
+        changes[i] =
+            (struct witness_change){ placed(r, paths, places, r->changes[i].event),
+                                     writer == CHANGE_FIRST ? writer
+                                                            : placed(r, paths, places, writer),
+                                     r->changes[i].value, r->changes[i].has_value };
+    }
+    witness_trace_set_calls(checker, rule_of(v->f, r), trace_tables(v->trace));
+    witness_trace_set_names(checker, trace_tables(v->trace));
+    witness_trace_set_execution(checker, e);
+    verdict = witness_check_values(checker, list, r->nwitness, changes, r->nchanges, err);
+    witness_trace_free(checker);
+    execution_flip_free(e);
+    free(changes);
+    free(list);
+    free(places[0]);
+    free(places[1]);
+    return verdict;
+}
+
+static int check_flips(struct verifier *v, const struct finding *r, struct error *err)
+{
+    const struct flip_path *paths[2] = { NULL, NULL };
+
+    if (!v->flipped) /* sites are only added to the tables */
+        v->flipped = execution_with_flips(
+            &v->mem, (struct tables *)(uintptr_t)trace_tables(v->trace), &v->flips, err);
+    if (!v->flipped) {
+        error_prefix(err,
+                     "a branch goes another way, and the program's code is needed to check it");
+        return 0;
+    }
+    for (size_t i = 0; i < r->nflips; i++)
+        if (!(paths[i] = path_of(v, r, &r->flips[i], err)))
+            return 0;
+    return check_flipped(v, r, paths, err);
+}
+
+static int check_schedule(struct verifier *v, const struct finding *r, struct error *err)
+{
+    if (r->nflips)
+        return check_flips(v, r, err);
+    if (r->nchanges)
+        return check_values(v, r, err);
+    return witness_check(checker_of(v, rule_of(v->f, r)), r->witness, r->nwitness, err);
+}
+
 enum verdict { ACCEPTED, REFUSED, NO_WITNESS, VERDICTS };
 
 static enum verdict judge(struct verifier *v, size_t race, struct error *err)
@@ -234,9 +381,7 @@ static enum verdict judge(struct verifier *v, size_t race, struct error *err)
         return NO_WITNESS;
     if (check_ends(r, err) < 0)
         return REFUSED;
-    return witness_check(checker_of(v, rule_of(v->f, r)), r->witness, r->nwitness, err) == 1
-               ? ACCEPTED
-               : REFUSED;
+    return check_schedule(v, r, err) == 1 ? ACCEPTED : REFUSED;
 }
 
 /* `seen` are the sightings of its requests. */

@@ -4,6 +4,7 @@
 #include "base/seconds.h"
 #include "engines/feed.h"
 #include "engines/judge.h"
+#include "engines/relax_judge.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"
 #include "order/memory.h"
@@ -141,8 +142,10 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
 
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
     r = run->engine->decide(run->state, w, err);
+    if (r == 0 && (run->engine == &engine_mc || run->engine == &engine_rdit))
+        r = relax_judge(run, w, err);
     whole_end(w, &run->result);
-    if (r == 0 && whole_options(w)->cascade && run->engine->barriers == BARRIERS_PAIRS) {
+    if (r == 0 && whole_options(w)->cascade && run->engine == &engine_rdit) {
         whole_begin(w, run->engine, *left / (double)deciders(a, i));
         r = judge(a, i, w, err);
     }
@@ -166,12 +169,15 @@ struct work {
     double left; /* seconds for deciding */
 };
 
-/* In the cascade rdit takes the place of mc where calls of untraced code are in the trace. */
+/* In the cascade rdit takes the place of mc where calls of untraced code are in the trace; engines
+ * over the program's code need a full recording. */
 static bool is_idle(const struct work *w, const struct engine *e)
 {
     if (!w->options->cascade)
         return false;
-    return trace_info(w->trace)->calls ? e == &engine_mc : e->barriers != BARRIERS_NONE;
+    if (e->needs_code)
+        return !trace_tables(w->trace)->nmodules || !trace_info(w->trace)->values;
+    return trace_info(w->trace)->calls ? e == &engine_mc : e == &engine_rdit || e == &engine_sb;
 }
 
 /* 0, 1 when stopped, -1 on an error. */

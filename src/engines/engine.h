@@ -63,7 +63,8 @@ struct engine {
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
     bool predicts;        /* also pairs that happens-before orders: without a schedule no proof */
     enum barriers barriers; /* how calls of untraced code count in view and checker (whole.h) */
-    bool sees_all; /* alone it sees every access: it is cheap, or its numbers are about all */
+    bool needs_code; /* has nothing to do in the cascade unless the trace is a full recording */
+    bool sees_all;   /* alone it sees every access: it is cheap, or its numbers are about all */
 
     /* Called once before the first step; the result outlives the state. */
     void *(*open)(struct engine_result *result, const struct engine_options *options);
@@ -91,6 +92,8 @@ extern const struct engine engine_wcp;
 extern const struct engine engine_osr;
 extern const struct engine engine_mc;
 extern const struct engine engine_rdit;
+extern const struct engine engine_recipe_s;
+extern const struct engine engine_recipe;
 extern const struct engine engine_sb;
 extern const struct engine engine_syncp;
 extern const struct engine engine_cp;

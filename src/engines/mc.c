@@ -15,7 +15,7 @@
  * complete. Where the order of accesses is not exact a race whose schedule
  * has reads of uncertain writers stays `maybe`.
  */
-#include "engines/engine.h"
+#include "engines/mc.h"
 #include "base/alloc.h"
 #include "engines/mc_pairs.h"
 #include "engines/whole.h"
@@ -392,6 +392,13 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
         r = decide_pairs(m, err);
     mc_pairs_release(&m->pairs);
     return r;
+}
+
+int mc_run(struct engine_result *result, struct whole *whole, struct error *err)
+{
+    struct mc m = { .result = result };
+
+    return mc_decide(&m, whole, err);
 }
 
 const struct engine engine_mc = {

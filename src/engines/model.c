@@ -19,6 +19,8 @@ struct builder {
     const struct view *v;
     struct problem *p;
     bool values;
+    const bool *free_cells; /* or NULL: the solver's reads and writes all fit, and these cells of
+                               the view count as shared */
     bool *shared_cell, *shared_lock; /* by several threads, and written (or odd) */
     bool *pick;                      /* event -> is a node */
     uint32_t *cell_of, *lock_of;     /* view's numbers -> the problem's */
@@ -47,6 +49,10 @@ static void fill_values(const struct builder *b, struct problem_touch *t, uint32
         t->flags |= TOUCH_READS;
     if (op_table[e->op].writes || e->op == OP_ALLOC || op_class_of(e->op) == CLASS_CALL)
         t->flags |= TOUCH_WRITES;
+    if (b->free_cells) {
+        t->flags |= TOUCH_WANTS | TOUCH_GIVES;
+        return;
+    }
     if (t->flags & TOUCH_READS && usable && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) {
         t->flags |= TOUCH_WANTS;
         t->wants = cell_value(b->v, cell, e, e->op == OP_RMW ? e->old : e->value);
@@ -97,6 +103,8 @@ static void find_shared_cells(struct builder *b)
         }
         b->shared_cell[c] = several && written;
     }
+    for (uint32_t c = 0; b->free_cells && c < v->ncells; c++)
+        b->shared_cell[c] |= b->free_cells[c];
     for (uint32_t i = 0; b->values && i < v->count; i++)
         for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
             b->shared_cell[v->cell[k]] |= is_odd(b, i, k);
@@ -210,7 +218,8 @@ static uint32_t touch_cell(struct builder *b, uint32_t cell, size_t *cap)
 
     if (b->cell_of[cell] == SOLVE_NONE) {
         GROW(p->cells, *cap, (size_t)p->ncells + 1);
-        p->cells[p->ncells] = first_value(&b->v->cells[cell]);
+        p->cells[p->ncells] =
+            b->free_cells ? (struct problem_cell){ 0, true } : first_value(&b->v->cells[cell]);
         b->cell_of[cell] = p->ncells++;
     }
     return b->cell_of[cell];
@@ -250,6 +259,14 @@ static void add_touches(struct builder *b)
         p->touch_first[node + 1] = n;
     }
     free(last);
+}
+
+static void name_cells(struct builder *b)
+{
+    b->m->view_cell = xmalloc(((size_t)b->p->ncells + 1) * sizeof(uint32_t));
+    for (uint32_t c = 0; c < b->v->ncells; c++)
+        if (b->cell_of[c] != SOLVE_NONE)
+            b->m->view_cell[b->cell_of[c]] = c;
 }
 
 static void list_writers(struct builder *b)
@@ -296,7 +313,8 @@ static bool has_one_writer(const struct builder *b, const struct problem_touch *
     const struct problem *p = b->p;
     const uint32_t *others;
 
-    if (!(t->flags & TOUCH_READS) || t->writer == SOLVE_NONE || !problem_allows(p, t, t->writer))
+    if (b->free_cells || !(t->flags & TOUCH_READS) || t->writer == SOLVE_NONE ||
+        !problem_allows(p, t, t->writer))
         return false;
     if (!(t->flags & TOUCH_WANTS))
         return true;
@@ -420,6 +438,29 @@ static void list_ends(struct builder *b)
 
 /* ---- life cycle ---- */
 
+static void build(struct builder *b)
+{
+    struct problem *p = b->p;
+
+    find_shared_cells(b);
+    find_shared_locks(b);
+    pick_nodes(b);
+    number_nodes(b);
+    add_touches(b);
+    name_cells(b);
+    list_writers(b);
+    add_edges(b);
+    turn_edges(b);
+    add_sections(b);
+    list_ends(b);
+    problem_prepare(p);
+    free(b->shared_cell);
+    free(b->shared_lock);
+    free(b->pick);
+    free(b->cell_of);
+    free(b->lock_of);
+}
+
 void model_init(struct model *m, const struct view *v, const struct trace_info *info)
 {
     struct builder b = { .m = m, .v = v, .p = &m->problem, .values = info->values };
@@ -427,22 +468,16 @@ void model_init(struct model *m, const struct view *v, const struct trace_info *
     *m = (struct model){ .view = v };
     m->problem.nthreads = v->nthreads;
     m->problem.branches = info->branches;
-    find_shared_cells(&b);
-    find_shared_locks(&b);
-    pick_nodes(&b);
-    number_nodes(&b);
-    add_touches(&b);
-    list_writers(&b);
-    add_edges(&b);
-    turn_edges(&b);
-    add_sections(&b);
-    list_ends(&b);
-    problem_prepare(&m->problem);
-    free(b.shared_cell);
-    free(b.shared_lock);
-    free(b.pick);
-    free(b.cell_of);
-    free(b.lock_of);
+    build(&b);
+}
+
+void model_init_free(struct model *m, const struct view *v, const bool *cells)
+{
+    struct builder b = { .m = m, .v = v, .p = &m->problem, .free_cells = cells };
+
+    *m = (struct model){ .view = v };
+    m->problem.nthreads = v->nthreads;
+    build(&b);
 }
 
 void model_release(struct model *m)
@@ -473,5 +508,6 @@ void model_release(struct model *m)
     free(p->ends);
     free(m->node_of);
     free(m->event_of);
+    free(m->view_cell);
     *m = (struct model){ 0 };
 }

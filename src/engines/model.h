@@ -16,11 +16,15 @@
 struct model {
     const struct view *view; /* borrowed */
     struct problem problem;
-    uint32_t *node_of;  /* event -> node, SOLVE_NONE */
-    uint32_t *event_of; /* node -> event */
+    uint32_t *node_of;   /* event -> node, SOLVE_NONE */
+    uint32_t *event_of;  /* node -> event */
+    uint32_t *view_cell; /* the problem's cells -> the view's */
 };
 
 void model_init(struct model *m, const struct view *v, const struct trace_info *info);
+/* The same where any read may see any write (solve/values.h). `cells`: those of the view that count
+ * as shared even if only one thread touches them. */
+void model_init_free(struct model *m, const struct view *v, const bool *cells);
 void model_release(struct model *m);
 
 #endif

@@ -17,10 +17,23 @@ void race_table_init(struct race_table *t)
     t->recent = xcalloc(RECENT, sizeof(*t->recent));
 }
 
+void race_forget(struct race *r)
+{
+    for (size_t i = 0; i < r->nflips; i++)
+        free(r->flips[i].events);
+    free(r->flips);
+    free(r->changes);
+    free(r->witness);
+    r->flips = NULL;
+    r->changes = NULL;
+    r->witness = NULL;
+    r->nflips = r->nchanges = r->nwitness = 0;
+}
+
 void race_table_release(struct race_table *t)
 {
     for (size_t i = 0; i < t->count; i++)
-        free(t->races[i].witness);
+        race_forget(&t->races[i]);
     free(t->races);
     free(t->recent);
     map_release(&t->by_sites);
@@ -94,7 +107,7 @@ void race_table_keep(struct race_table *t, bool (*keep)(void *arg, const struct 
         struct race *r = &t->races[i];
 
         if (!keep(arg, r)) {
-            free(r->witness);
+            race_forget(r);
             continue;
         }
         *map_put(&t->by_sites, site_pair(r->first.site, r->second.site), 0) = (uint32_t)kept;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "trace/event.h"
 
 /* From strongest to weakest (spec/model.md). */
 enum strength {
@@ -31,6 +32,33 @@ struct access {
     uint32_t site;
 };
 
+/* A read of a schedule that sees another value than it did. */
+struct value_change {
+    uint64_t read;   /* position */
+    uint64_t writer; /* whose value it sees; CHANGE_FIRST: what was there first */
+    uint64_t value, recorded;
+    uint32_t bytes; /* of them; more than 8: the values are not given */
+    bool has_value, has_recorded;
+    uint64_t branch; /* position of the first branch that depends on it, or CHANGE_NONE */
+};
+#define CHANGE_FIRST UINT64_MAX
+#define CHANGE_NONE  UINT64_MAX
+
+/* A branch of a witness that goes another way than it did (program/flip.h), and what its thread
+ * does then. These new events have positions, too, from the number of the trace's events on: those
+ * of the first flip, then those of the second. */
+struct race_flip {
+    uint64_t branch;      /* position */
+    uint64_t outcome;     /* now */
+    uint32_t site;        /* of the branch */
+    uint32_t path;        /* which of the flips it is, for those who make them again */
+    uint32_t access;      /* the new event that races; the race's position is the branch's */
+    bool is_second;       /* of the race's accesses; else the first */
+    uint64_t first;       /* position of the first new event */
+    struct event *events; /* owned */
+    size_t nevents;
+};
+
 struct race {
     struct access first, second; /* in trace order */
     uint64_t count;              /* instances met */
@@ -38,6 +66,10 @@ struct race {
     uint64_t *witness; /* owned; positions in the order of the reordering, or NULL */
     size_t nwitness;
     uint64_t last_first, last_second; /* positions of the last instance counted */
+    struct value_change *changes;     /* owned; reads of the witness that see other values */
+    size_t nchanges;
+    struct race_flip *flips; /* owned; branches of the witness that go another way */
+    size_t nflips;           /* at most two */
 };
 
 /* The same for two sites in any order. */
@@ -60,6 +92,8 @@ struct race_table {
 
 void race_table_init(struct race_table *t);
 void race_table_release(struct race_table *t);
+/* Frees what a race owns: witness, changes, flips. */
+void race_forget(struct race *r);
 
 /* The earlier access comes first. Counts an instance; a new pair of sites becomes a race, and the
  * first of the strongest instances stands for all.

@@ -7,6 +7,8 @@
 #include "engines/certain.h"
 #include "engines/sieve.h"
 #include "order/memory.h"
+#include "program/execution.h"
+#include "program/flip.h"
 #include "witness/witness.h"
 
 #include <pthread.h>
@@ -27,8 +29,11 @@ struct whole {
     struct trace_mem events;
     struct view *views[BARRIERS_SIMPLE + 1]; /* by enum barriers */
     struct witness_trace *checker;
-    struct certain *certain;  /* made for traces whose plain accesses are not in exact order */
-    pthread_mutex_t checking; /* one check at a time: it uses the checker's scratch memory */
+    struct execution *execution; /* once asked for; may be NULL all the same */
+    bool execution_sought;
+    struct error no_execution; /* why */
+    struct certain *certain;   /* made for traces whose plain accesses are not in exact order */
+    pthread_mutex_t checking;  /* one check at a time: it uses the checker's scratch memory */
     uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
 };
 
@@ -53,6 +58,7 @@ void whole_free(struct whole *w)
     if (w->checker)
         witness_trace_free(w->checker);
     certain_free(w->certain);
+    execution_free(w->execution);
     memory_free(w->memory);
     for (size_t i = 0; i <= BARRIERS_SIMPLE; i++)
         view_free(w->views[i]);
@@ -280,6 +286,23 @@ const struct view *whole_view(struct whole *w, struct error *err)
     return w->views[barriers];
 }
 
+const struct execution *whole_execution(struct whole *w, struct error *why)
+{
+    const struct trace_mem *events;
+
+    if (!w->execution_sought && !trace_excluded(w->trace)) {
+        events = whole_events(w, &w->no_execution);
+        if (events)
+            w->execution = execution_new(events, trace_tables(w->trace), &w->no_execution);
+    } else if (!w->execution_sought) {
+        error_set(&w->no_execution, "code was left out of the trace");
+    }
+    w->execution_sought = true;
+    if (why)
+        *why = w->no_execution;
+    return w->execution;
+}
+
 int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
 {
     int verdict;
@@ -314,6 +337,126 @@ int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct
     return 1;
 }
 
+/* With the lock held: as check(). */
+static int check_values(struct whole *w, const uint64_t *order, size_t n,
+                        const struct witness_change *changes, size_t nchanges, struct error *err)
+{
+    int verdict;
+
+    if (!reads_are_known(w, order, n, err)) {
+        w->uncertain++;
+        return -1;
+    }
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_execution(w->checker, w->execution);
+    verdict = witness_check_values(w->checker, order, n, changes, nchanges, err);
+    w->accepted += verdict == 1;
+    w->refused += verdict != 1;
+    return verdict;
+}
+
+int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                      struct value_change *changes, size_t nchanges, struct error *err)
+{
+    struct witness_change *words = xcalloc(nchanges + 1, sizeof(*words));
+    int verdict;
+
+    for (size_t i = 0; i < nchanges; i++)
+        words[i] = (struct witness_change){ changes[i].read, changes[i].writer, changes[i].value,
+                                            changes[i].has_value };
+    pthread_mutex_lock(&w->checking);
+    verdict = check_values(w, list, n, words, nchanges, err);
+    pthread_mutex_unlock(&w->checking);
+    free(words);
+    if (verdict != 1) {
+        free(list);
+        free(changes);
+        return 0;
+    }
+    free(r->witness);
+    free(r->changes);
+    r->strength = STRENGTH_WITNESSED;
+    r->witness = list;
+    r->nwitness = n;
+    r->changes = changes;
+    r->nchanges = nchanges;
+    return 1;
+}
+
+/* ---- executions with new events ---- */
+
+struct execution *whole_flips(struct whole *w, struct flips **flips)
+{
+    struct error why;
+    const struct trace_mem *events = trace_excluded(w->trace) ? NULL : whole_events(w, &why);
+
+    *flips = NULL;
+    if (!events)
+        return NULL;
+    /* The tables are the trace's; sites are only added. */
+    return execution_with_flips(events, (struct tables *)(uintptr_t)trace_tables(w->trace), flips,
+                                &why);
+}
+
+struct view *whole_view_of(const struct whole *w, const struct trace_mem *events)
+{
+    return view_new_named(events, w->engine->barriers, trace_tables(w->trace));
+}
+
+static int check_flip(struct whole *w, const struct execution *e, const uint64_t *order, size_t n,
+                      const struct value_change *changes, size_t nchanges, struct error *err)
+{
+    struct witness_trace *checker = witness_trace_new(e->trace, trace_info(w->trace));
+    struct witness_change *words = xcalloc(nchanges + 1, sizeof(*words));
+    int verdict;
+
+    for (size_t i = 0; i < nchanges; i++)
+        words[i] = (struct witness_change){ changes[i].read, changes[i].writer, changes[i].value,
+                                            changes[i].has_value };
+    witness_trace_set_calls(checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_execution(checker, e);
+    verdict = witness_check_values(checker, order, n, words, nchanges, err);
+    witness_trace_free(checker);
+    free(words);
+    return verdict;
+}
+
+int whole_check_flip(struct whole *w, const struct execution *e, const uint64_t *order,
+                     const uint64_t *original, size_t n, const struct value_change *changes,
+                     size_t nchanges, struct error *err)
+{
+    int verdict = 1;
+
+    for (size_t i = 0; i + 2 < n && verdict == 1; i++)
+        if (original[i] < w->events.count) {
+            const uint64_t one[3] = { original[i], original[i], original[i] };
+
+            verdict = reads_are_known(w, one, 3, err) ? 1 : -1;
+        }
+    if (verdict == 1)
+        verdict = check_flip(w, e, order, n, changes, nchanges, err);
+    pthread_mutex_lock(&w->checking);
+    w->accepted += verdict == 1;
+    w->refused += verdict == 0;
+    w->uncertain += verdict == -1;
+    pthread_mutex_unlock(&w->checking);
+    return verdict;
+}
+
+int whole_show_again(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                     struct value_change *changes, size_t nchanges, struct error *err)
+{
+    uint64_t accepted = w->accepted, refused = w->refused, uncertain = w->uncertain;
+    int verdict = whole_show_values(w, r, list, n, changes, nchanges, err);
+
+    w->accepted = accepted;
+    w->refused = refused;
+    w->uncertain = uncertain;
+    return verdict;
+}
+
 bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
 {
     const struct analysis *a = w->analysis;
@@ -322,7 +465,7 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
         const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
 
         if (r && r->strength <= STRENGTH_WITNESSED &&
-            a->runs[i].engine->barriers >= w->engine->barriers)
+            (!trace_info(w->trace)->calls || a->runs[i].engine->barriers >= w->engine->barriers))
             return true;
     }
     return false;

@@ -21,6 +21,7 @@
 
 struct analysis;
 struct analysis_hooks;
+struct execution;
 struct view;
 
 /* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
@@ -59,6 +60,11 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err);
  */
 const struct view *whole_view(struct whole *w, struct error *err);
 
+/* What the events did, rebuilt from the program's bitcode (program/execution.h); NULL: the trace is
+ * no full recording, code was left out of it, or the program is gone; `why` says it, if not NULL.
+ */
+const struct execution *whole_execution(struct whole *w, struct error *why);
+
 /* Can a schedule prove anything in this trace? Not where even the order of lock events is unknown
  * and there are no values. */
 bool whole_can_show(const struct whole *w);
@@ -75,6 +81,28 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
 /* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
  * and the reason. Takes over the list. Both count (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
+
+/* The same for a schedule in which reads see other values, over whole_execution(). Takes over both
+ * lists. */
+int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                      struct value_change *changes, size_t nchanges, struct error *err);
+
+/* What branches would do that went the other way (program/flip.h), with the execution they are of;
+ * NULL where whole_execution() would be. Both are the caller's. Sites that were not executed are
+ * added to the trace's tables. */
+struct flips;
+struct execution *whole_flips(struct whole *w, struct flips **flips);
+/* The view of other events, as the deciding engine wants barriers; the caller's. For any thread. */
+struct view *whole_view_of(const struct whole *w, const struct trace_mem *events);
+/* Is a schedule of an execution with new events in it a correct one? `original` has the positions
+ * in the trace itself, beyond its end for new events. For any thread. 1: accepted. */
+int whole_check_flip(struct whole *w, const struct execution *e, const uint64_t *order,
+                     const uint64_t *original, size_t n, const struct value_change *changes,
+                     size_t nchanges, struct error *err);
+
+/* The same for a race that was shown already: nothing is counted. */
+int whole_show_again(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                     struct value_change *changes, size_t nchanges, struct error *err);
 
 /* With options.cascade: has an engine that ran before, with the same barriers or more, shown a race
  * of these two sites? */

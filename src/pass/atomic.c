@@ -9,7 +9,7 @@
 
 #include "base/rt_sites.h"
 
-static unsigned order_number(LLVMAtomicOrdering o)
+unsigned order_number(LLVMAtomicOrdering o)
 {
     switch (o) {
     case LLVMAtomicOrderingAcquire:

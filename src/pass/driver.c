@@ -36,6 +36,7 @@ struct command {
     bool shared, is_static, bare; /* bare: -r, -nostdlib: no runtime */
     bool full, foreign;           /* foreign: not for x86-64 */
     bool no_calls;
+    bool production;
     char *excludes; /* newline-separated patterns */
 };
 
@@ -44,14 +45,15 @@ static const char help[] =
     "Compiles and links with the compiler, adding what heddle needs to record the program.\n"
     "\n"
     "  --full               record values, branches and results of calls too\n"
+    "  --production         no-ops that heddle chase and caper patch, nothing that records\n"
     "  --no-calls           do not record calls of untraced code\n"
     "  --exclude=PATTERN    do not trace: fun:GLOB, src:GLOB, or GLOB for either; repeatable\n"
     "  --exclude-file=FILE  patterns, one a line, # for comments\n"
     "  --heddle-help        this text\n"
     "\n"
-    "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1, HEDDLE_CALLS=0,\n"
-    "HEDDLE_EXCLUDE, HEDDLE_EXCLUDE_FILE as the options; %s names another compiler\n"
-    "(a gcc compiles with -fsanitize=thread).\n";
+    "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1,\n"
+    "HEDDLE_PRODUCTION=1, HEDDLE_CALLS=0, HEDDLE_EXCLUDE, HEDDLE_EXCLUDE_FILE as the options;\n"
+    "%s names another compiler (a gcc compiles with -fsanitize=thread).\n";
 
 static void fail(const char *what, const char *subject)
 {
@@ -100,6 +102,8 @@ static bool take_own_option(struct command *c, const char *s)
     }
     if (is(s, "--full"))
         c->full = true;
+    else if (is(s, "--production"))
+        c->production = true;
     else if (is(s, "--no-calls"))
         c->no_calls = true;
     else if (begins(s, "--exclude="))
@@ -230,6 +234,7 @@ static void read_environment(struct command *c)
     const char *list = getenv("HEDDLE_EXCLUDE"), *file = getenv("HEDDLE_EXCLUDE_FILE");
     c->excludes = format("%s", "");
     c->full = is_set("HEDDLE_FULL");
+    c->production = is_set("HEDDLE_PRODUCTION");
     c->no_calls = getenv("HEDDLE_CALLS") && is(getenv("HEDDLE_CALLS"), "0");
     if (list && *list)
         exclude(c, list);
@@ -267,7 +272,7 @@ static char *find_library_directory(void)
 
 static uint64_t config_hash(const struct command *c)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full + 2u * c->no_calls;
+    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full + 2u * c->no_calls + 4u * c->production;
     for (const char *s = c->excludes; *s; s++)
         h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
     return h;
@@ -288,6 +293,8 @@ static void add_compile(const struct command *c, const char *dir, bool gcc, stru
         args_add(out, "-gline-tables-only");
         args_add(out, "-fdebug-info-for-profiling"); /* linkage names of inlined functions */
     }
+    if (c->production)
+        args_add(out, "-fno-omit-frame-pointer"); /* stacks of sightings */
     /* clang ignores a seed, but a ccache behind us sees that the result is another one */
     args_addf(out, "-frandom-seed=heddle-%llx", (unsigned long long)config_hash(c));
     args_addf(out, "-fpass-plugin=%s/heddle-pass.so", dir);
@@ -352,6 +359,10 @@ static void export_settings(const struct command *c)
 {
     if (c->full)
         setenv("HEDDLE_FULL", "1", 1);
+    if (c->production)
+        setenv("HEDDLE_PRODUCTION", "1", 1);
+    else
+        unsetenv("HEDDLE_PRODUCTION");
     if (c->no_calls)
         setenv("HEDDLE_CALLS", "0", 1);
     if (*c->excludes)
@@ -377,6 +388,10 @@ int main(int argc, char **argv)
     bool gcc = is_gcc(&out);
     read_environment(&c);
     read_arguments(&c, argv + (argc > 0));
+    if (c.production && gcc)
+        fail("production builds need clang, not", out.at[out.count - 1]);
+    if (c.production && c.full)
+        fail("a production build records nothing: take away", "--full");
     if (is_set("HEDDLE_DISABLE") || !c.inputs || c.foreign) {
         for (size_t i = 0; i < c.given.count; i++)
             args_add(&out, c.given.at[i]);

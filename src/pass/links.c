@@ -24,7 +24,7 @@ static bool is_computed(LLVMValueRef v)
            op == LLVMFPToSI || op == LLVMICmp;
 }
 
-static bool may_be_pointer(LLVMValueRef v)
+bool may_be_pointer(LLVMValueRef v)
 {
     LLVMTypeRef type = LLVMTypeOf(v);
     switch (LLVMGetTypeKind(type)) {

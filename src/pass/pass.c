@@ -85,6 +85,14 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     p->function = f;
     p->function_index = (uint32_t)map_get(&p->functions, f) - 1;
     list_items(p, f, items);
+    if (p->production) {
+        drop_covered(p, f, items);
+        gather_allocas(p, f);
+        struct links *spread = production_links_list(p, f);
+        emit_production(p, items);
+        production_links_emit(p, f, spread);
+        return;
+    }
     p->has_frame = needs_frame(p, items);
     if (!p->full) {
         drop_covered(p, f, items);
@@ -135,9 +143,10 @@ static void instrument_all(struct pass *p)
     }
     for (size_t i = 0; i < todo.count; i++)
         instrument(p, todo.at[i], &items);
-    for (size_t i = 0; i < todo.count; i++)
+    for (size_t i = 0; i < todo.count && !p->production; i++)
         drop_attributes(todo.at[i]);
-    emit_lists(p, todo.at, todo.count);
+    if (!p->production)
+        emit_lists(p, todo.at, todo.count);
     free(todo.at);
     free(items.at);
 }
@@ -160,9 +169,11 @@ static void init_types(struct pass *p)
 
 static void add_globals(struct pass *p)
 {
-    p->tls = global_named(p, p->i64, "__heddle_tls");
-    LLVMSetThreadLocalMode(p->tls, LLVMInitialExecTLSModel);
-    LLVMSetAlignment(p->tls, 8);
+    if (!p->production) {
+        p->tls = global_named(p, p->i64, "__heddle_tls");
+        LLVMSetThreadLocalMode(p->tls, LLVMInitialExecTLSModel);
+        LLVMSetAlignment(p->tls, 8);
+    }
     LLVMTypeRef record = LLVMArrayType2(p->i8, sizeof(struct heddle_module));
     p->record = LLVMAddGlobal(p->module, record, "__heddle_module");
     LLVMSetLinkage(p->record, LLVMInternalLinkage);
@@ -191,7 +202,8 @@ int pass_begin(LLVMModuleRef module)
 
 int pass_run(LLVMModuleRef module)
 {
-    const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS");
+    const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS"),
+               *production = getenv("HEDDLE_PRODUCTION");
     if (!starts_with(LLVMGetTarget(module), "x86_64") || is_done(module))
         return 0;
     exclude_init();
@@ -199,8 +211,9 @@ int pass_run(LLVMModuleRef module)
     p.layout = LLVMGetModuleDataLayout(module);
     p.b = LLVMCreateBuilderInContext(p.context);
     p.mover = LLVMCreateBuilderInContext(p.context);
-    p.full = full && strcmp(full, "1") == 0;
-    p.no_calls = calls && strcmp(calls, "0") == 0;
+    p.production = production && strcmp(production, "1") == 0;
+    p.full = full && strcmp(full, "1") == 0 && !p.production;
+    p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
     init_types(&p);
     p.table = table_new(module); /* takes the bitcode */
     LLVMBool records = LLVMIsNewDbgInfoFormat(module);
@@ -218,6 +231,7 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.escapes);
     map_release(&p.untraced);
     map_release(&p.texts);
+    map_release(&p.linked);
     LLVMDisposeBuilder(p.b);
     LLVMDisposeBuilder(p.mover);
     return 1;

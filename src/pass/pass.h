@@ -41,6 +41,7 @@ struct item {
     enum item_kind kind;
     bool write;
     bool update;  /* a read with the write that follows it */
+    bool link;    /* production: it may store pointers, and reports that, too */
     bool dropped; /* covered by another */
     bool kills;   /* afterwards nothing is covered any more */
     int8_t low;   /* the address modulo 8, if known, else -1 */
@@ -72,6 +73,8 @@ struct pass {
     LLVMBuilderRef b;     /* emits */
     LLVMBuilderRef mover; /* has no debug location, so moved instructions keep theirs */
     bool full;
+    bool production;
+    struct map linked; /* production: instructions whose links are reported with their accesses */
     bool no_calls; /* calls of untraced code are not recorded */
     LLVMTypeRef i1, i8, i32, i64, ptr, none;
     LLVMValueRef tls;      /* __heddle_tls */
@@ -89,9 +92,12 @@ struct pass {
     LLVMValueRef function;
     uint32_t function_index;
     bool has_frame;
+    bool vectors;         /* production: report so that xmm registers are kept */
     bool huge;            /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
     LLVMValueRef scratch; /* array for pointers of calls */
+    /* production builds */
+    uint32_t link_site; /* + 1: of the no-ops of production_links.c; 0: none yet */
 };
 
 /* util of LLVM-C (llvm.c) */
@@ -157,6 +163,7 @@ void emit_prefetches(struct pass *p, LLVMValueRef f);
 void emit_range(struct pass *p, const struct item *item);
 
 /* atomic.c, asm.c, calls.c */
+unsigned order_number(LLVMAtomicOrdering o); /* enum memory_order */
 void emit_atomic(struct pass *p, const struct item *item);
 void emit_asm(struct pass *p, const struct item *item);
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items);
@@ -185,6 +192,7 @@ void record_result(struct pass *p, LLVMValueRef call, LLVMValueRef site);
 uint64_t extent_of(struct pass *p, LLVMTypeRef type);
 
 /* links.c */
+bool may_be_pointer(LLVMValueRef v);
 void list_link(struct pass *p, struct items *items, LLVMValueRef store);
 void list_copy_link(struct pass *p, struct items *items, LLVMValueRef call);
 void emit_link(struct pass *p, const struct item *item);
@@ -204,6 +212,18 @@ LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 /* The return address and site word of emit_entry(), NULL if there is no frame. */
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word);
+
+/* production.c */
+void emit_production(struct pass *p, struct items *items);
+/* production_links.c, for links that are reported together with the access */
+bool is_link_store(struct pass *p, LLVMValueRef store);
+bool is_link_copy(struct pass *p, LLVMValueRef call);
+uint32_t link_site(struct pass *p);
+void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value);
+void tell_link_copy(struct pass *p, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes);
+/* production_links.c: listed before that splits blocks, emitted (and freed) after it */
+struct links *production_links_list(struct pass *p, LLVMValueRef f);
+void production_links_emit(struct pass *p, LLVMValueRef f, struct links *l);
 
 /* table.c */
 /* The function a scope of the debug information belongs to, NULL if none. */

@@ -6,6 +6,9 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 
+#include <cstdlib>
+#include <cstring>
+
 extern "C" int pass_run(LLVMModuleRef module); // pass.c; both return 1 if the module changed
 extern "C" int pass_begin(LLVMModuleRef module);
 
@@ -39,8 +42,14 @@ void registerPass(llvm::PassBuilder &builder)
 {
     // After inlining and simplification, before vectorising. The pipelines of -O0 and the compile
     // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
-    builder.registerOptimizerEarlyEPCallback(
-        [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
+    // No-ops of production builds come last: nothing is to be optimised around them.
+    const char *production = getenv("HEDDLE_PRODUCTION");
+    if (production && !strcmp(production, "1"))
+        builder.registerOptimizerLastEPCallback(
+            [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
+    else
+        builder.registerOptimizerEarlyEPCallback(
+            [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
     builder.registerPipelineStartEPCallback(
         [](llvm::ModulePassManager &passes, auto) { passes.addPass(Begin()); });
     builder.registerPipelineParsingCallback( // for opt -passes=heddle

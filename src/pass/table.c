@@ -285,10 +285,15 @@ void add_to_list(struct pass *p, const char *list, const char *section, LLVMValu
     free(all);
 }
 
+static uint32_t module_flags(const struct pass *p)
+{
+    return (p->full ? MODULE_FULL : 0) | (p->production ? MODULE_PRODUCTION : 0);
+}
+
 static void append_blob(struct pass *p, struct bytes *blob)
 {
     struct table *t = p->table;
-    struct sites_header h = { .flags = p->full ? MODULE_FULL : 0 };
+    struct sites_header h = { .flags = module_flags(p) };
     memcpy(h.magic, SITES_MAGIC, sizeof h.magic);
     memcpy(h.id, t->id, sizeof h.id);
     h.source = string(t, t->source, strlen(t->source));
@@ -326,7 +331,7 @@ static void emit_blob(struct pass *p)
 
 static void emit_record(struct pass *p)
 {
-    struct heddle_module m = { .sites = table_count(p->table), .flags = p->full ? MODULE_FULL : 0 };
+    struct heddle_module m = { .sites = table_count(p->table), .flags = module_flags(p) };
     memcpy(m.id, p->table->id, sizeof m.id);
     LLVMSetInitializer(p->record,
                        LLVMConstStringInContext2(p->context, (const char *)&m, sizeof m, true));
@@ -342,11 +347,9 @@ static LLVMValueRef hidden_global(struct pass *p, const char *name)
     return g;
 }
 
-/* One per image: the linker keeps one of the COMDAT's copies. Its name has the version of the
- * interface, as has the symbol it reads: objects of different versions do not link. */
-static void emit_constructor(struct pass *p)
+/* A function that the linker keeps one of, in each image; the builder is in it. */
+static LLVMValueRef begin_once(struct pass *p, const char *name)
 {
-    static const char name[] = "__heddle_init" ABI_VERSION_SYMBOL;
     LLVMValueRef f = LLVMAddFunction(p->module, name, LLVMFunctionType(p->none, NULL, 0, false));
     LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
     LLVMSetVisibility(f, LLVMHiddenVisibility);
@@ -355,25 +358,79 @@ static void emit_constructor(struct pass *p)
                             LLVMCreateEnumAttribute(p->context, attribute_kind("nounwind"), 0));
     LLVMPositionBuilderAtEnd(p->b, LLVMAppendBasicBlockInContext(p->context, f, ""));
     LLVMSetCurrentDebugLocation2(p->b, NULL);
+    return f;
+}
+
+static void end_once(struct pass *p, LLVMValueRef f, const char *list)
+{
+    LLVMValueRef entry[] = { const32(p, 0), f, f };
+    LLVMBuildRetVoid(p->b);
+    add_to_list(p, list, NULL, LLVMConstStructInContext(p->context, entry, 3, false));
+}
+
+static void load_version(struct pass *p)
+{
     LLVMValueRef version = global_named(p, p->i8, ABI_VERSION_SYMBOL);
     LLVMSetVolatile(LLVMBuildLoad2(p->b, p->i8, version, ""), true);
+}
+
+static void register_modules(struct pass *p)
+{
     LLVMValueRef bounds[] = { hidden_global(p, "__start_" MODULES_SECTION),
                               hidden_global(p, "__stop_" MODULES_SECTION) };
+    call_runtime(p, "__heddle_register", EFFECT_ALL, p->none, 2, bounds);
+}
+
+/* One per image: the linker keeps one of the COMDAT's copies. Its name has the version of the
+ * interface, as has the symbol it reads: objects of different versions do not link. */
+static void emit_constructor(struct pass *p)
+{
+    LLVMValueRef f = begin_once(p, "__heddle_init" ABI_VERSION_SYMBOL);
+    load_version(p);
     LLVMValueRef lists[] = { hidden_global(p, "__start_" FUNCTIONS_SECTION),
                              hidden_global(p, "__stop_" FUNCTIONS_SECTION),
                              hidden_global(p, "__start_" VARIABLES_SECTION),
                              hidden_global(p, "__stop_" VARIABLES_SECTION) };
     call_runtime(p, "__heddle_register_lists", EFFECT_ALL, p->none, 4, lists);
-    call_runtime(p, "__heddle_register", EFFECT_ALL, p->none, 2, bounds);
-    LLVMBuildRetVoid(p->b);
-    LLVMValueRef entry[] = { const32(p, 0), f, f };
-    add_to_list(p, "llvm.global_ctors", NULL,
-                LLVMConstStructInContext(p->context, entry, 3, false));
+    register_modules(p);
+    end_once(p, f, "llvm.global_ctors");
+}
+
+/* An empty entry: so the section is there in an image without any access. */
+static void emit_empty_patch(struct pass *p)
+{
+    LLVMTypeRef type = LLVMArrayType2(p->i32, 5); /* struct heddle_patch */
+    LLVMValueRef g = LLVMAddGlobal(p->module, type, "__heddle_no_patch");
+    LLVMSetLinkage(g, LLVMPrivateLinkage);
+    LLVMSetInitializer(g, LLVMConstNull(type));
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetSection(g, "heddle_patch");
+    LLVMSetAlignment(g, 4);
+    add_to_list(p, "llvm.used", "llvm.metadata", g);
+}
+
+/* Production builds: a pair of their own, so that both kinds of modules may be in one image. */
+static void emit_production_constructor(struct pass *p)
+{
+    LLVMValueRef f = begin_once(p, "__heddle_init_production" ABI_VERSION_SYMBOL);
+    load_version(p);
+    register_modules(p);
+    LLVMValueRef bounds[] = { hidden_global(p, "__start_heddle_patch"),
+                              hidden_global(p, "__stop_heddle_patch") };
+    call_runtime(p, "__heddle_register_patches", EFFECT_ALL, p->none, 2, bounds);
+    end_once(p, f, "llvm.global_ctors");
+    f = begin_once(p, "__heddle_exit_production" ABI_VERSION_SYMBOL);
+    call_runtime(p, "__heddle_forget_patches", EFFECT_ALL, p->none, 1, bounds);
+    end_once(p, f, "llvm.global_dtors");
 }
 
 void table_emit(struct pass *p)
 {
     emit_record(p);
     emit_blob(p);
-    emit_constructor(p);
+    if (p->production) {
+        emit_empty_patch(p);
+        emit_production_constructor(p);
+    } else
+        emit_constructor(p);
 }

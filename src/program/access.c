@@ -165,7 +165,7 @@ static expr recorded_read(struct walk *w, struct thread *t, const struct now *n,
     bool private_ = is_followed(w, t, address, n->ev->target, offset + bytes, &at);
     expr e = private_ ? memory_load(&w->memory, &t->stack, &w->x, at += offset, bytes) : 0;
 
-    if (e && (!valued || expr_learn(&w->x, e, value))) {
+    if (e && (!valued || w->flip || expr_learn(&w->x, e, value))) {
         w->stats.private_reads++;
         t->step.private_ = true;
         return e;

@@ -19,14 +19,14 @@
 
 enum { LANES_FEW = 64 };
 
-static const struct code_call *call_of(const struct frame *fr)
+const struct code_call *call_of(const struct frame *fr)
 {
     const struct code *c = fr->f->code;
 
     return &c->calls[c->extras[c->insts[fr->pc].extra]];
 }
 
-static const struct code_symbol *callee_symbol(struct walk *w, const struct frame *fr)
+const struct code_symbol *callee_symbol(struct walk *w, const struct frame *fr)
 {
     const struct code_call *call = call_of(fr);
 
@@ -43,11 +43,12 @@ static bool has_name(const struct code_symbol *s, const char *const *names)
 }
 
 /* Behind the call. */
-static void go_past(struct walk *w, struct thread *t, struct frame *fr)
+void go_past(struct walk *w, struct thread *t, struct frame *fr)
 {
     const struct code_call *call = call_of(fr);
 
     fr->phase = PHASE_NONE;
+    fr->told = false;
     w->stats.instructions++;
     if (call->normal != CODE_NONE)
         go_to(w, t, fr, call->normal);
@@ -65,13 +66,24 @@ static void unknown_result(struct walk *w, struct thread *t, struct frame *fr)
 
 /* ---- entering ---- */
 
-static expr argument(struct walk *w, struct thread *t, struct frame *fr, uint32_t lane)
+expr argument(struct walk *w, struct thread *t, struct frame *fr, uint32_t lane)
 {
     const struct inst *inst = &fr->f->code->insts[fr->pc];
 
     if (lane >= inst->noperands)
         return 0;
     return operand_value(w, t, fr, fr->f->code->operands[inst->operand + lane]);
+}
+
+/* Code that is not followed does the same, and returns the same, if it is given the same. Said
+ * before the first event of the call. */
+static void fix_arguments(struct walk *w, struct thread *t, struct frame *fr)
+{
+    const struct inst *inst = &fr->f->code->insts[fr->pc];
+
+    for (uint32_t i = 0; i < inst->noperands && !fr->told; i++)
+        walk_fixed(w, t, operand_value(w, t, fr, fr->f->code->operands[inst->operand + i]));
+    fr->told = true;
 }
 
 /* A by-value argument is a copy, made by the caller in a way that nothing shows. */
@@ -98,7 +110,7 @@ static expr copy_argument(struct walk *w, struct thread *t, const struct functio
 }
 
 /* The call of the frame on top enters f. */
-static void call_function(struct walk *w, struct thread *t, struct function *f, bool silent)
+void call_function(struct walk *w, struct thread *t, struct function *f, bool silent)
 {
     size_t caller = t->depth - 1;
     uint32_t lane = 0;
@@ -179,6 +191,9 @@ void enter(struct walk *w, struct thread *t, struct now *n)
     struct frame *fr = &t->frames[t->depth - 1];
     fr->root = true;
     fr->entry = entry;
+    for (uint32_t i = 0; f && i < f->code->nparams; i++) /* they do not change while it runs */
+        for (uint32_t k = 0; k < f->code->params[i].lanes; k++)
+            operand_value(w, t, fr, f->code->params[i].slot + k);
     if (f && first && t->argument && f->code->nparams &&
         f->code->widths[f->code->params[0].slot] == 64)
         set_slot(t, fr, f->code->params[0].slot, t->argument);
@@ -249,6 +264,7 @@ void land(struct walk *w, struct thread *t, struct frame *fr)
     const struct code_call *call = call_of(fr);
 
     fr->phase = PHASE_NONE;
+    fr->told = false;
     if (call->unwind != CODE_NONE)
         go_to(w, t, fr, call->unwind);
     else
@@ -291,6 +307,9 @@ static void take_result(struct walk *w, struct thread *t, struct frame *fr, stru
     const struct code *c = fr->f->code;
     const struct inst *inst = &c->insts[fr->pc];
     struct step s = { .kind = STEP_RESULT };
+    static const char *const forks[] = { "fork", "vfork", "_Fork", "clone", NULL };
+
+    w->stats.forked += has_name(callee_symbol(w, fr), forks) && n->ev->value == 0;
 
     if (inst->lanes == 1 && inst->sub && c->widths[inst->to] <= 64) {
         s.value = result_value(w, t, fr, n, c->widths[inst->to]);
@@ -330,7 +349,7 @@ static void apply_libc(struct walk *w, struct thread *t, struct frame *fr)
 }
 
 /* Functions of threads and locks write through their arguments, which nothing records. */
-static void forget_arguments(struct walk *w, struct thread *t, struct frame *fr)
+void forget_arguments(struct walk *w, struct thread *t, struct frame *fr)
 {
     static const char *const kinds[] = { "pthread_", "posix_memalign", "sem_", "thrd_",
                                          "mtx_",     "cnd_",           "tss_" };
@@ -348,8 +367,23 @@ static void forget_arguments(struct walk *w, struct thread *t, struct frame *fr)
             }
 }
 
+/* The event of a lock function tells where the lock is. */
+static void learn_lock(struct walk *w, struct thread *t, struct frame *fr, const struct event *ev)
+{
+    static const char *const kinds[] = { "pthread_mutex_", "pthread_spin_", "pthread_rwlock_",
+                                         "mtx_" };
+    const struct code_symbol *s = callee_symbol(w, fr);
+    expr lock = argument(w, t, fr, 0);
+    u128 at;
+
+    for (size_t i = 0; s && lock && op_class_of(ev->op) == CLASS_LOCK && i < 4; i++)
+        if (strncmp(s->name, kinds[i], strlen(kinds[i])) == 0 && !expr_value(&w->x, lock, &at))
+            expr_learn(&w->x, lock, ev->target);
+}
+
 static enum go exec_libc(struct walk *w, struct thread *t, struct frame *fr, struct now *n)
 {
+    fix_arguments(w, t, fr);
     if (!n->ev)
         return GO_WAIT;
     if (!is_mine(fr, n, fr->f->code->insts[fr->pc].index))
@@ -362,6 +396,7 @@ static enum go exec_libc(struct walk *w, struct thread *t, struct frame *fr, str
     }
     if (n->ev->op == OP_WRITE)
         memory_forget(&w->memory, &t->stack, n->ev->target, n->ev->size);
+    learn_lock(w, t, fr, n->ev);
     walk_step(w, t, n,
               &(struct step){ .kind = n->ev->op == OP_READ    ? STEP_READ
                                       : n->ev->op == OP_WRITE ? STEP_WRITE
@@ -426,7 +461,7 @@ static struct function *pointed_function(struct walk *w, expr e)
     return i ? symbol_function(w, w->objects[*i].module, w->objects[*i].symbol) : NULL;
 }
 
-static struct function *called_function(struct walk *w, struct thread *t, struct frame *fr)
+struct function *called_function(struct walk *w, struct thread *t, struct frame *fr)
 {
     const struct code_call *call = call_of(fr);
 
@@ -518,6 +553,7 @@ static enum go exec_untraced(struct walk *w, struct thread *t, struct frame *fr,
         const struct code_call *call = call_of(fr);
         if (call->symbol == CODE_NONE)
             walk_fixed(w, t, operand_value(w, t, fr, call->callee));
+        fix_arguments(w, t, fr);
         fr->phase = PHASE_CALLED;
     }
     if (n->ev->op == OP_RETURN) {
@@ -535,11 +571,14 @@ enum go exec_call(struct walk *w, struct thread *t, struct frame *fr, struct now
 
     if (++t->idle > 1 << 20)
         return GO_LOST;
+    if (w->flip)
+        return n->ev ? GO_OTHER : GO_WAIT;
     if (expects & EXPECTS(SITE_LIBC))
         return exec_libc(w, t, fr, n);
     if (expects & EXPECTS(SITE_CALL))
         return exec_untraced(w, t, fr, n);
     if (expects) { /* assembly, libatomic: accesses, then an unknown result */
+        fix_arguments(w, t, fr);
         if (!n->ev)
             return GO_WAIT;
         if (is_mine(fr, n, fr->f->code->insts[fr->pc].index)) {

@@ -35,13 +35,13 @@ enum inst_op {
     I_FLOAT,       /* sub: enum float_op; float or double */
     I_SELECT,      /* condition (1 lane or as many), lanes of a, of b */
     I_GEP,         /* base, indices; extras: offset, a factor for each index */
-    I_LOAD,        /* address; extras: the lanes' offsets */
-    I_STORE,       /* address, lanes; extras: the same */
+    I_LOAD,        /* address; extras: the lanes' offsets; sub: LLVM's order, 0: not atomic */
+    I_STORE,       /* address, lanes; extras and sub: the same */
     I_ALLOCA,      /* number of elements; extras: bytes of one, alignment */
     I_COPY_MEMORY, /* to, from, bytes */
     I_FILL_MEMORY, /* to, byte, bytes */
-    I_RMW,         /* sub: enum rmw_op, or more; address, operand; extras: 0 */
-    I_CAS,         /* address, expected, new; result: old, success */
+    I_RMW,         /* sub: enum rmw_op, or more; address, operand; extras: LLVM's order */
+    I_CAS,         /* address, expected, new; result: old, success; extras: the same */
     I_FENCE,
     I_INTEGER, /* sub: enum integer_op: intrinsics on integers */
     I_FORGET,  /* memory at the operand is written by something we do not follow (va_start) */

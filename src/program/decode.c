@@ -439,7 +439,7 @@ static void load(struct decoder *d, LLVMValueRef inst)
 {
     uint32_t object = object_of(d, LLVMGetOperand(inst, 0));
 
-    add_inst(d, I_LOAD, 0, inst)->object = object;
+    add_inst(d, I_LOAD, (unsigned)LLVMGetOrdering(inst), inst)->object = object;
     add_offsets(d, LLVMTypeOf(inst));
     add_operand(d, LLVMGetOperand(inst, 0));
     end_inst(d);
@@ -449,7 +449,7 @@ static void store(struct decoder *d, LLVMValueRef inst)
 {
     uint32_t object = object_of(d, LLVMGetOperand(inst, 1));
 
-    add_inst(d, I_STORE, 0, inst)->object = object;
+    add_inst(d, I_STORE, (unsigned)LLVMGetOrdering(inst), inst)->object = object;
     add_offsets(d, LLVMTypeOf(LLVMGetOperand(inst, 0)));
     add_operand(d, LLVMGetOperand(inst, 1));
     add_operand(d, LLVMGetOperand(inst, 0));
@@ -515,7 +515,7 @@ static void atomic(struct decoder *d, LLVMValueRef inst, enum inst_op op, unsign
     unsigned sub = op == I_RMW ? (unsigned)LLVMGetAtomicRMWBinOp(inst) : 0;
 
     add_inst(d, op, sub, inst)->object = object;
-    PUSH(d->extras, 0);
+    PUSH(d->extras, op == I_RMW ? LLVMGetOrdering(inst) : LLVMGetCmpXchgSuccessOrdering(inst));
     for (unsigned i = 0; i < operands; i++)
         add_operand(d, LLVMGetOperand(inst, i));
     end_inst(d);
@@ -740,7 +740,7 @@ static void decode_instruction(struct decoder *d, LLVMValueRef i)
         atomic(d, i, I_CAS, 3);
         break;
     case LLVMFence:
-        simple(d, I_FENCE, 0, i, 0);
+        simple(d, I_FENCE, (unsigned)LLVMGetOrdering(i), i, 0);
         break;
     case LLVMCall:
     case LLVMInvoke:

@@ -1,17 +1,27 @@
 /* exec.c - instructions that only compute, and where control goes */
 #include "program/inside.h"
 #include "base/alloc.h"
+#include "program/flip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_MAX = 1 << 20 /* turns of a loop that no event shows: it will not end */ };
+enum {
+    IDLE_MAX = 1 << 20, /* turns of a loop that no event shows: it will not end */
+    IDLE_FLIP = 1 << 10 /* the same in code that is only tried */
+};
 
+/* It may depend on whatever the thread read so far. */
 expr unknown_value(struct walk *w, unsigned width)
 {
+    expr e = expr_unknown(&w->x, width);
+
     w->stats.unknown++;
-    return expr_unknown(&w->x, width);
+    w->x.nodes[e].flags |= EXPR_VARIES;
+    w->x.nodes[e].b = (uint32_t)w->position;
+    w->x.nodes[e].c = (uint32_t)(w->position >> 32);
+    return e;
 }
 
 /* ---- operands ---- */
@@ -48,6 +58,18 @@ static expr thread_local_address(struct walk *w, struct thread *t, struct module
     return *e;
 }
 
+/* What the ELF file or an earlier walk knows of its address. */
+static void learn_symbol(struct walk *w, struct module *m, uint32_t symbol,
+                         const struct code_symbol *s)
+{
+    uint64_t at = program_symbol_address(w->p, m, s);
+
+    if (!at && symbol < m->learned_cap)
+        at = m->learned[symbol];
+    if (at)
+        expr_learn(&w->x, m->symbols[symbol], at);
+}
+
 static expr symbol_address(struct walk *w, struct thread *t, struct module *m, uint32_t symbol)
 {
     const struct code_symbol *s = w->p->api->symbol(m->bitcode, symbol);
@@ -62,6 +84,7 @@ static expr symbol_address(struct walk *w, struct thread *t, struct module *m, u
             m->symbols[symbol] = expr_address(&w->x, 0, 0);
             note_object(w, m->symbols[symbol], m, symbol);
         }
+        learn_symbol(w, m, symbol, s);
     }
     return m->symbols[symbol];
 }
@@ -167,6 +190,8 @@ void go_to(struct walk *w, struct thread *t, struct frame *fr, uint32_t block)
     }
     fr->block = block;
     fr->pc = b->first;
+    if (w->flip)
+        flip_went(w->flip, t, block);
 }
 
 /* Conditions that the compiler knew have no record. */
@@ -178,6 +203,7 @@ static enum go decide(struct walk *w, struct thread *t, struct frame *fr, struct
     expr e = operand_value(w, t, fr, c->operands[inst->operand]);
     expr few[32], *cases = few;
     uint32_t ncases = inst->noperands - 1;
+    uint64_t position;
     u128 v, k;
 
     if (!(fr->f->expects[fr->pc] & EXPECTS(SITE_BRANCH))) {
@@ -223,9 +249,13 @@ static enum go decide(struct walk *w, struct thread *t, struct frame *fr, struct
     } else {
         walk_check(w, t, &w->stats.branches, "branch", e, *outcome);
     }
+    position = n->position;
     walk_step(w, t, n, &s);
     if (cases != few)
         free(cases);
+    if (w->options.flips && !w->flip)
+        flips_branch(w->options.flips, w, t, position, *outcome,
+                     inst->op == I_SWITCH ? inst->noperands : 2);
     return GO_ON;
 }
 
@@ -368,6 +398,23 @@ static void exec_select(struct walk *w, struct thread *t, struct frame *fr, cons
     }
 }
 
+/* A division that would trap ends the thread: what follows is there only if it does not. */
+static void fix_division(struct walk *w, struct thread *t, unsigned op, expr a, expr b)
+{
+    struct exprs *x = &w->x;
+    unsigned width = expr_get(x, b)->width;
+    expr least, overflow;
+
+    if (op < EX_UDIV || op > EX_SREM || !(expr_varies(x, a) || expr_varies(x, b)))
+        return;
+    walk_fixed(w, t, expr_binary(x, EX_NE, b, expr_const(x, width, 0)));
+    if (op == EX_UDIV || op == EX_UREM)
+        return;
+    least = expr_binary(x, EX_EQ, a, expr_const(x, width, (u128)1 << (width - 1)));
+    overflow = expr_binary(x, EX_EQ, b, expr_const(x, width, expr_mask(width)));
+    walk_fixed(w, t, expr_binary(x, EX_AND, least, overflow));
+}
+
 static void exec_lanes(struct walk *w, struct thread *t, struct frame *fr, const struct inst *inst)
 {
     const struct code *c = fr->f->code;
@@ -382,7 +429,10 @@ static void exec_lanes(struct walk *w, struct thread *t, struct frame *fr, const
             b = operand_value(w, t, fr, o[inst->lanes + i]);
         switch (inst->op) {
         case I_BINARY:
+            fix_division(w, t, inst->sub, a, b);
             e = expr_binary(x, (enum expr_op)inst->sub, a, b);
+            if (inst->sub >= EX_UDIV && inst->sub <= EX_SREM) /* else the program ends here */
+                walk_fixed(w, t, expr_binary(x, EX_NE, b, expr_const(x, width, 0)));
             break;
         case I_COMPARE:
             e = inst->sub & CODE_SWAP ? expr_binary(x, (enum expr_op)(inst->sub ^ CODE_SWAP), b, a)
@@ -415,7 +465,11 @@ static void exec_alloca(struct walk *w, struct thread *t, struct frame *fr, cons
     u128 n = 1;
 
     if (!fr->f->is_private[inst->to]) {
-        set_slot(t, fr, inst->to, expr_address(&w->x, 0, 0));
+        expr e = expr_address(&w->x, 0, 0);
+
+        if (w->flip && expr_value(&w->x, number, &n) && n < 1 << 16)
+            expr_set_value(&w->x, e, flip_local(w->flip, bytes * (uint64_t)n));
+        set_slot(t, fr, inst->to, e);
         return;
     }
     walk_fixed(w, t, number);
@@ -487,7 +541,7 @@ enum go exec(struct walk *w, struct thread *t, struct frame *fr, struct now *n)
                 return r;
             break;
         case I_JUMP:
-            if (++t->idle > IDLE_MAX)
+            if (++t->idle > (w->flip ? IDLE_FLIP : IDLE_MAX))
                 return GO_LOST;
             go_to(w, t, fr, (uint32_t)c->extras[inst->extra]);
             w->stats.instructions++;

@@ -1,46 +1,90 @@
 /* execution.h - a full-mode trace in memory, with an expression for what each event did
  *
  * The walk (program.h) kept as arrays, by position: what recipe-s solves over, what recipe
- * changes (a branch taken the other way: execution_flip() in flip.h gives another execution),
- * and what the checker of witnesses evaluates.
+ * changes (a branch taken the other way: flip.h gives another execution), and what the checker
+ * of witnesses evaluates.
  *
- * Memory: 40 bytes an event and 32 a node, besides the trace. Read only once built; several
- * threads may read it at the same time.
+ * Conditions. Event i of a thread is what it is (and is there at all) if the thread's conditions
+ * up to i hold: those in conditions[condition_first[k] .. condition_first[k + 1]) for all k <= i
+ * of the thread. A branch is a condition of the thread's next event, an address of its own event.
+ * A condition holds when its value is `recorded`; where that is not known (`is_known`): when all
+ * reads below it see what they saw.
+ *
+ * Memory: 40 bytes an event, 32 a node and 48 a condition, besides the trace. Read only once
+ * built; several threads may read it at the same time.
  */
 #ifndef HEDDLE_PROGRAM_EXECUTION_H
 #define HEDDLE_PROGRAM_EXECUTION_H
 
-#include "program/program.h"
+#include "program/expr.h"
 #include "trace/trace.h"
 
-/* What must keep its value for the rest of its thread to be what it is (STEP_FIXED, and the
- * addresses of accesses that vary). */
-struct execution_fixed {
-    expr value;
+struct flips;
+struct program;
+struct sharing;
+
+enum condition_kind {
+    CONDITION_BRANCH,  /* the outcome of the branch at `event` */
+    CONDITION_ADDRESS, /* of the access at `event` */
+    CONDITION_FIXED    /* STEP_FIXED, met before `event`: an index, a length, a target, an argument
+                          of code that has no bitcode */
+};
+
+/* What must stay as it was for the thread to go on as it did. Only what varies is listed. */
+struct execution_condition {
     u128 recorded;
+    expr value;
+    uint32_t event; /* position */
+    uint8_t kind;   /* enum condition_kind */
+    bool is_known;
+    /* The recorded execution did not meet it (flip.h): it does not hold because nothing has changed,
+     * it must be computed, and be `recorded`. */
+    bool is_new;
 };
 
 struct execution_event {
-    uint8_t kind;             /* enum step_kind */
-    bool known;               /* the walk placed it; false: what it does is as recorded, its reads
-                                 before it in the thread are pinned */
-    expr address, value, old; /* as in struct step */
-    uint64_t outcome;         /* branch */
-    uint32_t fixed_first;     /* fixed[fixed_first .. next event's fixed_first): needed before it */
+    expr address; /* 0: nothing is known, or it does not matter */
+    expr value;   /* read: what it read (a READ of its own, or the thread's last write); write,
+                     update: what it writes, 8 bits a byte; branch: the condition, or what a switch
+                     looks at; result. 0: nothing is known */
+    expr old;     /* update: what it read */
+    uint32_t cases, ncases; /* switch: execution.cases of outcomes 1, 2 ...; ncases 0: a branch */
+    uint32_t outcome;       /* branch */
+    uint8_t kind;           /* enum step_kind of program.h */
+    bool known; /* the walk placed it and agreed with the record. false: the reads before it in its
+                   thread must see what they saw, and what it writes is what was recorded */
+};
+
+/* What a variable of the program holds when it starts, as its file says. */
+struct execution_first {
+    uint64_t address, bytes;
+    const uint8_t *data;
 };
 
 struct execution {
     const struct trace_mem *trace; /* borrowed */
     struct exprs *x;
-    struct execution_event *events; /* trace->count + 1, the last one only ends the list of fixed */
-    struct execution_fixed *fixed;
-    size_t nfixed;
+    struct execution_event *events;         /* trace->count */
+    uint32_t *condition_first;              /* trace->count + 1 */
+    struct execution_condition *conditions; /* by event */
+    expr *cases;
+    size_t ncases;
     uint64_t walked, outside, lost; /* as in struct walk_stats */
+    struct execution_first *first;  /* by address; variables that the walk met */
+    size_t nfirst;
+    uint8_t *first_data; /* of all of them */
 };
 
 /* NULL: the trace has no code (no full build, files gone); err says why. */
 struct execution *execution_new(const struct trace_mem *trace, const struct tables *tables,
                                 struct error *err);
+/* The same of an open program, with what is private; and what branches would do that went the other
+ * way, if that is wanted (flip.h). */
+struct execution *execution_make(const struct trace_mem *trace, struct program *p,
+                                 struct sharing *sharing, struct flips *flips);
 void execution_free(struct execution *e);
+/* What was in memory at the beginning, at most 8 bytes of one variable; false: not known. */
+bool execution_first_value(const struct execution *e, uint64_t address, uint64_t bytes,
+                           uint64_t *value);
 
 #endif

@@ -42,7 +42,7 @@ enum expr_op {
     EX_READ,    /* a, b: position; c: offset in bytes */
     EX_RESULT,  /* a, b: position */
     EX_ADDRESS, /* a: serial; b, c: the caller's */
-    EX_UNKNOWN, /* a, b: which */
+    EX_UNKNOWN, /* a: which; b, c: the position up to which reads may matter to it */
     EX_OPAQUE,  /* a, b: operands; c: which operation */
     EX_ADD,
     EX_SUB,
@@ -75,7 +75,7 @@ extern const char *const expr_op_names[EX_OPS];
 enum {
     EXPR_KNOWN = 1, /* `value` is the recorded one */
     EXPR_VARIES =
-        2 /* a read or a result of untraced code is below: other schedules may change it */
+        2 /* a read, a result of untraced code or an unknown is below: other schedules may change it */
 };
 
 struct expr_node {

@@ -28,6 +28,7 @@ struct function {
     expr *consts;        /* 0: not made yet */
     uint32_t *locals;    /* allocas that are recorded: instructions */
     uint32_t nlocals;
+    uint32_t *joins; /* of blocks: where the outcomes of its branch meet (flip_join.c); or NULL */
 };
 
 struct module {
@@ -38,6 +39,8 @@ struct module {
     uint32_t nfunctions;
     expr *symbols; /* their addresses, of this walk */
     size_t symbols_cap;
+    uint64_t *learned; /* the same as numbers, of an earlier walk; 0: not known */
+    size_t learned_cap;
     uint32_t number;
 };
 
@@ -55,12 +58,14 @@ struct program {
     bool *file_sought;
     struct module *modules;  /* as in the tables */
     struct place *places;    /* of sites */
+    uint32_t nplaces;
     struct map entries;      /* function of the trace -> an entry's site; the last with its name */
     uint32_t *next_entry;    /* site -> another entry's site + 1 with the same name */
     struct intern externals; /* functions that modules offer to others, once somebody asked */
     struct function **external; /* of those */
     size_t external_cap;
     bool listed;
+    struct image_symbols **image_symbols; /* of images; symbols.c */
     char **notes;
     size_t nnotes, notes_cap;
 };
@@ -70,11 +75,15 @@ struct function *program_function(struct program *p, struct module *m, uint32_t 
 struct module *program_module(struct program *p, uint32_t number);
 /* The function of that name that some module offers to others, or NULL. */
 struct function *program_external(struct program *p, const char *name);
+/* symbols.c: where it is in the traced process; 0: not known. */
+uint64_t program_symbol_address(struct program *p, const struct module *m,
+                                const struct code_symbol *s);
+void program_symbols_release(struct program *p);
 static inline const struct place *program_place(const struct program *p, uint32_t site)
 {
     static const struct place nowhere;
 
-    return site < p->tables->sites.count ? &p->places[site] : &nowhere;
+    return site < p->nplaces ? &p->places[site] : &nowhere;
 }
 
 /* ---- a walk ---- */
@@ -103,6 +112,7 @@ struct frame {
     bool silent;             /* no enter, no exit */
     bool lost;               /* where it is is not known */
     bool fresh;              /* no event of its own yet */
+    bool told;               /* of a call: STEP_FIXED was said for its arguments */
     bool read_done;          /* of a memory copy */
 };
 
@@ -139,7 +149,9 @@ struct walk {
     } *objects;
     size_t nobjects, objects_cap;
     struct map blocks; /* address node of a block -> its number */
+    struct flip *flip; /* what is executed is not in the trace (flip.c); or NULL */
     uint32_t collect_at;
+    uint64_t position; /* of the event at hand */
     unsigned complaints;
     struct walk_stats stats;
 };
@@ -195,6 +207,18 @@ void enter(struct walk *w, struct thread *t, struct now *n); /* a frame that was
 void leave(struct walk *w, struct thread *t, struct now *n); /* likewise */
 void note_fork(struct walk *w, struct thread *t, const struct event *ev);
 void land(struct walk *w, struct thread *t, struct frame *fr); /* after frames were left */
+/* Of the call at hand; for flip_calls.c. */
+const struct code_call *call_of(const struct frame *fr);
+const struct code_symbol *callee_symbol(struct walk *w, const struct frame *fr);
+expr argument(struct walk *w, struct thread *t, struct frame *fr, uint32_t lane); /* 0: none */
+struct function *called_function(struct walk *w, struct thread *t, struct frame *fr);
+void call_function(struct walk *w, struct thread *t, struct function *f, bool silent);
+void go_past(struct walk *w, struct thread *t, struct frame *fr);
+void forget_arguments(struct walk *w, struct thread *t, struct frame *fr);
+
+/* flip.c: the thread goes to a block */
+void flip_went(struct flip *f, const struct thread *t, uint32_t block);
+uint64_t flip_local(struct flip *f, uint64_t bytes); /* the address of a variable */
 
 /* arith.c */
 expr integer_op(struct exprs *x, enum integer_op op, unsigned width, expr a, expr b, expr c,

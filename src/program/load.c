@@ -230,6 +230,7 @@ static bool find_places(struct program *p)
     const struct tables *t = p->tables;
     bool any = false;
 
+    p->nplaces = t->sites.count;
     p->places = xcalloc(t->sites.count + (size_t)1, sizeof(*p->places));
     p->next_entry = xcalloc(t->sites.count + (size_t)1, sizeof(*p->next_entry));
     for (uint32_t i = 0; i < t->sites.count; i++) {
@@ -276,9 +277,11 @@ static void close_module(struct program *p, struct module *m)
         free(m->functions[i].is_private);
         free(m->functions[i].consts);
         free(m->functions[i].locals);
+        free(m->functions[i].joins);
     }
     free(m->functions);
     free(m->symbols);
+    free(m->learned);
     if (m->bitcode)
         p->api->close(m->bitcode);
 }
@@ -298,6 +301,7 @@ void program_close(struct program *p)
     free(p->modules);
     free(p->places);
     free(p->next_entry);
+    program_symbols_release(p);
     map_release(&p->entries);
     intern_release(&p->externals);
     free(p->external);

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CELLS = 1 << 10, COPY_MAX = 1 << 20 /* larger copies are forgotten */ };
+enum {
+    FIRST_CELLS = 1 << 10,
+    FORGET_MAX = 1 << 16, /* bytes; above another memory: rather all */
+    COPY_MAX = 1 << 20    /* larger copies are forgotten */
+};
 
 void memory_release(struct memory *m)
 {
@@ -65,6 +69,16 @@ static struct memory_cell *find(const struct memory *m, uint64_t at)
     return c && is_current(m, c) ? c : NULL;
 }
 
+/* Here, or below. */
+static const struct memory_cell *see(const struct memory *m, uint64_t at)
+{
+    const struct memory_cell *c = find_any(m, at);
+
+    for (; !c && m->below && (!m->hides || at >= MEMORY_LIMIT); m = m->below)
+        c = find_any(m->below, at);
+    return c && is_current(m, c) ? c : NULL;
+}
+
 static void insert(struct memory *m, const struct memory_cell *c)
 {
     size_t mask = m->ncells - 1, i = hash_word(c->word) & mask;
@@ -82,6 +96,13 @@ static struct memory_cell *make(struct memory *m, uint64_t at)
         *c = fresh;
     if (c)
         return c;
+    if (m->below) { /* a copy of what is below, to be changed */
+        const struct memory_cell *seen = see(m, at);
+
+        if (seen)
+            fresh = *seen;
+        fresh.epoch = m->epoch;
+    }
     if (2 * (m->count + 1) > m->ncells) {
         struct memory old = *m;
 
@@ -118,7 +139,7 @@ static expr byte_at(const struct memory *m, const struct private_stack *s, uint6
         *part = s->part[at - PRIVATE_BASE];
         return s->node[at - PRIVATE_BASE];
     }
-    c = find(m, at);
+    c = see(m, at);
     *part = c ? c->part[at % 8] : 0;
     return c ? c->node[at % 8] : 0;
 }
@@ -135,7 +156,7 @@ static void set_byte(struct memory *m, struct private_stack *s, uint64_t at, exp
         }
         return;
     }
-    c = node ? make(m, at) : find(m, at);
+    c = node || (m->below && see(m, at)) ? make(m, at) : find(m, at);
     if (c) {
         c->node[at % 8] = node;
         c->part[at % 8] = (uint8_t)part;
@@ -172,7 +193,11 @@ expr memory_load(const struct memory *m, const struct private_stack *s, struct e
 
 void memory_forget(struct memory *m, struct private_stack *s, uint64_t at, uint64_t bytes)
 {
-    if (!IS_PRIVATE(at) && bytes / 8 > m->count) { /* rather look at the cells */
+    if (!IS_PRIVATE(at) && m->below && bytes > FORGET_MAX) {
+        memory_forget_all(m);
+        return;
+    }
+    if (!IS_PRIVATE(at) && !m->below && bytes / 8 > m->count) { /* rather look at the cells */
         for (size_t i = 0; i < m->ncells; i++) {
             struct memory_cell *c = &m->cells[i];
             uint64_t word = (c->word - 1) * 8;
@@ -206,6 +231,7 @@ void memory_copy(struct memory *m, struct private_stack *s, uint64_t to, uint64_
 void memory_forget_all(struct memory *m)
 {
     m->epoch++;
+    m->hides = true;
 }
 
 void memory_mark(const struct memory *m, struct exprs *x)

@@ -26,6 +26,9 @@ struct memory {
     struct memory_cell *cells; /* open addressing */
     size_t ncells, count;
     uint32_t epoch;
+    /* Borrowed, or NULL: what is not here is there, and stays as it is (flip.c). */
+    const struct memory *below;
+    bool hides; /* below MEMORY_LIMIT nothing of it is seen any more */
 };
 /* Above this are no addresses of the program; what is there is never forgotten at once. */
 #define MEMORY_LIMIT (UINT64_C(1) << 60)

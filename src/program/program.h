@@ -26,6 +26,7 @@
 
 struct program;
 struct walk;
+struct flips;
 
 /* Finds the code of the trace's sites. NULL: there is none at all (no full build, files gone). */
 struct program *program_open(const struct tables *t, struct error *err);
@@ -66,6 +67,7 @@ struct walk_options {
     bool (*is_private)(void *arg, uint64_t address, uint32_t bytes);
     void *private_arg;
     bool keep_all;
+    struct flips *flips; /* what branches would do that went the other way (flip.h); or NULL */
     /* Called with a line about each of the first disagreements; may be NULL. */
     void (*complain)(void *arg, const char *line);
 };
@@ -89,12 +91,16 @@ struct walk_stats {
     uint64_t opaque;        /* values that depend on reads in a way that is not expressed */
     uint64_t unknown;       /* values that nothing tells */
     uint64_t fixed;         /* STEP_FIXED */
+    uint64_t forked;        /* fork() returned 0: the process began as a copy of another */
     uint64_t frames, collections;
     uint64_t nodes_most;
 };
 
 struct walk *walk_new(struct program *p, const struct walk_options *options);
 void walk_free(struct walk *w);
+/* Keep the addresses of variables for the next walk of this program, which then knows them from the
+ * start. */
+void walk_remember(struct walk *w);
 void walk_event(struct walk *w, uint64_t position, const struct event *ev);
 struct exprs *walk_exprs(struct walk *w);
 const struct walk_stats *walk_stats(const struct walk *w);
@@ -106,5 +112,8 @@ struct sharing *sharing_new(void);
 void sharing_free(struct sharing *s);
 void sharing_event(struct sharing *s, const struct event *ev); /* all events of the trace */
 bool sharing_is_private(void *sharing, uint64_t address, uint32_t bytes);
+/* All of it private to this thread; some of it private to another one. */
+bool sharing_is_own(const struct sharing *s, uint64_t address, uint32_t bytes, uint32_t thread);
+bool sharing_is_others(const struct sharing *s, uint64_t address, uint32_t bytes, uint32_t thread);
 
 #endif

@@ -45,6 +45,34 @@ void sharing_event(struct sharing *s, const struct event *ev)
     s->give_up |= last - first >= WORDS_MAX;
 }
 
+bool sharing_is_own(const struct sharing *s, uint64_t address, uint32_t bytes, uint32_t thread)
+{
+    uint64_t first = address / 8, last = bytes ? (address + bytes - 1) / 8 : first;
+
+    if (s->give_up || last - first >= WORDS_MAX)
+        return false;
+    for (uint64_t i = first; i <= last; i++) {
+        const uint32_t *owner = map_get(&s->words, i);
+
+        if (!owner || *owner != thread)
+            return false;
+    }
+    return true;
+}
+
+bool sharing_is_others(const struct sharing *s, uint64_t address, uint32_t bytes, uint32_t thread)
+{
+    uint64_t first = address / 8, last = bytes ? (address + bytes - 1) / 8 : first;
+
+    for (uint64_t i = first; i <= last && !s->give_up; i++) {
+        const uint32_t *owner = map_get(&s->words, i);
+
+        if (owner && *owner != SHARED && *owner != thread)
+            return true;
+    }
+    return false;
+}
+
 bool sharing_is_private(void *sharing, uint64_t address, uint32_t bytes)
 {
     const struct sharing *s = sharing;

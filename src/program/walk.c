@@ -8,6 +8,7 @@
  */
 #include "program/inside.h"
 #include "base/alloc.h"
+#include "program/flip.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,6 +56,20 @@ static void forget_values(struct program *p)
         for (uint32_t k = 0; k < m->nfunctions; k++)
             if (m->functions[k].code)
                 memset(m->functions[k].consts, 0, m->functions[k].code->nconsts * sizeof(expr));
+    }
+}
+
+void walk_remember(struct walk *w)
+{
+    u128 at;
+
+    for (size_t i = 0; i < w->p->tables->nmodules; i++) {
+        struct module *m = &w->p->modules[i];
+
+        GROW(m->learned, m->learned_cap, m->symbols_cap);
+        for (size_t k = 0; k < m->symbols_cap; k++)
+            if (m->symbols[k] && expr_value(&w->x, m->symbols[k], &at))
+                m->learned[k] = (uint64_t)at;
     }
 }
 
@@ -143,6 +158,8 @@ void walk_check(struct walk *w, struct thread *t, struct walk_tally *tally, cons
     u128 known, mask = expr_mask(expr_get(&w->x, e)->width);
     struct buf b = { 0 };
 
+    if (w->flip) /* there is no record */
+        return;
     if (!expr_value(&w->x, e, &known)) {
         tally->learned++;
         expr_learn(&w->x, e, value);
@@ -273,6 +290,7 @@ static bool find_again(struct thread *t, struct frame *fr, const struct now *n)
     fr->block = block_at(c, fr->pc);
     fr->lost = false;
     fr->done = 0;
+    fr->told = false;
     fr->read_done = c->insts[fr->pc].op == I_COPY_MEMORY && n->ev->op == OP_WRITE;
     fr->phase = n->ev->op == OP_RETURN   ? PHASE_CALLED
                 : n->ev->op == OP_RESULT ? PHASE_RETURNED
@@ -417,8 +435,10 @@ void walk_event(struct walk *w, uint64_t position, const struct event *ev)
 
     if (ev->op == OP_FORK && ev->target < UINT32_MAX)
         thread_of(w, (uint32_t)ev->target);
+    if (w->options.flips)
+        flips_event(w->options.flips, ev);
     w->stats.events++;
-    t->position = position;
+    t->position = w->position = position;
     if (w->x.live > w->collect_at && !w->options.keep_all)
         collect(w);
     if (w->x.live > w->stats.nodes_most)

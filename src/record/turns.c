@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_MAX = 64 };
+enum { HELD_MAX = 64, HANDLERS_MAX = 1024 };
 
 void turns_release(struct turns *t)
 {
@@ -16,11 +16,17 @@ void turns_release(struct turns *t)
     *t = (struct turns){ 0 };
 }
 
+/* Of two that are out of turn: the chunk before a handler's, which belongs into some other. */
+static bool comes_first(const struct turn *a, const struct turn *b)
+{
+    return !a->insert_at != !b->insert_at ? !a->insert_at : a->serial < b->serial;
+}
+
 /* The next serial number's place in the list, or -1; or that of the smallest number, once it is
  * clear that the next never comes. */
 static long find_next(const struct turns *t)
 {
-    bool force = t->final || t->count > HELD_MAX;
+    bool force = t->final || t->count - t->handlers > HELD_MAX || t->handlers > HANDLERS_MAX;
     long best = -1;
 
     for (size_t i = 0; i < t->count; i++) {
@@ -28,7 +34,7 @@ static long find_next(const struct turns *t)
 
         if (c->serial == t->next_serial && !c->insert_at)
             return (long)i;
-        if (force && (best < 0 || c->serial < t->waiting[best].serial))
+        if (force && (best < 0 || comes_first(c, &t->waiting[best])))
             best = (long)i;
     }
     return best;
@@ -56,6 +62,7 @@ void turns_add(struct turns *t, struct turn turn)
 {
     GROW(t->waiting, t->cap, t->count + 1);
     t->waiting[t->count++] = turn;
+    t->handlers += turn.insert_at != 0;
     skip_handlers(t);
 }
 
@@ -65,6 +72,7 @@ static struct turn take_at(struct turns *t, size_t i)
 
     memmove(&t->waiting[i], &t->waiting[i + 1], (t->count - i - 1) * sizeof(c));
     t->count--;
+    t->handlers -= c.insert_at != 0;
     return c;
 }
 

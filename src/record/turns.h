@@ -6,7 +6,7 @@
  * handed over before that one.
  *
  * A number that never comes (memory went mad) is waited for while HELD_MAX
- * other chunks are here, or until `final` is set.
+ * other chunks, or HANDLERS_MAX of handlers, are here, or until `final` is set.
  * A zeroed struct is empty.
  */
 #ifndef HEDDLE_RECORD_TURNS_H
@@ -24,6 +24,7 @@ struct turn {
 struct turns {
     struct turn *waiting;
     size_t count, cap;
+    size_t handlers; /* of those that wait: chunks of handlers */
     uint32_t next_serial;
     bool final; /* nothing more is added: what is missing stays missing */
 };

@@ -7,6 +7,7 @@
  * Memory: what the findings themselves need, not the trace.
  */
 #include "report/findings.h"
+#include "report/changes.h"
 #include "base/alloc.h"
 #include "report/allocation.h"
 #include "report/history.h"
@@ -26,7 +27,8 @@
 struct wanted {
     uint64_t position;
     struct side *side;
-    struct waiter *waiter; /* NULL: of a race */
+    struct waiter *waiter;     /* NULL: of a race */
+    struct finding_flip *flip; /* the side is in code that was not executed; or NULL */
     uint64_t address, bytes;
     const char *variable; /* as the compiler names it, or NULL */
     size_t race;
@@ -37,8 +39,10 @@ struct enricher {
     const struct tables *tables;
     struct wanted *wanted; /* by position */
     size_t count, wanted_cap, next;
-    bool allocations; /* there are some */
-    bool recorded;    /* the trace is of a recorded program */
+    bool allocations;            /* there are some */
+    bool recorded;               /* the trace is of a recorded program */
+    struct finding_flip **flips; /* by position of their new events */
+    size_t nflips, flips_cap;
     struct naming naming;
     struct source_cache sources;
     struct history history;
@@ -59,6 +63,23 @@ static void want(struct enricher *e, struct side *side, struct waiter *waiter, s
         (struct wanted){ .position = side->event, .side = side, .waiter = waiter, .race = race };
 }
 
+/* The sides of the race were the last. */
+static void want_flip(struct enricher *e, struct finding_flip *flip)
+{
+    e->wanted[e->count - 2 + flip->side].flip = flip;
+    GROW(e->flips, e->flips_cap, e->nflips + 1);
+    e->flips[e->nflips++] = flip;
+    for (uint64_t i = 0; i < flip->nevents; i++)
+        steps_want(&e->steps, flip->first + i);
+}
+
+static int compare_flips(const void *a, const void *b)
+{
+    struct finding_flip *const *x = a, *const *y = b;
+
+    return (*x)->first<(*y)->first ? -1 : (*x)->first>(*y)->first;
+}
+
 static void enricher_init(struct enricher *e, struct findings *f, const struct tables *tables)
 {
     *e = (struct enricher){ .f = f, .tables = tables, .recorded = tables->process.known };
@@ -68,7 +89,10 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
     for (size_t i = 0; i < f->count; i++) {
         for (unsigned k = 0; k < 2; k++)
             want(e, &f->races[i].sides[k], NULL, i);
+        for (size_t k = 0; k < f->races[i].nflips; k++)
+            want_flip(e, &f->races[i].flips[k]);
         schedule_want(f->races[i].witness, f->races[i].nwitness, &e->steps);
+        changes_want(&f->races[i], &e->steps);
     }
     for (size_t i = 0; i < f->ndeadlocks; i++) {
         const struct deadlock_finding *d = &f->deadlocks[i];
@@ -78,12 +102,15 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
         schedule_want(d->witness, d->nwitness, &e->steps);
     }
     qsort(e->wanted, e->count, sizeof(*e->wanted), compare_wanted);
+    if (e->nflips)
+        qsort(e->flips, e->nflips, sizeof(*e->flips), compare_flips);
     steps_seal(&e->steps);
 }
 
 static void enricher_release(struct enricher *e)
 {
     free(e->wanted);
+    free(e->flips);
     naming_release(&e->naming);
     source_cache_release(&e->sources);
     history_release(&e->history);
@@ -163,10 +190,10 @@ static void fill_source(struct enricher *e, struct side *to)
                 to->source = source_excerpt(&e->sources, e->f, s->frames[i].location);
 }
 
-static void fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
+static void fill_from(struct enricher *e, struct wanted *w, const struct event *ev,
+                      const struct history_thread *t)
 {
     struct side *to = w->side;
-    const struct history_thread *t = history_of(&e->history, ev->thread);
     bool is_signed = ev->flags & EV_SIGNED;
 
     w->address = ev->target;
@@ -189,6 +216,29 @@ static void fill_side(struct enricher *e, struct wanted *w, const struct event *
     fill_source(e, to);
     if (t->forked)
         fill_creation(e, to, t);
+}
+
+/* The access of a branch that goes another way: what the thread does from there on comes on top of
+ * what it holds and where it is. */
+static void fill_unexecuted(struct enricher *e, struct wanted *w, const struct event *branch)
+{
+    const struct finding_flip *flip = w->flip;
+    const struct history_thread *t = history_of(&e->history, branch->thread);
+    struct history copy = { 0 };
+    uint64_t access = flip->access - flip->first;
+
+    history_adopt(&copy, t, branch->thread);
+    for (uint64_t i = 0; i < access; i++)
+        history_event(&copy, &flip->events[i], flip->first + i);
+    w->flip->thread = thread_name(e, branch->thread);
+    fill_from(e, w, &flip->events[access], history_of(&copy, branch->thread));
+    w->side->value = w->side->old = NULL; /* nobody has seen them */
+    history_release(&copy);
+}
+
+static void fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
+{
+    fill_from(e, w, ev, history_of(&e->history, ev->thread));
 }
 
 /* A lock's name, and what of it does not change from run to run. */
@@ -219,7 +269,10 @@ static void feed_event(struct enricher *e, const struct event *ev, uint64_t posi
     history_event(&e->history, ev, position);
     e->allocations |= ev->op == OP_ALLOC;
     for (; is_wanted(e, position); e->next++)
-        fill_side(e, &e->wanted[e->next], ev);
+        if (e->wanted[e->next].flip)
+            fill_unexecuted(e, &e->wanted[e->next], ev);
+        else
+            fill_side(e, &e->wanted[e->next], ev);
 }
 
 static void feed_batch(struct enricher *e, const struct batch *b)
@@ -229,12 +282,47 @@ static void feed_batch(struct enricher *e, const struct batch *b)
     steps_feed(&e->steps, b, e->tables);
 }
 
+/* All steps that are in the trace itself. */
+static bool trace_steps_done(const struct enricher *e)
+{
+    return steps_done(&e->steps) ||
+           (e->nflips && e->steps.list[e->steps.next].position >= e->flips[0]->first);
+}
+
+static void keep_steps(struct enricher *e, struct finding_flip *flip)
+{
+    flip->steps = arena_alloc(&e->f->memory, (flip->nevents + 1) * sizeof(*flip->steps));
+    for (uint64_t i = 0; i < flip->nevents; i++) {
+        const struct step_text *t = steps_get(&e->steps, flip->first + i);
+
+        flip->steps[i] = (struct schedule_step){ .index = i, .event = flip->first + i };
+        if (t) {
+            flip->steps[i].thread = t->thread;
+            flip->steps[i].operation = t->operation;
+            flip->steps[i].location = t->location;
+        }
+    }
+}
+
+static void feed_flips(struct enricher *e)
+{
+    for (size_t i = 0; i < e->nflips; i++) {
+        const struct finding_flip *flip = e->flips[i];
+        struct batch b = { .events = (struct event *)(uintptr_t)flip->events,
+                           .count = flip->nevents,
+                           .first = flip->first };
+
+        steps_feed(&e->steps, &b, e->tables);
+        keep_steps(e, e->flips[i]);
+    }
+}
+
 static int read_trace(struct enricher *e, struct trace *t, struct error *err)
 {
     struct batch b;
     int r = trace_rewind(t, err);
 
-    while (r >= 0 && (e->next < e->count || !steps_done(&e->steps))) {
+    while (r >= 0 && (e->next < e->count || !trace_steps_done(e))) {
         r = trace_next(t, &b, err);
         if (r == 0)
             return error_set(err, "the trace changed while it was read: event %" PRIu64 " is gone",
@@ -244,6 +332,7 @@ static int read_trace(struct enricher *e, struct trace *t, struct error *err)
         if (e->f->progress)
             e->f->progress(e->f->progress_arg, trace_info(t));
     }
+    feed_flips(e);
     return r < 0 ? -1 : 0;
 }
 
@@ -365,6 +454,7 @@ static void choose_schedules(struct enricher *e)
         struct finding *r = &f->races[i];
 
         r->nschedule = schedule_choose(f, r->witness, r->nwitness, 2, &e->steps, &r->schedule);
+        changes_fill(f, r, &e->steps);
     }
     for (size_t i = 0; i < f->ndeadlocks; i++) {
         struct deadlock_finding *d = &f->deadlocks[i];

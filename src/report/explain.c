@@ -1,5 +1,6 @@
 /* explain.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
 #include "report/text.h"
+#include "report/changes.h"
 #include "report/paint.h"
 
 #include <inttypes.h>
@@ -184,6 +185,24 @@ static void write_witness(struct painter *p, const struct findings *f, const uin
             why->ends);
 }
 
+/* "the other way at a.c:44 executes and reads x": code that the recorded run did not come to. */
+static void write_flips(FILE *out, const struct finding *r)
+{
+    if (r->nflips)
+        fputs("\ncode that was not executed:\n", out);
+    for (size_t i = 0; i < r->nflips; i++) {
+        const struct finding_flip *flip = &r->flips[i];
+        const struct side *side = &r->sides[flip->side];
+
+        fprintf(out,
+                "  - if the branch of %s at %s (event %" PRIu64
+                ") goes the other way (outcome %" PRIu64
+                "), the code behind it executes, and the %s of %s at %s with it\n",
+                flip->thread, flip->location, flip->event, flip->outcome, side->op, r->variable,
+                side->location);
+    }
+}
+
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
                   const struct explain_options *options, FILE *out)
 {
@@ -203,6 +222,10 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[r->strength]);
     fprintf(out, ", which means that %s\n", strength_meaning(r->strength));
+    write_flips(out, r);
+    if (r->nchanges)
+        fputs("\nthe schedule needs other values than those recorded:\n", out);
+    changes_write(out, r);
     write_witness(&p, f, r->witness, r->nwitness,
                   &(struct purpose){ "race", "makes them meet", "the last two steps are the race" },
                   s, options);

@@ -1,5 +1,6 @@
 /* findings.c - build the model: strings, trace facts, merging by pair of locations */
 #include "report/findings.h"
+#include "report/changes.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "report/clean.h"
@@ -124,6 +125,37 @@ static bool is_better(const struct race *r, const struct finding *old)
     return r->witness && !old->witness;
 }
 
+/* New events get positions that no other race's have. */
+static void take_flips(struct findings *f, struct finding *to, const struct race *from,
+                       const struct tables *t)
+{
+    uint64_t first = from->nflips ? from->flips[0].first : UINT64_MAX;
+
+    to->nflips = from->nflips;
+    to->flips = from->nflips ? arena_alloc(&f->memory, from->nflips * sizeof(*to->flips)) : NULL;
+    for (size_t i = 0; i < to->nwitness; i++)
+        to->witness[i] += to->witness[i] >= first ? f->new_events : 0;
+    for (size_t i = 0; i < from->nflips; i++) {
+        const struct race_flip *flip = &from->flips[i];
+        struct event *events = arena_alloc(&f->memory, (flip->nevents + 1) * sizeof(*events));
+
+        memcpy(events, flip->events, flip->nevents * sizeof(*events));
+        to->flips[i] =
+            (struct finding_flip){ .event = flip->branch,
+                                   .location = findings_string(f, tables_location(t, flip->site)),
+                                   .outcome = flip->outcome,
+                                   .path = flip->path,
+                                   .first = flip->first + f->new_events,
+                                   .nevents = flip->nevents,
+                                   .access = flip->first + f->new_events + flip->access,
+                                   .side = flip->is_second,
+                                   .events = events };
+        to->sides[flip->is_second].unexecuted = true;
+    }
+    for (size_t i = 0; i < from->nflips; i++)
+        f->new_events += from->flips[i].nevents;
+}
+
 static void take_instance(struct findings *f, struct finding *to, struct race *from,
                           const struct tables *t)
 {
@@ -135,6 +167,8 @@ static void take_instance(struct findings *f, struct finding *to, struct race *f
     to->sides[1] = (struct side){ .event = from->second.position };
     to->sides[0].location = findings_string(f, tables_location(t, from->first.site));
     to->sides[1].location = findings_string(f, tables_location(t, from->second.site));
+    changes_take(f, to, from, from->nflips ? from->flips[0].first : UINT64_MAX, f->new_events);
+    take_flips(f, to, from, t);
     from->witness = NULL;
     from->nwitness = 0;
 }

@@ -66,7 +66,8 @@ struct excerpt {
 
 /* One of the two accesses of a race. */
 struct side {
-    uint64_t event; /* position in the trace */
+    uint64_t event;  /* position in the trace; unexecuted: of the branch (struct finding_flip) */
+    bool unexecuted; /* the recorded execution did not come there */
     const char *thread;
     const char *thread_name; /* the program's own name for it, or NULL */
     const char *op;          /* op_info.name: "write", "atomic-load" */
@@ -85,6 +86,7 @@ struct side {
     const char *created_at;       /* location of that fork */
     uint64_t created_event;       /* and its position */
     struct stack created_stack;   /* recorded programs only */
+    bool locks_unknown;           /* production runs follow none */
 };
 
 /* One step of a schedule, readable. */
@@ -109,6 +111,29 @@ struct findings_tests {
     size_t count;
 };
 
+/* A branch of a witness that goes another way than it did, so that code is executed that was not
+ * (engines/race.h). Its new events have positions of their own behind those of the trace. */
+struct finding_flip {
+    uint64_t event; /* the branch */
+    const char *thread, *location;
+    uint64_t outcome;            /* now */
+    uint64_t path;               /* which of the analysis' ways behind this branch */
+    uint64_t first, nevents;     /* positions of the new events */
+    uint64_t access;             /* the one that races */
+    unsigned side;               /* of the race */
+    const struct event *events;  /* NULL where this was read from a file */
+    struct schedule_step *steps; /* the new events, readable; `index` counts them */
+};
+
+/* A read of a witness that sees another value than it did (engines/race.h, changes.h). */
+struct finding_change {
+    uint64_t event, writer, branch; /* UINT64_MAX: what was there first; no branch */
+    uint64_t value, recorded;
+    bool has_value, has_recorded;
+    const char *thread, *variable, *location; /* of the read */
+    const char *written_at, *branch_at;       /* or NULL */
+};
+
 struct finding {
     const char *id;
     const char *trace; /* the file its positions are in; NULL: findings.trace.path */
@@ -126,6 +151,10 @@ struct finding {
     const struct schedule_step *schedule; /* the steps of the witness that matter most */
     size_t nschedule;
     struct findings_tests tests;
+    struct finding_flip *flips;
+    size_t nflips;
+    struct finding_change *changes;
+    size_t nchanges;
 };
 
 /* One of the threads of a deadlock. */
@@ -227,6 +256,7 @@ struct findings {
     uint64_t suppressed;
     struct findings_rule *rules; /* that were in force, in the order of their files */
     size_t nrules;
+    uint64_t new_events;  /* of all flips, so far */
     uint64_t known;       /* findings left out because the baseline has them */
     const char *baseline; /* NULL: there is none */
     const char *test;     /* the test that this is the result of (run --test), or NULL */

@@ -39,6 +39,28 @@ void history_copy(struct history_calls *to, const struct history_thread *t, size
     to->missing = t->ncalls - n + t->deeper;
 }
 
+static void *copy_of(const void *from, size_t n, size_t bytes)
+{
+    void *to = xcalloc(n + 1, bytes);
+
+    if (n)
+        memcpy(to, from, n * bytes);
+    return to;
+}
+
+void history_adopt(struct history *to, const struct history_thread *from, uint32_t thread)
+{
+    struct history_thread *t = thread_of(to, thread);
+
+    *t = *from;
+    t->locks = copy_of(from->locks, from->nlocks, sizeof(*from->locks));
+    t->locks_cap = from->nlocks + 1;
+    t->calls = copy_of(from->calls, from->ncalls, sizeof(*from->calls));
+    t->calls_cap = from->ncalls + 1;
+    t->fork_calls.calls =
+        copy_of(from->fork_calls.calls, from->fork_calls.count, sizeof(*from->fork_calls.calls));
+}
+
 static void take_lock(struct history *h, const struct event *ev, uint64_t position)
 {
     struct history_thread *t = thread_of(h, ev->thread);

@@ -65,6 +65,8 @@ void history_release(struct history *h); /* a zeroed struct is empty */
 const struct history_thread *history_of(struct history *h, uint32_t thread);
 /* Copy the innermost calls of a thread, at most `keep`; the old copy goes. */
 void history_copy(struct history_calls *to, const struct history_thread *t, size_t keep);
+/* Another history whose thread is where this one is now. */
+void history_adopt(struct history *to, const struct history_thread *from, uint32_t thread);
 void history_event(struct history *h, const struct event *ev, uint64_t position);
 
 #endif

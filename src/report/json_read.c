@@ -11,6 +11,7 @@
 #include "report/json.h"
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct reader {
     struct findings *f;
     struct error *err;
     bool failed;
-    char path[512]; /* where we are: "races[0].accesses[1]" */
+    uint64_t beyond; /* the race at hand has new events up to here (flips); 0: none */
+    char path[512];  /* where we are: "races[0].accesses[1]" */
 };
 
 enum need { OPTIONAL, REQUIRED };
@@ -145,11 +147,16 @@ static int get_choice(struct reader *r, const json_t *object, const char *key,
     return 0;
 }
 
+static bool is_event(const struct reader *r, uint64_t event)
+{
+    return event < r->f->trace.events || event < r->beyond;
+}
+
 static uint64_t get_event(struct reader *r, const json_t *object, const char *key, enum need need)
 {
     uint64_t event = get_number(r, object, key, need);
 
-    if (!r->failed && json_object_get(object, key) && event >= r->f->trace.events)
+    if (!r->failed && json_object_get(object, key) && !is_event(r, event))
         fail(r, key, "there is no event %" PRIu64 " in a trace of %" PRIu64, event,
              r->f->trace.events);
     return event;
@@ -394,6 +401,7 @@ static void read_locks(struct reader *r, const json_t *o, struct side *s)
         go_out(r, mark);
     }
     read_held(r, o, locks, n);
+    s->locks_unknown = get_bool(r, o, "locks_unknown", OPTIONAL);
     s->locks = locks;
     s->nlocks = n;
 }
@@ -490,7 +498,7 @@ static uint64_t *read_witness(struct reader *r, const json_t *o, size_t *count)
 
         if (!json_is_integer(v))
             wrong_type(r, "", "an integer", v);
-        else if (json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) >= r->f->trace.events)
+        else if (json_integer_value(v) < 0 || !is_event(r, (uint64_t)json_integer_value(v)))
             fail(r, "", "there is no event %lld in a trace of %" PRIu64,
                  (long long)json_integer_value(v), r->f->trace.events);
         else
@@ -576,6 +584,108 @@ static void read_tests(struct reader *r, const json_t *o, struct findings_tests 
     }
 }
 
+static void read_new_events(struct reader *r, const json_t *o, struct finding_flip *flip)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "events", REQUIRED, &list);
+
+    if (!r->failed && n != flip->nevents)
+        fail(r, "events", "there are %zu, not %" PRIu64, n, flip->nevents);
+    flip->steps = new_array(r, n, sizeof(*flip->steps));
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "events", i);
+        const json_t *x = get_object(r, list, i);
+
+        flip->steps[i] =
+            (struct schedule_step){ .index = i,
+                                    .event = flip->first + i,
+                                    .thread = flip->thread,
+                                    .operation = get_string(r, x, "operation", REQUIRED),
+                                    .location = get_string(r, x, "location", REQUIRED) };
+        go_out(r, mark);
+    }
+}
+
+static void read_flips(struct reader *r, const json_t *o, struct finding *race)
+{
+    enum { FLIP_EVENTS = 1 << 20 }; /* of one: more than any analysis makes */
+    json_t *list;
+    size_t n = get_array(r, o, "flips", OPTIONAL, &list);
+
+    if (n > 2)
+        fail(r, "flips", "a race has two accesses, not %zu", n);
+    race->flips = new_array(r, n, sizeof(*race->flips));
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "flips", i);
+        const json_t *x = get_object(r, list, i);
+        struct finding_flip *flip = &race->flips[race->nflips++];
+
+        flip->event = get_number(r, x, "event", REQUIRED);
+        flip->thread = get_string(r, x, "thread", REQUIRED);
+        flip->location = get_string(r, x, "location", REQUIRED);
+        flip->outcome = get_number(r, x, "outcome", REQUIRED);
+        flip->path = get_number(r, x, "path", REQUIRED);
+        flip->first = get_number(r, x, "first_new", REQUIRED);
+        flip->nevents = get_number(r, x, "new_events", REQUIRED);
+        flip->access = get_number(r, x, "access", REQUIRED);
+        flip->side = (unsigned)get_number(r, x, "side", REQUIRED);
+        if (!r->failed && (flip->side > 1 || flip->access - flip->first >= flip->nevents))
+            fail(r, "access", "is no event of the flip");
+        if (flip->first < r->f->trace.events || flip->nevents > FLIP_EVENTS)
+            fail(r, "first_new", "new events are behind those of the trace");
+        if (!r->failed)
+            read_new_events(r, x, flip);
+        if (!r->failed && flip->first + flip->nevents > r->beyond)
+            r->beyond = flip->first + flip->nevents;
+        go_out(r, mark);
+    }
+}
+
+static bool read_value(struct reader *r, const json_t *o, const char *key, uint64_t *value)
+{
+    const char *text = get_string(r, o, key, OPTIONAL);
+    char *end;
+
+    if (!text)
+        return false;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (!*text || *end || errno)
+        fail(r, key, "is no number");
+    return true;
+}
+
+static uint64_t read_position(struct reader *r, const json_t *o, const char *key)
+{
+    return json_object_get(o, key) ? get_number(r, o, key, REQUIRED) : UINT64_MAX;
+}
+
+static void read_changes(struct reader *r, const json_t *o, struct finding *race)
+{
+    json_t *list;
+    size_t n = get_array(r, o, "changes", OPTIONAL, &list);
+
+    race->changes = new_array(r, n, sizeof(*race->changes));
+    race->nchanges = n;
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        struct finding_change *c = &race->changes[i];
+        size_t mark = go_in(r, "changes", i);
+        json_t *x = get_object(r, list, i);
+
+        c->event = get_number(r, x, "event", REQUIRED);
+        c->writer = read_position(r, x, "writer");
+        c->branch = read_position(r, x, "branch");
+        c->thread = get_string(r, x, "thread", OPTIONAL);
+        c->variable = get_string(r, x, "variable", OPTIONAL);
+        c->location = get_string(r, x, "location", OPTIONAL);
+        c->written_at = get_string(r, x, "written_at", OPTIONAL);
+        c->branch_at = get_string(r, x, "branch_at", OPTIONAL);
+        c->has_value = read_value(r, x, "value", &c->value);
+        c->has_recorded = read_value(r, x, "recorded", &c->recorded);
+        go_out(r, mark);
+    }
+}
+
 static void read_race(struct reader *r, const json_t *o, struct finding *race)
 {
     json_t *list;
@@ -590,6 +700,8 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->count = get_number(r, o, "count", REQUIRED);
     race->engines = read_found_by(r, o);
     read_tests(r, o, &race->tests);
+    r->beyond = 0;
+    read_flips(r, o, race);
     n = get_array(r, o, "accesses", REQUIRED, &list);
     if (!r->failed && n != 2)
         fail(r, "accesses", "a race has two accesses, not %zu", n);
@@ -601,7 +713,10 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     }
     if (!r->failed && race->sides[0].event >= race->sides[1].event)
         fail(r, "accesses", "not in trace order");
+    for (size_t i = 0; i < race->nflips && !r->failed; i++)
+        race->sides[race->flips[i].side].unexecuted = true;
     read_allocation(r, o, race);
+    read_changes(r, o, race);
     race->witness = read_witness(r, o, &race->nwitness);
     race->nschedule = read_schedule(r, o, race->witness, race->nwitness, &race->schedule);
 }
@@ -619,6 +734,7 @@ static void read_races(struct reader *r, const json_t *root)
         read_race(r, get_object(r, list, i), &r->f->races[i]);
         go_out(r, mark);
     }
+    r->beyond = 0;
 }
 
 /* Who has the lock: must be the next request's thread. */

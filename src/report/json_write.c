@@ -4,6 +4,7 @@
  * (witnesses) stay on one line.
  */
 #include "report/json.h"
+#include "report/changes.h"
 #include "report/emit.h"
 #include "report/recorded.h"
 
@@ -161,6 +162,8 @@ static void write_side(struct emitter *e, const struct side *s)
     emit_string_if(e, "value", s->value);
     emit_string_if(e, "old", s->old);
     write_locks(e, s);
+    if (s->locks_unknown)
+        emit_bool(e, "locks_unknown", true);
     write_stack(e, &s->stack);
     if (s->source)
         write_source(e, s->source);
@@ -248,6 +251,78 @@ static void write_tests(struct emitter *e, const struct findings_tests *tests)
     emit_close(e);
 }
 
+static void write_new_events(struct emitter *e, const struct finding_flip *flip)
+{
+    emit_open(e, "events", '[', false);
+    for (uint64_t i = 0; flip->steps && i < flip->nevents; i++) {
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "operation", flip->steps[i].operation);
+        emit_string(e, "location", flip->steps[i].location);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+static void write_flips(struct emitter *e, const struct finding *r)
+{
+    if (!r->nflips)
+        return;
+    emit_open(e, "flips", '[', false);
+    for (size_t i = 0; i < r->nflips; i++) {
+        const struct finding_flip *flip = &r->flips[i];
+
+        emit_open(e, NULL, '{', false);
+        emit_number(e, "event", flip->event);
+        emit_string(e, "thread", flip->thread);
+        emit_string(e, "location", flip->location);
+        emit_number(e, "outcome", flip->outcome);
+        emit_number(e, "path", flip->path);
+        emit_number(e, "first_new", flip->first);
+        emit_number(e, "new_events", flip->nevents);
+        emit_number(e, "access", flip->access);
+        emit_number(e, "side", flip->side);
+        write_new_events(e, flip);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
+/* Values as text: readers' numbers may have 53 bits. */
+static void write_value(struct emitter *e, const char *key, bool known, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    if (known)
+        emit_string(e, key, text);
+}
+
+static void write_changes(struct emitter *e, const struct finding *r)
+{
+    if (!r->nchanges)
+        return;
+    emit_open(e, "changes", '[', false);
+    for (size_t i = 0; i < r->nchanges; i++) {
+        const struct finding_change *c = &r->changes[i];
+
+        emit_open(e, NULL, '{', true);
+        emit_number(e, "event", c->event);
+        emit_string_if(e, "thread", c->thread);
+        emit_string_if(e, "variable", c->variable);
+        emit_string_if(e, "location", c->location);
+        write_value(e, "value", c->has_value, c->value);
+        write_value(e, "recorded", c->has_recorded, c->recorded);
+        if (c->writer != CHANGE_FIRST)
+            emit_number(e, "writer", c->writer);
+        emit_string_if(e, "written_at", c->written_at);
+        if (c->branch != CHANGE_NONE)
+            emit_number(e, "branch", c->branch);
+        emit_string_if(e, "branch_at", c->branch_at);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
 static void write_race(struct emitter *e, const struct findings *f, const struct finding *r)
 {
     emit_open(e, NULL, '{', false);
@@ -266,6 +341,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_close(e);
     if (r->allocation)
         write_allocation(e, r->allocation);
+    write_flips(e, r);
+    write_changes(e, r);
     if (r->witness) {
         write_schedule(e, r->schedule, r->nschedule);
         write_witness(e, r->witness, r->nwitness);

@@ -99,6 +99,8 @@ void paint_finders(struct painter *p, const struct findings *f, const struct fin
 /* Where a lock was taken; of a library's wrapper, the program's own code that called it. */
 static void paint_locks(struct painter *p, const struct side *s)
 {
+    if (s->locks_unknown)
+        return;
     fprintf(p->out, "          locks held: %s", s->nlocks ? "" : "none");
     for (size_t i = 0; i < s->nlocks; i++) {
         const struct held_lock *l = &s->locks[i];
@@ -221,7 +223,10 @@ void paint_side(struct painter *p, const char *label, const struct side *s)
     fprintf(p->out, " at %s", paint_place(p, s));
     if (s->function)
         fprintf(p->out, " in %s", s->function);
-    fprintf(p->out, " (event %" PRIu64 ")\n", s->event);
+    fprintf(p->out,
+            s->unexecuted ? " (not executed: behind event %" PRIu64 ")\n"
+                          : " (event %" PRIu64 ")\n",
+            s->event);
     paint_details(p, s);
 }
 

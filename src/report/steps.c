@@ -89,6 +89,19 @@ static void fill_step(struct steps *s, struct step_text *to, const struct event 
     buf_release(&text);
 }
 
+void steps_put(struct steps *s, const struct schedule_step *step)
+{
+    struct step_text key = { .position = step->event }, *to = NULL;
+
+    if (s->count)
+        to = bsearch(&key, s->list, s->count, sizeof(key), compare_steps);
+    if (!to)
+        return;
+    to->thread = step->thread;
+    to->operation = step->operation;
+    to->location = step->location;
+}
+
 void steps_feed(struct steps *s, const struct batch *b, const struct tables *t)
 {
     for (; s->next < s->count; s->next++) {
@@ -109,6 +122,8 @@ static int read_steps(struct steps *s, struct trace *t, struct error *err)
         steps_feed(s, &b, trace_tables(t));
     if (r < 0)
         return -1;
+    while (!steps_done(s) && s->list[s->next].operation) /* steps_put() */
+        s->next++;
     if (!steps_done(s))
         return error_set(err, "there is no event %llu",
                          (unsigned long long)s->list[s->next].position);

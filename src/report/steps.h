@@ -40,6 +40,9 @@ bool steps_done(const struct steps *s);
 
 void steps_want(struct steps *s, uint64_t position);
 void steps_seal(struct steps *s); /* sorts, drops doubles; nothing is wanted afterwards */
+/* Texts of an event that the trace does not have (struct finding_flip), where it is wanted. Before
+ * events are fed. */
+void steps_put(struct steps *s, const struct schedule_step *step);
 void steps_feed(struct steps *s, const struct batch *b, const struct tables *t);
 
 /* A pass of its own: rewinds the trace and reads as far as needed. */

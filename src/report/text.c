@@ -1,5 +1,6 @@
 /* text.c - the report for people: tables of all races and deadlocks, then each in detail */
 #include "report/text.h"
+#include "report/changes.h"
 #include "report/paint.h"
 #include "report/recorded.h"
 
@@ -266,6 +267,20 @@ static void write_tests(struct painter *p, const struct findings *f,
         fputc('\n', p->out);
 }
 
+/* "the branch of T2 at a.c:44 (event 25) goes the other way (outcome 0), and a.c:46 executes" */
+static void write_flips(struct painter *p, const struct finding *r)
+{
+    for (size_t i = 0; i < r->nflips; i++) {
+        const struct finding_flip *flip = &r->flips[i];
+
+        fprintf(p->out,
+                "  %s is in code that was not executed: if the branch of %s at %s (event %" PRIu64
+                ") goes the other way (outcome %" PRIu64 "), %s executes\n",
+                flip->side ? "second" : "first", flip->thread, flip->location, flip->event,
+                flip->outcome, r->sides[flip->side].location);
+    }
+}
+
 static void write_race(struct painter *p, const struct findings *f, size_t i)
 {
     const struct finding *r = &f->races[i];
@@ -284,6 +299,8 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     write_tests(p, f, &r->tests);
     paint_side(p, "first", &r->sides[0]);
     paint_side(p, "second", &r->sides[1]);
+    write_flips(p, r);
+    changes_write(p->out, r);
     paint_allocation(p, r);
     write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness);
 }

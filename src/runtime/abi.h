@@ -96,12 +96,26 @@ struct heddle_tls {
 struct heddle_module {
     uint64_t id[2];
     uint32_t sites;
-    uint32_t flags; /* MODULE_FULL */
+    uint32_t flags; /* MODULE_FULL, MODULE_PRODUCTION */
     uint32_t base;  /* set by the runtime on registration */
-    uint32_t reserved;
+    uint32_t known; /* by the runtime: base is set */
 };
 #define MODULES_SECTION "heddle_modules"
-enum { MODULE_FULL = 1 };
+enum { MODULE_FULL = 1, MODULE_PRODUCTION = 2 };
+
+/* Production builds: `what` of a hit. Bits 0-31 are the number of the site in its module's table. */
+enum {
+    HIT_WRITE = 1,
+    HIT_UPDATE = 2,      /* a read, and then a write with the next site */
+    HIT_ATOMIC = 4,      /* with HIT_WRITE and HIT_READS: an rmw */
+    HIT_READS = 8,       /* atomic: reads */
+    HIT_ORDER_SHIFT = 8, /* three bits: enum memory_order */
+    HIT_FLAGS_SHIFT = 32,
+    HIT_BYTES_SHIFT = 48
+};
+
+/* Production builds: before the first instruction of a traced function, and then ~TRACED_MARK. */
+#define TRACED_MARK UINT64_C(0x7274656c64646568)
 
 /* Lists of the traced functions' addresses (void *) and of variables, per translation unit, in
  * writable sections; the first entry of each unit, and padding, is 0. The runtime sorts them. */
@@ -173,6 +187,18 @@ enum {
  *      runtime interposes or models
  * *void __heddle_stored(void *address, uint64_t bytes)     after a store of pointers, where
  *      __heddle_logged[address >> LOGGED_SHIFT & (LOGGED_BLOCKS - 1)] is not 0
+ *
+ * Production builds: no-ops that the runtime patches (prod.h); the block that is jumped to calls,
+ * for each access of the stretch of code that follows,
+ * *void __heddle_hit(void *address, uint64_t what, struct heddle_module *module)
+ * *void __heddle_hit_range(void *address, uint64_t what, struct heddle_module *module,
+ *      uint64_t bytes)
+ *      and both with the suffix _all and the convention preserve_all;
+ *      `what`: the site's number, flags << HIT_FLAGS_SHIFT, bytes << HIT_BYTES_SHIFT
+ * *void __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; their
+ *      no-ops share the number of one site of the module, which is no access
+ * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
+ *      once per image, as __heddle_register
  *
  * Modelled libc functions: a direct call f(args) becomes __heddle_f(args, site); the list is
  * LIBC_FUNCTIONS in runtime/libc_list.h.

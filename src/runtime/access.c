@@ -7,6 +7,7 @@
  */
 #include "runtime/benign.h"
 #include "runtime/filter.h"
+#include "runtime/only.h"
 #include "runtime/reach.h"
 
 #define ENTRY EXPORT __attribute__((preserve_most))
@@ -170,6 +171,8 @@ static inline __attribute__((always_inline)) void access(const void *p, unsigned
     uintptr_t a = (uintptr_t)p;
     unsigned bytes = 1u << log2_bytes;
 
+    if (only_leaves_out(where))
+        return;
     if (!access_begins()) {
         /* not recorded at all: let the inline check skip it next time */
         if (rt.mode == MODE_OFF && !tls.self && (a & 7) + bytes <= 8)
@@ -214,7 +217,7 @@ ACCESS_OF(16, 4)
 
 static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 {
-    if (!bytes || !access_begins())
+    if (!bytes || only_leaves_out(where) || !access_begins())
         return;
     rt_busy_begin();
     if (!is_benign(p, bytes) && !mark_range((uintptr_t)p, bytes, write))

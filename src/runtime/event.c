@@ -7,6 +7,7 @@
 #include "base/rt_stripe.h"
 #include "runtime/filter.h"
 #include "runtime/objects.h"
+#include "runtime/prod.h"
 #include "runtime/state.h"
 #include "runtime/news.h"
 
@@ -31,6 +32,13 @@ bool rt_recording(void)
     if (rt.mode == MODE_RESTART)
         return rt_start() && (tls.self || thread_attach());
     return rt.mode == MODE_ON && (tls.self || thread_attach());
+}
+
+bool rt_deaf_to_memory, rt_deaf_to_sync;
+
+bool rt_watching(void)
+{
+    return unlikely(rt_mode) ? !tls.busy : rt_recording();
 }
 
 /* Room for a record that must not be lost, with the frames and the time before it. */
@@ -79,9 +87,16 @@ static bool is_fresh(enum op op, uint64_t object)
 
 static void sync_marked(enum op op, uint64_t object, uint64_t mark, uint64_t where)
 {
-    int saved = errno;
+    int saved;
 
+    if (rt_deaf_to_sync)
+        return;
+    saved = errno;
     object &= (UINT64_C(1) << 47) - 1;
+    if (unlikely(rt_mode)) {
+        prod_sync(op, object);
+        return;
+    }
     if (!rt_recording() || is_fresh(op, object))
         return;
     rt_busy_begin();
@@ -171,11 +186,16 @@ static void forget_range(uintptr_t a, uint64_t bytes)
 
 static void allocated(const void *address, uint64_t bytes, bool from_malloc, uint64_t where)
 {
-    int saved = errno;
+    int saved;
 
-    if (!address)
+    if (!address || rt_deaf_to_memory)
         return;
+    saved = errno;
     bytes = bytes ? bytes : 1;
+    if (unlikely(rt_mode)) {
+        prod_alloc((uintptr_t)address, bytes);
+        return;
+    }
     if (objects_on) /* also where nothing is recorded: others look at it */
         objects_add((uintptr_t)address, bytes, from_malloc);
     if (!rt_recording())
@@ -199,10 +219,15 @@ void rt_malloced(const void *address, uint64_t bytes, uint64_t where)
 
 void rt_free(const void *address, uint64_t bytes, uint64_t where)
 {
-    int saved = errno;
+    int saved;
 
-    if (!address)
+    if (!address || rt_deaf_to_memory)
         return;
+    saved = errno;
+    if (unlikely(rt_mode)) {
+        prod_free((uintptr_t)address, bytes);
+        return;
+    }
     if (objects_on)
         objects_remove((uintptr_t)address, bytes);
     if (!rt_recording()) {
@@ -305,6 +330,42 @@ void rt_exit(void)
 
 /* ---- signal handlers ---- */
 
+/* The writer keeps the chunks of handlers until it has the one they belong into. So that these do
+ * not become many, a handler goes on in the chunk of the last one if nothing was recorded between
+ * them, and after some the chunk around them ends with its next record. */
+static struct ring_chunk *handlers_chunk(struct ring_chunk *around)
+{
+    struct rt_thread *t = tls.self;
+    struct ring_chunk *c = t->idle;
+
+    t->idle = NULL;
+    if (c && c->insert_serial == around->serial && c->insert_at == (uint32_t)around->cursor &&
+        c->cursor < c->limit)
+        return c;
+    if (c)
+        ring_hand_over(c);
+    c = ring_take_chunk(t, true);
+    if (!c)
+        return NULL;
+    c->insert_serial = around->serial;
+    c->insert_at = (uint32_t)around->cursor;
+    if (++t->handlers % HANDLERS_A_CHUNK == 0)
+        around->limit = 0;
+    return c;
+}
+
+/* The handler that has it has ended. */
+static void keep_chunk(struct ring_chunk *c)
+{
+    if (!tls.self || !c->insert_at) {
+        ring_hand_over(c);
+        return;
+    }
+    if (tls.self->idle)
+        ring_hand_over(tls.self->idle);
+    tls.self->idle = c;
+}
+
 /* The code interrupted may be about to write to the frame at tls.depth: leave that one alone.
  * In a full build it may be in the middle of an append: the handler gets its own chunk. */
 void *rt_handler_begin(void)
@@ -315,10 +376,8 @@ void *rt_handler_begin(void)
     if (!rt.full || !rt_recording())
         return NULL;
     rt_busy_begin();
-    own = ring_take_chunk(tls.self, true);
+    own = handlers_chunk(old);
     if (own) {
-        own->insert_serial = old->serial;
-        own->insert_at = (uint32_t)old->cursor;
         own->handler_depth = tls.depth;
         tls.chunk = own;
     }
@@ -351,7 +410,7 @@ void rt_handler_end(void *saved)
         if (rt.mode == MODE_ON) {
             if (tls.chunk->insert_at)
                 leave_frames(tls.chunk->handler_depth);
-            ring_hand_over(tls.chunk);
+            keep_chunk(tls.chunk);
         }
         tls.chunk = saved;
         rt_busy_end();

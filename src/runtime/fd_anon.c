@@ -111,7 +111,7 @@ static int epoll_returned(int epoll, const struct epoll_event *v, int n, uint64_
 {
     int fd;
 
-    if (n > 0 && rt_recording()) {
+    if (n > 0 && rt_watching()) {
         fd_acquire(epoll, where); /* from epoll_ctl */
         for (int i = 0; i < n; i++) {
             if (!(v[i].events & READABLE))
@@ -153,7 +153,7 @@ INTERPOSE(int, epoll_pwait, int epoll, struct epoll_event *v, int n, int timeout
 
 static int poll_returned(const struct pollfd *fds, nfds_t n, int r, uint64_t where)
 {
-    if (r > 0 && rt_recording())
+    if (r > 0 && rt_watching())
         for (nfds_t i = 0; i < n; i++)
             if (fds[i].fd >= 0 && fds[i].revents & READABLE)
                 fd_acquire(fds[i].fd, where);
@@ -184,7 +184,7 @@ INTERPOSE(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *t, co
 /* The program may have made its sets larger than fd_set. */
 static int select_returned(int n, const fd_set *readable, int r, uint64_t where)
 {
-    if (r > 0 && readable && rt_recording())
+    if (r > 0 && readable && rt_watching())
         for (int fd = 0; fd < n; fd++)
             if (readable->fds_bits[fd / __NFDBITS] >> fd % __NFDBITS & 1)
                 fd_acquire(fd, where);

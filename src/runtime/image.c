@@ -7,6 +7,7 @@
  * these moments too.
  */
 #include "runtime/objects.h"
+#include "runtime/only.h"
 
 #include <elf.h>
 #include <link.h>
@@ -253,10 +254,12 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
     rt_busy_begin();
     spin_lock(&rt_start_lock);
     for (m = start; m < stop; m++) {
-        if (!(m->id[0] | m->id[1]))
-            continue; /* padding of the linker */
+        if (!(m->id[0] | m->id[1]) || m->known)
+            continue; /* padding of the linker; an image with two kinds of modules comes twice */
         m->base = next_site;
+        m->known = 1;
         next_site += m->sites;
+        only_module(m);
         if (m->flags & MODULE_FULL)
             rt.full = true;
     }

@@ -130,20 +130,20 @@ ALWAYS_INLINE bool mutex_will_be_free(const pthread_mutex_t *m)
 
 ALWAYS_INLINE void mutex_acquired(const pthread_mutex_t *m, int result, uint64_t where)
 {
-    if ((result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
+    if (!rt_deaf_to_sync && (result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
         rt_sync(OP_ACQUIRE, m, where);
 }
 
 /* By trylock, or with a time limit. */
 ALWAYS_INLINE void mutex_tried(const pthread_mutex_t *m, int result, uint64_t where)
 {
-    if ((result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
+    if (!rt_deaf_to_sync && (result == 0 || result == EOWNERDEAD) && mutex_is_outermost(m))
         rt_sync_tried(OP_ACQUIRE, m, where);
 }
 
 ALWAYS_INLINE void mutex_releases(const pthread_mutex_t *m, uint64_t where)
 {
-    if (mutex_will_be_free(m))
+    if (!rt_deaf_to_sync && mutex_will_be_free(m))
         rt_sync(OP_RELEASE, m, where);
 }
 

@@ -69,6 +69,10 @@ INTERPOSE(void, free, void *p)
 {
     if (!p || is_early(p))
         return;
+    if (rt_deaf_to_memory && KNOWN(free)) {
+        REAL(free)(p);
+        return;
+    }
     if (__heddle_hint == HINT_RECORDED) /* operator delete's */
         hint_drop();
     else
@@ -83,6 +87,8 @@ INTERPOSE(void *, malloc, size_t bytes)
 
     if (unlikely(!KNOWN(malloc)))
         return early_alloc(bytes, 16);
+    if (rt_deaf_to_memory)
+        return REAL(malloc)(bytes);
     p = REAL(malloc)(bytes);
     rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;

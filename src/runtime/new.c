@@ -27,6 +27,8 @@ typedef const void *nothrow_ref;
     {                                                                                              \
         void *p;                                                                                   \
                                                                                                    \
+        if (rt_deaf_to_memory && REAL(name))                                                       \
+            return REAL(name) args;                                                                \
         hint_give(WHERE_CALLER());                                                                 \
         p = REAL(name) ? REAL(name) args : fallback;                                               \
         if (unlikely(hint_given()))                                                                \
@@ -40,6 +42,10 @@ typedef const void *nothrow_ref;
     {                                                                                              \
         if (!p)                                                                                    \
             return;                                                                                \
+        if (rt_deaf_to_memory && REAL(name)) {                                                     \
+            REAL(name) args;                                                                       \
+            return;                                                                                \
+        }                                                                                          \
         rt_free(p, 0, WHERE_CALLER());                                                             \
         hint_recorded();                                                                           \
         if (REAL(name))                                                                            \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/options.h"
+#include "runtime/only.h"
 #include "runtime/state.h"
 
 struct rt_options rt_options = {
@@ -23,6 +24,7 @@ struct rt_options rt_options = {
     .max_memory_mib = 16,
     .directory = "heddle.data",
     .calls_text = "once",
+    .patch = "auto",
     .calls_objects = 1 << 12,
     .calls_kib = 1 << 12,
 };
@@ -52,8 +54,13 @@ static const struct {
     { "calls_kib", NULL, &rt_options.calls_kib, NULL, "KiB that one call may look at (4096)" },
     { "globals", NULL, NULL, rt_options.globals,
       "file with lines FUNCTION-GLOB: VARIABLE, what such calls may touch" },
+    { "only", NULL, NULL, rt_options.only, "file of the sites to record (heddle record)" },
     { "dir", NULL, NULL, rt_options.directory, "directory for the trace (heddle.data)" },
     { "writer", NULL, NULL, rt_options.writer, "path of the heddle command" },
+    { "control", NULL, NULL, rt_options.control,
+      "control file of a production run (heddle chase, caper ...)" },
+    { "patch", NULL, NULL, rt_options.patch,
+      "how production runs change text: auto, write, replace, none (auto)" },
     { "writer_options", NULL, NULL, rt_options.writer_options, "handed to heddle writer" },
 };
 
@@ -74,6 +81,13 @@ static void print_help(void)
     }
 }
 
+static size_t room_of(const char *text)
+{
+    return text == rt_options.calls_text ? sizeof(rt_options.calls_text)
+           : text == rt_options.patch    ? sizeof(rt_options.patch)
+                                         : sizeof(rt_options.writer);
+}
+
 static void set(const char *key, size_t key_bytes, const char *value, size_t value_bytes)
 {
     size_t i;
@@ -89,8 +103,7 @@ static void set(const char *key, size_t key_bytes, const char *value, size_t val
             *known[i].flag = value_bytes && value[0] != '0';
         else if (known[i].number)
             *known[i].number = (uint32_t)strtoul(value, NULL, 10);
-        else if (value_bytes <
-                 (known[i].text == rt_options.calls_text ? sizeof(rt_options.calls_text) : 512)) {
+        else if (value_bytes < room_of(known[i].text)) {
             memcpy(known[i].text, value, value_bytes);
             known[i].text[value_bytes] = 0;
         }
@@ -146,6 +159,10 @@ void options_read(void)
         parse(rt_line, '\n');
     }
     parse(user, ':');
+    if (rt_options.control[0]) /* a production run records nothing */
+        rt_options.record = false;
+    if (rt_options.record && rt_options.only[0])
+        only_read(rt_options.only);
     if (rt_options.max_memory_mib < 1)
         rt_options.max_memory_mib = 1;
     if (rt_options.max_memory_mib > 1024)

@@ -5,6 +5,7 @@
  * recording of its own when it first records something; so a child that only
  * execs costs nothing.
  */
+#include "runtime/prod.h"
 #include "runtime/reach.h"
 
 void rt_fork_before(void)
@@ -12,11 +13,15 @@ void rt_fork_before(void)
     rt_busy_begin();
     reach_fork_before();
     spin_lock(&rt_start_lock);
+    patch_fork_before();
 }
 
 void rt_fork_after(bool child)
 {
+    patch_fork_after(child);
     spin_unlock(&rt_start_lock);
+    if (child && rt_mode)
+        prod_forked();
     if (child && rt.mode == MODE_ON) {
         rt.mode = rt_options.children ? MODE_RESTART : MODE_OFF;
         ring_close();

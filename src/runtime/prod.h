@@ -19,22 +19,29 @@
 #include "base/rt_prod.h"
 #include "runtime/rt.h"
 
-/* One no-op, in section "heddle_patch" (flags "aR?"), written by the plugin as inline assembly.
- * Offsets are from the member's own address. */
+/* One site of a no-op, in section "heddle_patch" (flags "aR?"), written by the plugin as inline
+ * assembly. Offsets are from the member's own address. Accesses of one straight stretch of code
+ * share a no-op, so several entries may name the same; and one site may have several no-ops (copies
+ * that the compiler made). */
 struct heddle_patch {
-    int32_t nop;    /* to the 5-byte no-op */
-    int32_t target; /* to the block that calls __heddle_hit() */
+    int32_t nop; /* to the 5-byte no-op; never at 7 mod 8, so its first two bytes change at once */
+    int32_t target; /* to the block that calls __heddle_hit() for each site of the no-op */
     int32_t module; /* to the struct heddle_module */
     uint32_t index; /* of the site in that module's table */
+    uint32_t what;  /* as in the call: HIT_* of abi.h, without the bytes */
 };
 #define PATCH_SECTION "heddle_patch"
 
-/* What a hit is about. */
+/* What a hit is about: an access that the thread is about to make, after at most a few other
+ * accesses of the same straight stretch of code (no call, no atomic, no branch between). */
 struct prod_hit {
     uint64_t address;
-    uint32_t bytes;
-    uint32_t site; /* module->base + index: dense over the process */
-    bool write, atomic;
+    uint64_t bytes; /* 0: a fence */
+    uint32_t site;  /* module->base + index: dense over the process */
+    bool read, write;
+    bool atomic;
+    uint8_t op;        /* atomic: OP_LOAD, OP_STORE, OP_RMW, OP_FENCE; else OP_READ or OP_WRITE */
+    uint8_t order;     /* atomic: enum memory_order; for OP_RMW the stronger of both */
     uint64_t pc;       /* in the access */
     const void *frame; /* frame pointer of the function that has the site */
 };
@@ -43,28 +50,38 @@ struct rt_mode {
     const char *name;
     void (*start)(struct prod_control *c);   /* once, before main() where the loader lets us */
     void (*changed)(struct prod_control *c); /* generation is even again: other sites, numbers */
+    /* Of sites that are patched only (patch_sites), busy. It keeps errno. */
     void (*hit)(const struct prod_hit *h);
     /* Any of these may be NULL. As in rt.h. */
     void (*sync)(enum op op, uint64_t object);
-    void (*atomic)(const void *address, uint32_t bytes, unsigned order, enum op op);
     void (*alloc)(uint64_t address, uint64_t bytes);
     void (*free)(uint64_t address, uint64_t bytes_or_0);
     void (*thread_fork)(uint32_t child);
     void (*thread_begin)(uint32_t thread, uint64_t stack, uint64_t stack_bytes);
     void (*thread_end)(void);
     void (*thread_join)(uint32_t child);
-    void (*images)(void); /* modules came or went */
+    void (*images)(void); /* modules came or went: new dense numbers, old ones are never reused */
     void (*forked)(void); /* in a child process: what is there belongs to the parent */
+    void (*tick)(void);   /* ten times a second, by our own thread, once the program has threads */
+    void (*end)(void);    /* at exit() */
 };
 /* The mode in force, NULL: none. Set once, at start. */
 extern HIDDEN const struct rt_mode *rt_mode;
 extern HIDDEN struct prod_control *rt_control;
-extern HIDDEN const struct rt_mode mode_chase, mode_litehb, mode_fullhb, mode_caper, mode_alias;
+extern HIDDEN size_t rt_control_bytes; /* of the mapping: what is behind the struct is the mode's */
+/* Weak: a mode that is not linked in is not there. */
+extern HIDDEN const struct rt_mode mode_chase __attribute__((weak)),
+    mode_litehb __attribute__((weak)), mode_fullhb __attribute__((weak)),
+    mode_caper __attribute__((weak)), mode_alias __attribute__((weak));
+extern HIDDEN const struct rt_mode mode_count;
 
 /* ---- patch.c ---- */
 
-/* Patch (or undo) all places of these sites, while other threads run. The number of places; -1:
- * text cannot be changed, errno and rt_control->patch_errno say why. */
+/* Want (or no longer want) hits of these sites, while other threads run: no-ops that some wanted
+ * site has become jumps. From then on hits of exactly the wanted sites come. The number of no-ops
+ * changed; -1: text cannot be changed, errno and rt_control->patch_errno say why. May be called
+ * from hit(), any thread; takes tens of microseconds. Sites of modules that come later are not
+ * included: see images(). */
 HIDDEN int patch_sites(const uint32_t *sites, size_t n, bool on);
 HIDDEN int patch_all(bool (*wanted)(uint32_t site, void *arg), void *arg, bool on);
 /* The dense number of a site, or -1: no loaded module has it. */
@@ -72,13 +89,35 @@ HIDDEN int64_t patch_find(const struct prod_site *s);
 /* And back; false: unknown. */
 HIDDEN bool patch_name(uint32_t site, struct prod_site *s);
 HIDDEN uint32_t patch_count(void); /* dense numbers are below it */
+/* What the site does, without executing it: kind, size not included; false: unknown. */
+HIDDEN bool patch_look(uint32_t site,
+                       struct prod_hit *h); /* site, read, write, atomic, op, order */
+HIDDEN bool patch_is_on(uint32_t site);
 
 /* ---- prod.c ---- */
 
+/* The calling thread's number in this process, from 0; given when first asked for. */
+HIDDEN uint32_t prod_thread(void);
+HIDDEN uint64_t prod_now_ns(void); /* CLOCK_MONOTONIC */
 HIDDEN uint32_t prod_backtrace(const struct prod_hit *h, uint64_t *frames, uint32_t room);
 /* Make sure that the images that hold these are in the control file. */
 HIDDEN void prod_note_images(const uint64_t *frames, uint32_t n);
 /* A slot for a sighting, or NULL (counted); set `ready` when it is complete. */
 HIDDEN struct prod_sighting *prod_sighting(void);
+
+/* What the core tells prod.c; each tests nothing but rt_mode itself. */
+HIDDEN void prod_start(const char *path); /* with the first image, options read */
+HIDDEN void prod_images(void);
+HIDDEN void prod_sync(enum op op, uint64_t object);
+HIDDEN void prod_alloc(uint64_t address, uint64_t bytes);
+HIDDEN void prod_free(uint64_t address, uint64_t bytes_or_0);
+HIDDEN uint32_t prod_thread_fork(void);
+HIDDEN void prod_thread_begin(uint32_t thread);
+HIDDEN void prod_thread_end(void);
+HIDDEN void prod_thread_join(uint32_t thread);
+HIDDEN void prod_forked(void);
+HIDDEN void patch_index(void);       /* images came */
+HIDDEN void patch_fork_before(void); /* no patching is under way while a process forks */
+HIDDEN void patch_fork_after(bool child);
 
 #endif

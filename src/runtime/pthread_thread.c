@@ -220,7 +220,7 @@ struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t
     struct thread_entry *e;
     sigset_t all;
 
-    if (!rt_recording())
+    if (!rt_watching())
         return NULL;
     thread_attached();
     rt_lock_take(&threads_lock);

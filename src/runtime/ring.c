@@ -54,6 +54,8 @@ void thread_reset_tls(bool keep_frames)
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     if (!keep_frames)
         tls.shadow = no_shadow;
+    if (tls.self)
+        tls.self->idle = NULL;
     tls.self = NULL;
     ring_reset_thread();
 }
@@ -189,6 +191,12 @@ void ring_hand_over(struct ring_chunk *c)
 
     if (c == &nowhere.chunk)
         return;
+    if (tls.self && tls.self->idle && tls.self->idle != c) { /* may belong into it */
+        struct ring_chunk *idle = tls.self->idle;
+
+        tls.self->idle = NULL;
+        ring_hand_over(idle);
+    }
     __atomic_store_n(&c->state, CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&r->queued, 1, __ATOMIC_SEQ_CST);
     push(&r->full_head, c);

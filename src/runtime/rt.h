@@ -49,6 +49,14 @@ static inline uint64_t where_site(uint32_t site)
  * runtime, and the thread's state, if need be. */
 HIDDEN bool rt_recording(void);
 
+/* True if somebody wants to know what this thread does: it records, or a production mode is in
+ * force. For interposers that have work to do before they can say what happens. */
+HIDDEN bool rt_watching(void);
+
+/* Nobody will ever want to know of memory, of synchronisation: the process does not record, and has no
+ * production mode that listens. Interposers that are called very often ask first. */
+extern HIDDEN bool rt_deaf_to_memory, rt_deaf_to_sync;
+
 /* An operation on a synchronisation object (OP_ACQUIRE .. OP_AFTER but fork, join, begin, end):
  * takes the sequence number and the stamp, and forgets what the filter knows. */
 HIDDEN void rt_sync(enum op op, const void *object, uint64_t where);
@@ -180,9 +188,12 @@ struct rt_options {
     uint32_t calls_objects;  /* looked at in one call */
     uint32_t calls_kib;
     char calls_text[16], globals[512];
+    char only[512]; /* file of the sites to record */
     char writer[512]; /* path of the heddle command */
     char directory[512];
     char writer_options[512]; /* handed through to the writer */
+    char control[512];        /* of a production run (prod.h) */
+    char patch[16];
 };
 extern HIDDEN struct rt_options rt_options;
 

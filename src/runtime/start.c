@@ -7,6 +7,7 @@
  */
 #include "runtime/objects.h"
 #include "runtime/options.h"
+#include "runtime/prod.h"
 #include "runtime/state.h"
 #include "runtime/stripe.h"
 
@@ -95,6 +96,10 @@ void rt_constructor(void)
     objects_on = rt.mode == MODE_RESTART && rt_options.calls != CALLS_NONE;
     if (objects_on)
         add_main_stack();
+    if (rt_options.control[0] && !is_second_copy())
+        prod_start(rt_options.control);
+    else if (rt.mode == MODE_OFF)
+        rt_deaf_to_memory = rt_deaf_to_sync = true;
     rt_busy_end();
 }
 

@@ -19,7 +19,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
-enum rt_mode {
+enum rt_phase {
     MODE_EARLY,   /* the constructor did not run yet */
     MODE_OFF,     /* not recording, for good */
     MODE_RESTART, /* a forked child that has not recorded yet */
@@ -31,6 +31,7 @@ enum {
     NEWS_KNOWN = 64,  /* threads whose releases a thread remembers, direct-mapped */
     STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
     RUN_CACHE = 16,
+    HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
     RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
@@ -74,12 +75,14 @@ struct rt_thread {
     struct run runs[RUN_CACHE]; /* of the current chunk, by site */
     uint64_t call_cursor;       /* behind the last call of untraced code, in chunk call_serial */
     uint32_t call_serial;
-    uint32_t nannotated; /* HEDDLE_GLOBAL, for the next call */
+    struct ring_chunk *idle; /* of the last handler that ended, in full builds */
+    uint32_t handlers;       /* chunks that they took */
+    uint32_t nannotated;     /* HEDDLE_GLOBAL, for the next call */
     uintptr_t annotated[ANNOTATED_MAX];
 };
 
 struct rt_process {
-    int mode; /* enum rt_mode */
+    int mode; /* enum rt_phase */
     bool full;
     struct ring_header *ring;
     char *ring_base;

@@ -6,6 +6,7 @@
  * thread never matches.
  */
 #include "runtime/objects.h"
+#include "runtime/prod.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -166,6 +167,8 @@ uint32_t rt_thread_fork(uint64_t where)
     uint32_t number = UINT32_MAX;
     int saved = errno;
 
+    if (unlikely(rt_mode))
+        return prod_thread_fork();
     if (!rt_recording())
         return number;
     rt_busy_begin();
@@ -201,6 +204,8 @@ void rt_thread_begin(uint32_t number)
     struct rt_thread *t;
 
     ended = false;
+    if (unlikely(rt_mode))
+        prod_thread_begin(number);
     if (number == UINT32_MAX || rt.mode != MODE_ON || tls.busy)
         return;
     rt_busy_begin();
@@ -216,6 +221,8 @@ void rt_thread_end(void)
 {
     struct rt_thread *t = tls.self;
 
+    if (unlikely(rt_mode))
+        prod_thread_end();
     if (!t || t->fiber)
         return;
     rt_busy_begin();
@@ -237,6 +244,8 @@ void rt_thread_join(uint32_t number, uint64_t where)
 {
     int saved = errno;
 
+    if (unlikely(rt_mode) && number != UINT32_MAX)
+        prod_thread_join(number);
     if (number == UINT32_MAX || !rt_recording())
         return;
     rt_busy_begin();
@@ -247,6 +256,8 @@ void rt_thread_join(uint32_t number, uint64_t where)
 
 uint32_t rt_thread_number(void)
 {
+    if (unlikely(rt_mode))
+        return prod_thread();
     return tls.self ? tls.self->number : UINT32_MAX;
 }
 
@@ -283,7 +294,7 @@ struct rt_thread *rt_fiber_current(void)
 
 struct rt_thread *rt_fiber_new(uint64_t where)
 {
-    uint32_t number = rt_thread_fork(where);
+    uint32_t number = rt_mode ? UINT32_MAX : rt_thread_fork(where); /* modes see no fibers */
     struct rt_thread *t;
 
     if (number == UINT32_MAX)
@@ -308,6 +319,9 @@ void rt_fiber_free(struct rt_thread *f, uint64_t where)
     rt_busy_begin();
     if (f->saved.self && rt.mode == MODE_ON) {
         ring_thread_at(f->number)->state = THREAD_ENDED;
+        if (f->idle)
+            ring_hand_over(f->idle);
+        f->idle = NULL;
         ring_hand_over(f->saved.chunk);
     }
     if (f->saved.self)

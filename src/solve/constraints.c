@@ -29,7 +29,7 @@ static void join_chain(struct solver *s, uint32_t var, uint32_t chain)
         v->value = -1;
 }
 
-static uint32_t lit_in(struct solver *s, uint32_t node)
+uint32_t constraints_in(struct solver *s, uint32_t node)
 {
     if (!s->in_var[node]) {
         s->in_var[node] = search_new_var(s, KIND_IN, node, 0);
@@ -41,7 +41,7 @@ static uint32_t lit_in(struct solver *s, uint32_t node)
 static uint32_t lit_con(struct solver *s, uint32_t node)
 {
     if (!s->p->branches)
-        return lit_in(s, node);
+        return constraints_in(s, node);
     if (!s->con_var[node]) {
         s->con_var[node] = search_new_var(s, KIND_CON, node, 0);
         join_chain(s, s->con_var[node], con_chain(s, s->p->thread[node]));
@@ -60,9 +60,9 @@ static uint32_t lit_order(struct solver *s, uint32_t u, uint32_t v)
     if (u < s->frozen && v < s->frozen)
         return u < v ? LIT_TRUE : LIT_FALSE;
     if (u < s->frozen || v < s->frozen)
-        return u < s->frozen ? lit_in(s, v) : LIT_FALSE;
+        return u < s->frozen ? constraints_in(s, v) : LIT_FALSE;
     if (p->thread[u] == p->thread[v])
-        return p->rank[u] < p->rank[v] ? lit_in(s, v) : LIT_FALSE;
+        return p->rank[u] < p->rank[v] ? constraints_in(s, v) : LIT_FALSE;
     known = map_put(&s->order_var, (uint64_t)u << 32 | v, 0);
     if (!*known) {
         *known = search_new_var(s, KIND_ORDER, u, v);
@@ -78,7 +78,8 @@ static void add_sections(struct solver *s, uint32_t one, uint32_t other)
     const struct problem_section *a = &s->p->sections[one < other ? one : other];
     const struct problem_section *b = &s->p->sections[one < other ? other : one];
     uint32_t forward = lit_order(s, a->end, b->acquire), back = lit_order(s, b->end, a->acquire);
-    uint32_t lits[4] = { lit_in(s, a->acquire) ^ 1, lit_in(s, b->acquire) ^ 1, forward, back };
+    uint32_t lits[4] = { constraints_in(s, a->acquire) ^ 1, constraints_in(s, b->acquire) ^ 1,
+                         forward, back };
 
     search_add_clause(s, lits, 4);
 }
@@ -213,7 +214,7 @@ uint32_t constraints_chosen(const struct solver *s, uint32_t touch, bool *found)
 
 /* ---- a writer in between ---- */
 
-static uint32_t lit_choice(const struct solver *s, uint32_t touch, uint32_t writer)
+uint32_t constraints_choice(const struct solver *s, uint32_t touch, uint32_t writer)
 {
     const struct choice *c = &s->choices[s->choice_of[touch] - 1];
 
@@ -230,8 +231,8 @@ static void add_intruder(struct solver *s, uint32_t touch, uint32_t writer, uint
     uint32_t r = t[touch].node, x = t[intruder].node;
     uint32_t w = writer == SOLVE_NONE ? SOLVE_NONE : t[writer].node, lits[4];
 
-    lits[0] = lit_choice(s, touch, writer) ^ 1;
-    lits[1] = lit_in(s, x) ^ 1;
+    lits[0] = constraints_choice(s, touch, writer) ^ 1;
+    lits[1] = constraints_in(s, x) ^ 1;
     if (w != SOLVE_NONE && x < w) {
         lits[2] = lit_order(s, x, w);
         lits[3] = lit_order(s, r, x);
@@ -248,6 +249,8 @@ void constraints_add(struct solver *s, const struct fault *f)
         add_sections(s, f->x, f->y);
     else if (f->kind == FAULT_INTRUDER)
         add_intruder(s, f->x, f->y, f->z);
+    else if (f->kind == FAULT_VALUE)
+        value_faults_add(s, f->x);
     else if (!s->choice_of[f->x])
         add_read(s, f->x);
 }

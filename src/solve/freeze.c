@@ -18,7 +18,8 @@ static bool reads_are_right(const struct solver *s, uint32_t node)
 
     for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++)
         if (p->touches[k].flags & TOUCH_READS &&
-            !problem_allows(p, &p->touches[k], p->touches[k].writer))
+            (!problem_allows(p, &p->touches[k], p->touches[k].writer) ||
+             (s->values && s->values->odd[k])))
             return false;
     return true;
 }

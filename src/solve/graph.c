@@ -52,7 +52,7 @@ void graph_init(struct solver *s)
             list_push(&s->knots[p->thread[n]].fixed, p->rank[n]);
 }
 
-void graph_release(struct solver *s)
+void graph_discard(struct solver *s)
 {
     for (uint32_t t = 0; t < s->p->nthreads; t++) {
         free(s->knots[t].fixed.items);

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "solve/must.h"
 #include "solve/solver.h"
+#include "solve/values.h"
 
 #define LIT_TRUE  0u
 #define LIT_FALSE 1u
@@ -65,12 +66,13 @@ struct level {
     uint32_t trail, bounds, edges;
 };
 
-enum fault_kind { FAULT_SECTIONS, FAULT_READ, FAULT_INTRUDER };
+enum fault_kind { FAULT_SECTIONS, FAULT_READ, FAULT_INTRUDER, FAULT_VALUE };
 
 /* Something wrong in a replay. */
 struct fault {
     uint8_t kind;
-    uint32_t x, y, z; /* two sections; a read touch; read, its writer, the writer in between */
+    uint32_t x, y, z; /* two sections; a read touch; read, its writer, the writer in between;
+                         number in value_faults */
 };
 
 /* A read whose choice of writers is a clause. */
@@ -164,6 +166,11 @@ struct solver {
     uint32_t *latest;  /* lock -> section + 1; likewise */
     struct list locks; /* those with a latest one */
 
+    const struct value_checker *values; /* or NULL; values.h */
+    uint32_t *seen;                     /* with values: read touch -> writing touch + 1 */
+    struct value_faults value_faults;
+    uint32_t a, b; /* the question */
+
     struct solve_budget budget;
     double started;
     uint64_t conflicts, rounds;
@@ -222,7 +229,7 @@ static inline uint32_t place_of(const struct solver *s, uint32_t node)
 /* ---- graph.c ---- */
 
 void graph_init(struct solver *s);
-void graph_release(struct solver *s);
+void graph_discard(struct solver *s);
 /* A node that may get edges, before it does: at level 0, where places are those of a replay. */
 void graph_add_knot(struct solver *s, uint32_t node);
 void graph_clear_knots(struct solver *s);
@@ -249,6 +256,9 @@ uint32_t search_open_literal(struct solver *s);
 
 void constraints_add(struct solver *s, const struct fault *f);
 uint32_t constraints_chosen(const struct solver *s, uint32_t touch, bool *found);
+uint32_t constraints_in(struct solver *s, uint32_t node); /* the literal IN(node) */
+/* The literal of a choice that was made a clause; LIT_FALSE: that writer is not among them. */
+uint32_t constraints_choice(const struct solver *s, uint32_t touch, uint32_t writer);
 
 /* ---- replay.c ---- */
 
@@ -258,6 +268,13 @@ void replay_free(struct replay *r);
  * near them get places too. False: no order found, or out of time. */
 bool replay_run(struct solver *s, bool others);
 const uint32_t *replay_order(const struct replay *r, uint32_t *count);
+void replay_fault(struct solver *s, enum fault_kind kind, uint32_t x, uint32_t y, uint32_t z);
+
+/* ---- values.c ---- */
+
+void value_faults_release(struct solver *s);
+void value_faults_check(struct solver *s);               /* after a replay: more faults */
+void value_faults_add(struct solver *s, uint32_t fault); /* one of them as a clause */
 
 /* ---- freeze.c ---- */
 

@@ -165,7 +165,7 @@ static void wake(struct solver *s, uint32_t thread)
 
 /* ---- what a node does ---- */
 
-static void fault(struct solver *s, enum fault_kind kind, uint32_t x, uint32_t y, uint32_t z)
+void replay_fault(struct solver *s, enum fault_kind kind, uint32_t x, uint32_t y, uint32_t z)
 {
     if (s->nfaults == FAULTS_MAX)
         return;
@@ -182,7 +182,7 @@ static void begin_section(struct solver *s, uint32_t section)
     for (at = r->open[mine->lock]; at; at = r->sections[at - 1].next) {
         other = &s->p->sections[r->sections[at - 1].section];
         if (other->thread != mine->thread && !(other->shared && mine->shared))
-            fault(s, FAULT_SECTIONS, r->sections[at - 1].section, section, 0);
+            replay_fault(s, FAULT_SECTIONS, r->sections[at - 1].section, section, 0);
     }
     if (r->nsections == r->sections_cap)
         GROW(r->sections, r->sections_cap, r->nsections + 1);
@@ -209,12 +209,12 @@ static void fault_of_read(struct solver *s, uint32_t touch, uint32_t seen)
 
     s->wrong = true;
     if (!s->choice_of[touch]) {
-        fault(s, FAULT_READ, touch, 0, 0);
+        replay_fault(s, FAULT_READ, touch, 0, 0);
         return;
     }
     chosen = constraints_chosen(s, touch, &found);
     if (found && seen != SOLVE_NONE && chosen != seen)
-        fault(s, FAULT_INTRUDER, touch, chosen, seen);
+        replay_fault(s, FAULT_INTRUDER, touch, chosen, seen);
 }
 
 static void read_cell(struct solver *s, uint32_t touch)
@@ -226,6 +226,8 @@ static void read_cell(struct solver *s, uint32_t touch)
     uint32_t last = r->last[t->cell] || !s->frozen ? r->last[t->cell] : s->frozen_last[t->cell];
     uint32_t seen = last ? last - 1 : SOLVE_NONE;
 
+    if (s->values)
+        s->seen[touch] = last;
     if (r->tainted[thread] || (!r->stale[t->cell] && problem_allows(p, t, seen)))
         return;
     if (p->rank[t->node] < s->chains[con_chain(s, thread)].lo)
@@ -376,6 +378,8 @@ bool replay_run(struct solver *s, bool others)
         if (r->places % CLOCK_EVERY == 0)
             fine = !out_of_budget(s);
     }
+    if (s->values && fine && r->count == total)
+        value_faults_check(s);
     clean(s);
     return fine && r->count == total && (s->nfaults || !s->wrong);
 }

@@ -98,6 +98,7 @@ void solver_free(struct solver *s)
     if (!s)
         return;
     release_search(s);
+    value_faults_release(s);
     free(s->frozen_count);
     free(s->frozen_last);
     free(s->frozen_cells.items);
@@ -117,7 +118,7 @@ void solver_free(struct solver *s)
     free(s->place);
     free(s->placed);
     free(s->behind);
-    graph_release(s);
+    graph_discard(s);
     free(s->reached);
     free(s->expanded);
     free(s->records);
@@ -166,6 +167,8 @@ static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_b
 {
     const struct problem *p = s->p;
 
+    s->a = a;
+    s->b = b;
     s->budget = *budget;
     s->started = thread_seconds();
     s->conflicts = s->rounds = s->work = 0;

@@ -25,6 +25,7 @@
 #include "witness/barriers.h"
 #include "witness/cells.h"
 #include "witness/edges.h"
+#include "witness/values.h"
 
 #define NONE UINT32_MAX /* no event: initial memory as a writer, no thread, no hold */
 
@@ -106,9 +107,12 @@ struct witness_trace {
     bool values, branches;
     bool stretches; /* a plain access stands for all like it up to the next synchronisation */
     enum witness_calls calls;
-    struct barriers barriers; /* the rest is there where calls count */
-    struct listed *listed;    /* beside barriers.cell */
-    bool *behind;             /* beside touches: what content.behind was in the trace */
+    struct barriers barriers;  /* the rest is there where calls count */
+    struct listed *listed;     /* beside barriers.cell */
+    bool *behind;              /* beside touches: what content.behind was in the trace */
+    struct changing *changing; /* the values of witness_check_values(), or NULL */
+    bool relaxed;              /* such a check is under way */
+    bool exact;
     const struct tables *names;
     struct cells cells;
     struct edges edges;
@@ -259,6 +263,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     w->count = t->count;
     w->values = info->values;
     w->branches = info->branches;
+    w->exact = info->order == TRACE_EXACT;
     w->stretches = info->order == TRACE_SYNC_EXACT && !info->values;
     for (size_t i = 0; i < t->count; i++)
         if (t->events[i].thread >= w->nthreads)
@@ -286,6 +291,7 @@ void witness_trace_free(struct witness_trace *w)
     if (!w)
         return;
     forget_calls(w);
+    changing_free(w->changing);
     free(w->scratch->contents);
     free(w->scratch->locks);
     free(w->scratch->threads);
@@ -463,7 +469,8 @@ static bool check_calls(const struct witness_trace *w, uint64_t position, struct
 static bool check_next(const struct witness_trace *w, uint64_t position, struct error *err)
 {
     return check_program_order(w, position, err) && check_needs(w, position, err) &&
-           (!w->calls || check_calls(w, position, err)) && check_allocated(w, position, err);
+           (!w->calls || check_calls(w, position, err)) && check_allocated(w, position, err) &&
+           (!w->relaxed || changing_check_next(w->changing, (uint32_t)position, err));
 }
 
 /* ---- locks ---- */
@@ -637,6 +644,31 @@ static bool is_inside(const struct witness_trace *w, uint32_t i)
     return w->calls && w->barriers.call[i] != NONE;
 }
 
+/* The c-th cell of an event, as values.h wants it. */
+static struct values_cell cell_of(const struct witness_trace *w, uint32_t i, uint32_t c)
+{
+    const struct place *p = &w->places[i];
+    const struct touch *t = &w->touches[p->touch + c];
+    uint64_t start = w->cells.start[p->cell + c];
+
+    return (struct values_cell){ .life = t->life,
+                                 .offset = start - w->events[i].target,
+                                 .bytes = w->cells.start[p->cell + c + 1] - start,
+                                 .observed = t->writer,
+                                 .hidden = w->calls && w->scratch->contents[t->life].behind &&
+                                           !w->behind[p->touch + c] };
+}
+
+static bool replay_free_read(const struct witness_trace *w, uint32_t i, struct error *err)
+{
+    for (uint32_t c = 0; c < w->places[i].count; c++) {
+        struct values_cell cell = cell_of(w, i, c);
+
+        changing_read(w->changing, i, &cell);
+    }
+    return !is_inside(w, i) || changing_check_same(w->changing, i, err);
+}
+
 static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
 {
     const struct event *e = &w->events[i];
@@ -674,6 +706,11 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
         uint64_t value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
 
         w->scratch->contents[life] = (struct content){ value, i, known, tainted, 0 };
+        if (w->relaxed) {
+            struct values_cell cell = cell_of(w, i, c);
+
+            changing_write(w->changing, i, &cell);
+        }
     }
 }
 
@@ -683,7 +720,7 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
 
     if (w->stretches && !check_stretches(w, i, err))
         return false;
-    if (reads_memory(e) && !replay_read(w, i, err))
+    if (reads_memory(e) && !(w->relaxed ? replay_free_read(w, i, err) : replay_read(w, i, err)))
         return false;
     if (is_writer(e->op))
         replay_write(w, i);
@@ -703,7 +740,9 @@ static bool replay_call(const struct witness_trace *w, uint32_t i, struct error 
         struct event place = { .target = address, .op = OP_ALLOC };
 
         place.value = w->cells.start[b->cell[k] + 1] - address;
-        if (w->events[i].op == OP_CALL && (c->writer != w->listed[k].writer || c->tainted))
+        if (w->events[i].op == OP_CALL &&
+            (c->writer != w->listed[k].writer || c->tainted ||
+             (w->relaxed && !changing_is_same(w->changing, w->listed[k].life, c->writer))))
             return refuse(err, i, "%s may find something else at %s than it did",
                           name_function(w, i).text, name_target(w, &place).text);
         c->behind = true;
@@ -735,6 +774,10 @@ static bool replay_effect(const struct witness_trace *w, uint32_t i, struct erro
             return refuse(err, i, "%s depends on a read of %s that saw another value",
                           op_table[e->op].name, name_thread(w, e->thread).text);
         return e->op == OP_BRANCH || !w->calls || replay_call(w, i, err);
+    case OP_FORK:
+        if (w->relaxed && e->target < w->nthreads)
+            changing_fork(w->changing, e->thread, (uint32_t)e->target);
+        return true;
     case OP_RETURN:
         return !w->calls || replay_call(w, i, err);
     default:
@@ -1015,4 +1058,144 @@ int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order,
         return 0;
     }
     return check_sequence(w, order, n, requests, true, err);
+}
+
+/* ---- schedules with other values ---- */
+
+static uint64_t written_key(uint32_t life, uint64_t value)
+{
+    return map_hash(value ^ (uint64_t)life << 40) ^ life;
+}
+
+/* Which values are written to which memory, and where some are not known. */
+static void note_written(const struct witness_trace *w, struct map *written, bool *unknown)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        for (uint32_t c = 0; c < w->places[i].count && w->places[i].rank != NONE; c++) {
+            const struct touch *t = &w->touches[w->places[i].touch + c];
+            struct values_cell cell = cell_of(w, i, c);
+            uint64_t value;
+
+            if (!is_writer(w->events[i].op) || is_allocated(w, t->life))
+                continue;
+            if (changing_recorded(w->changing, i, true, cell.offset, cell.bytes, &value))
+                map_put(written, written_key(t->life, value), 1);
+            else
+                unknown[t->life] = true;
+        }
+}
+
+struct first {
+    uint64_t value;
+    bool known, refuted;
+    bool denied; /* some read found something else there than the program's file has */
+};
+
+/* What the program's file has there. */
+static bool file_value(const struct witness_trace *w, uint32_t life, uint64_t *value)
+{
+    uint64_t start = w->cells.start[life];
+
+    return execution_first_value(changing_execution(w->changing), start,
+                                 w->cells.start[life + 1] - start, value);
+}
+
+/* A read that found nothing written tells what was there; where the order of accesses is not exact,
+ * only if nobody writes such a value. */
+static void learn_first(const struct witness_trace *w, struct first *first,
+                        const struct map *written, const bool *unknown, uint32_t i, uint32_t c)
+{
+    const struct touch *t = &w->touches[w->places[i].touch + c];
+    struct values_cell cell = cell_of(w, i, c);
+    struct first *f = &first[t->life];
+    uint64_t value, file;
+
+    if (t->writer != NONE || is_allocated(w, t->life) || is_named(w->cells.start[t->life]) ||
+        !changing_recorded(w->changing, i, false, cell.offset, cell.bytes, &value))
+        return;
+    f->denied |= file_value(w, t->life, &file) && file != value;
+    if (!w->exact && (unknown[t->life] || map_get(written, written_key(t->life, value))))
+        return;
+    f->refuted |= f->known && f->value != value;
+    f->value = value;
+    f->known = true;
+}
+
+static void set_first_values(struct witness_trace *w)
+{
+    struct map written = { 0 };
+    bool *unknown = xcalloc((size_t)w->nlives + 1, sizeof(*unknown));
+    struct first *first = xcalloc(w->cells.count + 1, sizeof(*first));
+    uint64_t value;
+
+    note_written(w, &written, unknown);
+    for (uint32_t i = 0; i < w->count; i++)
+        for (uint32_t c = 0; c < w->places[i].count && w->places[i].rank != NONE; c++)
+            if (reads_memory(&w->events[i]))
+                learn_first(w, first, &written, unknown, i, c);
+    for (uint32_t life = 0; life < w->cells.count; life++) {
+        if (is_named(w->cells.start[life]))
+            changing_set_first(w->changing, life, 0);
+        else if (first[life].known && !first[life].refuted)
+            changing_set_first(w->changing, life, first[life].value);
+        else if (!first[life].refuted && !first[life].denied && !is_allocated(w, life) &&
+                 file_value(w, life, &value))
+            changing_set_first(w->changing, life, value);
+    }
+    map_release(&written);
+    free(unknown);
+    free(first);
+}
+
+void witness_trace_set_execution(struct witness_trace *w, const struct execution *e)
+{
+    if (w->changing && changing_execution(w->changing) == e)
+        return;
+    changing_free(w->changing);
+    w->changing = e ? changing_new(e, w->nthreads, w->nlives) : NULL;
+    if (e)
+        set_first_values(w);
+}
+
+/* The values that came out are those that the witness lists. */
+static bool check_changes(const struct witness_trace *w, const uint64_t *order, size_t n,
+                          const struct witness_change *changes, size_t nchanges, struct error *err)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i + 2 < n; i++) {
+        uint32_t event = (uint32_t)order[i], writer;
+        uint64_t value;
+        bool known;
+
+        if (!changing_changed(w->changing, event, &value, &known, &writer))
+            continue;
+        if (next == nchanges || changes[next].read != event)
+            return refuse(err, event, "reads something else, and the witness does not say so");
+        if (known != changes[next].known || (known && value != changes[next].value))
+            return refuse(err, event, "reads %" PRIu64 ", not what the witness says", value);
+        if (known && changes[next].writer != (writer == NONE ? UINT64_MAX : writer))
+            return refuse(err, event, "reads what another event wrote than the witness says");
+        next++;
+    }
+    if (next < nchanges)
+        return refuse(err, changes[next].read, "reads what it read, not another value");
+    return true;
+}
+
+int witness_check_values(struct witness_trace *w, const uint64_t *order, size_t n,
+                         const struct witness_change *changes, size_t nchanges, struct error *err)
+{
+    int accepted;
+
+    if (n < 2 || !w->changing) {
+        error_set(err, n < 2 ? "a witness ends with two racing accesses" : "there is no execution");
+        return 0;
+    }
+    w->relaxed = true;
+    accepted = check_sequence(w, order, n, 2, false, err) &&
+               check_changes(w, order, n, changes, nchanges, err);
+    changing_clear(w->changing);
+    w->relaxed = false;
+    return accepted;
 }

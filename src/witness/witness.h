@@ -52,10 +52,28 @@ void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
 /* Names for messages; borrowed. Without them things are called by their numbers. */
 void witness_trace_set_names(struct witness_trace *w, const struct tables *tables);
 
+/* What the events did, for witness_check_values(); borrowed, made of the same events. */
+struct execution;
+void witness_trace_set_execution(struct witness_trace *w, const struct execution *e);
+
+/* A read of a schedule that sees another value than it did. */
+struct witness_change {
+    uint64_t read;   /* position */
+    uint64_t writer; /* who wrote it; UINT64_MAX: it was there first */
+    uint64_t value;
+    bool known; /* else nothing tells what it sees */
+};
+
 /* 1: accepted; 0: refused, and err says why ("event 12: lock L1 is held by T2").
  * order lists positions; the last two are the racing accesses. */
 int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n,
                   struct error *err);
+
+/* The same where reads may see anything under which branches, addresses and what else must stay do
+ * stay (docs/design/recipe.md); witness_trace_set_execution() comes before. `changes` must be what
+ * comes out, in the order of the schedule. */
+int witness_check_values(struct witness_trace *w, const uint64_t *order, size_t n,
+                         const struct witness_change *changes, size_t nchanges, struct error *err);
 
 /* The same for a deadlock: the last `requests` events are acquires of different threads, each the
  * next event of its thread, and each is kept from its lock by the thread of the one listed behind

@@ -147,7 +147,7 @@ function sideOf(s, label) {
       s.value !== undefined ? row('value', el('code', {}, s.old !== undefined ? `${s.value} over ${s.old}` : s.value)) : null,
       s.bytes ? row('size', plural(s.bytes, 'byte')) : null,
       s.order ? row('order', s.order) : null,
-      row('locks held', locksOf(s)),
+      s.locks_unknown ? null : row('locks held', locksOf(s)),
       s.lock ? row('waits for', el('code', {}, s.lock), s.holder ? `, held by ${s.holder.thread} (taken at ${short(s.holder.location)})` : '') : null,
       s.created ? row('thread', `created by ${s.created.thread} at ${short(s.created.location)}`) : null,
       row('event', String(s.event))),
@@ -309,6 +309,10 @@ const timeline = (() => {
     grid = el('div', { class: 'lanes', id: 'lanes' });
     const whole = schedule[schedule.length - 1].step + 1;
     return el('section', {}, el('h3', {}, f.kind === 'race' ? 'A schedule that makes them meet' : 'A schedule that ends there'),
+      ...(f.data.changes || []).map(c => el('p', { class: 'legend' }, `If ${c.thread || 'a thread'} reads ${c.variable || 'memory'}` +
+        (c.value === undefined ? ' otherwise' : ` = ${c.value}`) + (c.written_at ? ` (written at ${c.written_at})` : '') +
+        (c.recorded === undefined ? '' : ` instead of ${c.recorded}`) +
+        (c.branch_at ? `, the branch at ${c.branch_at} still holds.` : ', no branch before the two accesses goes another way.'))),
       buttons(), el('div', { class: 'lanes-scroll' }, grid),
       el('p', { class: 'legend' }, whole > schedule.length ? `${schedule.length} of ${whole} steps, those that matter most. ` : '',
         el('b', { style: 'color: var(--t3)' }, '— '), 'lock handed over  ', el('b', { style: 'color: var(--t0)' }, '— '), 'thread started or joined  ',

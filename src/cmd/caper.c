@@ -1,0 +1,389 @@
+/* caper.c - heddle caper: all pairs of sites that may have raced, over many runs
+ *
+ * docs/design/production.md. A run watches the sites of the statically possible pairs that have
+ * not accessed an escaped object yet; those that do are added to the state. The state is read
+ * before and merged after the run, and what commands that were killed left behind is merged first.
+ *
+ * Static pairs come from --static FILE, from the state if the program is the same, or from `heddle
+ * static`, which is run for that. Without them every access is watched, and said so.
+ */
+#include "base/alloc.h"
+#include "base/place.h"
+#include "cmd/caper_show.h"
+#include "cmd/caper_table.h"
+#include "cmd/commands.h"
+#include "cmd/common.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct run {
+    const struct options *o;
+    const char *state_path;
+    struct linked linked;
+    struct caper_state state;
+    struct production p;
+    struct caper_shares shares;
+    uint32_t max_ppm;
+};
+
+/* ---- static pairs ---- */
+
+/* Do they belong to these files? */
+static bool is_current(const struct pairs *p, const struct linked *l)
+{
+    if (!l->count || p->nimages != l->count)
+        return false;
+    for (size_t i = 0; i < l->count; i++) {
+        bool found = false;
+
+        for (size_t k = 0; k < p->nimages && !found; k++)
+            found =
+                *l->files[i].build_id && strcmp(p->images[k].build_id, l->files[i].build_id) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* `heddle static --format sites`, as a process of its own: it needs much memory for a while. */
+static int run_static(const char *program, const char *out)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *argv[] = { self,
+                     (char *)"static",
+                     (char *)"--quiet",
+                     (char *)"--format",
+                     (char *)"sites",
+                     (char *)"-o",
+                     (char *)out,
+                     (char *)program,
+                     NULL };
+    pid_t pid;
+    int status;
+
+    if (n <= 0)
+        return -1;
+    self[n] = 0;
+    if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static int compute_pairs(struct pairs *p, const char *program, const char *state)
+{
+    char *path = xasprintf("%s.static-%d", state, (int)getpid());
+    struct error err;
+    int status = run_static(program, path);
+
+    if (status == 0)
+        status = pairs_read(p, path, &err);
+    unlink(path);
+    free(path);
+    return status;
+}
+
+struct news {
+    const struct linked *linked;
+    struct pairs *pairs; /* NULL: as they are */
+    const char *program;
+    size_t dropped;
+};
+
+/* Another module of the same source file is there now? */
+static bool is_replaced(const struct caper_part *p, const struct linked *l)
+{
+    size_t file;
+
+    if (!*p->source || linked_find(l, p->id, &file))
+        return false;
+    for (size_t f = 0; f < l->count; f++)
+        for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++) {
+            const struct sites_header *h = site_tables_get(l->files[f].tables, i);
+
+            if (strcmp(sites_string(h, h->source), p->source) == 0)
+                return true;
+        }
+    return false;
+}
+
+static bool take_news(struct caper_state *s, void *arg)
+{
+    struct news *n = arg;
+    bool changed = n->pairs != NULL || !s->program || strcmp(s->program, n->program) != 0;
+
+    for (size_t i = s->count; i-- > 0;)
+        if (is_replaced(&s->parts[i], n->linked)) {
+            caper_state_drop(s, i);
+            n->dropped++;
+        }
+    if (n->pairs) {
+        pairs_release(&s->pairs);
+        s->pairs = *n->pairs;
+        s->has_pairs = true;
+        *n->pairs = (struct pairs){ 0 };
+    }
+    free(s->program);
+    s->program = xstrndup(n->program, strlen(n->program));
+    return changed || n->dropped;
+}
+
+/* The static pairs this run shall have, if the state has not the right ones. 1: new ones. */
+static int new_pairs(struct run *r, const char *program, struct pairs *p)
+{
+    const char *file = r->o->texts[OPT_STATIC];
+    struct error err;
+
+    if (file) {
+        if (pairs_read(p, file, &err) == 0)
+            return 1;
+        bad_input("%s", err.text);
+        return -1;
+    }
+    if (option_is(r->o, OPT_ALL_SITES) ||
+        (r->state.has_pairs && is_current(&r->state.pairs, &r->linked)))
+        return 0;
+    if (r->state.has_pairs)
+        warn("note", "'%s' was built anew: its static pairs are computed again", program);
+    if (compute_pairs(p, program, r->state_path) == 0)
+        return 1;
+    warn("", "static pairs of '%s' cannot be computed: all of its accesses are watched", program);
+    return 0;
+}
+
+static int reload(struct run *r)
+{
+    struct error err;
+
+    caper_state_release(&r->state);
+    return caper_state_read(&r->state, r->state_path, &err) < 0 ? bad_input("%s", err.text) : 0;
+}
+
+static int prepare_state(struct run *r, const char *program)
+{
+    struct pairs p = { 0 };
+    struct news n = { .linked = &r->linked, .program = program };
+    unsigned merged;
+    struct error err;
+    int found;
+
+    caper_control_collect(r->state_path, &merged);
+    if (merged)
+        warn("note", "%u runs that were cut off are merged into '%s'", merged, r->state_path);
+    if (reload(r))
+        return EXIT_BAD_INPUT;
+    found = new_pairs(r, program, &p);
+    if (found < 0)
+        return EXIT_BAD_INPUT;
+    n.pairs = found ? &p : NULL;
+    if (caper_state_change(r->state_path, take_news, &n, &err) < 0)
+        return bad_input("%s", err.text);
+    if (n.dropped)
+        warn("note",
+             "%zu modules of '%s' were built anew: what was seen of the old ones is dropped",
+             n.dropped, program);
+    return reload(r);
+}
+
+/* ---- the run ---- */
+
+static bool is_access(const struct linked *l, const uint64_t id[2], uint32_t index)
+{
+    size_t file;
+    const struct sites_header *h = linked_find(l, id, &file);
+    uint32_t kind = h && index < h->nsites ? sites_site(h, index)->kind : SITE_WRITE;
+
+    return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
+}
+
+static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
+{
+    const struct run *r = arg;
+    const struct pairs *p = &r->state.pairs;
+
+    if (caper_state_mark(&r->state, id, index))
+        return false;
+    return r->state.has_pairs && !option_is(r->o, OPT_ALL_SITES)
+               ? pairs_find(p, id, index) != PAIRS_NONE
+               : is_access(&r->linked, id, index);
+}
+
+/* Sums over the counts of the run, by the state after it. */
+static void add_shares(struct run *r)
+{
+    const struct caper_table *t = table_of(&r->p);
+
+    for (uint32_t i = 0; i < t->modules; i++) {
+        const struct caper_module *m = &t->module[i];
+        const uint64_t *counts = (const uint64_t *)(const void *)((const char *)t + m->counts);
+
+        for (uint32_t k = 0; m->counts && k < m->sites; k++) {
+            uint32_t site = pairs_find(&r->state.pairs, m->id, k);
+
+            r->shares.all += counts[k];
+            if (site == PAIRS_NONE)
+                continue;
+            r->shares.in_static += counts[k];
+            if (caper_state_mark(&r->state, m->id, k))
+                r->shares.in_dp += counts[k];
+        }
+    }
+}
+
+static void say(const struct run *r, uint64_t fresh)
+{
+    const struct prod_control *c = r->p.control;
+    struct caper_sizes z;
+
+    caper_state_sizes(&r->state, &z);
+    if (table_of(&r->p)->modules_lost)
+        warn("", "%" PRIu32 " modules found no room: nothing is known of their sites",
+             table_of(&r->p)->modules_lost);
+    if (c->counter[CAPER_NO_LINKS])
+        warn("", "stores of pointers could not be watched: everything counts as escaped");
+    else if (c->counter[CAPER_GAVE_UP])
+        warn("note", "too many stores of pointers: from some time on everything counted as escaped "
+                     "(--max-overhead)");
+    if (option_is(r->o, OPT_QUIET))
+        return;
+    if (r->state.has_pairs)
+        warn("caper",
+             "%" PRIu64 " new sites; %" PRIu64 " of %" PRIu64 " pairs are dynamically possible",
+             fresh, z.dp, z.all);
+    else
+        warn("caper", "%" PRIu64 " new sites; %" PRIu64 " have accessed escaped objects", fresh,
+             z.seen + z.assumed);
+    if (z.assumed)
+        warn("caper", "%" PRIu64 " sites are assumed to: too hot to watch (--max-overhead)",
+             z.assumed);
+    warn("caper",
+         "about %" PRIu64 " accesses and %" PRIu64 " stores of pointers were watched; %" PRIu64
+         " objects escaped, of %" PRIu64 " KiB",
+         c->counter[CAPER_HITS], c->counter[CAPER_LINKS], c->counter[CAPER_ESCAPES],
+         c->counter[CAPER_SCANNED] >> 10);
+    if (r->shares.all)
+        warn("caper",
+             "of %" PRIu64 " accesses %.1f %% are in static pairs, %.1f %% in dynamic ones",
+             r->shares.all, 100.0 * (double)r->shares.in_static / (double)r->shares.all,
+             100.0 * (double)r->shares.in_dp / (double)r->shares.all);
+}
+
+static int show(const struct run *r, FILE *otherwise)
+{
+    struct outfile out;
+    bool all = option_is(r->o, OPT_ALL);
+    int code = outfile_open(&out, r->o->texts[OPT_OUTPUT], otherwise);
+
+    if (code)
+        return code;
+    if (strcmp(r->o->texts[OPT_FORMAT], "json") == 0)
+        caper_show_json(&r->state, &r->linked, all, r->shares.all ? &r->shares : NULL, out.file);
+    else
+        caper_show_text(&r->state, &r->linked, all, out.file);
+    return outfile_close(&out, true);
+}
+
+/* A program that was killed has said nothing else. */
+static bool was_watched(const struct run *r)
+{
+    const struct prod_control *c = r->p.control;
+
+    return (c->counter[CAPER_PROCESSES] && !c->patch_errno) ||
+           production_says(&r->p, r->o->arguments[0]);
+}
+
+static int watch(struct run *r)
+{
+    uint32_t flags = option_is(r->o, OPT_COUNT_ALL) ? CAPER_COUNT : 0;
+    size_t bytes = caper_table_bytes(&r->linked, flags, false);
+    uint64_t fresh = 0;
+    int code;
+
+    code = caper_control_open(&r->p, r->state_path, bytes);
+    if (code)
+        return code;
+    caper_table_fill(table_of(&r->p), bytes, &r->linked, flags, false, is_wanted, r);
+    table_of(&r->p)->max_ppm = r->max_ppm;
+    code = production_run(&r->p, r->o->arguments, NULL, NULL);
+    if (code == 0)
+        code = caper_control_merge(&r->p, r->state_path, &r->linked, &fresh);
+    if (code == 0)
+        code = reload(r);
+    if (code)
+        return code;
+    if (flags)
+        add_shares(r);
+    if (was_watched(r))
+        say(r, fresh);
+    if (option_is(r->o, OPT_OUTPUT))
+        code = show(r, stderr);
+    return code ? code : r->p.code;
+}
+
+static int run_program(struct run *r)
+{
+    char *program = program_find(r->o->arguments[0]);
+    struct error err;
+    int code;
+
+    if (!program) {
+        bad_input("cannot find '%s'", r->o->arguments[0]);
+        return EXIT_NOT_FOUND;
+    }
+    if (linked_open(&r->linked, program, true, &err) < 0) {
+        free(program);
+        return bad_input("%s", err.text);
+    }
+    code = prepare_state(r, program);
+    if (code == 0)
+        code = watch(r);
+    free(program);
+    return code;
+}
+
+/* ---- without a run ---- */
+
+static int show_state(struct run *r)
+{
+    unsigned merged;
+    struct error err;
+
+    caper_control_collect(r->state_path, &merged);
+    if (reload(r))
+        return EXIT_BAD_INPUT;
+    if (access(r->state_path, F_OK) != 0)
+        return bad_input("cannot read '%s': %s", r->state_path, strerror(errno));
+    if (r->state.program && linked_open(&r->linked, r->state.program, true, &err) < 0)
+        warn("note", "sites have no names: %s", err.text);
+    return show(r, stdout);
+}
+
+int cmd_caper(const struct options *o)
+{
+    struct run r = { .o = o, .state_path = o->texts[OPT_STATE], .p = { .fd = -1 } };
+    int code;
+
+    if (!r.state_path)
+        return usage_error(o->command, "option '--state' is missing");
+    if (option_is(o, OPT_SHOW) == (o->narguments > 0))
+        return usage_error(o->command, "either a program or '--show'");
+    if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &r.max_ppm))
+        return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
+                           o->texts[OPT_MAX_OVERHEAD]);
+    code = option_is(o, OPT_SHOW) ? show_state(&r) : run_program(&r);
+    caper_control_close(&r.p);
+    linked_release(&r.linked);
+    caper_state_release(&r.state);
+    return code;
+}

@@ -1,0 +1,309 @@
+/* caper_table.c - the control file of caper and alias runs */
+#include "cmd/caper_table.h"
+#include "base/alloc.h"
+#include "cmd/common.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUN_SUFFIX ".run-"
+
+/* ---- the table ---- */
+
+static size_t module_bytes(uint32_t sites, uint32_t flags)
+{
+    return (sites + (flags & CAPER_COUNT ? 8 * (size_t)sites : 0) + 15) & ~(size_t)7;
+}
+
+static size_t count_modules(const struct linked *l)
+{
+    size_t n = 0;
+
+    for (size_t f = 0; f < l->count; f++)
+        n += site_tables_count(l->files[f].tables);
+    return n;
+}
+
+size_t caper_table_bytes(const struct linked *l, uint32_t flags, bool pairs)
+{
+    size_t bytes = sizeof(struct caper_table) + TABLE_NEW_BYTES +
+                   (count_modules(l) + TABLE_NEW_MODULES) * sizeof(struct caper_module);
+
+    for (size_t f = 0; f < l->count; f++)
+        for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++)
+            bytes += module_bytes(site_tables_get(l->files[f].tables, i)->nsites, flags);
+    return bytes + (pairs ? 8 * (size_t)TABLE_PAIRS : 0);
+}
+
+static bool has_module(const struct caper_table *t, const uint64_t id[2])
+{
+    for (uint32_t i = 0; i < t->modules; i++)
+        if (t->module[i].id[0] == id[0] && t->module[i].id[1] == id[1])
+            return true;
+    return false;
+}
+
+static void add_module(struct caper_table *t, const struct sites_header *h,
+                       bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg), void *arg)
+{
+    size_t counts = t->flags & CAPER_COUNT ? 8 * (size_t)h->nsites : 0;
+    struct caper_module *m = &t->module[t->modules++];
+    uint8_t *bytes;
+
+    *m = (struct caper_module){
+        { h->id[0], h->id[1] }, t->used + counts, counts ? t->used : 0, h->nsites, 1
+    };
+    bytes = (uint8_t *)t + m->at;
+    for (uint32_t i = 0; i < h->nsites; i++)
+        bytes[i] = wanted(m->id, i, arg) ? CAPER_WANTED : 0;
+    t->used += module_bytes(h->nsites, t->flags);
+}
+
+void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *l, uint32_t flags,
+                      bool pairs, bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
+                      void *arg)
+{
+    memcpy(t->magic, CAPER_MAGIC, sizeof(t->magic));
+    t->bytes = bytes;
+    t->flags = flags;
+    t->modules_max = (uint32_t)count_modules(l) + TABLE_NEW_MODULES;
+    t->used = sizeof(*t) + t->modules_max * sizeof(struct caper_module);
+    if (pairs) {
+        t->pairs = t->used;
+        t->pairs_room = TABLE_PAIRS;
+        t->used += 8 * (size_t)TABLE_PAIRS;
+    }
+    for (size_t f = 0; f < l->count; f++)
+        for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++) {
+            const struct sites_header *h = site_tables_get(l->files[f].tables, i);
+
+            if (!has_module(t, h->id))
+                add_module(t, h, wanted, arg);
+        }
+}
+
+bool caper_table_check(const struct caper_table *t, size_t bytes)
+{
+    if (bytes < sizeof(*t) || memcmp(t->magic, CAPER_MAGIC, sizeof(t->magic)) != 0 ||
+        t->bytes > bytes || t->modules > t->modules_max ||
+        t->modules_max > (t->bytes - sizeof(*t)) / sizeof(struct caper_module))
+        return false;
+    for (uint32_t i = 0; i < t->modules; i++)
+        if (t->module[i].at > t->bytes || t->module[i].sites > t->bytes - t->module[i].at)
+            return false;
+    return true;
+}
+
+/* ---- the file ---- */
+
+static int map_control(struct production *p)
+{
+    void *m = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+
+    if (m == MAP_FAILED)
+        return own_failure("cannot map '%s': %s", p->path, strerror(errno));
+    p->control = m;
+    return 0;
+}
+
+/* The lock says that somebody looks after the file. It is taken before the file has its magic
+ * number, so that nobody takes it for one that was left behind. */
+static int new_file(struct production *p, const char *state)
+{
+    char *folder = state[0] == '/' ? NULL : getcwd(NULL, 0);
+    struct stat st = { 0 };
+
+    while (!st.st_nlink) { /* another command may have taken it away before it was locked */
+        if (p->fd >= 0)
+            close(p->fd);
+        free(p->path);
+        p->path =
+            xasprintf("%s%s%s" RUN_SUFFIX "XXXXXX", folder ? folder : "", folder ? "/" : "", state);
+        p->fd = mkostemp(p->path, O_CLOEXEC);
+        if (p->fd < 0 || flock(p->fd, LOCK_EX) < 0 || fstat(p->fd, &st) < 0)
+            break;
+    }
+    free(folder);
+    p->made = p->fd >= 0;
+    return p->fd >= 0 ? 0 : bad_input("cannot write beside '%s': %s", state, strerror(errno));
+}
+
+int caper_control_open(struct production *p, const char *state, size_t extra_bytes)
+{
+    int code, failure;
+
+    *p = (struct production){ .fd = -1, .bytes = sizeof(struct prod_control) + extra_bytes };
+    code = new_file(p, state);
+    failure = code ? 0 : posix_fallocate(p->fd, 0, (off_t)p->bytes);
+    if (failure)
+        code = own_failure("cannot make room for '%s': %s", p->path, strerror(failure));
+    if (code == 0)
+        code = map_control(p);
+    if (code) {
+        production_close(p);
+        return code;
+    }
+    p->control->version = PROD_VERSION;
+    p->control->mode = PROD_CAPER;
+    memcpy(p->control->magic, PROD_MAGIC, sizeof(p->control->magic));
+    return 0;
+}
+
+/* ---- merging ---- */
+
+struct merge {
+    const struct caper_table *table;
+    const struct linked *linked; /* NULL: not known */
+    uint64_t fresh;
+};
+
+static const char *source_of(const struct linked *l, const uint64_t id[2])
+{
+    size_t file;
+    const struct sites_header *h = l ? linked_find(l, id, &file) : NULL;
+
+    return h ? sites_string(h, h->source) : NULL;
+}
+
+static bool merge_module(struct caper_state *s, const struct caper_module *m, struct merge *g)
+{
+    const uint8_t *bytes = (const uint8_t *)g->table + m->at;
+    uint64_t before = g->fresh;
+    struct caper_part *part = NULL;
+
+    for (uint32_t i = 0; i < m->sites; i++) {
+        uint8_t mark = bytes[i] & (CAPER_SEEN | CAPER_ASSUMED);
+
+        if (!mark)
+            continue;
+        if (!part)
+            part = caper_state_module(s, m->id, m->sites, source_of(g->linked, m->id));
+        if (i >= part->sites || !(mark & ~part->marks[i]))
+            continue;
+        g->fresh += !part->marks[i];
+        part->marks[i] |= mark;
+    }
+    return g->fresh != before;
+}
+
+static bool merge_into(struct caper_state *s, void *arg)
+{
+    struct merge *g = arg;
+
+    g->fresh = 0;
+    for (uint32_t i = 0; i < g->table->modules; i++)
+        if (__atomic_load_n(&g->table->module[i].ready, __ATOMIC_ACQUIRE))
+            merge_module(s, &g->table->module[i], g);
+    s->runs += g->linked != NULL;
+    return true;
+}
+
+int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
+                        uint64_t *fresh)
+{
+    struct merge g = { table_of(p), l, 0 };
+    struct error err;
+
+    if (caper_state_change(state, merge_into, &g, &err) < 0)
+        return own_failure("%s", err.text);
+    *fresh = g.fresh;
+    return 0;
+}
+
+/* ---- what others left behind ---- */
+
+static bool maps_file(const char *pid, const char *path)
+{
+    char *name = xasprintf("/proc/%s/maps", pid), *line = NULL;
+    FILE *maps = fopen(name, "re");
+    bool found = false;
+    size_t cap = 0;
+
+    while (maps && !found && getline(&line, &cap, maps) > 0)
+        found = strstr(line, path) != NULL;
+    if (maps)
+        fclose(maps);
+    free(line);
+    free(name);
+    return found;
+}
+
+/* A process other than ours that has it mapped. */
+static bool is_in_use(const char *path)
+{
+    DIR *proc = opendir("/proc");
+    bool found = false;
+    struct dirent *d;
+    char own[32];
+
+    snprintf(own, sizeof(own), "%d", (int)getpid());
+    while (proc && !found && (d = readdir(proc)))
+        if (d->d_name[0] >= '0' && d->d_name[0] <= '9' && strcmp(d->d_name, own) != 0)
+            found = maps_file(d->d_name, path);
+    if (proc)
+        closedir(proc);
+    return found;
+}
+
+void caper_control_close(struct production *p)
+{
+    if (p->control && p->control->counter[CAPER_PROCESSES] > 1 && is_in_use(p->path))
+        p->made = false; /* they go on: the next command takes what they see */
+    production_close(p);
+}
+
+/* One file; 1: its sites are in the state. */
+static int collect(const char *state, char *path)
+{
+    struct production p = { .path = path };
+    struct stat st;
+    uint64_t fresh;
+    int merged = 0;
+
+    p.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (p.fd < 0 || flock(p.fd, LOCK_EX | LOCK_NB) < 0 || fstat(p.fd, &st) < 0 || !st.st_nlink) {
+        if (p.fd >= 0)
+            close(p.fd);
+        free(path);
+        return 0;
+    }
+    p.bytes = (size_t)st.st_size;
+    p.made = !is_in_use(path);
+    if (p.bytes >= sizeof(struct prod_control) && map_control(&p) == 0 &&
+        memcmp(p.control->magic, PROD_MAGIC, sizeof(p.control->magic)) == 0 &&
+        caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control)))
+        merged = caper_control_merge(&p, state, NULL, &fresh) == 0 ? 1 : -1;
+    if (merged < 0)
+        p.made = false;
+    production_close(&p);
+    return merged > 0;
+}
+
+int caper_control_collect(const char *state, unsigned *merged)
+{
+    const char *slash = strrchr(state, '/'), *base = slash ? slash + 1 : state;
+    char *folder = slash == state ? xstrndup("/", 1)
+                   : slash        ? xstrndup(state, (size_t)(slash - state))
+                                  : getcwd(NULL, 0);
+    DIR *d = folder ? opendir(folder) : NULL;
+    struct dirent *e;
+    size_t n = strlen(base);
+
+    *merged = 0;
+    while (d && (e = readdir(d)))
+        if (strncmp(e->d_name, base, n) == 0 &&
+            strncmp(e->d_name + n, RUN_SUFFIX, strlen(RUN_SUFFIX)) == 0)
+            *merged += (unsigned)collect(state, xasprintf("%s/%s", folder, e->d_name));
+    if (d)
+        closedir(d);
+    free(folder);
+    return 0;
+}

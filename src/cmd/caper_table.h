@@ -1,0 +1,41 @@
+/* caper_table.h - the control file of caper and alias runs, and its table (base/rt_caper.h)
+ *
+ * The file of a caper run stands beside the state, STATE.run-XXXXXX, locked by the command that
+ * runs the program. What is found there without a lock is left over from a command that was
+ * killed: the next one merges it.
+ */
+#ifndef HEDDLE_CMD_CAPER_TABLE_H
+#define HEDDLE_CMD_CAPER_TABLE_H
+
+#include "base/rt_caper.h"
+#include "cmd/production.h"
+#include "program/caper_state.h"
+#include "symbol/linked.h"
+
+enum { TABLE_NEW_MODULES = 1024, TABLE_NEW_BYTES = 4 << 20, TABLE_PAIRS = 1 << 20 };
+
+static inline struct caper_table *table_of(const struct production *p)
+{
+    return (struct caper_table *)(void *)(p->control + 1);
+}
+
+/* What a table needs for all modules of these files. */
+size_t caper_table_bytes(const struct linked *l, uint32_t flags, bool pairs);
+/* Fill it: `wanted` says which sites are watched. */
+void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *l, uint32_t flags,
+                      bool pairs, bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
+                      void *arg);
+/* Is it complete, and all in it in its place? */
+bool caper_table_check(const struct caper_table *t, size_t bytes);
+
+/* As production_open(), but beside the state. */
+int caper_control_open(struct production *p, const char *state, size_t extra_bytes);
+/* Puts what was seen into the state; the number of new sites in *fresh. */
+int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
+                        uint64_t *fresh);
+/* Removes it, unless processes still write there. */
+void caper_control_close(struct production *p);
+/* Merges what earlier commands left behind; how many files. */
+int caper_control_collect(const char *state, unsigned *merged);
+
+#endif

@@ -1,0 +1,69 @@
+/* fleet.h - what the files of `heddle fleet` share (docs/design/fleet.md)
+ *
+ * A job is one `heddle fleet run`: the store and its spool, the program, and the result that grows
+ * until it is put. Nothing of it may change what the program does: where something of ours fails
+ * the program runs plain, and only --verbose says why.
+ */
+#ifndef HEDDLE_CMD_FLEET_H
+#define HEDDLE_CMD_FLEET_H
+
+#include "cmd/common.h"
+#include "cmd/production.h"
+#include "fleet/result.h"
+#include "fleet/store.h"
+#include "symbol/linked.h"
+
+struct fleet_place {
+    const char *where; /* of the store; borrowed */
+    char *shown;       /* owned: without a password */
+    char *spool;       /* owned: folder */
+};
+void fleet_place_init(struct fleet_place *p, const struct options *o);
+void fleet_place_release(struct fleet_place *p);
+
+struct fleet_job {
+    const struct options *o;
+    struct fleet_place place;
+    struct store *store; /* NULL: cannot be reached */
+    char *path;          /* owned: of the program */
+    struct linked linked;
+    char *const *argv;
+    struct fleet_result result;
+    int64_t lease_ms;
+    uint32_t max_ppm;  /* chase: of the time; caper: of CPU time */
+    uint64_t delay_ns; /* chase */
+};
+
+/* Messages with --verbose only: the program's streams are its own. */
+void fleet_say(const struct fleet_job *j, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Identifies a build: of its files and the tables in them. 32 hex digits. */
+void fleet_build_id(const struct linked *l, char id[FLEET_ID_CHARS + 1]);
+/* Start a new result for the program of the job. */
+void fleet_new_result(struct fleet_job *j);
+
+/* The static pairs into the result; where they cannot be had `note` says why. fleet_static.c */
+void fleet_static(const struct linked *l, struct fleet_result *r);
+/* Make them and put them; 0, or -1 (said with --verbose). */
+int fleet_analyse(struct fleet_job *j);
+
+/* Run the program; *code is its exit code. False: it was not started, and may be run plain. */
+bool fleet_chase(struct fleet_job *j, int *code); /* fleet_chase.c */
+bool fleet_caper(struct fleet_job *j, int *code); /* fleet_caper.c */
+/* Runs whose heddle was killed: what they saw goes into the spool. fleet_chase.c */
+void fleet_adopt_orphans(struct fleet_job *j);
+
+/* Renews the lease of the job's run and puts sightings while the program runs. */
+struct fleet_watch {
+    struct fleet_job *job;
+    const struct prod_control *control; /* chase; else NULL */
+    int64_t renew_at_ms;
+    uint64_t told; /* sightings that the store has */
+};
+void fleet_watch_tick(void *arg);
+
+int fleet_serve(const struct options *o);   /* fleet_serve.c */
+int cmd_fleet_run(const struct options *o); /* fleet_run.c */
+
+#endif

@@ -1,0 +1,163 @@
+/* fleet_caper.c - a run that looks for escaped sites for the store
+ *
+ * The state of the machine (SPOOL/PROGRAM.caper, program/caper_state.h) takes what the store knows
+ * before the run and gives what is new after it. Runs that were killed leave their table beside
+ * the state; the next run merges it, and so it comes into the store, too.
+ */
+#include "base/alloc.h"
+#include "cmd/caper_table.h"
+#include "cmd/fleet.h"
+#include "cmd/site_name.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct caper_run {
+    struct fleet_job *job;
+    char *path;                /* owned: the state's */
+    struct fleet_result known; /* what the store has */
+    struct intern names;       /* sites that escaped, by the store */
+    struct caper_state state;
+    struct production p;
+};
+
+/* ---- what the store knows, into the state ---- */
+
+static const struct sites_header *module_of(const struct linked *l, uint32_t prefix)
+{
+    for (size_t f = 0; f < l->count; f++)
+        for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++) {
+            const struct sites_header *h = site_tables_get(l->files[f].tables, i);
+
+            if ((uint32_t)(h->id[0] >> 32) == prefix)
+                return h;
+        }
+    return NULL;
+}
+
+static bool mark(struct caper_state *s, const struct linked *l, const char *name)
+{
+    const struct sites_header *h;
+    struct caper_part *part;
+    uint32_t prefix, index;
+
+    if (sscanf(name, "%8" SCNx32 ":%" SCNu32, &prefix, &index) != 2)
+        return false;
+    h = module_of(l, prefix);
+    if (!h || index >= h->nsites || caper_state_mark(s, h->id, index))
+        return false;
+    part = caper_state_module(s, h->id, h->nsites, sites_string(h, h->source));
+    part->marks[index] |= CAPER_SEEN;
+    return true;
+}
+
+static bool take_known(struct caper_state *s, void *arg)
+{
+    struct caper_run *r = arg;
+    struct pairs pairs = { 0 };
+    struct error err;
+    bool changed = false;
+    FILE *in;
+
+    for (size_t i = 0; i < r->known.nescaped; i++)
+        changed |= mark(s, &r->job->linked, r->known.escaped[i]);
+    if (s->has_pairs || !r->known.pairs)
+        return changed;
+    in = fmemopen((void *)(uintptr_t)r->known.pairs, strlen(r->known.pairs), "r");
+    if (in && pairs_read_stream(&pairs, in, "store", &err) == 0) {
+        s->pairs = pairs;
+        s->has_pairs = true;
+        changed = true;
+    }
+    if (in)
+        fclose(in);
+    return changed;
+}
+
+static int prepare(struct caper_run *r)
+{
+    struct error err = { { 0 } };
+    unsigned merged;
+
+    if (store_load(r->job->store, r->job->result.program, &r->known, &err) < 0 ||
+        (caper_control_collect(r->path, &merged),
+         caper_state_change(r->path, take_known, r, &err)) < 0 ||
+        caper_state_read(&r->state, r->path, &err) < 0) {
+        fleet_say(r->job, "%s", err.text);
+        return -1;
+    }
+    for (size_t i = 0; i < r->known.nescaped; i++)
+        intern_put(&r->names, r->known.escaped[i], strlen(r->known.escaped[i]));
+    return 0;
+}
+
+/* ---- the run ---- */
+
+static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
+{
+    const struct caper_run *r = arg;
+
+    return !caper_state_mark(&r->state, id, index) &&
+           pairs_find(&r->state.pairs, id, index) != PAIRS_NONE;
+}
+
+/* What the store does not have yet: of this run, and of others here that were killed. */
+static void add_new(struct caper_run *r)
+{
+    for (size_t i = 0; i < r->state.count; i++)
+        for (uint32_t k = 0; k < r->state.parts[i].sites; k++) {
+            const struct caper_part *part = &r->state.parts[i];
+            struct prod_site site = { .module = { part->id[0], part->id[1] }, .index = k };
+            struct buf name = { 0 };
+
+            if (!part->marks[k])
+                continue;
+            site_name_add(&name, &site);
+            if (intern_find(&r->names, name.data, name.len) == INTERN_NONE)
+                fleet_add_escaped(&r->job->result, name.data);
+            buf_release(&name);
+        }
+}
+
+static bool run(struct caper_run *r, int *code)
+{
+    struct fleet_job *j = r->job;
+    struct fleet_watch w = { .job = j, .renew_at_ms = fleet_now_ms() + j->lease_ms / 3 };
+    size_t bytes = caper_table_bytes(&j->linked, 0, false);
+    struct error err;
+    uint64_t fresh;
+
+    if (caper_control_open(&r->p, r->path, bytes) != 0)
+        return false;
+    caper_table_fill(table_of(&r->p), bytes, &j->linked, 0, false, is_wanted, r);
+    table_of(&r->p)->max_ppm = j->max_ppm;
+    *code = production_run(&r->p, j->argv, fleet_watch_tick, &w);
+    if (*code == 0)
+        *code = r->p.code;
+    if (caper_control_merge(&r->p, r->path, &j->linked, &fresh) == 0) {
+        caper_state_release(&r->state);
+        r->state = (struct caper_state){ 0 };
+        if (caper_state_read(&r->state, r->path, &err) == 0)
+            add_new(r);
+    }
+    if (!r->p.control->counter[CAPER_PROCESSES])
+        j->result.note = "the program did not watch anything";
+    return true;
+}
+
+bool fleet_caper(struct fleet_job *j, int *code)
+{
+    struct caper_run r = { .job = j, .p = { .fd = -1 } };
+    bool ran;
+
+    r.path = xasprintf("%s/%s.caper", j->place.spool, j->result.program);
+    fleet_say(j, "caper");
+    ran = prepare(&r) == 0 && run(&r, code);
+    caper_control_close(&r.p);
+    caper_state_release(&r.state);
+    intern_release(&r.names);
+    fleet_result_release(&r.known);
+    free(r.path);
+    return ran;
+}

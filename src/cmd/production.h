@@ -1,0 +1,62 @@
+/* production.h - run a program under a control file; `chase`, `litehb`, `fullhb`, `caper`, `alias`
+ *
+ *     production_open(&p, PROD_CHASE, 0)     the control file, mapped; fill p.control
+ *     production_run(&p, argv)               the program runs, with HEDDLE_RT naming the file
+ *     ... p.control says what was seen, whatever end the program came to ...
+ *     production_close(&p)
+ *
+ *     production_attach(&p, pid)             the control file of a process that runs
+ *     production_change(&p, fill, arg)       other numbers and sites: they are taken up at once
+ *
+ * The control file is an ordinary file in the user's runtime directory ($XDG_RUNTIME_DIR, else
+ * $TMPDIR, else /tmp), its room reserved before the program starts, so that a full disk cannot hurt
+ * it. Its name starts with CONTROL_PREFIX: by that name it is found among the mappings of a process
+ * (/proc/PID/maps), so nothing has to be kept about who runs under which file.
+ * Concurrency: one production at a time; changes by several commands are serialised by a lock on
+ * the file.
+ */
+#ifndef HEDDLE_CMD_PRODUCTION_H
+#define HEDDLE_CMD_PRODUCTION_H
+
+#include <sys/types.h>
+
+#include "base/rt_prod.h"
+#include "cmd/launch.h"
+
+#define CONTROL_PREFIX "heddle-control-"
+
+struct production {
+    struct prod_control *control; /* mapped, shared with the program */
+    size_t bytes;                 /* of the mapping: the struct and the mode's own table */
+    char *path;                   /* owned: of the control file */
+    int fd;
+    bool made; /* the file is ours to remove */
+    enum program_kind kind;
+    pid_t pid;
+    int code; /* the program's exit code, 128 + the signal that ended it */
+    double seconds;
+};
+
+/* All return 0, or the exit code after a message. A failed open or attach needs no close. */
+int production_open(struct production *p, enum prod_mode_kind mode, size_t extra_bytes);
+int production_attach(struct production *p, pid_t pid);
+/* Run the program to its end. `watch` (may be NULL) is called about ten times a second
+ * meanwhile, by another thread, and once when it has ended. */
+int production_run(struct production *p, char *const argv[], void (*watch)(void *arg), void *arg);
+void production_close(struct production *p); /* a zeroed struct may be closed */
+
+/* Change what is to be done; `fill` writes the fields. Waits until the program has taken it up, at
+ * most `patience_ms` (0: not at all); false: it has not, yet. */
+bool production_change(struct production *p, void (*fill)(struct prod_control *c, void *arg),
+                       void *arg, unsigned patience_ms);
+
+/* "10ms", "1s", "500us", "2min"; without a unit milliseconds. False: it is none. */
+bool parse_duration(const char *text, uint64_t *ns);
+/* "5%", "0.5%", "5": percent, as parts per million; at most 100. */
+bool parse_percent(const char *text, uint32_t *ppm);
+
+/* Say on stderr why nothing can have been seen (no runtime in the program, no site patched, text
+ * that cannot be changed); true if something can. `program` as the user named it. */
+bool production_says(const struct production *p, const char *program);
+
+#endif

@@ -1,0 +1,242 @@
+/* relax.c - can two accesses race when reads may see other values? (recipe-s)
+ *
+ * RECIPE (section III.B) asks a solver for an order and for values at once. Here the order
+ * is searched as for mc (solve/), with reads free to see any write, and each order that
+ * comes out is executed: every value is computed from the expressions of the execution
+ * (relax_values.c). Conditions that fail become clauses about which reads see which
+ * writers. So no solver for bit vectors is needed, and all operations are exact.
+ */
+#include "engines/relax.h"
+#include "base/alloc.h"
+#include "engines/model.h"
+#include "engines/relax_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct relax {
+    struct model *model;
+    struct relax_facts *facts;
+    bool owns;
+    struct solver *solver;
+    struct eval *eval;
+    struct value_checker checker;
+    uint32_t *next; /* thread -> rank of its next event; scratch */
+    struct predict_stats stats;
+};
+
+/* ---- life cycle ---- */
+
+static struct relax *with_model(struct model *m, struct relax_facts *f, bool owns)
+{
+    struct relax *r = xcalloc(1, sizeof(*r));
+
+    r->model = m;
+    r->facts = f;
+    r->owns = owns;
+    r->solver = solver_new(&m->problem);
+    r->eval = eval_new(f);
+    r->checker = (struct value_checker){ r->eval, eval_check, eval_is_wrong, f->odd };
+    solver_set_values(r->solver, &r->checker);
+    r->next = xcalloc((size_t)m->view->nthreads + 1, sizeof(*r->next));
+    return r;
+}
+
+struct relax *relax_new(const struct view *v, const struct execution *e,
+                        const struct relax_options *options)
+{
+    struct model *m = xcalloc(1, sizeof(*m));
+    struct relax_facts *f = xcalloc(1, sizeof(*f));
+    bool *cells = relax_cells(v, e);
+
+    model_init_free(m, v, cells);
+    free(cells);
+    relax_facts_init(f, m, e, options->exact);
+    return with_model(m, f, true);
+}
+
+struct relax *relax_clone(const struct relax *r)
+{
+    return with_model(r->model, r->facts, false);
+}
+
+void relax_free(struct relax *r)
+{
+    if (!r)
+        return;
+    solver_free(r->solver);
+    eval_free(r->eval);
+    if (r->owns) {
+        relax_facts_release(r->facts);
+        free(r->facts);
+        model_release(r->model);
+        free(r->model);
+    }
+    free(r->next);
+    free(r);
+}
+
+uint64_t relax_bytes(const struct relax *r)
+{
+    const struct problem *q = &r->model->problem;
+
+    return 36ull * q->nnodes + 12ull * q->touch_first[q->nnodes] + 12ull * q->ncells +
+           eval_bytes(r->facts);
+}
+
+const struct predict_stats *relax_stats(const struct relax *r)
+{
+    return &r->stats;
+}
+
+void relax_answer_release(struct relax_answer *answer)
+{
+    free(answer->list);
+    free(answer->changes);
+    *answer = (struct relax_answer){ 0 };
+}
+
+/* ---- the schedule ---- */
+
+/* The thread's events up to rank `to`, exclusive; without a list they are only counted. */
+static size_t emit(struct relax *r, uint64_t *list, size_t n, uint32_t thread, uint32_t to)
+{
+    const struct view *v = r->model->view;
+
+    for (; r->next[thread] < to; r->next[thread]++, n++)
+        if (list)
+            list[n] = v->thread_event[v->thread_first[thread] + r->next[thread]];
+    return n;
+}
+
+static size_t fill(struct relax *r, uint64_t *list, uint32_t a, uint32_t b)
+{
+    const struct view *v = r->model->view;
+    uint32_t nodes;
+    const uint32_t *order = solver_order(r->solver, &nodes);
+    size_t n = 0;
+
+    memset(r->next, 0, ((size_t)v->nthreads + 1) * sizeof(*r->next));
+    for (uint32_t i = 0; i < nodes; i++) {
+        uint32_t e = r->model->event_of[order[i]];
+
+        n = emit(r, list, n, v->events[e].thread, v->rank[e] + 1);
+    }
+    n = emit(r, list, n, v->events[a].thread, v->rank[a]);
+    n = emit(r, list, n, v->events[b].thread, v->rank[b]);
+    if (list) {
+        list[n] = a;
+        list[n + 1] = b;
+    }
+    return n + 2;
+}
+
+/* ---- what changed ---- */
+
+struct value_change *relax_changes(struct relax *r, const uint64_t *list, size_t count, size_t *n)
+{
+    const struct problem *p = &r->model->problem;
+    uint32_t *order = xcalloc(count + 1, sizeof(*order));
+    uint32_t *last = xcalloc((size_t)p->ncells + 1, sizeof(*last));
+    uint32_t *seen = xcalloc((size_t)p->touch_first[p->nnodes] + 1, sizeof(*seen));
+    struct value_run run = { .order = order, .seen = seen, .a = SOLVE_NONE, .b = SOLVE_NONE };
+    struct value_change *changes;
+
+    for (size_t i = 0; i + 2 < count; i++) {
+        uint32_t node = r->model->node_of[list[i]];
+
+        if (node == SOLVE_NONE)
+            continue;
+        order[run.count++] = node;
+        for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++)
+            seen[k] = last[p->touches[k].cell];
+        for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++)
+            if (p->touches[k].flags & TOUCH_WRITES)
+                last[p->touches[k].cell] = k + 1;
+    }
+    if (count >= 2) {
+        run.a = r->model->node_of[list[count - 2]];
+        run.b = r->model->node_of[list[count - 1]];
+    }
+    eval_check(r->eval, &run, NULL);
+    changes = eval_changes(r->eval, &run, n);
+    free(order);
+    free(last);
+    free(seen);
+    return changes;
+}
+
+/* ---- may the two race at all? ---- */
+
+static bool is_access(const struct event *e)
+{
+    return op_is_access(e->op) || e->op == OP_FREE;
+}
+
+static bool share_cell(const struct view *v, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = v->cell_first[a]; i < v->cell_first[a + 1]; i++)
+        for (uint32_t k = v->cell_first[b]; k < v->cell_first[b + 1]; k++)
+            if (v->cell[i] == v->cell[k])
+                return true;
+    return false;
+}
+
+static bool conflict(const struct view *v, uint32_t a, uint32_t b)
+{
+    const struct event *x = &v->events[a], *y = &v->events[b];
+
+    return is_access(x) && is_access(y) && x->thread != y->thread &&
+           (op_table[x->op].writes || op_table[y->op].writes) &&
+           !(op_is_atomic(x->op) && op_is_atomic(y->op)) && share_cell(v, a, b);
+}
+
+/* ---- the question ---- */
+
+static void keep_stats(struct relax *r)
+{
+    enum solve_way way = solver_way(r->solver);
+
+    r->stats.by_needs += way == SOLVE_BY_NEEDS;
+    r->stats.by_observed += way == SOLVE_BY_OBSERVED;
+    r->stats.by_search += way == SOLVE_BY_SEARCH;
+    r->stats.conflicts += solver_conflicts(r->solver);
+    r->stats.rounds += solver_rounds(r->solver);
+    r->stats.work += solver_work(r->solver);
+}
+
+static enum predict_answer make_answer(struct relax *r, uint32_t a, uint32_t b, uint64_t max,
+                                       struct relax_answer *answer)
+{
+    size_t n = fill(r, NULL, a, b);
+
+    if (max && n > max)
+        return PREDICT_TOO_LONG;
+    answer->list = xmalloc(n * sizeof(*answer->list));
+    answer->count = fill(r, answer->list, a, b);
+    answer->changes = relax_changes(r, answer->list, n, &answer->nchanges);
+    return PREDICT_FEASIBLE;
+}
+
+enum predict_answer relax_decide(struct relax *r, uint64_t a, uint64_t b,
+                                 const struct predict_budget *budget, struct relax_answer *answer)
+{
+    struct solve_budget limits = { .seconds = budget->seconds,
+                                   .conflicts = budget->conflicts,
+                                   .nodes = budget->max_events,
+                                   .work = budget->work,
+                                   .unfrozen = budget->unfrozen };
+    const struct model *m = r->model;
+    enum solve_answer found;
+
+    *answer = (struct relax_answer){ 0 };
+    if (a >= m->view->count || b >= m->view->count || !conflict(m->view, (uint32_t)a, (uint32_t)b))
+        return PREDICT_INFEASIBLE;
+    found = solver_decide(r->solver, m->node_of[a], m->node_of[b], &limits);
+    keep_stats(r);
+    if (found == SOLVE_INFEASIBLE)
+        return PREDICT_INFEASIBLE;
+    if (found == SOLVE_UNDECIDED)
+        return solver_too_long(r->solver) ? PREDICT_TOO_LONG : PREDICT_UNDECIDED;
+    return make_answer(r, (uint32_t)a, (uint32_t)b, budget->max_events, answer);
+}

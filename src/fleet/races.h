@@ -1,0 +1,16 @@
+/* races.h - confirmed races of a store as findings (report/findings.h)
+ *
+ * Each was seen: two threads at overlapping memory at the same moment, one writing. What a run saw
+ * is kept as JSON of the result schema, so this is putting the pieces together and reading them.
+ */
+#ifndef HEDDLE_FLEET_RACES_H
+#define HEDDLE_FLEET_RACES_H
+
+#include "fleet/status.h"
+#include "report/findings.h"
+
+/* Fill an empty struct with the races of a program, or of all. -1 and an error. */
+int races_load(struct store *s, const struct status_about *about, struct findings *f,
+               struct error *err);
+
+#endif

@@ -1,0 +1,662 @@
+/* production_links.c - production builds: no-ops where pointers spread and objects begin
+ *
+ * `heddle caper` must know which objects other threads may reach (docs/design/production.md). In
+ * that mode, and only then, the runtime turns these no-ops into jumps:
+ *
+ *     before a store that may store a pointer    __heddle_link_store(address, value)
+ *     before a copy                              __heddle_link_copy(to, from, bytes)
+ *     before a call of code that may publish     __heddle_link_give*(value, ...), each pointer
+ *     behind an allocation                       __heddle_link_alloc(p), _realloc(p, old)
+ *     where a function begins                    __heddle_link_slot(slot, bytes), each local
+ *
+ * Locals get a slot if their address goes to any function or is stored; they are aligned to 16
+ * bytes then. All no-ops of a module have one site in its table, an entry, and are no accesses.
+ *
+ * Calls: of functions that turn out to be untraced when they are called (traced ones have a mark
+ * before their first instruction), and of library functions that keep what they are given or hand
+ * it to others; other functions of the C library publish nothing. Which C++ library functions
+ * publish nothing is a list of patterns; all others are taken to. Inline assembly is taken to, if
+ * there is any text in it. Limits: a pointer that is stored byte by byte, or computed by other than
+ * adding and masking, is not seen; so is one that leaves through a file or a pipe.
+ */
+#include "pass/pass.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_sites.h"
+#include "runtime/abi.h"
+
+enum { CC_PRESERVE_MOST = 14, ELEMENTS_MAX = 16, DEPTH_MAX = 4 };
+
+enum link_kind { LINK_STORE, LINK_COPY, LINK_GIVE, LINK_ALLOC, LINK_REALLOC, LINK_SLOT, LINK_HOOK };
+
+struct links {
+    struct link {
+        enum link_kind kind;
+        LLVMValueRef inst;
+    } *at;
+    size_t count, room;
+};
+
+static void add_link(struct links *l, enum link_kind kind, LLVMValueRef inst)
+{
+    RESERVE(*l);
+    l->at[l->count++] = (struct link){ kind, inst };
+}
+
+/* ---- what may be a pointer ---- */
+
+/* Arithmetic: of pointers, or of numbers? */
+static bool comes_from_pointer(LLVMValueRef v, int depth)
+{
+    if (LLVMIsAPtrToIntInst(v))
+        return true;
+    if (depth == DEPTH_MAX)
+        return true;
+    if (LLVMIsABinaryOperator(v))
+        return comes_from_pointer(LLVMGetOperand(v, 0), depth + 1) ||
+               comes_from_pointer(LLVMGetOperand(v, 1), depth + 1);
+    return false;
+}
+
+static bool is_number(LLVMValueRef v)
+{
+    if (LLVMIsAConstantInt(v) || LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsAFPToUIInst(v) ||
+        LLVMIsAFPToSIInst(v))
+        return true;
+    return LLVMIsABinaryOperator(v) && !comes_from_pointer(v, 0);
+}
+
+static bool holds_pointer(LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind: {
+        LLVMValueRef object = underlying_object(v);
+        return LLVMGetPointerAddressSpace(type) == 0 && !LLVMIsNull(v) && !LLVMIsUndef(v) &&
+               !LLVMIsAFunction(object) && !LLVMIsAGlobalVariable(object);
+    }
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) >= 64 && !is_number(v) && !LLVMIsUndef(v);
+    case LLVMStructTypeKind:
+    case LLVMArrayTypeKind:
+        return !LLVMIsConstant(v);
+    case LLVMVectorTypeKind: {
+        LLVMTypeRef element = LLVMGetElementType(type);
+        LLVMTypeKind kind = LLVMGetTypeKind(element);
+        return !LLVMIsConstant(v) &&
+               (kind == LLVMPointerTypeKind ||
+                (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(element) >= 64));
+    }
+    default:
+        return false;
+    }
+}
+
+/* Between the two, in one block, nothing can make an object escape. */
+static bool is_quiet_between(LLVMValueRef from, LLVMValueRef to)
+{
+    for (LLVMValueRef i = LLVMGetNextInstruction(from); i != to; i = LLVMGetNextInstruction(i)) {
+        if (!i || (is_call(i) && !intrinsic_name(i)) || LLVMIsAAtomicRMWInst(i) ||
+            LLVMIsAAtomicCmpXchgInst(i) ||
+            (LLVMIsAStoreInst(i) && holds_pointer(LLVMGetOperand(i, 0))))
+            return false;
+    }
+    return true;
+}
+
+/* *p++: the pointer that is stored was there before, but for an offset. What it leads to has
+ * escaped if the place has. */
+static bool is_step(struct pass *p, LLVMValueRef store)
+{
+    LLVMValueRef load = underlying_object(LLVMGetOperand(store, 0));
+    int64_t here, there;
+    return LLVMIsALoadInst(load) &&
+           LLVMGetInstructionParent(load) == LLVMGetInstructionParent(store) &&
+           strip_offset(p, LLVMGetOperand(load, 0), &there) ==
+               strip_offset(p, LLVMGetOperand(store, 1), &here) &&
+           here == there && is_quiet_between(load, store);
+}
+
+bool is_link_store(struct pass *p, LLVMValueRef store)
+{
+    return holds_pointer(LLVMGetOperand(store, 0)) && !is_private(p, LLVMGetOperand(store, 1)) &&
+           !is_step(p, store);
+}
+
+/* ---- which calls publish ---- */
+
+static bool matches(const char *name, const char *const *patterns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fnmatch(patterns[i], name, 0) == 0)
+            return true;
+    return false;
+}
+#define MATCHES(name, patterns) matches(name, patterns, sizeof(patterns) / sizeof *(patterns))
+
+static bool is_allocation(const char *name)
+{
+    static const char *const names[] = {
+        "malloc",  "calloc", "aligned_alloc", "memalign", "valloc",
+        "pvalloc", "strdup", "strndup",       "_Znw*",    "_Zna*"
+    };
+    return MATCHES(name, names);
+}
+
+static bool is_realloc(const char *name)
+{
+    return strcmp(name, "realloc") == 0 || strcmp(name, "reallocarray") == 0;
+}
+
+static bool is_copy(const char *name)
+{
+    static const char *const names[] = { "memcpy",       "memmove",       "mempcpy",
+                                         "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
+                                         "llvm.memcpy*", "llvm.memmove*" };
+    return MATCHES(name, names);
+}
+
+/* Known, and yet they keep what they are given, or another thread gets it. */
+static bool is_publisher(const char *name)
+{
+    static const char *const names[] = {
+        "pthread_create",  "thrd_create",  "pthread_atfork", "epoll_ctl",   "aio_*",
+        "lio_listio*",     "io_*",         "timer_create",   "setenv",      "putenv",
+        "atexit",          "on_exit",      "__cxa_atexit",   "tsearch",     "lsearch",
+        "insque",          "hsearch*",     "setvbuf",        "setbuf*",     "open_memstream",
+        "open_wmemstream", "fmemopen",     "fopencookie",    "makecontext", "swapcontext",
+        "setcontext",      "clone",        "mq_notify",      "sigaltstack", "mq_send",
+        "msgsnd",          "getaddrinfo_a"
+    };
+    return MATCHES(name, names);
+}
+
+/* Of the C++ library: those that only use what they are given. */
+static bool is_harmless_cxx(const char *name)
+{
+    static const char *const names[] = { "_ZNSt7__cxx1112basic_string*",
+                                         "_ZNKSt7__cxx1112basic_string*",
+                                         "_ZNSo*",
+                                         "_ZNSi*",
+                                         "_ZNKSo*",
+                                         "_ZNKSi*",
+                                         "_ZSt*",
+                                         "_ZNSt8ios_base*",
+                                         "_ZNSt9basic_ios*",
+                                         "_ZNKSt9basic_ios*",
+                                         "_ZNSt6locale*",
+                                         "_ZNKSt6locale*",
+                                         "_ZNSt6chrono*",
+                                         "_ZNKSt6chrono*",
+                                         "_ZNSt6thread4join*",
+                                         "_ZNSt6thread6detach*",
+                                         "_ZNSt6thread20hardware_concurrency*",
+                                         "_ZNSt18condition_variable*",
+                                         "_ZNSt22condition_variable_any*",
+                                         "_ZNSt3_V2*",
+                                         "_ZNKSt3_V2*",
+                                         "_ZNSt9exception*",
+                                         "_ZNKSt9exception*",
+                                         "_ZNSt*_errorC*",
+                                         "_ZNSt*_errorD*",
+                                         "_ZNKSt8__detail*",
+                                         "_ZNSt12__basic_file*",
+                                         "_ZNSt13basic_filebuf*",
+                                         "_ZNSt14basic_*stream*",
+                                         "_ZNSt7__cxx11*stringstream*",
+                                         "_ZNSt7__cxx11*stringbuf*",
+                                         "_ZNSt11logic_error*",
+                                         "_ZNSt13runtime_error*",
+                                         "_ZNSt9bad_alloc*",
+                                         "_ZNSt15basic_streambuf*",
+                                         "_ZTh*",
+                                         "_ZN10__cxxabiv1*",
+                                         "_ZNSt10__num_base*",
+                                         "_ZNKSt5ctype*" };
+    return MATCHES(name, names);
+}
+
+/* libstdc++ links a node into a list or tree: a store of a pointer in disguise. */
+static bool is_hook(const char *name)
+{
+    static const char *const names[] = { "_ZNSt8__detail15_List_node_base7_M_hook*",
+                                         "_ZSt29_Rb_tree_insert_and_rebalance*" };
+    return MATCHES(name, names);
+}
+
+static bool is_known(LLVMValueRef callee, const char *name)
+{
+    if (is_publisher(name))
+        return false;
+    if (starts_with(name, "_Z") && is_system(name))
+        return is_harmless_cxx(name);
+    return is_interposed(callee) || is_system(name) || strcmp(name, "free") == 0;
+}
+
+static LLVMValueRef direct_callee(LLVMValueRef call)
+{
+    LLVMValueRef v = LLVMGetCalledValue(call);
+    while (v && LLVMIsAGlobalAlias(v))
+        v = LLVMAliasGetAliasee(v);
+    return v ? LLVMIsAFunction(v) : NULL;
+}
+
+static bool is_only_declared(LLVMValueRef f)
+{
+    return LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
+}
+
+/* Of a new thread's arguments the last is what it gets. */
+static bool is_thread_start(LLVMValueRef call)
+{
+    const char *name = direct_callee(call) ? callee_name(call) : "";
+    return strcmp(name, "pthread_create") == 0 || strcmp(name, "thrd_create") == 0;
+}
+
+static bool is_argument_given(LLVMValueRef call, unsigned i)
+{
+    if (is_thread_start(call) && i + 1 < LLVMGetNumArgOperands(call))
+        return false;
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, i)));
+    return (kind == LLVMPointerTypeKind || kind == LLVMIntegerTypeKind) &&
+           holds_pointer(LLVMGetOperand(call, i)) &&
+           !LLVMGetCallSiteEnumAttribute(call, i + 1, attribute_kind("sret"));
+}
+
+static bool gives_anything(LLVMValueRef call)
+{
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+        if (is_argument_given(call, i))
+            return true;
+    return false;
+}
+
+static bool has_text(LLVMValueRef assembly)
+{
+    size_t n = 0;
+    const char *text = LLVMGetInlineAsmAsmString(assembly, &n);
+    return text && n > 0;
+}
+
+bool is_link_copy(struct pass *p, LLVMValueRef call)
+{
+    LLVMValueRef length = LLVMIsAConstantInt(LLVMGetOperand(call, 2));
+    LLVMValueRef from = underlying_object(LLVMGetOperand(call, 1));
+    bool constant = LLVMIsAGlobalVariable(from) && LLVMIsGlobalConstant(from);
+    return !constant && !(length && LLVMConstIntGetZExtValue(length) < 8) &&
+           !is_private(p, LLVMGetOperand(call, 0));
+}
+
+static void list_copy(struct pass *p, struct links *l, LLVMValueRef call)
+{
+    if (!map_get(&p->linked, call) && is_link_copy(p, call))
+        add_link(l, LINK_COPY, call);
+}
+
+static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
+{
+    LLVMValueRef called = LLVMGetCalledValue(call), callee = direct_callee(call);
+    const char *name = callee ? callee_name(call) : "";
+    if (LLVMIsACallBrInst(call))
+        return;
+    if (intrinsic_name(call)) {
+        if (is_copy(intrinsic_name(call)))
+            list_copy(p, l, call);
+        return;
+    }
+    if (callee && is_only_declared(callee)) {
+        if (is_allocation(name))
+            add_link(l, LINK_ALLOC, call);
+        else if (is_realloc(name))
+            add_link(l, LINK_REALLOC, call);
+        else if (is_copy(name) && LLVMGetNumArgOperands(call) >= 3)
+            list_copy(p, l, call);
+        else if (is_hook(name))
+            add_link(l, LINK_HOOK, call);
+        else if (!is_known(callee, name) && gives_anything(call))
+            add_link(l, LINK_GIVE, call);
+        return;
+    }
+    if (callee && !map_get(&p->untraced, callee))
+        return;
+    if (LLVMIsAInlineAsm(called) && !has_text(called))
+        return;
+    if (gives_anything(call))
+        add_link(l, LINK_GIVE, call);
+}
+
+/* ---- locals ---- */
+
+/* As escape.c has it for full builds: an address that goes to a function leaves. */
+static bool leaves(struct pass *p, struct map *known, LLVMValueRef local)
+{
+    struct map kept = p->escapes;
+    bool full = p->full, result;
+    p->escapes = *known;
+    p->full = true;
+    result = !is_private(p, local);
+    *known = p->escapes;
+    p->escapes = kept;
+    p->full = full;
+    return result;
+}
+
+/* ---- the list ---- */
+
+static void list_instruction(struct pass *p, struct links *l, struct map *known, LLVMValueRef i)
+{
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMStore:
+        if (!map_get(&p->linked, i) && is_link_store(p, i))
+            add_link(l, LINK_STORE, i);
+        break;
+    case LLVMAtomicRMW:
+        if (LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpXchg &&
+            holds_pointer(LLVMGetOperand(i, 1)))
+            add_link(l, LINK_STORE, i);
+        break;
+    case LLVMAtomicCmpXchg:
+        if (holds_pointer(LLVMGetOperand(i, 2)))
+            add_link(l, LINK_STORE, i);
+        break;
+    case LLVMAlloca:
+        if (leaves(p, known, i))
+            add_link(l, LINK_SLOT, i);
+        break;
+    case LLVMCall:
+    case LLVMInvoke:
+        list_call(p, l, i);
+        break;
+    default:
+        break;
+    }
+}
+
+static void list_links(struct pass *p, LLVMValueRef f, struct links *l)
+{
+    struct map known = { 0 };
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (!is_debug(i))
+                list_instruction(p, l, &known, i);
+    map_release(&known);
+}
+
+/* ---- code ---- */
+
+/* The callee's address is loaded by volatile assembly: else the compiler loads it before the loop
+ * around, and keeps a register busy where the no-op is one. */
+static void tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *args)
+{
+    char text[128];
+    LLVMTypeRef params[4], load = LLVMFunctionType(p->ptr, NULL, 0, false);
+    for (unsigned i = 0; i < n; i++)
+        params[i] = LLVMTypeOf(args[i]);
+    snprintf(text, sizeof text, "movq %s@GOTPCREL(%%rip), $0", name);
+    LLVMValueRef assembly = LLVMGetInlineAsm(load, text, strlen(text), (char *)"=r", 2, true, false,
+                                             LLVMInlineAsmDialectATT, false);
+    LLVMValueRef callee = LLVMBuildCall2(p->b, load, assembly, NULL, 0, "");
+    LLVMValueRef call =
+        LLVMBuildCall2(p->b, LLVMFunctionType(p->none, params, n, false), callee, args, n, "");
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    for (unsigned i = 0; i < 2; i++)
+        LLVMAddCallSiteAttribute(
+            call, LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(p->context, attribute_kind(i ? "cold" : "nounwind"), 0));
+}
+
+static LLVMValueRef word(struct pass *p, LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind
+               ? LLVMBuildPtrToInt(p->b, v, p->i64, "")
+               : v;
+}
+
+/* Each word of a value that may hold several. */
+void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    uint64_t bytes = LLVMStoreSizeOfType(p->layout, type);
+    if (kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind) {
+        uint64_t n = kind == LLVMArrayTypeKind ? LLVMGetArrayLength2(type)
+                                               : LLVMCountStructElementTypes(type);
+        for (unsigned i = 0; i < n && i < ELEMENTS_MAX; i++) {
+            LLVMValueRef part = LLVMBuildExtractValue(p->b, value, i, "");
+            if (holds_pointer(part))
+                tell_link_store(p, address, part);
+        }
+        return;
+    }
+    if (kind == LLVMPointerTypeKind || bytes == 8) {
+        if (kind == LLVMVectorTypeKind)
+            value = LLVMBuildBitCast(p->b, value, p->i64, "");
+        LLVMValueRef args[] = { address, word(p, value) };
+        tell(p, "__heddle_link_store", 2, args);
+        return;
+    }
+    if (kind == LLVMVectorTypeKind &&
+        LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMPointerTypeKind)
+        value = LLVMBuildPtrToInt(p->b, value, LLVMVectorType(p->i64, LLVMGetVectorSize(type)), "");
+    unsigned n = (unsigned)(bytes / 8);
+    if (n == 0 || bytes % 8)
+        return; /* numbers of odd width */
+    value = LLVMBuildBitCast(p->b, value, LLVMVectorType(p->i64, n), "");
+    for (unsigned i = 0; i < n; i++) {
+        LLVMValueRef args[] = { address, LLVMBuildExtractElement(p->b, value, const32(p, i), "") };
+        tell(p, "__heddle_link_store", 2, args);
+    }
+}
+
+static void emit_store(struct pass *p, LLVMValueRef inst)
+{
+    bool store = LLVMIsAStoreInst(inst);
+    unsigned value = store ? 0 : LLVMIsAAtomicCmpXchgInst(inst) ? 2 : 1;
+    tell_link_store(p, LLVMGetOperand(inst, store ? 1 : 0), LLVMGetOperand(inst, value));
+}
+
+void tell_link_copy(struct pass *p, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes)
+{
+    LLVMValueRef args[] = { to, from, bytes };
+    tell(p, "__heddle_link_copy", 3, args);
+}
+
+static void emit_copy(struct pass *p, LLVMValueRef call)
+{
+    LLVMValueRef bytes = LLVMBuildIntCast2(p->b, LLVMGetOperand(call, 2), p->i64, false, "");
+    tell_link_copy(p, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), bytes);
+}
+
+/* Whether the function is traced is asked when it is called: see mark_function(). */
+static void emit_give(struct pass *p, LLVMValueRef call)
+{
+    LLVMValueRef callee = direct_callee(call), called = LLVMGetCalledValue(call);
+    bool untraced = LLVMIsAInlineAsm(called) ||
+                    (callee && (!is_only_declared(callee) || is_publisher(callee_name(call))));
+    LLVMValueRef target = untraced ? LLVMConstPointerNull(p->ptr) : called;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        LLVMValueRef arg = LLVMGetOperand(call, i);
+        if (!is_argument_given(call, i))
+            continue;
+        if (LLVMGetTypeKind(LLVMTypeOf(arg)) == LLVMIntegerTypeKind)
+            arg = LLVMBuildIntCast2(p->b, arg, p->i64, false, "");
+        LLVMValueRef args[] = { word(p, arg), target };
+        tell(p, "__heddle_link_give", 2, args);
+    }
+}
+
+/* hook(node, position); insert(left, node, parent, header) */
+static void emit_hook(struct pass *p, LLVMValueRef call)
+{
+    bool tree = LLVMGetNumArgOperands(call) == 4;
+    LLVMValueRef node = LLVMGetOperand(call, tree ? 1 : 0);
+    LLVMValueRef into[] = { LLVMGetOperand(call, tree ? 2 : 1),
+                            LLVMGetOperand(call, tree ? 3 : 1) };
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef there[] = { into[i], word(p, node) }, back[] = { node, word(p, into[i]) };
+        tell(p, "__heddle_link_store", 2, there);
+        tell(p, "__heddle_link_store", 2, back);
+    }
+}
+
+static void emit_alloc(struct pass *p, const struct link *l)
+{
+    LLVMValueRef args[] = { l->inst, LLVMGetOperand(l->inst, 0) };
+    if (l->kind == LINK_REALLOC)
+        tell(p, "__heddle_link_realloc", 2, args);
+    else
+        tell(p, "__heddle_link_alloc", 1, args);
+}
+
+static void emit_slot(struct pass *p, LLVMValueRef local)
+{
+    uint64_t each = LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(local));
+    LLVMValueRef n = LLVMBuildIntCast2(p->b, LLVMGetOperand(local, 0), p->i64, false, "");
+    LLVMValueRef args[] = { local, LLVMBuildMul(p->b, n, const64(p, each), "") };
+    tell(p, "__heddle_link_slot", 2, args);
+}
+
+/* ---- where ---- */
+
+static bool is_single_predecessor(LLVMBasicBlockRef block, LLVMValueRef invoke)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); u; u = LLVMGetNextUse(u))
+        if (LLVMGetUser(u) != invoke)
+            return false;
+    return true;
+}
+
+/* The first instruction that runs with the result; NULL: there is no such place, and then the
+ * object counts as escaped. */
+static LLVMValueRef behind(LLVMValueRef call)
+{
+    if (!LLVMIsATerminatorInst(call))
+        return LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail ? NULL
+                                                                     : LLVMGetNextInstruction(call);
+    LLVMBasicBlockRef to = LLVMGetNormalDest(call);
+    LLVMValueRef first = first_insertion(to);
+    return is_single_predecessor(to, call) && !LLVMIsAPHINode(LLVMGetFirstInstruction(to)) ? first
+                                                                                           : NULL;
+}
+
+static bool is_static(LLVMValueRef local)
+{
+    return LLVMIsConstant(LLVMGetOperand(local, 0)) &&
+           LLVMGetInstructionParent(local) ==
+               LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(LLVMGetInstructionParent(local)));
+}
+
+uint32_t link_site(struct pass *p)
+{
+    if (!p->link_site)
+        p->link_site = table_site(p, SITE_ENTRY, NULL, 0, 0, "") + 1;
+    return p->link_site - 1;
+}
+
+/* A no-op before `at`. Leaves the builder in the block that it can be made to jump to; returns
+ * where that goes on. */
+static LLVMBasicBlockRef begin_nop(struct pass *p, LLVMValueRef at)
+{
+    static char constraints[] = "i,!i";
+    char text[256];
+    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(at);
+    LLVMBasicBlockRef head = split_before(p, at), tail = LLVMGetInstructionParent(at);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
+    snprintf(text, sizeof text,
+             ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n.pushsection heddle_patch,\"aR?\"\n"
+             ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n.popsection",
+             link_site(p), HIT_ATOMIC);
+    LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                        true, false, LLVMInlineAsmDialectATT, false);
+    LLVMSetCurrentDebugLocation2(p->b, where);
+    LLVMPositionBuilderAtEnd(p->b, head);
+    LLVMBuildCallBr(p->b, type, nop, tail, &cold, 1, &p->record, 1, NULL, 0, "");
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    return tail;
+}
+
+static void emit_one(struct pass *p, const struct link *l)
+{
+    bool after = l->kind == LINK_ALLOC || l->kind == LINK_REALLOC || l->kind == LINK_SLOT;
+    LLVMValueRef at = after ? behind(l->inst) : l->inst;
+    if (!at)
+        return;
+    LLVMBasicBlockRef tail = begin_nop(p, at);
+    switch (l->kind) {
+    case LINK_STORE:
+        emit_store(p, l->inst);
+        break;
+    case LINK_COPY:
+        emit_copy(p, l->inst);
+        break;
+    case LINK_GIVE:
+        emit_give(p, l->inst);
+        break;
+    case LINK_HOOK:
+        emit_hook(p, l->inst);
+        break;
+    case LINK_SLOT:
+        emit_slot(p, l->inst);
+        break;
+    default:
+        emit_alloc(p, l);
+        break;
+    }
+    LLVMBuildBr(p->b, tail);
+}
+
+/* Those of the entry block share one no-op; allocas stay first in the block. */
+static void emit_static_slots(struct pass *p, LLVMValueRef f, struct links *l)
+{
+    LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f));
+    LLVMValueRef last = NULL;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->at[i].kind == LINK_SLOT && is_static(l->at[i].inst)) {
+            last = l->at[i].inst;
+            if (LLVMGetAlignment(last) < 16)
+                LLVMSetAlignment(last, 16);
+        }
+    if (!last)
+        return;
+    while (LLVMIsAAllocaInst(at))
+        at = LLVMGetNextInstruction(at);
+    for (LLVMValueRef i = at; i; i = LLVMGetNextInstruction(i))
+        if (LLVMIsAAllocaInst(i) && is_static(i))
+            at = LLVMGetNextInstruction(i);
+    LLVMBasicBlockRef tail = begin_nop(p, at);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->at[i].kind == LINK_SLOT && is_static(l->at[i].inst))
+            emit_slot(p, l->at[i].inst);
+    LLVMBuildBr(p->b, tail);
+}
+
+/* Two words before the function's first instruction say that it is traced. */
+static void mark_function(struct pass *p, LLVMValueRef f)
+{
+    LLVMValueRef words[] = { const64(p, TRACED_MARK), const64(p, ~TRACED_MARK) };
+    if (!LLVMHasPrefixData(f))
+        LLVMSetPrefixData(f, LLVMConstArray2(p->i64, words, 2));
+}
+
+struct links *production_links_list(struct pass *p, LLVMValueRef f)
+{
+    struct links *l = zeroed(sizeof *l);
+    list_links(p, f, l);
+    return l;
+}
+
+void production_links_emit(struct pass *p, LLVMValueRef f, struct links *l)
+{
+    mark_function(p, f);
+    for (size_t i = 0; i < l->count; i++)
+        if (!(l->at[i].kind == LINK_SLOT && is_static(l->at[i].inst)))
+            emit_one(p, &l->at[i]);
+    emit_static_slots(p, f, l);
+    free(l->at);
+    free(l);
+}

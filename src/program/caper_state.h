@@ -1,0 +1,60 @@
+/* caper_state.h - what caper knows of a program after all its runs (docs/format/caper.md)
+ *
+ *     struct caper_state s = { 0 };
+ *     caper_state_read(&s, "prog.caper", &err);     a file that is not there is an empty state
+ *     marks = caper_state_module(&s, id, nsites, "a.c")->marks;  marks[3] |= CAPER_SEEN;
+ *     caper_state_release(&s);
+ *     caper_state_change("prog.caper", fn, arg, &err);     the only way to write it
+ *
+ * Sets of the paper: spPairs and dpPairs together are `pairs` (statically possible); deSites are
+ * the sites with a mark; a pair is in dpPairs when both its sites have one, else in spPairs.
+ * Without static pairs any two sites may pair.
+ *
+ * Concurrency: caper_state_change() reads, changes and replaces the file under a lock on its
+ * folder, so that any number of commands add to it and nothing is lost; the new file is complete
+ * and on disk before it takes the name.
+ */
+#ifndef HEDDLE_PROGRAM_CAPER_STATE_H
+#define HEDDLE_PROGRAM_CAPER_STATE_H
+
+#include "base/rt_caper.h"
+#include "program/pairs_file.h"
+
+struct caper_part { /* a module */
+    uint64_t id[2];
+    uint32_t sites;
+    char *source;   /* owned; "" not known */
+    uint8_t *marks; /* owned: CAPER_SEEN, CAPER_ASSUMED of each site */
+};
+
+struct caper_state {
+    uint64_t runs;
+    char *program; /* owned: its path; NULL: not known */
+    struct caper_part *parts;
+    size_t count, cap;
+    bool has_pairs;
+    struct pairs pairs;
+};
+
+void caper_state_release(struct caper_state *s); /* a zeroed struct is empty */
+int caper_state_read(struct caper_state *s, const char *path, struct error *err);
+/* Found or added. `source` may be NULL. The pointer holds until the next call. */
+struct caper_part *caper_state_module(struct caper_state *s, const uint64_t id[2], uint32_t sites,
+                                      const char *source);
+const struct caper_part *caper_state_find(const struct caper_state *s, const uint64_t id[2]);
+uint8_t caper_state_mark(const struct caper_state *s, const uint64_t id[2], uint32_t index);
+void caper_state_drop(struct caper_state *s, size_t part);
+
+/* Read, let `fn` change it (false: leave the file as it is), replace. */
+int caper_state_change(const char *path, bool (*fn)(struct caper_state *s, void *arg), void *arg,
+                       struct error *err);
+
+/* How many: sites with a mark, with one that is only assumed; dpPairs; all pairs. */
+struct caper_sizes {
+    uint64_t sites, seen, assumed, dp, all;
+};
+void caper_state_sizes(const struct caper_state *s, struct caper_sizes *z);
+/* May the kinds race: one writes, not both atomic? For states without static pairs. */
+bool caper_kinds_conflict(uint32_t a, uint32_t b);
+
+#endif

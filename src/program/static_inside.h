@@ -1,0 +1,350 @@
+/* static_inside.h - what the files of static analysis share
+ *
+ * Words. An ENTITY is what a symbol's name means after linking: an object, or functions (several
+ * where a weak function exists in several copies and nobody knows which was kept). An OBJECT is
+ * memory: a variable, a stack slot, an allocation site. A LOCATION is a place in an object: one
+ * offset, or a regular set of offsets. A NODE stands for what some value or some location may
+ * point to; an EDGE a -> b says that b holds all that a does. An INSTANCE is a function's values;
+ * functions that allocate have one per call.
+ *
+ * Location 0 is ANYWHERE: all memory that code which is not traced may know. Node NODE_WORLD is
+ * what that code may hold.
+ */
+#ifndef HEDDLE_PROGRAM_STATIC_INSIDE_H
+#define HEDDLE_PROGRAM_STATIC_INSIDE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "program/static.h"
+#include "program/static_facts.h"
+
+#define ANYWHERE 0u
+enum {
+    NODE_NONE,
+    NODE_WORLD,
+    NODE_THROWN,   /* exceptions */
+    NODE_SPECIFIC, /* pthread_setspecific() */
+    NODE_HANDED,   /* arguments of new threads */
+    NODE_RESULTS,  /* what threads return */
+    NODE_LAST
+};
+
+/* ---- sets of locations ---- */
+
+struct set_word {
+    uint32_t at; /* bits at * 64 ... */
+    uint64_t bits;
+};
+struct set {
+    struct set_word *words; /* by `at`; none is 0 */
+    uint32_t count, cap;
+};
+bool set_has(const struct set *s, uint32_t i);
+bool set_add(struct set *s, uint32_t i); /* true: it is new */
+bool set_join(struct set *to, const struct set *from);
+void set_minus(struct set *out, const struct set *a, const struct set *b); /* out is empty */
+void set_meet(struct set *to, const struct set *with);
+void set_release(struct set *s);
+uint32_t set_size(const struct set *s);
+uint64_t set_hash(const struct set *s);
+bool set_equal(const struct set *a, const struct set *b);
+
+#define SET_EACH(s, i)                                                                             \
+    for (uint32_t w_##i = 0; w_##i < (s)->count; w_##i++)                                          \
+        for (uint64_t b_##i = (s)->words[w_##i].bits, i = 0;                                       \
+             b_##i && ((i = (s)->words[w_##i].at * 64u + (unsigned)__builtin_ctzll(b_##i)), 1);    \
+             b_##i &= b_##i - 1)
+
+/* ---- the program ---- */
+
+struct sfile_module {
+    const struct sites_header *sites;
+    struct facts *facts;
+    uint32_t image;
+    uint32_t *entities;      /* of symbols */
+    uint32_t first_function; /* number of functions[0] */
+    uint32_t *function_at;   /* index in the module -> function + 1 */
+    uint32_t nindices;
+};
+
+struct entity {
+    const char *name;
+    uint32_t object;
+    uint32_t *functions; /* owned */
+    uint32_t nfunctions;
+    bool strong; /* of the image at hand, while linking */
+    uint32_t image;
+    const struct model *model; /* not defined anywhere: what it does */
+    bool is_function, is_defined;
+    bool ifunc;
+    uint32_t alias; /* another entity + 1 */
+    int64_t alias_offset;
+};
+
+struct sfunction {
+    uint32_t module;
+    const struct fact_function *code;
+    uint32_t entity;
+    uint32_t instance; /* the first */
+    bool allocates;    /* returns fresh memory: cloned */
+    bool escaped;      /* untraced code may call it */
+};
+
+struct instance {
+    uint32_t function;
+    uint32_t base;            /* node of value 0 */
+    uint32_t result, varargs; /* nodes */
+    uint32_t next;            /* of the function, + 1 */
+    uint32_t depth;           /* of clones within clones */
+    uint32_t parent;          /* cloned for a call of that instance */
+};
+
+enum object_kind {
+    OBJECT_WORLD,
+    OBJECT_VARIABLE,
+    OBJECT_FUNCTION,
+    OBJECT_STACK,
+    OBJECT_HEAP,
+    OBJECT_SYSTEM
+};
+
+struct object {
+    uint8_t kind;
+    bool thread_local_, constant, escaped, shared;
+    uint64_t bytes; /* 0: not known */
+    uint32_t entity;
+    uint32_t first; /* location + 1 */
+    uint32_t count, strided; /* locations: places, sets of places */
+    uint32_t owner; /* function, of stack and heap */
+};
+
+struct location {
+    uint32_t object, next; /* next of the object, + 1 */
+    int64_t offset;
+    uint32_t stride;  /* 0: one place */
+    uint32_t depth;   /* steps of arithmetic */
+    uint64_t span;    /* stride: from offset so far; 0: in the whole object */
+    uint32_t in, out; /* nodes: what is stored there, what a load may see; 0: none yet */
+};
+
+/* ---- constraints ---- */
+
+enum rule_kind {
+    RULE_OFFSET,
+    RULE_LOAD,
+    RULE_STORE,
+    RULE_FROM,
+    RULE_INTO,
+    RULE_CALL,
+    RULE_START,
+    RULE_BACK,
+    RULE_WORLD
+};
+
+struct rule {
+    uint8_t kind;
+    uint32_t node; /* the other one; RULE_CALL: instance */
+    uint32_t size; /* of load and store; RULE_FROM, RULE_INTO: chunks, 0: the whole object */
+    uint32_t stride;
+    int64_t offset; /* RULE_CALL: fact */
+    uint64_t span;
+    uint32_t next; /* + 1 */
+};
+
+struct node {
+    uint32_t rep;   /* itself, or who stands for it */
+    uint32_t rules; /* + 1 */
+    uint32_t *edges;
+    uint32_t nedges, edges_cap;
+    bool dirty;
+    struct set set, done;
+};
+
+/* A call in the code, over all instances. */
+struct call {
+    uint32_t function, fact;
+    uint32_t *targets; /* functions */
+    uint32_t ntargets;
+    size_t cap;
+    bool world;                /* may call whatever untraced code may call */
+    const struct model *model; /* of the external function, if it is one */
+    uint32_t thread;           /* it starts that one, + 1 */
+    uint64_t kills;            /* threads that have ended behind it */
+    uint32_t next;             /* of the function, by fact; + 1 */
+};
+
+struct statics {
+    const struct linked *linked;
+    const struct facts_api *api;
+    struct sfile_module *modules;
+    size_t nmodules, modules_cap;
+    struct entity *entities;
+    size_t nentities, entities_cap;
+    struct intern names;
+    struct sfunction *functions;
+    size_t nfunctions, functions_cap;
+    struct instance *instances;
+    size_t ninstances, instances_cap;
+    struct object *objects;
+    size_t nobjects, objects_cap;
+    struct location *locations;
+    size_t nlocations, locations_cap;
+    struct map location_of; /* hash -> location + 1, chained by `same` */
+    uint32_t *same;
+    size_t same_cap;
+    struct node *nodes;
+    size_t nnodes, nodes_cap;
+    struct rule *rules;
+    size_t nrules, rules_cap;
+    struct map edges;
+    uint64_t nedges;
+    bool grown; /* edges were added since cycles were looked for */
+    struct call *calls;
+    size_t ncalls, calls_cap;
+    struct map call_of; /* function << 32 | fact -> call + 1 */
+    struct map bound;   /* (call's instance and fact, function) hash: bound already */
+    uint32_t system;    /* object: what the C library keeps */
+    struct map clones;  /* instance << 32 | fact -> instance + 1 */
+    uint64_t clone_facts;
+    struct map waiting; /* instances not yet built */
+    struct threads *threads;
+    struct locks *locks;
+    char **untraced;
+    size_t nuntraced, untraced_cap;
+    struct statics_counters counters;
+};
+
+/* static_link.c */
+int statics_load(struct statics *s, struct error *err);
+void statics_unload(struct statics *s);
+static inline const struct fact_function *function_code(const struct statics *s, uint32_t f)
+{
+    return s->functions[f].code;
+}
+static inline uint32_t entity_of(const struct statics *s, uint32_t function, uint32_t symbol)
+{
+    return s->modules[s->functions[function].module].entities[symbol];
+}
+
+/* static_graph.c: nodes, locations, the solver */
+uint32_t node_new(struct statics *s);
+uint32_t nodes_new(struct statics *s, uint32_t n);
+static inline uint32_t node_rep(struct statics *s, uint32_t n)
+{
+    while (s->nodes[n].rep != n) {
+        s->nodes[n].rep = s->nodes[s->nodes[n].rep].rep;
+        n = s->nodes[n].rep;
+    }
+    return n;
+}
+static inline const struct set *node_set(struct statics *s, uint32_t n)
+{
+    return &s->nodes[node_rep(s, n)].set;
+}
+void node_edge(struct statics *s, uint32_t from, uint32_t to);
+void node_point(struct statics *s, uint32_t node, uint32_t location);
+struct rule *node_rule(struct statics *s, uint32_t node, enum rule_kind kind);
+uint32_t object_new(struct statics *s, enum object_kind kind, uint64_t bytes, uint32_t entity);
+uint32_t location_at(struct statics *s, uint32_t object, int64_t offset);
+uint32_t location_whole(struct statics *s, uint32_t object);
+uint32_t location_in(struct statics *s, uint32_t location);  /* node */
+uint32_t location_out(struct statics *s, uint32_t location); /* node */
+/* Do `a_bytes` at a and `b_bytes` at b have a byte in common? Of one object. */
+bool locations_meet(const struct location *a, uint64_t a_bytes, const struct location *b,
+                    uint64_t b_bytes);
+/* The location that arithmetic leads to; UINT32_MAX: out of the object. */
+uint32_t location_move(struct statics *s, uint32_t from, int64_t offset, uint32_t stride,
+                       uint64_t span);
+void nodes_solve(struct statics *s);
+void nodes_release(struct statics *s);
+
+/* static_build.c: constraints */
+void statics_build(struct statics *s);
+void build_call_target(struct statics *s, uint32_t instance, uint32_t fact, uint32_t function);
+void build_escape(struct statics *s, uint32_t object);
+void build_world_call(struct statics *s, uint32_t instance, uint32_t fact);
+void build_external(struct statics *s, uint32_t instance, uint32_t fact, uint32_t entity);
+/* The function is started as a thread (function, fact), with what the node holds. */
+void build_start(struct statics *s, uint32_t function, uint32_t argument, uint32_t creator,
+                 uint32_t fact);
+/* A callback that the called function runs before it returns. */
+void build_back(struct statics *s, uint32_t function, uint32_t argument, uint32_t caller,
+                uint32_t fact);
+struct call *call_at(struct statics *s, uint32_t function, uint32_t fact);
+void call_add(struct statics *s, uint32_t function, uint32_t fact, uint32_t target);
+static inline uint32_t value_node(const struct statics *s, uint32_t instance, uint32_t value)
+{
+    return value ? s->instances[instance].base + value : NODE_NONE;
+}
+static inline uint32_t call_arg(const struct statics *s, uint32_t instance, const struct fact *f,
+                                uint32_t i)
+{
+    const struct fact_function *code = s->functions[s->instances[instance].function].code;
+
+    return i < f->nargs ? value_node(s, instance, code->args[f->args + i]) : NODE_NONE;
+}
+
+/* static_model.c: functions of others */
+enum model_what {
+    MODEL_PLAIN,
+    MODEL_COPY,    /* memory: arg 1 to arg 0, arg 2 bytes */
+    MODEL_HEAP,    /* the result may be a fresh object, too */
+    MODEL_REALLOC, /* or is, with what arg 0 has in it */
+    MODEL_HEAP_AT, /* *arg 0 = a fresh object */
+    MODEL_END_AT,  /* *arg 1 = somewhere in arg 0 */
+    MODEL_CREATE,  /* pthread_create */
+    MODEL_CREATE_CXX,
+    MODEL_JOIN,
+    MODEL_EXIT,    /* pthread_exit */
+    MODEL_ONCE,    /* calls arg 1 */
+    MODEL_COMPARE, /* calls the last argument with places in arg 0 and arg 1 */
+    MODEL_SET,     /* pthread_setspecific */
+    MODEL_GET,
+    MODEL_KEY,
+    MODEL_THROW,
+    MODEL_CATCH,
+    MODEL_LOOKUP,  /* dlsym */
+    MODEL_ATEXIT,  /* arg 0 is called some time, with arg 1 */
+    MODEL_HANDLER, /* arg 1 is called at any time */
+    MODEL_ACTION,  /* so is what is in *arg 1 */
+    MODEL_REACH,   /* the result is something that can be reached from the arguments */
+    MODEL_LOCK,
+    MODEL_UNLOCK,
+    MODEL_MIX /* memory of the arguments may get into memory of the arguments */
+};
+
+struct model {
+    const char *name;
+    /* r reads, w writes, b both, - neither; a '*' repeats the one before. In front: ? reads, !
+     * writes what the C library keeps */
+    const char *args;
+    char result;  /* '0'... an argument, at any offset; 'h' fresh, 's' the system's, '-' */
+    uint8_t what; /* enum model_what */
+};
+/* NULL: not known. */
+const struct model *model_find(const char *name);
+/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b'. */
+char model_touch(const struct model *m, unsigned i);
+/* How it touches what the C library keeps: 0, 'r', 'w'. */
+char model_hidden(const struct model *m);
+/* A function of the C library without a model of its own: it starts no threads. */
+bool model_is_system(const char *name);
+
+/* static_threads.c */
+enum { THREADS_MAX = 64, THREAD_MAIN = 0, THREAD_OTHER = 1 /* untraced code, handlers */ };
+void threads_find(struct statics *s);
+void threads_release(struct statics *s);
+/* Which threads may run the function, as bits. */
+uint64_t threads_of(const struct statics *s, uint32_t function);
+/* Which threads may run at the same time when `thread` is at the fact. */
+uint64_t threads_beside(const struct statics *s, uint32_t thread, uint32_t function, uint32_t fact);
+
+/* static_locks.c */
+void locks_find(struct statics *s);
+void locks_release(struct statics *s);
+/* Locks that are held at the fact whoever runs it, as bits. */
+uint64_t locks_held(const struct statics *s, uint32_t function, uint32_t fact);
+
+/* static_pairs.c: see static.h */
+
+#endif

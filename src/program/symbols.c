@@ -1,0 +1,83 @@
+/* symbols.c - addresses of variables and functions, from the ELF files' symbol tables
+ *
+ * The trace tells where each file was mapped, so what its symbol table says of a variable
+ * is the variable's address, also where no event has shown it. Names that a file has twice
+ * (static variables of two modules) say nothing; neither does a variable of another size.
+ * Stripped files have no static names: those addresses are learned from the record, as ever.
+ */
+#include "program/inside.h"
+#include "base/alloc.h"
+#include "symbol/elf_file.h"
+#include "symbol/symtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct image_symbols {
+    struct intern names;
+    struct image_symbol {
+        uint64_t address, size; /* address 0: there are two */
+    } *list;
+    size_t cap;
+};
+
+static void add_symbols(struct image_symbols *s, const struct symtab_list *l, uint64_t base)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct symtab_symbol *x = &l->list[i];
+        uint32_t known = s->names.count, n = intern_put(&s->names, x->name, strlen(x->name));
+
+        GROW(s->list, s->cap, n + (size_t)1);
+        s->list[n] = n == known ? (struct image_symbol){ base + x->address, x->size }
+                                : (struct image_symbol){ 0, 0 };
+    }
+}
+
+static struct image_symbols *read_image(const struct image *m)
+{
+    struct image_symbols *s = xcalloc(1, sizeof(*s));
+    struct elf_file elf;
+    struct symtab t = { 0 };
+
+    elf_file_open(&elf, m->path, m->build_id, m->build_id_bytes, false);
+    if (elf.elf && m->base) {
+        symtab_add(&t, elf.elf);
+        symtab_sort(&t);
+        add_symbols(s, &t.code, m->base);
+        add_symbols(s, &t.data, m->base);
+        symtab_release(&t);
+    }
+    elf_file_close(&elf);
+    return s;
+}
+
+uint64_t program_symbol_address(struct program *p, const struct module *m,
+                                const struct code_symbol *s)
+{
+    uint32_t image = p->tables->modules[m->number].image, n;
+    struct image_symbols **all;
+
+    if (image >= p->tables->nimages || !s->defined || s->thread_local_ || !*s->name)
+        return 0;
+    if (!p->image_symbols)
+        p->image_symbols = xcalloc(p->tables->nimages + 1, sizeof(struct image_symbols *));
+    all = &p->image_symbols[image];
+    if (!*all)
+        *all = read_image(&p->tables->images[image]);
+    n = intern_find(&(*all)->names, s->name, strlen(s->name));
+    if (n == INTERN_NONE || (s->function == CODE_NONE && (*all)->list[n].size != s->bytes))
+        return 0;
+    return (*all)->list[n].address;
+}
+
+void program_symbols_release(struct program *p)
+{
+    for (size_t i = 0; p->image_symbols && i < p->tables->nimages; i++) {
+        if (!p->image_symbols[i])
+            continue;
+        intern_release(&p->image_symbols[i]->names);
+        free(p->image_symbols[i]->list);
+        free(p->image_symbols[i]);
+    }
+    free(p->image_symbols);
+}

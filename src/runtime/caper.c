@@ -1,0 +1,276 @@
+/* caper.c - the mode `caper`: which sites access objects that have escaped
+ *
+ * Biswas et al. 2017, section 5: sites of statically possible pairs are watched; one that accesses
+ * an escaped object is noted (deSites) and not watched any more, in this run and in all later ones.
+ * Pairs are made of noted sites by the command. Where this differs:
+ * - Nothing races with what happens before the first thread is created: until then no site is
+ *   watched, only pointers are (caper_links.c).
+ * - The paper's checks are inline and its overhead has no bound. Here a watched access calls the
+ *   runtime, which is several times the cost of an access in a hot loop. So there is a bound on
+ *   the CPU time (max_ppm; 0: none): a site that is too hot while all it accesses is private is
+ *   *assumed* to be escaped. That gives up precision, never soundness, and is said.
+ * - Sites that were noted are unpatched in batches, when enough hits were wasted on them to pay
+ *   for it, or by the tick.
+ *
+ * Concurrency: bits of the table are set by atomic operations; the list of sites to be unpatched is
+ * under `lock`, which hits only try to take.
+ */
+#include "runtime/caper.h"
+
+#include <time.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    TICK = 4096, /* hits of a thread between two looks at the clock (0.3 us) */
+    HIT_NS = 3,
+    LINK_NS = 3,          /* measured: docs/design/production.md */
+    LEAST_NS = 100000000, /* of CPU time: shorter programs may spend as much as these */
+    WASTE = 8192,         /* hits of noted sites by a thread that pay for unpatching (30 us) */
+    PENDING_MAX = 4096,
+    LINKS_MAX = 1 << 14,
+    SAMPLES = 2 /* times that a site must be met by a tick before it is assumed */
+};
+
+bool caper_on, caper_given_up, caper_quick;
+_Thread_local int32_t caper_left __attribute__((tls_model("initial-exec"))) = TICK;
+static _Thread_local uint32_t wasted __attribute__((tls_model("initial-exec")));
+
+static struct caper_table *table;
+static uint32_t pending[PENDING_MAX], npending, lock;
+static uint32_t link_sites[LINKS_MAX], nlinks, looked_at;
+static uint8_t *samples; /* by dense number */
+static bool threads;     /* there is or was more than one: sites are watched */
+static uint64_t spent_ns, link_ns;
+
+/* ---- sites ---- */
+
+static void unpatch_pending(void)
+{
+    if (!npending)
+        return;
+    patch_sites(pending, npending, false);
+    npending = 0;
+}
+
+static bool try_lock(void)
+{
+    return !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
+}
+
+static void note(uint32_t site, uint8_t *byte, uint8_t bits)
+{
+    __atomic_fetch_or(byte, bits | CAPER_HIT, __ATOMIC_RELAXED);
+    spin_lock(&lock);
+    if (npending == PENDING_MAX)
+        unpatch_pending();
+    pending[npending++] = site;
+    spin_unlock(&lock);
+}
+
+/* A site that was noted and is still a jump. */
+static void waste(void)
+{
+    if (++wasted < WASTE || !try_lock())
+        return;
+    wasted = 0;
+    unpatch_pending();
+    spin_unlock(&lock);
+}
+
+/* ---- the bound ---- */
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    if (syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t))
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool is_over(uint64_t ns)
+{
+    uint64_t cpu = cpu_ns();
+
+    return table->max_ppm && ns > (cpu > LEAST_NS ? cpu : LEAST_NS) / 1000 * table->max_ppm / 1000;
+}
+
+void caper_give_up(unsigned counter)
+{
+    caper_given_up = true;
+    caper_quick = false;
+    rt_control->counter[counter] = 1;
+}
+
+/* Pointer stores cannot be left out one by one: without them nothing is known. They may cost as
+ * twice as much as the sites. */
+void caper_link_tick(void)
+{
+    uint64_t ns;
+
+    caper_left = TICK;
+    if (!table)
+        return;
+    rt_control->counter[CAPER_LINKS] += TICK;
+    ns = __atomic_add_fetch(&link_ns, TICK * LINK_NS, __ATOMIC_RELAXED);
+    if (is_over(ns / 2) && !caper_given_up)
+        caper_give_up(CAPER_GAVE_UP);
+}
+
+static void hit_tick(uint32_t site, uint8_t *byte)
+{
+    uint64_t ns = __atomic_add_fetch(&spent_ns, TICK * HIT_NS, __ATOMIC_RELAXED);
+
+    caper_left = TICK;
+    rt_control->counter[CAPER_HITS] += TICK;
+    if (is_over(ns) && ++samples[site] >= SAMPLES && !(*byte & (CAPER_SEEN | CAPER_ASSUMED)))
+        note(site, byte, CAPER_ASSUMED);
+}
+
+/* ---- hits ---- */
+
+static void hit(const struct prod_hit *h)
+{
+    uint8_t *byte = h->site < table_sites ? table_bytes[h->site] : NULL;
+
+    if (!byte || !h->bytes)
+        return;
+    if (unlikely(table->flags & CAPER_COUNT) && table_counts[h->site])
+        __atomic_fetch_add(table_counts[h->site], 1, __ATOMIC_RELAXED);
+    if (!threads)
+        return;
+    if (unlikely(--caper_left < 0))
+        hit_tick(h->site, byte);
+    if (likely(own_at(h->address) && !caper_given_up))
+        return;
+    if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
+        waste();
+    else if (*byte & CAPER_WANTED)
+        note(h->site, byte, caper_given_up ? CAPER_ASSUMED : CAPER_SEEN);
+}
+
+/* ---- patching ---- */
+
+static bool is_wanted(uint32_t site, void *arg)
+{
+    const uint8_t *byte = site < table_sites ? table_bytes[site] : NULL;
+
+    (void)arg;
+    return byte && (table->flags & CAPER_COUNT ||
+                    (*byte & CAPER_WANTED && !(*byte & (CAPER_SEEN | CAPER_ASSUMED))));
+}
+
+/* The no-ops of production_links.c: one number for a module's, a fence without order. */
+static void find_links(void)
+{
+    struct prod_hit h;
+    uint32_t first = nlinks;
+
+    for (; looked_at < table_sites; looked_at++) {
+        if (!patch_look(looked_at, &h) || h.op != OP_FENCE || h.order)
+            continue;
+        table_bytes[looked_at] = NULL;
+        if (nlinks < LINKS_MAX)
+            link_sites[nlinks++] = looked_at;
+        else
+            caper_give_up(CAPER_NO_LINKS);
+    }
+    if (nlinks > first && patch_sites(link_sites + first, nlinks - first, true) < 0)
+        caper_give_up(CAPER_NO_LINKS);
+}
+
+static void update(void)
+{
+    table_update();
+    find_links();
+    if (threads || table->flags & CAPER_COUNT)
+        patch_all(is_wanted, NULL, true);
+}
+
+/* ---- the mode ---- */
+
+extern void *__libc_stack_end __attribute__((weak)); /* of the dynamic linker */
+
+static void note_main_stack(void)
+{
+    struct rlimit limit;
+    uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0, bytes = 8 << 20;
+
+    if (!end)
+        return;
+    if (syscall(SYS_getrlimit, RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (1 << 30))
+        bytes = limit.rlim_cur;
+    end = (end | 4095) + 1;
+    links_thread_begin(end - bytes, bytes);
+}
+
+static void start(struct prod_control *c)
+{
+    table = table_open();
+    if (!table)
+        return;
+    samples = (uint8_t *)syscall(SYS_mmap, NULL, 1L << 24, 3L, 0x4022L, -1L, 0L);
+    __atomic_fetch_add(&c->counter[CAPER_PROCESSES], 1, __ATOMIC_RELAXED);
+    note_main_stack();
+    caper_on = true;
+    update();
+}
+
+static void images(void)
+{
+    if (table)
+        update();
+}
+
+static void thread_fork(uint32_t child)
+{
+    (void)child;
+    if (!table || threads)
+        return;
+    threads = true;
+    caper_quick = !caper_given_up && !(table->flags & CAPER_COUNT);
+    patch_all(is_wanted, NULL, true);
+}
+
+static void thread_begin(uint32_t thread, uint64_t stack, uint64_t bytes)
+{
+    (void)thread;
+    links_thread_begin(stack, bytes);
+}
+
+static void tick(void)
+{
+    if (!table || !try_lock())
+        return;
+    unpatch_pending();
+    spin_unlock(&lock);
+    if (caper_given_up && caper_on) {
+        caper_on = false;
+        patch_sites(link_sites, nlinks, false);
+    }
+}
+
+static void forked(void)
+{
+    if (!table)
+        return;
+    lock = 0;
+    escape_forked();
+    __atomic_fetch_add(&rt_control->counter[CAPER_PROCESSES], 1, __ATOMIC_RELAXED);
+}
+
+const struct rt_mode mode_caper = {
+    .name = "caper",
+    .start = start,
+    .hit = hit,
+    .alloc = links_alloc,
+    .free = links_free,
+    .thread_fork = thread_fork,
+    .thread_begin = thread_begin,
+    .thread_end = links_thread_end,
+    .images = images,
+    .forked = forked,
+    .tick = tick,
+};

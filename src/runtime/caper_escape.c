@@ -1,0 +1,180 @@
+/* caper_escape.c - an object has escaped: with everything that can be reached from it
+ *
+ * The paper (5.2): when a pointer to a private object is stored to a global, into an escaped
+ * object, or given to a new thread, the object escapes, and transitively all objects reachable from
+ * it. In C every aligned word that leads into a private object counts as a pointer, also into its
+ * middle. The caller stores after this has returned, so no other thread can have the pointer
+ * before all of it is marked.
+ *
+ * Private objects are reachable from their own thread only, so what is searched here does not
+ * change meanwhile, with one exception: a word that looks like a pointer (stale, or no pointer at
+ * all) may lead to a private object of another thread. That is marked too, although it need not be;
+ * its memory may go away while we look. Small objects are read directly: whoever frees one waits
+ * for the reader (escape_wait). Larger ones, which may be mappings or have guard pages, are read by
+ * process_vm_readv().
+ *
+ * Limit: such an object of another thread, marked by mistake, is searched once; a pointer that its
+ * thread is about to store there at that moment may be missed, and is then not marked when the
+ * object is really given away.
+ *
+ * Lock: `lock`, held by a busy thread; nothing else is taken inside. Work is a list, not
+ * recursion; if it is longer than WORK_MAX everything counts as escaped from then on.
+ */
+#include "runtime/caper.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    WORK_MAX = 1 << 22, /* 32 MiB of address space; used as far as needed */
+    DIRECT_BYTES = 4096,
+    BUFFER_BYTES = 1 << 15
+};
+
+static uint32_t lock;
+static uintptr_t *work;
+static uint32_t nwork;
+static uintptr_t reading; /* the object that is read directly right now */
+static long pid;
+static uint64_t buffer[BUFFER_BYTES / 8];
+
+static bool prepare(void)
+{
+    void *m;
+
+    if (likely(work))
+        return true;
+    m = (void *)syscall(SYS_mmap, NULL, WORK_MAX * sizeof(*work), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1L, 0L);
+    if (m == MAP_FAILED)
+        return false;
+    pid = syscall(SYS_getpid);
+    work = m;
+    return true;
+}
+
+static void look_at(const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!own_at(words[i]))
+            continue;
+        if (nwork == WORK_MAX)
+            caper_give_up(CAPER_GAVE_UP);
+        else
+            work[nwork++] = words[i];
+    }
+}
+
+static void look_through(uintptr_t low, uintptr_t high)
+{
+    for (uintptr_t at = low; at < high;) {
+        struct iovec here = { buffer, high - at < BUFFER_BYTES ? high - at : BUFFER_BYTES };
+        struct iovec there = { (void *)at, here.iov_len };
+        long n = syscall(SYS_process_vm_readv, pid, &here, 1L, &there, 1L, 0L);
+
+        if (n > 0)
+            look_at(buffer, (size_t)n / 8);
+        if (n == (long)here.iov_len) {
+            at += here.iov_len;
+        } else if (n < 0 && errno != EFAULT) {
+            caper_give_up(CAPER_GAVE_UP); /* forbidden: we cannot know what is there */
+            return;
+        } else { /* a page that cannot be read holds no pointer that anybody can use */
+            at = ((at + (n > 0 ? (uintptr_t)n : 0)) | 4095) + 1;
+        }
+    }
+}
+
+/* One pointer of the list. */
+static void follow(uintptr_t pointer)
+{
+    uintptr_t low, high;
+
+    if (!own_start(pointer, &low))
+        return;
+    __atomic_store_n(&reading, low, __ATOMIC_SEQ_CST);
+    if (own_take(low, &high)) {
+        rt_control->counter[CAPER_ESCAPES]++;
+        rt_control->counter[CAPER_SCANNED] += high - low;
+        if (high - low < DIRECT_BYTES) {
+            look_at((const uint64_t *)low, (high - low) / 8);
+        } else {
+            __atomic_store_n(&reading, 0, __ATOMIC_SEQ_CST);
+            look_through(low, high);
+        }
+    }
+    __atomic_store_n(&reading, 0, __ATOMIC_SEQ_CST);
+}
+
+static void follow_all(void)
+{
+    while (nwork)
+        follow(work[--nwork]);
+}
+
+static bool begin(void)
+{
+    rt_busy_begin();
+    spin_lock(&lock);
+    if (prepare())
+        return true;
+    caper_give_up(CAPER_GAVE_UP);
+    return false;
+}
+
+static void end(void)
+{
+    spin_unlock(&lock);
+    rt_busy_end();
+}
+
+void escape(uintptr_t pointer)
+{
+    int saved = errno;
+
+    if (!own_at(pointer))
+        return;
+    if (begin()) {
+        follow(pointer);
+        follow_all();
+    }
+    end();
+    errno = saved;
+}
+
+/* The bytes are the caller's own and can be read: it is about to copy them. */
+void escape_contents(uintptr_t low, uintptr_t high)
+{
+    int saved = errno;
+
+    low = (low + 7) & ~(uintptr_t)7;
+    for (; low + 8 <= high; low += 8) {
+        uintptr_t word = *(const uintptr_t *)low;
+
+        if (likely(!own_at(word)))
+            continue;
+        if (begin()) {
+            follow(word);
+            follow_all();
+        }
+        end();
+    }
+    errno = saved;
+}
+
+void escape_wait(uintptr_t freed)
+{
+    while (unlikely(__atomic_load_n(&reading, __ATOMIC_SEQ_CST) == freed))
+        sched_yield();
+}
+
+void escape_forked(void)
+{
+    lock = 0;
+    nwork = 0;
+    reading = 0;
+    pid = syscall(SYS_getpid);
+}

@@ -1,0 +1,406 @@
+/* chase.c - RaceChaser: wait before s1, and see who comes to s2 (docs/design/production.md)
+ *
+ * Implements Biswas, Cao, Zhang, Bond, Wood, "Lightweight Data Race Detection for Production
+ * Runs" (CC 2017), section 4; the budget is chase_core.c's. A thread that is about to execute s1
+ * may stop for t_delay with its address published. One that is about to execute s2 looks whether
+ * somebody waits on an overlapping address, and has then met a true race: both threads are right
+ * before their accesses, have executed neither, and nothing between now and then synchronises.
+ *
+ * Where it differs from the paper:
+ * - A sighting ends the wait: what is left of it goes back to the budget.
+ * - Very hot sites (the paper leaves that open): s1 is unpatched for a while, s2 is patched for the
+ *   time of waits only.
+ * - Several processes of a run share one budget.
+ *
+ * The host: a wait is a futex with a time limit, made while busy. So a handler never runs inside:
+ * its signal ends the wait and is delivered right after (signal.c). A cancellation waits for the
+ * end of the wait, too. Fork: the child has no waiters. Nothing waits for a waiter.
+ */
+#include "runtime/chase_core.h"
+#include "runtime/chase_pair.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A hit costs some 20 to 30 ns. A thread with 200,000 a second spends half a percent on them: a
+ * side that makes more is too hot. BATCH hits at a time are looked at (1.3 ms at that rate). */
+enum { BATCH = 256, HOT_PER_SECOND = 200000 };
+/* How long s1 then stays unpatched, in ticks of 100 ms. With the defaults (5 %, 10 ms) a wait can
+ * be afforded every 200 ms, and BATCH hits of each thread are more than enough to get it. */
+enum { REST_TICKS = 2 };
+
+static struct pair_mutex chase_lock; /* protects core; nothing is taken inside */
+static struct chase_core core;
+static bool both; /* orders: each side is s1 and s2 */
+static bool hot[2];
+static uint32_t rest_left[2]; /* in ticks; 0: for the time of waits only */
+
+static _Thread_local struct {
+    uint32_t generation;
+    uint32_t pending[2]; /* hits that the control file does not know yet */
+    uint64_t hits, since_ns;
+    uint64_t random;
+    uint16_t sampled[2][PROD_SITES_MAX];
+} self __attribute__((tls_model("initial-exec")));
+
+/* ---- time ---- */
+
+static uint64_t total_ns(uint64_t now)
+{
+    return now - __atomic_load_n(&rt_control->counter[CHASE_START_NS], __ATOMIC_RELAXED);
+}
+
+static void count(enum prod_chase_counter which)
+{
+    __atomic_fetch_add(&rt_control->counter[which], 1, __ATOMIC_RELAXED);
+}
+
+static void note_time(uint64_t now)
+{
+    uint64_t *ran = &rt_control->counter[CHASE_RAN_NS], total = total_ns(now),
+             old = __atomic_load_n(ran, __ATOMIC_RELAXED);
+
+    while (total > old &&
+           !__atomic_compare_exchange_n(ran, &old, total, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* ---- the thread ---- */
+
+static uint32_t next_random(void)
+{
+    self.random ^= self.random << 13;
+    self.random ^= self.random >> 7;
+    self.random ^= self.random << 17;
+    return (uint32_t)(self.random * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* A new pair: nothing of it has been sampled. */
+static void self_start(uint32_t generation)
+{
+    uint64_t seed = rt_control->seed ? rt_control->seed : prod_now_ns();
+
+    self.random = (seed + prod_thread()) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
+    next_random();
+    memset(self.sampled, 0, sizeof(self.sampled));
+    self.since_ns = prod_now_ns();
+    self.generation = generation;
+}
+
+static void flush_hits(uint64_t now)
+{
+    for (int k = 0; k < 2; k++)
+        if (self.pending[k])
+            __atomic_fetch_add(&rt_control->hits[k], self.pending[k], __ATOMIC_RELAXED);
+    self.pending[0] = self.pending[1] = 0;
+    self.since_ns = now;
+    note_time(now);
+}
+
+/* ---- hot sites ---- */
+
+/* s2 must be patched while somebody waits, s1 only if it is part of s2. */
+static void patch_as_needed(void)
+{
+    bool waiting = __atomic_load_n(&core.waiting, __ATOMIC_SEQ_CST) != 0;
+
+    for (unsigned k = 0; k < 2; k++) {
+        bool on = !__atomic_load_n(&hot[k], __ATOMIC_SEQ_CST) || waiting;
+
+        if (on != pair_is_patched(k))
+            pair_patch(k, on);
+    }
+}
+
+static bool some_hot(void)
+{
+    return __atomic_load_n(&hot[0], __ATOMIC_RELAXED) || __atomic_load_n(&hot[1], __ATOMIC_RELAXED);
+}
+
+static void cool_down(unsigned side)
+{
+    if (__atomic_exchange_n(&hot[side], true, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_store_n(&rest_left[side], side == 0 || both ? REST_TICKS : 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&rt_control->unpatched_hot, 1, __ATOMIC_RELAXED);
+    patch_as_needed();
+}
+
+/* Exact for the first hits, so that rare sites are counted. */
+static void count_hit(const struct pair_role *role)
+{
+    bool batch;
+    uint64_t now;
+
+    self.pending[0] += role->is[0];
+    self.pending[1] += role->is[1];
+    self.hits++;
+    batch = self.hits % BATCH == 0;
+    if (likely(!batch && (self.hits > BATCH || self.hits & (self.hits - 1))))
+        return;
+    now = prod_now_ns();
+    if (self.hits > BATCH && now - self.since_ns < UINT64_C(1000000000) * BATCH / HOT_PER_SECOND) {
+        for (unsigned k = 0; k < 2; k++)
+            if (self.pending[k] >= BATCH / 2)
+                cool_down(k);
+    }
+    flush_hits(now);
+}
+
+/* ---- s1: wait ---- */
+
+static struct chase_access access_of(const struct prod_hit *h)
+{
+    return (struct chase_access){ .address = h->address,
+                                  .bytes = h->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)h->bytes,
+                                  .write = h->write,
+                                  .atomic = h->atomic };
+}
+
+/* Until the deadline, a sighting, or a signal. EINTR alone (a stop, a signal of libc's own) is no
+ * reason; an error that will not go away (a filter of system calls) is. */
+static void sleep_until(struct chase_waiter *w, uint64_t deadline)
+{
+    const struct timespec at = { (time_t)(deadline / 1000000000), (long)(deadline % 1000000000) };
+    long r = 0;
+
+    while (!__atomic_load_n(&w->woken, __ATOMIC_ACQUIRE) && !rt_signals_pending &&
+           (r == 0 || errno == EINTR || errno == EAGAIN))
+        r = syscall(SYS_futex, &w->woken, FUTEX_WAIT_BITSET_PRIVATE, 0, &at, NULL,
+                    FUTEX_BITSET_MATCH_ANY);
+}
+
+/* The side as which a site's thread waits: s2 only where both orders are chased. */
+static unsigned side_to_wait(const struct pair_role *role)
+{
+    return role->is[0] ? 0 : 1;
+}
+
+static struct chase_waiter *take_place(const struct prod_hit *h, const struct pair_role *role,
+                                       uint64_t now, uint32_t random)
+{
+    struct chase_access a = access_of(h);
+    struct prod_side side;
+    struct chase_waiter *w;
+    bool full;
+
+    pair_side(&side, h, role, side_to_wait(role)); /* before the lock: it takes a while */
+    pair_mutex_lock(&chase_lock);
+    w = chase_begin(&core, &a, now, total_ns(now), random, &full);
+    if (w) {
+        w->side = side;
+        w->is[0] = role->is[0];
+        w->is[1] = role->is[1];
+    }
+    pair_mutex_unlock(&chase_lock);
+    if (full)
+        count(CHASE_NO_PLACE);
+    return w;
+}
+
+static void wait_at(struct chase_waiter *w, uint64_t deadline)
+{
+    if (some_hot()) {
+        count(CHASE_ON_DEMAND);
+        patch_as_needed();
+    }
+    sleep_until(w, deadline);
+    if (__atomic_load_n(&w->woken, __ATOMIC_RELAXED))
+        count(CHASE_MET);
+    else if (rt_signals_pending)
+        count(CHASE_SIGNALS);
+    pair_mutex_lock(&chase_lock);
+    chase_end(&core, w, prod_now_ns());
+    pair_mutex_unlock(&chase_lock);
+    if (some_hot())
+        patch_as_needed();
+    note_time(prod_now_ns());
+}
+
+/* Exact while nobody waits. */
+static uint64_t waited_at_least(void)
+{
+    return __atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
+               ? 0
+               : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED);
+}
+
+/* The thread's own draw was for it; now the budget's. A refusal by the budget is no sample. */
+static void sample(const struct prod_hit *h, const struct pair_role *role)
+{
+    unsigned side = side_to_wait(role);
+    uint16_t *sampled = &self.sampled[side][role->number[side]];
+    uint64_t now = prod_now_ns();
+    uint32_t random = next_random();
+    struct chase_waiter *w;
+    int guard;
+
+    if (random >= chase_p_budget(&core.limits, waited_at_least(), total_ns(now)))
+        return; /* most draws fail here, and cost no more than this */
+    guard = pair_guard_begin();
+    w = take_place(h, role, now, random);
+    if (w) {
+        *sampled += *sampled < UINT16_MAX;
+        __atomic_fetch_add(&rt_control->waits, 1, __ATOMIC_RELAXED);
+        wait_at(w, now + core.limits.delay_ns);
+    }
+    pair_guard_end(guard);
+}
+
+/* ---- s2: look who waits ---- */
+
+/* Which side of the pair the waiter is when this site meets it: 0, 1, or -1: they are no pair. */
+static int side_of_waiter(const struct chase_waiter *w, const struct pair_role *role)
+{
+    if (w->is[0] && role->is[1])
+        return 0;
+    return both && w->is[1] && role->is[0] ? 1 : -1;
+}
+
+/* The waiter's part of a sighting, if one waits for this; its wait is over then. -1: none. */
+static int meet(const struct chase_access *a, const struct pair_role *role, struct prod_side *one)
+{
+    struct chase_waiter *w = NULL;
+    int side = -1;
+
+    pair_mutex_lock(&chase_lock);
+    while (side < 0 && (w = chase_meet(&core, a, w)))
+        if (!w->woken) /* else met already, and on its way */
+            side = side_of_waiter(w, role);
+    if (w) {
+        *one = w->side;
+        __atomic_store_n(&w->woken, 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &w->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    pair_mutex_unlock(&chase_lock);
+    return side;
+}
+
+static void look(const struct prod_hit *h, const struct pair_role *role)
+{
+    struct chase_access a = access_of(h);
+    struct prod_side waiter, own;
+    int guard = pair_guard_begin(), side;
+
+    while ((side = meet(&a, role, &waiter)) >= 0) {
+        pair_side(&own, h, role, (unsigned)!side);
+        if (side == 0)
+            pair_report(&waiter, &own);
+        else
+            pair_report(&own, &waiter);
+    }
+    pair_guard_end(guard);
+}
+
+/* ---- the mode ---- */
+
+static bool draw(const struct pair_role *role)
+{
+    unsigned side = side_to_wait(role);
+
+    return chase_draw_freq(1u + self.sampled[side][role->number[side]], next_random());
+}
+
+static void hit(const struct prod_hit *h)
+{
+    struct pair_role role = pair_role(h->site);
+    uint32_t generation = __atomic_load_n(&rt_control->generation, __ATOMIC_RELAXED);
+    int saved = errno;
+
+    if (unlikely(!(role.is[0] | role.is[1]) || !h->bytes)) /* a fence has none */
+        return;
+    if (unlikely(self.generation != generation))
+        self_start(generation);
+    count_hit(&role);
+    if ((role.is[1] || both) && unlikely(__atomic_load_n(&core.waiting, __ATOMIC_ACQUIRE)))
+        look(h, &role);
+    if ((role.is[0] || both) && core.limits.max_ppm && draw(&role))
+        sample(h, &role);
+    errno = saved;
+}
+
+static void take_limits(const struct prod_control *c)
+{
+    pair_mutex_lock(&chase_lock);
+    core.limits = (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm };
+    for (int i = 0; i < CHASE_WAITERS; i++) /* the pair may be another */
+        if (core.waiter[i].used) {
+            __atomic_store_n(&core.waiter[i].woken, 1, __ATOMIC_RELEASE);
+            syscall(SYS_futex, &core.waiter[i].woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        }
+    both = c->flags & CHASE_BOTH_ORDERS;
+    pair_mutex_unlock(&chase_lock);
+    hot[0] = hot[1] = false;
+    rest_left[0] = rest_left[1] = 0;
+}
+
+static void changed(struct prod_control *c)
+{
+    take_limits(c);
+    pair_take_up(c);
+}
+
+static void start(struct prod_control *c)
+{
+    uint64_t none = 0;
+
+    __atomic_compare_exchange_n(&c->counter[CHASE_START_NS], &none, prod_now_ns(), false,
+                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    core.waited_ns = &c->waited_ns;
+    core.late_ns = &c->counter[CHASE_LATE_NS];
+    changed(c);
+    note_time(prod_now_ns());
+}
+
+static void images(void)
+{
+    pair_take_up(rt_control);
+}
+
+/* Another process of the run may have been faster to say that a change was taken up. */
+static void tick(void)
+{
+    uint32_t generation = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
+    bool rested = false;
+
+    note_time(prod_now_ns());
+    if (!(generation & 1) && generation != pair_generation())
+        changed(rt_control);
+    for (unsigned k = 0; k < 2; k++)
+        if (__atomic_load_n(&rest_left[k], __ATOMIC_SEQ_CST) &&
+            !__atomic_sub_fetch(&rest_left[k], 1, __ATOMIC_SEQ_CST)) {
+            __atomic_store_n(&hot[k], false, __ATOMIC_SEQ_CST);
+            rested = true;
+        }
+    if (rested)
+        patch_as_needed();
+}
+
+static void flush(void)
+{
+    flush_hits(prod_now_ns());
+}
+
+/* Waiters and the owner of a lock are threads of the parent. */
+static void forked(void)
+{
+    chase_lock.state = 0;
+    core.waiting = 0;
+    for (int i = 0; i < CHASE_WAITERS; i++)
+        core.waiter[i].used = false;
+    self.pending[0] = self.pending[1] = 0;
+    pair_forked();
+}
+
+const struct rt_mode mode_chase = { .name = "chase",
+                                    .start = start,
+                                    .changed = changed,
+                                    .hit = hit,
+                                    .images = images,
+                                    .thread_end = flush,
+                                    .forked = forked,
+                                    .tick = tick,
+                                    .end = flush };

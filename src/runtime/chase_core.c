@@ -1,0 +1,106 @@
+/* chase_core.c - who waits where, when to wait, and what waiting has cost
+ *
+ * Intervals in which threads wait overlap. As every wait ends a fixed delay after
+ * it began, the union of those under way is one interval, up to the latest end:
+ * one number per process says what is charged already.
+ */
+#include "runtime/chase_core.h"
+
+#include <stddef.h>
+
+enum { MILLION = 1000000 };
+
+uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64_t total_ns)
+{
+    uint64_t base = total_ns > l->least_ns ? total_ns : l->least_ns;
+    unsigned __int128 spent = (unsigned __int128)(waited_ns + l->delay_ns) * MILLION,
+                      allowed = (unsigned __int128)(base + l->delay_ns) * l->max_ppm;
+
+    if (spent >= allowed) /* also where r_max is 0 */
+        return 0;
+    /* 2^32 * (allowed - spent) / allowed. 32 bits of each are enough, and no 128-bit division. */
+    while (allowed >> 32) {
+        allowed >>= 1;
+        spent >>= 1;
+    }
+    return ((uint64_t)(allowed - spent) << 32) / (uint64_t)allowed;
+}
+
+/* What the account says that is still to come, and what has passed uncharged since waiters are
+ * late. One of them is 0. */
+struct overlap {
+    uint64_t ahead, behind;
+};
+
+static struct overlap overlap_at(const struct chase_core *c, uint64_t now)
+{
+    if (!c->waiting)
+        return (struct overlap){ 0, 0 };
+    return c->end_ns > now ? (struct overlap){ c->end_ns - now, 0 }
+                           : (struct overlap){ 0, now - c->end_ns };
+}
+
+/* Charge a wait from now on if the budget's draw says so. */
+static bool charge(struct chase_core *c, uint64_t now, uint64_t total, uint32_t random)
+{
+    struct overlap o = overlap_at(c, now);
+    uint64_t delay = c->limits.delay_ns, more = delay > o.ahead ? delay - o.ahead : 0;
+    uint64_t sum = __atomic_load_n(c->waited_ns, __ATOMIC_RELAXED);
+
+    do {
+        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead);
+
+        if (random >= chase_p_budget(&c->limits, waited, total))
+            return false;
+    } while (!__atomic_compare_exchange_n(c->waited_ns, &sum, sum + o.behind + more, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    __atomic_fetch_add(c->late_ns, o.behind, __ATOMIC_RELAXED);
+    if (more || !c->waiting)
+        c->end_ns = now + delay;
+    return true;
+}
+
+static struct chase_waiter *free_place(struct chase_core *c)
+{
+    for (int i = 0; i < CHASE_WAITERS; i++)
+        if (!c->waiter[i].used)
+            return &c->waiter[i];
+    return NULL;
+}
+
+struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access *a, uint64_t now,
+                                 uint64_t total, uint32_t random, bool *full)
+{
+    struct chase_waiter *w = free_place(c);
+
+    *full = !w;
+    if (!w || !charge(c, now, total, random))
+        return NULL;
+    w->used = true;
+    w->woken = 0;
+    w->access = *a;
+    __atomic_store_n(&c->waiting, c->waiting + 1, __ATOMIC_SEQ_CST);
+    return w;
+}
+
+void chase_end(struct chase_core *c, struct chase_waiter *w, uint64_t now)
+{
+    struct overlap o = overlap_at(c, now);
+
+    w->used = false;
+    __atomic_store_n(&c->waiting, c->waiting - 1, __ATOMIC_SEQ_CST);
+    if (c->waiting)
+        return;
+    __atomic_fetch_sub(c->waited_ns, o.ahead, __ATOMIC_RELAXED);
+    __atomic_fetch_add(c->waited_ns, o.behind, __ATOMIC_RELAXED);
+    __atomic_fetch_add(c->late_ns, o.behind, __ATOMIC_RELAXED);
+}
+
+struct chase_waiter *chase_meet(struct chase_core *c, const struct chase_access *a,
+                                struct chase_waiter *after)
+{
+    for (struct chase_waiter *w = after ? after + 1 : c->waiter; w < c->waiter + CHASE_WAITERS; w++)
+        if (w->used && chase_conflict(&w->access, a))
+            return w;
+    return NULL;
+}

@@ -1,0 +1,90 @@
+/* chase_core.h - who waits where, when to wait, and what waiting has cost
+ *
+ * The part of chase that neither reads a clock nor blocks: times and random numbers are given to
+ * it, so that tests can give it what they like. docs/design/production.md has the argument.
+ *
+ * Sampling (spec/production.md, Biswas et al. CC'17, section 4.2):
+ *
+ *     P        = P_freq * P_budget
+ *     P_freq   = 1 / (times this thread sampled s1, counting from 1)
+ *     P_budget = 1 - (t_waited + t_delay) / ((max(t_total, t_min) + t_delay) * r_max)
+ *
+ * t_waited is the wall time in which one or more threads wait. A wait is charged when it begins, up
+ * to its planned end; what it takes less or more is set right when the last thread stops waiting.
+ * So at every moment, also when processes of one run share the sum and when one is killed,
+ *
+ *     waited - late <= r_max * (max(t_total, t_min) + t_delay)
+ *
+ * where `late` is what the system added to waits that were over (counted in waited, and so paid
+ * for by fewer waits later). All in integers: 2^32 stands for probability 1.
+ *
+ * Concurrency: the caller holds one lock around every call, but for the two sums, which other
+ * processes change too, and `waiting`, which may be read at any time.
+ */
+#ifndef HEDDLE_RUNTIME_CHASE_CORE_H
+#define HEDDLE_RUNTIME_CHASE_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rt_prod.h"
+
+/* More threads than this do not wait at a time: with r_max 5 % several at once are rare, and 64
+ * have been enough in every program. The rest is counted, and does not wait. */
+enum { CHASE_WAITERS = 64 };
+
+struct chase_limits {
+    uint64_t delay_ns; /* t_delay */
+    uint64_t least_ns; /* t_min */
+    uint32_t max_ppm;  /* r_max */
+};
+
+/* P_budget, in 2^32nds. */
+uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64_t total_ns);
+/* Draw with P_freq: `sampled` from 1 on, `random` uniform. */
+static inline bool chase_draw_freq(uint32_t sampled, uint32_t random)
+{
+    return (uint64_t)random * sampled < UINT64_C(1) << 32;
+}
+
+struct chase_access {
+    uint64_t address;
+    uint32_t bytes;
+    bool write, atomic;
+};
+
+/* Do they make a race: bytes in common, one writes, not both atomic. */
+static inline bool chase_conflict(const struct chase_access *a, const struct chase_access *b)
+{
+    return a->address < b->address + b->bytes && b->address < a->address + a->bytes &&
+           (a->write || b->write) && !(a->atomic && b->atomic);
+}
+
+struct chase_waiter {
+    bool used;
+    bool is[2];     /* the sides of the pair that its site is on */
+    uint32_t woken; /* futex: 1 ends the wait */
+    struct chase_access access;
+    struct prod_side side; /* what a sighting says of it */
+};
+
+struct chase_core {
+    struct chase_limits limits;
+    uint64_t *waited_ns, *late_ns; /* shared with other processes of the run */
+    uint64_t end_ns;               /* up to then waiting is charged, while `waiting` */
+    uint32_t waiting;              /* threads */
+    struct chase_waiter waiter[CHASE_WAITERS];
+};
+
+/* Draw with P_budget, and if that says so take a place; NULL: do not wait. `full`: all places are
+ * taken. The wait is to end at now + delay. */
+struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access *a,
+                                 uint64_t now_ns, uint64_t total_ns, uint32_t random, bool *full);
+/* The thread goes on to its access. */
+void chase_end(struct chase_core *c, struct chase_waiter *w, uint64_t now_ns);
+/* The next thread after `after` (NULL: the first) that waits before an access that makes a race
+ * with this one. */
+struct chase_waiter *chase_meet(struct chase_core *c, const struct chase_access *a,
+                                struct chase_waiter *after);
+
+#endif

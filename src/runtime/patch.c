@@ -1,0 +1,494 @@
+/* patch.c - which no-ops are jumps: sites that a mode wants, and their hits
+ *
+ * Every production image hands over its table of no-ops (prod.h). Nothing is done with it until
+ * there is a mode; then it is indexed: places (no-ops, by address) and for each site a list of its
+ * places. A place is a jump while one of its sites is wanted. The block behind it reports all sites
+ * of the place; a bit per site says which of them go to the mode.
+ *
+ * Concurrency: everything but the bits is under patch_lock, which is held for as long as text is
+ * changed (tens of microseconds), by a busy thread, and while a process forks.
+ * Limits: SITES_MAX sites in a process; further ones cannot be patched.
+ */
+#include "runtime/caper.h"
+#include "runtime/patch.h"
+#include "runtime/state.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { IMAGES_MAX = 1024, SITES_MAX = 1 << 24 };
+
+/* Of a site that has no-ops: a list of them. */
+struct link {
+    uint32_t next; /* + 1 */
+    uint32_t place;
+};
+struct module {
+    const struct heddle_module *at; /* NULL: gone */
+    uint32_t image;
+};
+struct site {
+    uint32_t first; /* link + 1, 0: none */
+    uint32_t what;
+};
+static struct image {
+    const struct heddle_patch *start, *stop;
+    size_t first_place, places;
+    bool indexed;
+} images[IMAGES_MAX];
+static uint32_t nimages;
+
+/* Arrays that grow; their memory moves, but only under the lock. */
+static struct array {
+    char *at;
+    size_t count, room, item;
+} places = { .item = sizeof(struct place) }, links = { .item = sizeof(struct link) },
+  sites = { .item = sizeof(struct site) }, modules = { .item = sizeof(struct module) };
+
+static uint8_t wanted[SITES_MAX / 8]; /* a bit per site; read without the lock */
+static uint32_t patch_lock;
+
+#define PLACE(i)  (&((struct place *)places.at)[i])
+#define LINK(i)   (&((struct link *)links.at)[i])
+#define SITE(i)   (&((struct site *)sites.at)[i])
+#define MODULE(i) (&((struct module *)modules.at)[i])
+
+static void lock(void)
+{
+    rt_busy_begin();
+    spin_lock(&patch_lock);
+}
+
+static void unlock(void)
+{
+    spin_unlock(&patch_lock);
+    rt_busy_end();
+}
+
+/* ---- arrays ---- */
+
+/* Room for `more` items, which are zero; false: no memory. */
+static bool reserve(struct array *a, size_t more)
+{
+    size_t old = a->room * a->item, room = a->room, bytes;
+    void *at;
+
+    if (a->count + more <= a->room)
+        return true;
+    while (room < a->count + more)
+        room = room * 2 + 4096;
+    bytes = (room * a->item + 4095) & ~(size_t)4095;
+    if (!a->at)
+        at = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1L, 0L);
+    else
+        at =
+            (void *)syscall(SYS_mremap, a->at, (old + 4095) & ~(size_t)4095, bytes, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED)
+        return false;
+    a->at = at;
+    a->room = room;
+    return true;
+}
+
+/* ---- indexing ---- */
+
+#define AT(e, member) ((uintptr_t)&(e)->member + (uintptr_t)(intptr_t)(e)->member)
+
+static const struct heddle_module *module_of(const struct heddle_patch *e)
+{
+    return (const struct heddle_module *)AT(e, module);
+}
+
+static bool is_known(const struct heddle_patch *e)
+{
+    const struct heddle_module *m = module_of(e);
+
+    return e->nop && m->known && (uint64_t)m->base + m->sites <= SITES_MAX;
+}
+
+static void sift(struct place *p, size_t at, size_t n)
+{
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        struct place t;
+
+        if (child + 1 < n && p[child + 1].nop > p[child].nop)
+            child++;
+        if (p[at].nop >= p[child].nop)
+            return;
+        t = p[at];
+        p[at] = p[child];
+        p[child] = t;
+    }
+}
+
+/* Heap sort: needs no memory. */
+static void sort(struct place *p, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift(p, i, n);
+    for (size_t i = n; i-- > 1;) {
+        struct place t = p[0];
+
+        p[0] = p[i];
+        p[i] = t;
+        sift(p, 0, i);
+    }
+}
+
+static void add_places(struct image *im)
+{
+    size_t n = 0;
+
+    im->first_place = places.count;
+    for (const struct heddle_patch *e = im->start; e < im->stop; e++)
+        if (is_known(e) && text_is_nop(AT(e, nop)))
+            *PLACE(places.count + n++) =
+                (struct place){ .nop = AT(e, nop), .target = AT(e, target) };
+    sort(PLACE(places.count), n);
+    for (size_t i = 0; i < n; i++)
+        if (!i || PLACE(im->first_place + i)->nop != PLACE(places.count - 1)->nop)
+            *PLACE(places.count++) = *PLACE(im->first_place + i);
+    im->places = places.count - im->first_place;
+}
+
+/* The number of the place at `nop`, or -1. */
+static int64_t find_place(const struct image *im, uintptr_t nop)
+{
+    size_t low = im->first_place, high = low + im->places;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (PLACE(middle)->nop < nop)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < im->first_place + im->places && PLACE(low)->nop == nop ? (int64_t)low : -1;
+}
+
+static void add_link(uint32_t number, uint32_t place, uint32_t what)
+{
+    struct site *s;
+
+    if (number >= sites.count && !reserve(&sites, number + 1 - sites.count))
+        return;
+    if (number >= sites.count)
+        sites.count = number + 1;
+    if (!reserve(&links, 1))
+        return;
+    s = SITE(number);
+    *LINK(links.count) = (struct link){ s->first, place };
+    s->first = (uint32_t)++links.count;
+    s->what = what;
+}
+
+static void add_links(const struct image *im)
+{
+    for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
+        int64_t place = is_known(e) ? find_place(im, AT(e, nop)) : -1;
+
+        if (place < 0)
+            continue;
+        add_link(module_of(e)->base + e->index, (uint32_t)place, e->what);
+        if (e->what & HIT_UPDATE) /* the write that follows is a site of its own */
+            add_link(module_of(e)->base + e->index + 1, (uint32_t)place,
+                     (e->what & ~(unsigned)HIT_UPDATE) | HIT_WRITE);
+    }
+}
+
+static bool has_module(const struct heddle_module *m)
+{
+    for (size_t i = modules.count; i-- > 0;)
+        if (MODULE(i)->at == m)
+            return true;
+    return false;
+}
+
+static void add_modules(const struct image *im)
+{
+    const struct heddle_module *last = NULL;
+
+    for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
+        if (!is_known(e) || module_of(e) == last)
+            continue;
+        last = module_of(e);
+        if (!has_module(last) && reserve(&modules, 1))
+            *MODULE(modules.count++) = (struct module){ last, (uint32_t)(im - images) };
+    }
+}
+
+static void index_images(void)
+{
+    for (uint32_t i = 0; i < nimages; i++) {
+        struct image *im = &images[i];
+
+        if (im->indexed || !im->start || !reserve(&places, (size_t)(im->stop - im->start)))
+            continue;
+        im->indexed = true;
+        add_places(im);
+        add_links(im);
+        add_modules(im);
+    }
+}
+
+/* ---- images ---- */
+
+EXPORT void __heddle_register_patches(const struct heddle_patch *start,
+                                      const struct heddle_patch *stop);
+EXPORT void __heddle_register_patches(const struct heddle_patch *start,
+                                      const struct heddle_patch *stop)
+{
+    uint32_t i;
+
+    lock();
+    for (i = 0; i < nimages && images[i].start; i++) {
+    }
+    if (i < IMAGES_MAX && start < stop) {
+        images[i] = (struct image){ .start = start, .stop = stop };
+        nimages = i < nimages ? nimages : i + 1;
+    }
+    unlock();
+    prod_images();
+}
+
+/* Before the image's memory goes. Its sites' numbers are not used again. */
+EXPORT void __heddle_forget_patches(const struct heddle_patch *start);
+EXPORT void __heddle_forget_patches(const struct heddle_patch *start)
+{
+    lock();
+    for (uint32_t i = 0; i < nimages; i++) {
+        if (images[i].start != start)
+            continue;
+        for (size_t p = 0; p < images[i].places; p++)
+            PLACE(images[i].first_place + p)->nop = 0;
+        for (size_t m = 0; m < modules.count; m++)
+            if (MODULE(m)->image == i)
+                *MODULE(m) = (struct module){ NULL, UINT32_MAX };
+        images[i] = (struct image){ 0 };
+    }
+    unlock();
+}
+
+/* ---- which sites there are ---- */
+
+int64_t patch_find(const struct prod_site *s)
+{
+    int64_t found = -1;
+
+    lock();
+    for (size_t i = 0; i < modules.count && found < 0; i++) {
+        const struct heddle_module *m = MODULE(i)->at;
+
+        if (m && m->id[0] == s->module[0] && m->id[1] == s->module[1] && s->index < m->sites)
+            found = (int64_t)m->base + s->index;
+    }
+    unlock();
+    return found;
+}
+
+bool patch_name(uint32_t site, struct prod_site *s)
+{
+    bool found = false;
+
+    lock();
+    for (size_t i = 0; i < modules.count && !found; i++) {
+        const struct heddle_module *m = MODULE(i)->at;
+
+        if (!m || site - m->base >= m->sites)
+            continue;
+        *s = (struct prod_site){ { m->id[0], m->id[1] }, site - m->base, 0 };
+        found = true;
+    }
+    unlock();
+    return found;
+}
+
+uint32_t patch_count(void)
+{
+    uint32_t n;
+
+    lock();
+    n = (uint32_t)sites.count;
+    unlock();
+    return n;
+}
+
+static void fill_what(struct prod_hit *h, uint32_t what)
+{
+    h->atomic = what & HIT_ATOMIC;
+    h->write = what & HIT_WRITE;
+    h->read = h->atomic ? what & HIT_READS : !h->write;
+    h->order = what >> HIT_ORDER_SHIFT & 7;
+    if (!h->atomic)
+        h->op = h->write ? OP_WRITE : OP_READ;
+    else
+        h->op = !h->write ? h->read ? OP_LOAD : OP_FENCE : h->read ? OP_RMW : OP_STORE;
+}
+
+bool patch_look(uint32_t site, struct prod_hit *h)
+{
+    bool found;
+
+    lock();
+    found = site < sites.count && SITE(site)->first;
+    if (found) {
+        *h = (struct prod_hit){ .site = site };
+        fill_what(h, SITE(site)->what);
+    }
+    unlock();
+    return found;
+}
+
+/* ---- changing ---- */
+
+static uint8_t bit_of(uint32_t site)
+{
+    return (uint8_t)(1u << (site & 7));
+}
+
+bool patch_is_on(uint32_t site)
+{
+    return site < SITES_MAX && __atomic_load_n(&wanted[site >> 3], __ATOMIC_RELAXED) & bit_of(site);
+}
+
+/* Changes the site's bit and counts at its places; notes which of them have to change. */
+static void want(uint32_t site, bool on)
+{
+    if (site >= sites.count || !SITE(site)->first || patch_is_on(site) == on)
+        return;
+    __atomic_fetch_xor(&wanted[site >> 3], bit_of(site), __ATOMIC_RELAXED);
+    for (uint32_t l = SITE(site)->first; l; l = LINK(l - 1)->next) {
+        struct place *p = PLACE(LINK(l - 1)->place);
+
+        p->wanted += on ? 1 : -1u;
+        p->change = p->nop && (p->wanted > 0) != p->on;
+    }
+}
+
+static size_t count_changes(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < places.count; i++)
+        n += PLACE(i)->change;
+    return n;
+}
+
+/* Under the lock. */
+static int change_text(void)
+{
+    size_t n = count_changes(), on = 0;
+    int error = n ? text_change(PLACE(0), places.count) : 0;
+
+    for (size_t i = 0; i < places.count; i++)
+        on += PLACE(i)->on && PLACE(i)->nop;
+    if (rt_control) {
+        rt_control->patched = (uint32_t)on;
+        rt_control->patch_errno = error;
+    }
+    errno = error;
+    return error ? -1 : (int)n;
+}
+
+int patch_sites(const uint32_t *list, size_t n, bool on)
+{
+    int saved = errno, r;
+
+    lock();
+    for (size_t i = 0; i < n; i++)
+        want(list[i], on);
+    r = change_text();
+    unlock();
+    if (r >= 0)
+        errno = saved;
+    return r;
+}
+
+int patch_all(bool (*is_wanted)(uint32_t site, void *arg), void *arg, bool on)
+{
+    int saved = errno, r;
+
+    lock();
+    for (uint32_t i = 0; i < sites.count; i++)
+        if (SITE(i)->first && patch_is_on(i) != on && is_wanted(i, arg))
+            want(i, on);
+    r = change_text();
+    unlock();
+    if (r >= 0)
+        errno = saved;
+    return r;
+}
+
+/* Called when images came: those that are new can be found and patched from now on. */
+void patch_index(void)
+{
+    lock();
+    index_images();
+    unlock();
+}
+
+void patch_fork_before(void)
+{
+    spin_lock(&patch_lock);
+}
+
+void patch_fork_after(bool child)
+{
+    (void)child;
+    spin_unlock(&patch_lock);
+}
+
+/* ---- hits ---- */
+
+static inline void hit(struct prod_hit *h, uint32_t flags)
+{
+    const struct rt_mode *mode = rt_mode;
+
+    if (!mode || tls.busy)
+        return;
+    rt_busy_begin();
+    if (patch_is_on(h->site))
+        mode->hit(h);
+    if (flags & HIT_UPDATE && patch_is_on(h->site + 1)) {
+        h->site++;
+        fill_what(h, HIT_WRITE);
+        mode->hit(h);
+    }
+    rt_busy_end();
+}
+
+#define HIT(a, w, m, b)                                                                            \
+    uint32_t flags = (uint32_t)((w) >> HIT_FLAGS_SHIFT) & 0xffff,                                  \
+             number = (m)->base + (uint32_t)(w);                                                   \
+    struct prod_hit h = { .address = (uintptr_t)(a),                                               \
+                          .bytes = (b),                                                            \
+                          .site = number,                                                          \
+                          .pc = (uintptr_t)__builtin_return_address(0) - 1,                        \
+                          .frame = *(void **)__builtin_frame_address(0) };                         \
+    if (!patch_is_on(number) && !(flags & HIT_UPDATE && patch_is_on(number + 1)))                  \
+        return;                                                                                    \
+    fill_what(&h, flags);                                                                          \
+    hit(&h, flags)
+
+#define HIT_FUNCTIONS(convention, suffix)                                                          \
+    __attribute__((convention)) EXPORT void __heddle_hit##suffix(                                  \
+        const void *address, uint64_t what, const struct heddle_module *module);                   \
+    __attribute__((convention)) EXPORT void __heddle_hit##suffix(                                  \
+        const void *address, uint64_t what, const struct heddle_module *module)                    \
+    {                                                                                              \
+        HIT(address, what, module, what >> HIT_BYTES_SHIFT);                                       \
+    }                                                                                              \
+    __attribute__((convention)) EXPORT void __heddle_hit_range##suffix(                            \
+        const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes);   \
+    __attribute__((convention)) EXPORT void __heddle_hit_range##suffix(                            \
+        const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes)    \
+    {                                                                                              \
+        HIT(address, what, module, bytes);                                                         \
+    }
+
+HIT_FUNCTIONS(preserve_most, )
+HIT_FUNCTIONS(preserve_all, _all)

@@ -1,0 +1,321 @@
+/* prod.c - production runs: the control file, the mode in force, and what it is told
+ *
+ * HEDDLE_RT's key "control" names the file (base/rt_prod.h). It is mapped when the first image
+ * registers; the mode starts when the first image with no-ops does. A thread of our own waits for
+ * changes of `generation` and ticks; it is made when the program makes its first thread, so that
+ * a program without threads stays one. It has all signals blocked, is busy for ever, and is made by
+ * the real pthread_create(): no mode ever hears of it.
+ *
+ * Concurrency: modes are told of events by the threads that make them, busy. changed() and tick()
+ * are called by our thread, one at a time; start() and images() by whoever loads images.
+ */
+#include "runtime/prod.h"
+#include "runtime/state.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const struct rt_mode *rt_mode;
+struct prod_control *rt_control;
+size_t rt_control_bytes;
+
+enum {
+    WATCHER_STACK = 256 << 10, /* the program's thread-local variables are in it, too */
+    TICK_NS = 100 * 1000 * 1000,
+    ODD_WAIT_MS = 1000 /* for a command that is just writing; it may have been killed there */
+};
+
+static const struct rt_mode *chosen; /* becomes rt_mode when there are sites */
+static uint64_t started_ns;
+static uint32_t threads;        /* numbers given */
+static uint32_t watcher_exists; /* our thread */
+static _Thread_local uint32_t own_number __attribute__((tls_model("initial-exec"))); /* + 1 */
+
+uint64_t prod_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the control file ---- */
+
+static const struct rt_mode *mode_of(uint32_t kind)
+{
+    switch (kind) {
+    case PROD_CHASE:
+        return &mode_chase;
+    case PROD_LITEHB:
+        return &mode_litehb;
+    case PROD_FULLHB:
+        return &mode_fullhb;
+    case PROD_CAPER:
+        return &mode_caper;
+    case PROD_ALIAS:
+        return &mode_alias;
+    case PROD_COUNT:
+        return &mode_count;
+    default:
+        return NULL;
+    }
+}
+
+static bool map_control(const char *path)
+{
+    struct stat s;
+    void *m = MAP_FAILED;
+    int fd = (int)syscall(SYS_open, path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    if (!fstat(fd, &s) && s.st_size >= (off_t)sizeof(struct prod_control))
+        m = (void *)syscall(SYS_mmap, NULL, s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+    syscall(SYS_close, fd);
+    if (m == MAP_FAILED)
+        return false;
+    rt_control = m;
+    rt_control_bytes = (size_t)s.st_size;
+    return !memcmp(rt_control->magic, PROD_MAGIC, 8) && rt_control->version == PROD_VERSION;
+}
+
+void prod_start(const char *path)
+{
+    if (!map_control(path)) {
+        rt_say("cannot use the control file '%s'", path);
+        rt_control = NULL;
+        rt_deaf_to_memory = rt_deaf_to_sync = true;
+        return;
+    }
+    started_ns = prod_now_ns();
+    chosen = mode_of(rt_control->mode);
+    rt_deaf_to_memory = rt_deaf_to_sync = !chosen;
+}
+
+/* The next even generation; what is there if none comes. */
+static uint32_t settled_generation(void)
+{
+    uint32_t g;
+
+    for (unsigned i = 0; i < ODD_WAIT_MS; i++) {
+        g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
+        if (!(g & 1))
+            break;
+        syscall(SYS_nanosleep, &(struct timespec){ 0, 1000 * 1000 }, NULL);
+    }
+    return g;
+}
+
+static void take_up(void (*tell)(struct prod_control *c))
+{
+    uint32_t g = settled_generation();
+
+    tell(rt_control);
+    __atomic_store_n(&rt_control->taken_up, g, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &rt_control->taken_up, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void note_time(void)
+{
+    rt_control->ran_ns = prod_now_ns() - started_ns;
+}
+
+/* Images came: with the first, the mode starts. Several threads may load at a time. */
+void prod_images(void)
+{
+    static uint32_t starting;
+
+    if (!chosen)
+        return;
+    rt_busy_begin();
+    patch_index();
+    if (rt_mode) {
+        if (rt_mode->images)
+            rt_mode->images();
+    } else if (!__atomic_exchange_n(&starting, 1, __ATOMIC_ACQ_REL)) {
+        prod_thread(); /* the main thread is number 0, mostly */
+        take_up(chosen->start);
+        __atomic_store_n(&rt_mode, chosen, __ATOMIC_RELEASE);
+        rt_deaf_to_memory = !chosen->alloc && !chosen->free;
+        rt_deaf_to_sync = !chosen->sync;
+    }
+    rt_busy_end();
+}
+
+static __attribute__((destructor)) void end(void)
+{
+    if (!rt_mode)
+        return;
+    rt_busy_begin();
+    if (rt_mode->end)
+        rt_mode->end();
+    note_time();
+    rt_busy_end();
+}
+
+/* ---- our thread ---- */
+
+static void *watch(void *unused)
+{
+    struct timespec tick = { 0, TICK_NS };
+    uint32_t g;
+
+    (void)unused;
+    rt_busy_begin();
+    syscall(SYS_prctl, PR_SET_NAME, "heddle");
+    for (;;) {
+        g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
+        if (!(g & 1) && g != rt_control->taken_up && rt_mode->changed)
+            take_up(rt_mode->changed);
+        else
+            syscall(SYS_futex, &rt_control->generation, FUTEX_WAIT, g, &tick, NULL, 0);
+        note_time();
+        if (rt_mode->tick)
+            rt_mode->tick();
+    }
+    return NULL;
+}
+
+static int real_create(pthread_t *t, const pthread_attr_t *attr, void *(*f)(void *))
+{
+#ifdef HEDDLE_STATIC
+    extern int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                                     void *);
+    return __real_pthread_create(t, attr, f, NULL);
+#else
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    *(void **)&create = rt_next_definition("pthread_create");
+    return create ? create(t, attr, f, NULL) : ENOSYS;
+#endif
+}
+
+static void start_watcher(void)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    pthread_t t;
+    int r;
+
+    if (__atomic_exchange_n(&watcher_exists, 1, __ATOMIC_ACQ_REL))
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, WATCHER_STACK);
+    r = real_create(&t, &attr, watch);
+    if (r) { /* thread-local variables larger than that stack */
+        pthread_attr_setstacksize(&attr, 8 << 20);
+        r = real_create(&t, &attr, watch);
+    }
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (r)
+        rt_say("cannot make a thread: changes while the program runs are not taken up");
+}
+
+void prod_forked(void)
+{
+    watcher_exists = 0;
+    if (rt_mode->forked)
+        rt_mode->forked();
+}
+
+/* ---- events ---- */
+
+#define TELL(function, ...)                                                                        \
+    do {                                                                                           \
+        int saved = errno;                                                                         \
+        if (tls.busy || !rt_mode->function)                                                        \
+            return;                                                                                \
+        rt_busy_begin();                                                                           \
+        rt_mode->function(__VA_ARGS__);                                                            \
+        rt_busy_end();                                                                             \
+        errno = saved;                                                                             \
+    } while (0)
+
+void prod_sync(enum op op, uint64_t object)
+{
+    TELL(sync, op, object);
+}
+
+void prod_alloc(uint64_t address, uint64_t bytes)
+{
+    TELL(alloc, address, bytes);
+}
+
+void prod_free(uint64_t address, uint64_t bytes)
+{
+    TELL(free, address, bytes);
+}
+
+/* ---- threads ---- */
+
+static uint32_t new_number(void)
+{
+    return __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t prod_thread(void)
+{
+    if (unlikely(!own_number))
+        own_number = new_number() + 1;
+    return own_number - 1;
+}
+
+uint32_t prod_thread_fork(void)
+{
+    int saved = errno;
+    uint32_t child;
+
+    if (tls.busy)
+        return UINT32_MAX;
+    rt_busy_begin();
+    start_watcher();
+    prod_thread();
+    child = new_number();
+    if (rt_mode->thread_fork)
+        rt_mode->thread_fork(child);
+    rt_busy_end();
+    errno = saved;
+    return child;
+}
+
+void prod_thread_begin(uint32_t thread)
+{
+    pthread_attr_t attr;
+    void *low = NULL;
+    size_t bytes = 0;
+
+    if (thread == UINT32_MAX || tls.busy)
+        return;
+    rt_busy_begin();
+    own_number = thread + 1;
+    if (rt_mode->thread_begin && !pthread_getattr_np(pthread_self(), &attr)) {
+        pthread_attr_getstack(&attr, &low, &bytes);
+        pthread_attr_destroy(&attr);
+    }
+    if (rt_mode->thread_begin)
+        rt_mode->thread_begin(thread, (uintptr_t)low, bytes);
+    rt_busy_end();
+}
+
+void prod_thread_end(void)
+{
+    TELL(thread_end);
+}
+
+void prod_thread_join(uint32_t thread)
+{
+    TELL(thread_join, thread);
+}

@@ -1,0 +1,168 @@
+/* prod_stack.c - what a sighting needs: stacks, the images they lie in, a slot in the file
+ *
+ * Production builds keep frame pointers, so a stack is a walk along a list. It may lead through
+ * code without them (libraries), where rbp is anything: memory is read through the kernel, which
+ * says no instead of faulting, and the walk ends where addresses stop growing.
+ * A sighting is rare; none of this is fast.
+ */
+#include "runtime/prod.h"
+#include "runtime/state.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { STEP_MAX = 64 << 20 /* no frame is larger, one hopes */ };
+
+/* ---- stacks ---- */
+
+static bool read_pair(uintptr_t at, uintptr_t out[2])
+{
+    struct iovec to = { out, 2 * sizeof(*out) }, from = { (void *)at, 2 * sizeof(*out) };
+    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1L, &from, 1L, 0L);
+
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) { /* forbidden: only the frame that is sure */
+        memcpy(out, (const void *)at, 2 * sizeof(*out));
+        out[0] = 0;
+        return true;
+    }
+    return n == 2 * sizeof(*out);
+}
+
+uint32_t prod_backtrace(const struct prod_hit *h, uint64_t *frames, uint32_t room)
+{
+    uintptr_t at = (uintptr_t)h->frame, pair[2];
+    int saved = errno;
+    uint32_t n = 0;
+
+    if (room)
+        frames[n++] = h->pc;
+    while (n < room && at && !(at & 7) && read_pair(at, pair) && pair[1]) {
+        frames[n++] = pair[1];
+        if (pair[0] <= at || pair[0] - at > STEP_MAX)
+            break;
+        at = pair[0];
+    }
+    errno = saved;
+    return n;
+}
+
+/* ---- images ---- */
+
+static void take_build_id(struct prod_image *im, const char *at, const char *end)
+{
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+        const ElfW(Nhdr) *n = (const void *)at;
+        const char *name = at + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
+
+        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4) &&
+            n->n_descsz <= sizeof(im->build_id)) {
+            im->build_id_bytes = n->n_descsz;
+            memcpy(im->build_id, desc, n->n_descsz);
+        }
+        at = desc + ((n->n_descsz + 3) & ~3u);
+    }
+}
+
+static void take_path(struct prod_image *im, const char *path)
+{
+    size_t n = strnlen(path, sizeof(im->path) - 1);
+
+    if (n)
+        memcpy(im->path, path, n);
+    else
+        syscall(SYS_readlink, "/proc/self/exe", im->path, sizeof(im->path) - 1);
+}
+
+/* Is it in the file already? A number that several processes count up. */
+static bool is_noted(int32_t pid, uint64_t base)
+{
+    uint32_t n = __atomic_load_n(&rt_control->images, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < n && i < PROD_IMAGES_MAX; i++)
+        if (rt_control->image[i].pid == pid && rt_control->image[i].base == base)
+            return true;
+    return false;
+}
+
+static void note(const struct prod_image *found)
+{
+    uint32_t i;
+
+    if (is_noted(found->pid, found->base))
+        return;
+    i = __atomic_fetch_add(&rt_control->images, 1, __ATOMIC_ACQ_REL);
+    if (i >= PROD_IMAGES_MAX) {
+        __atomic_store_n(&rt_control->images, PROD_IMAGES_MAX, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&rt_control->images_lost, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    rt_control->image[i] = *found;
+    rt_control->image[i].end = 0;
+    __atomic_store_n(&rt_control->image[i].end, found->end, __ATOMIC_RELEASE);
+}
+
+struct wanted_frames {
+    const uint64_t *at;
+    uint32_t n;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct wanted_frames *f = arg;
+    struct prod_image im = { .base = info->dlpi_addr, .start = UINT64_MAX };
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t low = info->dlpi_addr + p->p_vaddr, high = low + p->p_memsz;
+
+        if (p->p_type == PT_LOAD) {
+            im.start = low < im.start ? low : im.start;
+            im.end = high > im.end ? high : im.end;
+        } else if (p->p_type == PT_NOTE) {
+            take_build_id(&im, (const char *)low, (const char *)high);
+        }
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (f->at[i] < im.start || f->at[i] >= im.end)
+            continue;
+        im.pid = (int32_t)syscall(SYS_getpid);
+        take_path(&im, info->dlpi_name);
+        note(&im);
+        break;
+    }
+    return 0;
+}
+
+void prod_note_images(const uint64_t *frames, uint32_t n)
+{
+    static uint32_t lock; /* two threads of a process would note the same image twice */
+    struct wanted_frames f = { frames, n };
+    int saved = errno;
+
+    rt_busy_begin();
+    spin_lock(&lock);
+    dl_iterate_phdr(look_at, &f);
+    spin_unlock(&lock);
+    rt_busy_end();
+    errno = saved;
+}
+
+/* ---- slots ---- */
+
+struct prod_sighting *prod_sighting(void)
+{
+    uint32_t i = __atomic_fetch_add(&rt_control->sightings, 1, __ATOMIC_ACQ_REL);
+
+    if (i < PROD_SIGHTINGS_MAX) {
+        rt_control->sighting[i].pid = (int32_t)syscall(SYS_getpid);
+        return &rt_control->sighting[i];
+    }
+    __atomic_store_n(&rt_control->sightings, PROD_SIGHTINGS_MAX, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&rt_control->sightings_lost, 1, __ATOMIC_RELAXED);
+    return NULL;
+}

@@ -1,0 +1,282 @@
+/* test_chase_core.c - the sampling formula, the accounting of waits, and who meets whom, with a
+ * clock and random numbers of our own */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/chase_core.c"
+
+#define MS UINT64_C(1000000)
+static const uint64_t one = UINT64_C(1) << 32;
+
+static struct chase_limits usual(void)
+{
+    return (struct chase_limits){ 10 * MS, 1000 * MS, 50000 };
+}
+
+/* The formula, in floating point. */
+static double p_budget(const struct chase_limits *l, double waited, double total)
+{
+    double base = total > (double)l->least_ns ? total : (double)l->least_ns;
+    double p = 1 - (waited + (double)l->delay_ns) /
+                       ((base + (double)l->delay_ns) * (double)l->max_ppm * 1e-6);
+
+    return l->max_ppm && p > 0 ? p : 0;
+}
+
+static void the_budget_is_that_of_the_formula(void **state)
+{
+    (void)state;
+    srand(7);
+    for (int i = 0; i < 100000; i++) {
+        struct chase_limits l = { (uint64_t)(rand() % 100) * MS / 7, (uint64_t)rand() % 3000 * MS,
+                                  (uint32_t)rand() % 1000001 };
+        uint64_t total = (uint64_t)rand() * (uint64_t)(rand() % 2000),
+                 waited = total / (uint64_t)(1 + rand() % 100);
+        double expected = p_budget(&l, (double)waited, (double)total),
+               got = (double)chase_p_budget(&l, waited, total) / (double)one;
+
+        assert_true(got >= expected - 1e-8 && got <= expected + 1e-8);
+    }
+}
+
+static void without_a_budget_nothing_is_sampled(void **state)
+{
+    struct chase_limits l = usual();
+
+    (void)state;
+    l.max_ppm = 0;
+    assert_int_equal(chase_p_budget(&l, 0, UINT64_C(3600) * 1000 * MS), 0);
+    l.max_ppm = 1; /* a millionth of 1.01 s is less than one delay */
+    assert_int_equal(chase_p_budget(&l, 0, 0), 0);
+}
+
+static void early_accesses_have_the_least_time_as_budget(void **state)
+{
+    struct chase_limits l = usual();
+
+    (void)state;
+    /* 1 - 10 / (1010 * 0.05) */
+    assert_int_equal((int)(chase_p_budget(&l, 0, 0) * 10000 / one), 8019);
+    assert_int_equal(chase_p_budget(&l, 0, 5), chase_p_budget(&l, 0, 1000 * MS));
+    assert_true(chase_p_budget(&l, 0, 2000 * MS) > chase_p_budget(&l, 0, 0));
+    assert_int_equal(chase_p_budget(&l, 41 * MS, 0), 0);
+}
+
+static void a_thread_samples_less_each_time(void **state)
+{
+    (void)state;
+    assert_true(chase_draw_freq(1, UINT32_MAX));
+    assert_true(chase_draw_freq(2, UINT32_MAX / 2));
+    assert_false(chase_draw_freq(2, UINT32_MAX / 2 + 1));
+    assert_true(chase_draw_freq(10, UINT32_MAX / 10));
+    assert_false(chase_draw_freq(10, UINT32_MAX / 10 + 1));
+}
+
+/* ---- waits ---- */
+
+static uint64_t waited, late;
+
+static struct chase_core *new_core(uint32_t max_ppm)
+{
+    struct chase_core *c = calloc(1, sizeof(*c));
+
+    waited = late = 0;
+    c->limits = usual();
+    c->limits.max_ppm = max_ppm;
+    c->waited_ns = &waited;
+    c->late_ns = &late;
+    return c;
+}
+
+static const struct chase_access word = { .address = 4096, .bytes = 8, .write = true };
+
+static struct chase_waiter *begin(struct chase_core *c, uint64_t now)
+{
+    bool full;
+
+    return chase_begin(c, &word, now, now, 0, &full);
+}
+
+static void overlapping_waits_are_counted_once(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    struct chase_waiter *a = begin(c, 0), *b = begin(c, 4 * MS), *d;
+
+    (void)state;
+    assert_int_equal(waited, 14 * MS); /* charged up to the later end */
+    chase_end(c, a, 10 * MS);
+    d = begin(c, 12 * MS);
+    assert_int_equal(waited, 22 * MS);
+    chase_end(c, b, 14 * MS);
+    assert_int_equal(c->waiting, 1);
+    chase_end(c, d, 22 * MS);
+    assert_int_equal(waited, 22 * MS);
+    a = begin(c, 30 * MS);
+    chase_end(c, a, 33 * MS); /* ended early */
+    assert_int_equal(waited, 25 * MS);
+    assert_int_equal(late, 0);
+    free(c);
+}
+
+static void time_beyond_the_end_is_counted_and_called_late(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    struct chase_waiter *a = begin(c, 0), *b = begin(c, 15 * MS);
+
+    (void)state;
+    assert_int_equal(waited, 25 * MS);
+    assert_int_equal(late, 5 * MS);
+    chase_end(c, a, 16 * MS);
+    chase_end(c, b, 27 * MS);
+    assert_int_equal(waited, 27 * MS);
+    assert_int_equal(late, 7 * MS);
+    free(c);
+}
+
+/* A naive account of the same: which nanoseconds (here: milliseconds) had a waiter. */
+static void random_waits_add_up_to_the_union_of_their_times(void **state)
+{
+    enum { TIME = 4000, PLACES = 6 };
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct chase_core *c = new_core(1000000);
+        struct chase_waiter *at[PLACES] = { NULL };
+        int until[PLACES] = { 0 }, sum = 0;
+
+        srand((unsigned)round);
+        for (int t = 0; t < TIME; t++) {
+            for (int i = 0; i < PLACES; i++)
+                if (at[i] && (t >= until[i] || rand() % 40 == 0)) {
+                    chase_end(c, at[i], (uint64_t)t * MS);
+                    at[i] = NULL;
+                }
+            for (int i = 0; i < PLACES; i++)
+                if (!at[i] && rand() % 60 == 0 && (at[i] = begin(c, (uint64_t)t * MS)))
+                    until[i] = t + 10 + (rand() % 4 == 0 ? rand() % 9 : 0);
+            sum += c->waiting > 0;
+        }
+        for (int i = 0; i < PLACES; i++)
+            if (at[i])
+                chase_end(c, at[i], (uint64_t)TIME * MS);
+        assert_int_equal(c->waiting, 0);
+        assert_int_equal(waited, (uint64_t)sum * MS);
+        free(c);
+    }
+}
+
+/* At every moment, whatever threads do: threads that come as often as they like, waits that end
+ * early or late. */
+static void the_limit_holds_at_every_moment(void **state)
+{
+    static const uint32_t limits[] = { 0, 1000, 50000, 100000, 500000 };
+
+    (void)state;
+    for (unsigned k = 0; k < sizeof(limits) / sizeof(*limits); k++) {
+        struct chase_core *c = new_core(limits[k]);
+        struct chase_waiter *at[8] = { NULL };
+        uint64_t until[8] = { 0 }, now = 0, waits = 0;
+        bool full;
+
+        srand(k + 1);
+        for (int i = 0; i < 200000; i++) {
+            uint64_t base = now > c->limits.least_ns ? now : c->limits.least_ns;
+            int who = rand() % 8;
+
+            if (at[who] && now >= until[who]) {
+                chase_end(c, at[who], now);
+                at[who] = NULL;
+            } else if (!at[who]) {
+                at[who] = chase_begin(c, &word, now, now, (uint32_t)rand() * 2u, &full);
+                until[who] = now + (10 + (uint64_t)(rand() % 8 == 0 ? rand() % 30 : 0)) * MS;
+                waits += at[who] != NULL;
+            }
+            assert_true((double)(waited - late) <=
+                        (double)(base + c->limits.delay_ns) * limits[k] * 1e-6 + 1);
+            now += (uint64_t)(rand() % 100) * MS / 100;
+        }
+        assert_int_equal(waits > 0, limits[k] > 0);
+        free(c);
+    }
+}
+
+static void full_places_are_said(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    bool full;
+
+    (void)state;
+    for (int i = 0; i < CHASE_WAITERS; i++)
+        assert_non_null(begin(c, 1));
+    assert_null(chase_begin(c, &word, 1, 1, 0, &full));
+    assert_true(full);
+    free(c);
+}
+
+/* ---- meeting ---- */
+
+static void only_overlapping_accesses_with_a_write_meet(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    struct chase_access a = { .address = 100, .bytes = 4 }, b = a;
+    bool full;
+
+    (void)state;
+    assert_non_null(chase_begin(c, &a, 0, 0, 0, &full));
+    assert_null(chase_meet(c, &b, NULL)); /* two reads */
+    b.write = true;
+    assert_non_null(chase_meet(c, &b, NULL));
+    b.address = 104;
+    assert_null(chase_meet(c, &b, NULL));
+    b.address = 96;
+    assert_null(chase_meet(c, &b, NULL));
+    b.bytes = 5;
+    assert_non_null(chase_meet(c, &b, NULL));
+    b = (struct chase_access){ .address = 103, .bytes = 1, .write = true, .atomic = true };
+    assert_non_null(chase_meet(c, &b, NULL)); /* atomic against plain */
+    c->waiter[0].access.atomic = true;
+    assert_null(chase_meet(c, &b, NULL));
+    free(c);
+}
+
+static void each_waiter_is_met_and_none_that_has_gone(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    struct chase_waiter *a = begin(c, 0), *b = begin(c, 0);
+
+    (void)state;
+    assert_ptr_equal(chase_meet(c, &word, NULL), a);
+    assert_ptr_equal(chase_meet(c, &word, a), b);
+    assert_null(chase_meet(c, &word, b));
+    chase_end(c, a, 1);
+    assert_ptr_equal(chase_meet(c, &word, NULL), b);
+    chase_end(c, b, 1);
+    assert_null(chase_meet(c, &word, NULL));
+    free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_budget_is_that_of_the_formula),
+        cmocka_unit_test(without_a_budget_nothing_is_sampled),
+        cmocka_unit_test(early_accesses_have_the_least_time_as_budget),
+        cmocka_unit_test(a_thread_samples_less_each_time),
+        cmocka_unit_test(overlapping_waits_are_counted_once),
+        cmocka_unit_test(time_beyond_the_end_is_counted_and_called_late),
+        cmocka_unit_test(random_waits_add_up_to_the_union_of_their_times),
+        cmocka_unit_test(the_limit_holds_at_every_moment),
+        cmocka_unit_test(full_places_are_said),
+        cmocka_unit_test(only_overlapping_accesses_with_a_write_meet),
+        cmocka_unit_test(each_waiter_is_met_and_none_that_has_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
