@@ -39,8 +39,7 @@ enum {
     CAPER_NO_LINKS,    /* 1: pointer stores could not be watched: everything counts as escaped */
     CAPER_ALIAS_FULL,  /* alias: pairs that found no room */
     CAPER_ALIAS_EVICT, /* alias: accesses that a location's set had no room for */
-    CAPER_PROCESSES,
-    CAPER_RELAXED /* objects published by relaxed atomics: what was done before may race, too */
+    CAPER_PROCESSES
 };
 
 struct caper_module {

@@ -11,6 +11,7 @@
 // vars: sold stop seat refused
 // never: end sold
 // never: end seat
+// stdout: 6 of 6 seats, 1 refused, first 1
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -9,6 +9,7 @@
 // find recipe-s: busy busy
 // vars: turn work last busy
 // never: end work
+// stdout: work 6, entered 2 and 2, busy 2
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -17,6 +17,7 @@
 // vars: down count idle busy served load shed extra refused loaded usage late
 // never: loads loads
 // never: body body
+// stdout: 6 served, 3 loads, 0 refused, 0 evicted, 0 late, down 1
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

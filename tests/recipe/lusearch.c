@@ -15,6 +15,7 @@
 // vars: refs files errors norms values term postings thits hits queries best doc many gen
 // vars: stale deleted deletions skipped
 // never: index index
+// stdout: 15 hits of 6 queries, best 9, 0 stale, 0 skipped, 0 errors, mean 2
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

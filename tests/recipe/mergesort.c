@@ -12,6 +12,7 @@
 // never: one one
 // never: sort sort
 // never: sort merge
+// stdout: 1 alive, 3 alone, peak 5
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -10,6 +10,7 @@
 // vars: sum bright rows half flag
 // never: scene scene
 // never: pixel pixel
+// stdout: checksum 267, brightest 12, warned 0
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -18,6 +18,7 @@
 // never: ids ids
 // never: size size
 // never: name name
+// stdout: 8 names, 4 hits, 3 documents, limit 4, 2 readers, 3 warnings
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
