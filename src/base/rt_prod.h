@@ -77,11 +77,11 @@ struct prod_sighting {
 
 /* counter[] of chase, and of litehb and fullhb. */
 enum prod_chase_counter {
-    CHASE_START_NS, /* CLOCK_MONOTONIC when the first process of the run started */
-    CHASE_LATE_NS,  /* part of waited_ns: waits that were over, their thread not yet running */
-    CHASE_SIGNALS,  /* waits that a signal ended */
-    CHASE_MET,      /* waits that a sighting ended */
-    CHASE_NO_PLACE, /* a thread would have waited, but too many did */
+    CHASE_START_NS,  /* CLOCK_MONOTONIC when the first process of the run started */
+    CHASE_LATE_NS,   /* part of waited_ns: waits that were over, their thread not yet running */
+    CHASE_SIGNALS,   /* waits that a signal ended */
+    CHASE_MET,       /* waits that a sighting ended */
+    CHASE_NO_PLACE,  /* a thread would have waited, but too many did */
     CHASE_ON_DEMAND, /* times that resting sites were patched for the time of a wait */
     CHASE_RAN_NS     /* since CHASE_START_NS, at the last wait or tick of any process */
 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "fleet/sql.h"
 
 /* How long a statement waits for another writer. A put takes a millisecond, the pairs of a large
@@ -74,6 +75,49 @@ static int prepare_connection(sqlite3 *db, enum sql_access access)
     return code;
 }
 
+static bool file_is_there(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+/* A file in a folder where we may not write cannot have the log's files. Where there is no log, so
+ * that nobody writes, it can be read as one that does not change. NULL: there is a log. */
+static char *unchanging(const char *where)
+{
+    char *log = xasprintf("%s-wal", where);
+    struct buf uri = { 0 };
+    bool busy = access(log, F_OK) == 0;
+
+    free(log);
+    if (busy)
+        return NULL;
+    buf_addstr(&uri, "file:");
+    for (const char *p = where; *p; p++) {
+        if (strchr("%?#", *p))
+            buf_addf(&uri, "%%%02x", (unsigned char)*p);
+        else
+            buf_addch(&uri, *p);
+    }
+    buf_addstr(&uri, "?immutable=1");
+    return buf_detach(&uri);
+}
+
+static int open_unchanging(struct sql *s, const char *where)
+{
+    char *uri = unchanging(where);
+    int code = SQLITE_CANTOPEN;
+
+    if (!uri)
+        return code;
+    sqlite3_close(s->db);
+    code = sqlite3_open_v2(uri, &s->db,
+                           SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = prepare_connection(s->db, SQL_READ);
+    free(uri);
+    return code;
+}
+
 static struct sql *sqlite_open(const char *where, enum sql_access access, enum sql_failure *failure,
                                struct error *err)
 {
@@ -86,6 +130,10 @@ static struct sql *sqlite_open(const char *where, enum sql_access access, enum s
     code = sqlite3_open_v2(where, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         code = prepare_connection(s->db, access);
+    if (access == SQL_READ &&
+        ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&
+        file_is_there(where))
+        code = open_unchanging(s, where);
     if (code == SQLITE_OK)
         return s;
     fail(s->db, code, failure, err);

@@ -175,6 +175,14 @@ static bool is_publisher(const char *name)
     return MATCHES(name, names);
 }
 
+/* The C library makes threads for these by itself, unseen by the runtime. */
+static bool makes_threads(const char *name)
+{
+    static const char *const names[] = { "timer_create", "mq_notify",     "aio_*",
+                                         "lio_listio*",  "getaddrinfo_a", "clone" };
+    return MATCHES(name, names);
+}
+
 /* Of the C++ library: those that only use what they are given. */
 static bool is_harmless_cxx(const char *name)
 {
@@ -317,7 +325,7 @@ static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
             list_copy(p, l, call);
         else if (is_hook(name))
             add_link(l, LINK_HOOK, call);
-        else if (!is_known(callee, name) && gives_anything(call))
+        else if (makes_threads(name) || (!is_known(callee, name) && gives_anything(call)))
             add_link(l, LINK_GIVE, call);
         return;
     }
@@ -478,6 +486,8 @@ static void emit_give(struct pass *p, LLVMValueRef call)
     bool untraced = LLVMIsAInlineAsm(called) ||
                     (callee && (!is_only_declared(callee) || is_publisher(callee_name(call))));
     LLVMValueRef target = untraced ? LLVMConstPointerNull(p->ptr) : called;
+    if (callee && makes_threads(callee_name(call)))
+        tell(p, "__heddle_link_threads", 0, NULL);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef arg = LLVMGetOperand(call, i);
         if (!is_argument_given(call, i))

@@ -136,7 +136,10 @@ static void make_objects(struct statics *s)
         struct entity *y = &s->entities[e];
 
         y->object = object_new(s, y->is_function ? OBJECT_FUNCTION : OBJECT_VARIABLE, 0, e);
-        if (!y->is_defined && !y->is_function)
+        if (!y->is_defined && !y->is_function && model_is_variable(y->name))
+            node_point(s, location_in(s, location_whole(s, y->object)),
+                       location_whole(s, s->system));
+        else if (!y->is_defined && !y->is_function)
             node_point(s, NODE_WORLD, location_whole(s, y->object));
         if (!y->is_defined && y->is_function)
             y->model = model_find(y->name);
@@ -673,8 +676,9 @@ static bool call_allocates(const struct statics *s, uint32_t function, const str
     return e->nfunctions && s->functions[e->functions[0]].allocates;
 }
 
-/* Does every value that is returned come from an allocation? Facts are walked from the returns
- * backwards: a value is good as long as each fact that makes it is. */
+/* May what is returned come from an allocation, and from no memory? Facts are walked from the
+ * returns backwards. Calls through pointers may be there, too: allocators that the user may replace
+ * (zstd's, lzma's). Cloning a function too many is never wrong. */
 static bool returns_fresh(const struct statics *s, uint32_t function, uint8_t *wanted)
 {
     const struct fact_function *code = s->functions[function].code;
@@ -694,16 +698,13 @@ static bool returns_fresh(const struct statics *s, uint32_t function, uint8_t *w
             if (f->op == FACT_COPY || f->op == FACT_OFFSET) {
                 more |= f->a && !wanted[f->a];
                 wanted[f->a] = f->a != 0;
-            } else if (f->op == FACT_CALL && call_allocates(s, function, f)) {
-                any = true;
+            } else if (f->op == FACT_CALL) {
+                any |= call_allocates(s, function, f);
             } else {
                 return false;
             }
         }
     }
-    for (uint32_t i = 0; i < code->nparams; i++)
-        if (code->params[i].value && wanted[code->params[i].value])
-            return false;
     return any;
 }
 
@@ -754,7 +755,6 @@ void statics_build(struct statics *s)
     s->system = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
     node_point(s, location_in(s, location_whole(s, s->system)), location_whole(s, s->system));
     node_point(s, NODE_WORLD, ANYWHERE);
-    node_point(s, NODE_WORLD, location_whole(s, s->system));
     node_rule(s, NODE_WORLD, RULE_WORLD);
     make_objects(s);
     find_allocators(s);

@@ -329,6 +329,7 @@ char model_touch(const struct model *m, unsigned i);
 char model_hidden(const struct model *m);
 /* A function of the C library without a model of its own: it starts no threads. */
 bool model_is_system(const char *name);
+bool model_is_variable(const char *name); /* of the C library */
 
 /* static_threads.c */
 enum { THREADS_MAX = 64, THREAD_MAIN = 0, THREAD_OTHER = 1 /* untraced code, handlers */ };

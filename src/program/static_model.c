@@ -518,6 +518,8 @@ static const struct model families[] = {
     { "_ZSt25__throw_", "r", '-', 0 },
     { "_ZNSt18condition_variable", "", '-', 0 },
     { "_ZNSt22condition_variable", "", '-', 0 },
+    { "_ZNSt6thread6_StateD", "", '-', 0 },
+    { "_ZNSt9exceptionD", "", '-', 0 },
     { "_ZNSolsE", "--", '0', 0 },
     { "_ZNSo3putEc", "", '0', 0 },
     { "_ZNSo5flushEv", "", '0', 0 },
@@ -578,6 +580,35 @@ char model_touch(const struct model *m, unsigned i)
             return *args == '-' || *args == 'x' ? 0 : *args;
     }
     return 0;
+}
+
+/* Variables of the C library: what they hold is the library's, not the program's. */
+bool model_is_variable(const char *name)
+{
+    static const char *const names[] = {
+        "stdin",
+        "stdout",
+        "stderr",
+        "environ",
+        "__environ",
+        "optarg",
+        "optind",
+        "opterr",
+        "optopt",
+        "tzname",
+        "timezone",
+        "daylight",
+        "signgam",
+        "__progname",
+        "__progname_full",
+        "program_invocation_name",
+        "program_invocation_short_name",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 static int compare_names(const void *key, const void *element)

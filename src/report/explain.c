@@ -56,7 +56,12 @@ static void write_common_locks(struct painter *p, const struct finding *r)
     }
     if (common)
         return;
-    if (a->nlocks == 0 && b->nlocks == 0)
+    if (a->locks_unknown || b->locks_unknown)
+        fputs(r->strength == STRENGTH_CONFIRMED
+                  ? "  - both threads were right before their accesses at the same time\n"
+                  : "  - no synchronisation of the program that was followed does\n",
+              p->out);
+    else if (a->nlocks == 0 && b->nlocks == 0)
         fputs("  - neither access holds a lock\n", p->out);
     else if (a->nlocks == 0 || b->nlocks == 0)
         fprintf(p->out, "  - the access by %s holds no lock\n", (a->nlocks ? b : a)->thread);

@@ -224,14 +224,19 @@ static void images(void)
         update();
 }
 
-static void thread_fork(uint32_t child)
+void caper_threads(void)
 {
-    (void)child;
     if (!table || threads)
         return;
     threads = true;
     caper_quick = !caper_given_up && !(table->flags & CAPER_COUNT);
     patch_all(is_wanted, NULL, true);
+}
+
+static void thread_fork(uint32_t child)
+{
+    (void)child;
+    caper_threads();
 }
 
 static void thread_begin(uint32_t thread, uint64_t stack, uint64_t bytes)

@@ -83,6 +83,7 @@ HIDDEN void caper_give_up(unsigned counter);
 /* The calling thread's hits and links until it looks at what they cost: below 0 it is time. */
 extern HIDDEN _Thread_local int32_t caper_left __attribute__((tls_model("initial-exec")));
 HIDDEN void caper_link_tick(void);
+HIDDEN void caper_threads(void); /* there will be another thread: sites are watched from now on */
 HIDDEN void links_thread_begin(uintptr_t stack, uint64_t bytes);
 HIDDEN void links_thread_end(void);
 HIDDEN void links_alloc(uint64_t address, uint64_t bytes);

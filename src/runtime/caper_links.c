@@ -103,6 +103,18 @@ ENTRY void __heddle_link_give(uint64_t value, void *target)
         give_slow(value, (uintptr_t)__builtin_frame_address(0));
 }
 
+/* Before a call that makes threads without pthread_create(). */
+ENTRY void __heddle_link_threads(void);
+ENTRY void __heddle_link_threads(void)
+{
+    int saved = errno;
+
+    rt_busy_begin();
+    caper_threads();
+    rt_busy_end();
+    errno = saved;
+}
+
 /* ---- objects ---- */
 
 /* Where the function's slot lives from now on. */

@@ -461,33 +461,54 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
     rt_busy_end();
 }
 
-#define HIT(a, w, m, b)                                                                            \
-    uint32_t flags = (uint32_t)((w) >> HIT_FLAGS_SHIFT) & 0xffff,                                  \
-             number = (m)->base + (uint32_t)(w);                                                   \
-    struct prod_hit h = { .address = (uintptr_t)(a),                                               \
-                          .bytes = (b),                                                            \
-                          .site = number,                                                          \
-                          .pc = (uintptr_t)__builtin_return_address(0) - 1,                        \
-                          .frame = *(void **)__builtin_frame_address(0) };                         \
-    if (!patch_is_on(number) && !(flags & HIT_UPDATE && patch_is_on(number + 1)))                  \
-        return;                                                                                    \
-    fill_what(&h, flags);                                                                          \
-    hit(&h, flags)
+/* The whole of a hit. Apart, so that the entries save no registers where there is nothing to do. */
+#define HIT_SLOW(convention, suffix)                                                               \
+    __attribute__((convention, noinline)) static void slow_hit##suffix(                            \
+        const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes,    \
+        uintptr_t pc, const void *frame)                                                           \
+    {                                                                                              \
+        uint32_t flags = (uint32_t)(what >> HIT_FLAGS_SHIFT) & 0xffff;                             \
+        struct prod_hit h = { .address = (uintptr_t)address,                                       \
+                              .bytes = bytes,                                                      \
+                              .site = module->base + (uint32_t)what,                               \
+                              .pc = pc - 1,                                                        \
+                              .frame = frame };                                                    \
+                                                                                                   \
+        fill_what(&h, flags);                                                                      \
+        hit(&h, flags);                                                                            \
+    }
+
+/* In caper most hits are of private memory, and that is all there is to say of them. */
+static inline bool is_idle(const void *address, uint64_t what, const struct heddle_module *module)
+{
+    uint32_t number = module->base + (uint32_t)what;
+
+    if (caper_quick && own_at((uintptr_t)address) && --caper_left >= 0)
+        return true;
+    return !patch_is_on(number) &&
+           !(what >> HIT_FLAGS_SHIFT & HIT_UPDATE && patch_is_on(number + 1));
+}
 
 #define HIT_FUNCTIONS(convention, suffix)                                                          \
+    HIT_SLOW(convention, suffix)                                                                   \
     __attribute__((convention)) EXPORT void __heddle_hit##suffix(                                  \
         const void *address, uint64_t what, const struct heddle_module *module);                   \
     __attribute__((convention)) EXPORT void __heddle_hit##suffix(                                  \
         const void *address, uint64_t what, const struct heddle_module *module)                    \
     {                                                                                              \
-        HIT(address, what, module, what >> HIT_BYTES_SHIFT);                                       \
+        if (!is_idle(address, what, module))                                                       \
+            slow_hit##suffix(address, what, module, what >> HIT_BYTES_SHIFT,                       \
+                             (uintptr_t)__builtin_return_address(0),                               \
+                             *(void **)__builtin_frame_address(0));                                \
     }                                                                                              \
     __attribute__((convention)) EXPORT void __heddle_hit_range##suffix(                            \
         const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes);   \
     __attribute__((convention)) EXPORT void __heddle_hit_range##suffix(                            \
         const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes)    \
     {                                                                                              \
-        HIT(address, what, module, bytes);                                                         \
+        if (!is_idle(address, what, module))                                                       \
+            slow_hit##suffix(address, what, module, bytes, (uintptr_t)__builtin_return_address(0), \
+                             *(void **)__builtin_frame_address(0));                                \
     }
 
 HIT_FUNCTIONS(preserve_most, )

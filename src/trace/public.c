@@ -3,7 +3,7 @@
  * The shared library libheddle-trace exports these functions and nothing else. Numbers that the
  * caller gives are looked up with care: they may come from anywhere.
  */
-#include "heddle-trace.h"
+#include <heddle-trace.h>
 #include "base/alloc.h"
 #include "trace/trace.h"
 

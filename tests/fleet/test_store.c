@@ -679,6 +679,38 @@ static void a_full_disk_loses_nothing_that_was_there(void **state)
     store_close(s);
 }
 
+/* In a child that is nobody: the file and its folder can be read only. */
+static void a_store_that_is_read_only_can_be_read(void **state)
+{
+    struct store *s = fresh(state);
+    struct fleet_result r = a_run("q");
+    struct error err = { { 0 } };
+    int code;
+    pid_t pid;
+
+    put_static(s, "p");
+    store_close(s);
+    assert_int_equal(chmod(sqlite_path, 0444) | chmod(folder, 0555), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && setuid(65534) < 0)
+            _exit(3);
+        s = store_open(sqlite_path, SQL_READ, 0, &err);
+        if (!s || status(s).pairs != 13)
+            _exit(1);
+        store_close(s);
+        s = store_open(sqlite_path, SQL_CREATE, 0, &err);
+        r.ended_ms = 1;
+        if (s && store_put(s, &r, &err) >= 0)
+            _exit(2);
+        _exit(strstr(err.text, "readonly") || strstr(err.text, "unable to open") ? 0 : 4);
+    }
+    waitpid(pid, &code, 0);
+    chmod(folder, 0755);
+    assert_int_equal(code, 0);
+    fleet_result_release(&r);
+}
+
 static void results_that_are_none_are_refused(void **state)
 {
     static const struct {
@@ -772,6 +804,7 @@ int main(void)
         SQLITE(files_that_are_no_store_are_refused),
         SQLITE(a_damaged_file_is_found_out),
         SQLITE(a_full_disk_loses_nothing_that_was_there),
+        SQLITE(a_store_that_is_read_only_can_be_read),
         SQLITE(results_that_are_none_are_refused),
         SQLITE(a_server_that_is_not_there_is_said_and_no_password_shown),
         BOTH(a_store_of_a_newer_version_is_refused), /* last: it leaves the store so */

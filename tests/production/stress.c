@@ -1,9 +1,9 @@
 /* stress.c - runs over many sites while they are patched and unpatched, until SIGUSR1
  *
- * Threads compute what they know the result of; one opens and closes a library with sites of its own,
- * one forks children that do the same work, a timer interrupts them all with a handler that has
- * sites, and one thread has all signals blocked. Exit code 1: a result was wrong.
- * Usage: stress LIBRARY (or - for none) [LIMIT_SECONDS]
+ * Threads compute what they know the result of; one opens and closes a library with sites of its
+ * own, one forks children that do the same work, a timer interrupts them all with a handler that
+ * has sites, and one thread has all signals blocked. Exit code 1: a result was wrong. Usage: stress
+ * LIBRARY (or - for none) [LIMIT_SECONDS]
  */
 #include <dlfcn.h>
 #include <pthread.h>

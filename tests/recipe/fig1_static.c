@@ -1,6 +1,6 @@
 /* fig1_static - fig1 with values that are there before the program: nobody writes the first ones
  *
- * The trace does not tell that y was 0, so (x, else) is a race that recipe cannot see (a limit).
+ * That y was 0 is in no event of the trace, only in the executable.
  * Observed: thread 1 ends before thread 2 looks. (x, then): thread 2 reads y = 3 instead of 5, 3 >
  * 2 holds, and x = 1 comes at the same time. (x, else): y is still 0, the else branch runs. The
  * second read of x in a branch is divided by: it runs only when the first saw 1, so after the
@@ -8,7 +8,7 @@
  */
 // find mc: y y?
 // find recipe-s: x then
-// true: x else
+// find recipe: x else
 // never: x then2
 // never: x else2
 // stdout: 1

@@ -15,10 +15,9 @@
 // find mc: clock clock
 // find recipe-s: bytes bytes
 // find recipe-s: downs downs
-// find recipe: closed closed
 // find recipe-s: ups ups
-// find recipe: request request
 // find recipe: killed killed
+// find recipe: stopped stopped
 // vars: stopped logins current peak ups downs bytes quota clock access closed request writer
 // vars: reader refused killed aborted last dcached entries dirty bans banned until
 // never: list list

@@ -14,6 +14,7 @@
 // find recipe-s: usage usage
 // find recipe: refused refused
 // find recipe: shed shed
+// find recipe: late late
 // vars: down count idle busy served load shed extra refused loaded usage late
 // never: loads loads
 // never: body body

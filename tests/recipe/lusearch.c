@@ -12,6 +12,8 @@
 // find recipe-s: queries queries
 // find recipe-s: files files
 // find recipe-s: gen gen
+// find recipe: errors errors
+// find recipe: stale stale
 // vars: refs files errors norms values term postings thits hits queries best doc many gen
 // vars: stale deleted deletions skipped
 // never: index index
@@ -23,9 +25,9 @@
 enum { THREADS = 3, TERMS = 4, PER_TERM = 3, DOCUMENTS = 6 };
 
 static int index_of[TERMS][PER_TERM];
-static int references = 1, files = 2, errors;
+static int references, files, errors;
 static int norms_loaded, norms[DOCUMENTS];
-static int last_term = -1, last_postings, term_hits;
+static int last_term, last_postings, term_hits;
 static int queries, hits, best_score, best_document, too_many;
 static int generation, stale;
 static int deletions, deleted[DOCUMENTS], skipped;
@@ -132,6 +134,9 @@ int main(void)
     pthread_t t[THREADS + 1];
     int n = 0;
 
+    references = 1;
+    files = 2;
+    last_term = -1;
     for (int i = 0; i < TERMS; i++)
         for (int k = 0; k < PER_TERM; k++)
             index_of[i][k] = (i * 5 + k * 2) % DOCUMENTS; // [index]

@@ -7,6 +7,7 @@
  * 0 is ahead.
  */
 // find mc: sum sum
+// find recipe: half half
 // vars: sum bright rows half flag
 // never: scene scene
 // never: pixel pixel

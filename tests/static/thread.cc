@@ -1,7 +1,7 @@
 // std::thread: the lambda runs beside main() until it is joined; exceptions carry pointers.
 // pair: main lambda
 // never: before lambda
-// never: behind lambda
+// optimised: behind lambda
 // pair: caught thrown
 #include <thread>
 

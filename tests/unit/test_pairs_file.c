@@ -1,0 +1,125 @@
+/* Statically possible pairs as a file. */
+#include "program/pairs_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char good[] =
+    "heddle-pairs 1\nvariant sound\nimage ab12 prog\nimage - lib.so\nclasses 2\n"
+    "module 00000000000000010000000000000002\ns 3 1 0\ns 9 2 1\n"
+    "module 00000000000000010000000000000003\ns 1 2 1\np 0 1\np 1 1\nend\n";
+
+static int read_text(struct pairs *p, const char *text, struct error *err)
+{
+    FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    int status = pairs_read_stream(p, in, "x", err);
+
+    fclose(in);
+    return status;
+}
+
+static bool count(void *arg, uint32_t i, uint32_t j)
+{
+    assert_true(i <= j);
+    ++*(unsigned *)arg;
+    return true;
+}
+
+static void a_file_is_read_and_asked(void **state)
+{
+    const uint64_t module[2] = { 1, 2 }, other[2] = { 1, 3 };
+    struct error err;
+    struct pairs p;
+    unsigned n = 0;
+
+    (void)state;
+    assert_int_equal(read_text(&p, good, &err), 0);
+    assert_int_equal(p.nsites, 3);
+    assert_string_equal(p.images[0].build_id, "ab12");
+    assert_string_equal(p.images[1].build_id, "");
+    assert_int_equal(pairs_find(&p, module, 9), 1);
+    assert_int_equal(pairs_find(&p, other, 1), 2);
+    assert_int_equal(pairs_find(&p, module, 4), PAIRS_NONE);
+    assert_false(pairs_has(&p, 0, 0));
+    assert_true(pairs_has(&p, 1, 0));
+    assert_true(pairs_has(&p, 2, 2));
+    assert_int_equal(pairs_count(&p), 5); /* 0-1 0-2 1-1 1-2 2-2 */
+    pairs_each(&p, count, &n);
+    assert_int_equal(n, 5);
+    pairs_release(&p);
+}
+
+static void what_is_written_is_what_was_read(void **state)
+{
+    struct error err;
+    struct pairs p;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    (void)state;
+    assert_int_equal(read_text(&p, good, &err), 0);
+    pairs_write(&p, out);
+    fclose(out);
+    assert_string_equal(text, good);
+    free(text);
+    pairs_release(&p);
+}
+
+static void a_broken_file_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *problem;
+    } cases[] = {
+        { "", "cannot read 'x': empty" },
+        { "pairs\n", "cannot read 'x': line 1: not a file of pairs" },
+        { "heddle-pairs 1\nimage - a\nclasses 1\n", "cannot read 'x': cut off behind line 3" },
+        { "heddle-pairs 1\nclasses 1\ns 1 1 0\n",
+          "cannot read 'x': line 3: a site before its module" },
+        { "heddle-pairs 1\nclasses 1\nmodule 1\n",
+          "cannot read 'x': line 3: expected a module's id of 32 hexadecimal digits" },
+        { "heddle-pairs 1\nclasses 1\nmodule 00000000000000010000000000000002\ns 1 1 1\n",
+          "cannot read 'x': line 4: no such class" },
+        { "heddle-pairs 1\nclasses 1\nmodule 00000000000000010000000000000002\ns 1 1 0\ns 1 1 0\n",
+          "cannot read 'x': line 5: sites are not in order" },
+        { "heddle-pairs 1\nclasses 2\np 1 0\n",
+          "cannot read 'x': line 3: no such pair of classes" },
+        { "heddle-pairs 1\nclasses 2\np 0 1\np 0 1\n",
+          "cannot read 'x': line 4: pairs are not in order" },
+        { "heddle-pairs 1\nclasses 2 3\n", "cannot read 'x': line 2: unknown line" },
+        { "heddle-pairs 1\nend\nend\n", "cannot read 'x': line 3: something behind the end" },
+    };
+    struct error err;
+    struct pairs p;
+
+    (void)state;
+    assert_int_equal(pairs_read(&p, "/nonexistent/x", &err), -1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        if (!*cases[i].text) {
+            FILE *in = fopen("/dev/null", "r");
+
+            assert_int_equal(pairs_read_stream(&p, in, "x", &err), -1);
+            fclose(in);
+        } else {
+            assert_int_equal(read_text(&p, cases[i].text, &err), -1);
+        }
+        assert_string_equal(err.text, cases[i].problem);
+        assert_int_equal(p.nsites, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_read_and_asked),
+        cmocka_unit_test(what_is_written_is_what_was_read),
+        cmocka_unit_test(a_broken_file_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
