@@ -156,6 +156,17 @@ static bool flush_one(const char *folder, const char *name, struct store *s,
     return going;
 }
 
+/* RUN.json.XXXXXX of a process that was killed while it wrote. */
+static void sweep(const char *folder, const char *name)
+{
+    char *path = xasprintf("%s/%s", folder, name);
+    struct stat st;
+
+    if (stat(path, &st) == 0 && time(NULL) - st.st_mtime > 3600)
+        unlink(path);
+    free(path);
+}
+
 void spool_flush(const char *folder, struct store *s, struct spool_counts *counts,
                  struct error *err)
 {
@@ -163,9 +174,12 @@ void spool_flush(const char *folder, struct store *s, struct spool_counts *count
     const struct dirent *e;
 
     *counts = (struct spool_counts){ 0 };
-    while (d && (e = readdir(d)))
+    while (d && (e = readdir(d))) {
+        if (strlen(e->d_name) > FLEET_ID_CHARS + 6 && strstr(e->d_name, ".json."))
+            sweep(folder, e->d_name);
         if (is_result(e->d_name, "json") && !flush_one(folder, e->d_name, s, counts, err))
             break;
+    }
     if (d)
         closedir(d);
 }

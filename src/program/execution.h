@@ -37,8 +37,8 @@ struct execution_condition {
     uint32_t event; /* position */
     uint8_t kind;   /* enum condition_kind */
     bool is_known;
-    /* The recorded execution did not meet it (flip.h): it does not hold because nothing has changed,
-     * it must be computed, and be `recorded`. */
+    /* The recorded execution did not meet it (flip.h): it does not hold because nothing has
+     * changed, it must be computed, and be `recorded`. */
     bool is_new;
 };
 

@@ -257,7 +257,7 @@ static void copy_map(struct map *to, const struct map *from)
 
 static void *copy_array(const void *from, size_t count, size_t bytes)
 {
-    void *to = xmalloc((count + 1) * bytes);
+    void *to = xcalloc(count + 1, bytes);
 
     if (count)
         memcpy(to, from, count * bytes);

@@ -56,8 +56,8 @@ struct program {
     const struct bitcode_api *api;
     struct site_tables **files; /* of images */
     bool *file_sought;
-    struct module *modules;  /* as in the tables */
-    struct place *places;    /* of sites */
+    struct module *modules; /* as in the tables */
+    struct place *places;   /* of sites */
     uint32_t nplaces;
     struct map entries;      /* function of the trace -> an entry's site; the last with its name */
     uint32_t *next_entry;    /* site -> another entry's site + 1 with the same name */

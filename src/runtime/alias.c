@@ -21,7 +21,7 @@
 
 enum {
     ENTRIES = 13,
-    CELL_BITS = 21, /* 256 MiB, as far as it is used */
+    CELL_BITS = 22, /* 512 MiB, as far as it is used: words of 32 MiB of the program */
     PROBES = 8,
     RANGE_WORDS = 4096,
     EMPTY_WORDS = 1 << 17 /* larger allocations come from the system, as zeroed pages: new ones */
