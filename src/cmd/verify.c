@@ -243,7 +243,8 @@ static int check_requests(const struct deadlock_finding *d, struct error *err)
     return 0;
 }
 
-/* Reads of the schedule see other values: these are computed again. */
+/* Reads of the schedule may see other values: these are computed again. None need differ: what was
+ * there first may be what was read, and only the values tell. */
 static int check_values(struct verifier *v, const struct finding *r, struct error *err)
 {
     struct witness_trace *checker = checker_of(v, rule_of(v->f, r));
@@ -253,7 +254,7 @@ static int check_values(struct verifier *v, const struct finding *r, struct erro
     if (!v->execution)
         v->execution = execution_new(&v->mem, trace_tables(v->trace), err);
     if (!v->execution) {
-        error_prefix(err, "reads see other values, and the program's code is needed to check them");
+        error_prefix(err, "it holds by values, and the program's code is needed to compute them");
         return 0;
     }
     changes = xcalloc(r->nchanges + 1, sizeof(*changes));
@@ -363,7 +364,7 @@ static int check_schedule(struct verifier *v, const struct finding *r, struct er
 {
     if (r->nflips)
         return check_flips(v, r, err);
-    if (r->nchanges)
+    if (r->by_values)
         return check_values(v, r, err);
     return witness_check(checker_of(v, rule_of(v->f, r)), r->witness, r->nwitness, err);
 }

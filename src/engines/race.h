@@ -68,6 +68,8 @@ struct race {
     uint64_t last_first, last_second; /* positions of the last instance counted */
     struct value_change *changes;     /* owned; reads of the witness that see other values */
     size_t nchanges;
+    bool by_values;          /* the witness was judged by values (witness/values.h), also where none
+                                changes: a first value is what was read, too */
     struct race_flip *flips; /* owned; branches of the witness that go another way */
     size_t nflips;           /* at most two */
 };

@@ -382,6 +382,7 @@ int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
     r->nwitness = n;
     r->changes = changes;
     r->nchanges = nchanges;
+    r->by_values = true;
     return 1;
 }
 

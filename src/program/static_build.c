@@ -279,6 +279,16 @@ void build_back(struct statics *s, uint32_t function, uint32_t argument, uint32_
         node_edge(s, argument, value_node(s, n, code->params[i].value));
 }
 
+void build_world_start(struct statics *s, uint32_t argument, uint32_t caller, uint32_t fact,
+                       bool back)
+{
+    node_edge(s, argument, NODE_WORLD);
+    if (back)
+        call_at(s, caller, fact)->world = true;
+    else
+        node_point(s, NODE_RESULTS, ANYWHERE);
+}
+
 /* Untraced code knows it now: it may change it, call it, and pass on what is in it. */
 void build_escape(struct statics *s, uint32_t object)
 {
@@ -287,10 +297,12 @@ void build_escape(struct statics *s, uint32_t object)
     if (s->objects[object].escaped || s->objects[object].kind == OBJECT_WORLD)
         return;
     s->objects[object].escaped = true;
+    for (uint32_t l = s->objects[object].first; l; l = s->locations[l - 1].next)
+        set_add(&s->known, l - 1);
     if (s->objects[object].kind != OBJECT_FUNCTION) {
         uint32_t whole = location_whole(s, object);
 
-        node_edge(s, NODE_WORLD, location_in(s, whole));
+        node_point(s, location_in(s, whole), ANYWHERE);
         node_edge(s, location_out(s, whole), NODE_WORLD);
         return;
     }
@@ -300,8 +312,8 @@ void build_escape(struct statics *s, uint32_t object)
 
         f->escaped = true;
         for (uint32_t k = 0; k < f->code->nparams; k++)
-            node_edge(s, NODE_WORLD, value_node(s, f->instance, f->code->params[k].value));
-        node_edge(s, NODE_WORLD, s->instances[f->instance].varargs);
+            node_point(s, value_node(s, f->instance, f->code->params[k].value), ANYWHERE);
+        node_point(s, s->instances[f->instance].varargs, ANYWHERE);
         node_edge(s, s->instances[f->instance].result, NODE_WORLD);
     }
 }
@@ -317,7 +329,7 @@ void build_world_call(struct statics *s, uint32_t instance, uint32_t fact)
     call_at(s, caller, fact)->world = true;
     for (uint32_t i = 0; i < f->nargs; i++)
         node_edge(s, call_arg(s, instance, f, i), NODE_WORLD);
-    node_edge(s, NODE_WORLD, value_node(s, instance, f->to));
+    node_point(s, value_node(s, instance, f->to), ANYWHERE);
 }
 
 /* ---- functions of others ---- */
@@ -480,7 +492,7 @@ static void special(struct statics *s, uint32_t instance, uint32_t fact, const s
         for (uint32_t e = 0; e < s->names.count; e++)
             if (s->entities[e].is_defined)
                 node_point(s, NODE_WORLD, location_at(s, s->entities[e].object, 0));
-        node_edge(s, NODE_WORLD, to);
+        node_point(s, to, ANYWHERE);
         break;
     case MODEL_MIX:
         node_edge(s, mix(s, instance, f, true), to);
@@ -644,7 +656,6 @@ static void build_fact(struct statics *s, uint32_t instance, uint32_t number)
         node_edge(s, a, NODE_THROWN);
         break;
     case FACT_ANY:
-        node_edge(s, NODE_WORLD, to);
         node_point(s, to, ANYWHERE);
         break;
     case FACT_FILL:
@@ -755,6 +766,7 @@ void statics_build(struct statics *s)
     s->system = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
     node_point(s, location_in(s, location_whole(s, s->system)), location_whole(s, s->system));
     node_point(s, NODE_WORLD, ANYWHERE);
+    node_point(s, NODE_ANYWHERE, ANYWHERE);
     node_rule(s, NODE_WORLD, RULE_WORLD);
     make_objects(s);
     find_allocators(s);

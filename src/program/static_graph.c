@@ -103,6 +103,7 @@ void nodes_release(struct statics *s)
     free(s->objects);
     map_release(&s->location_of);
     map_release(&s->edges);
+    set_release(&s->known);
 }
 
 /* ---- cycles ---- */
@@ -272,6 +273,8 @@ static void apply_call(struct statics *s, const struct rule *r, uint32_t locatio
     if (o->kind == OBJECT_WORLD) {
         if (r->kind == RULE_CALL)
             build_world_call(s, r->node, (uint32_t)r->offset);
+        else
+            build_world_start(s, r->node, r->size, (uint32_t)r->offset, r->kind == RULE_BACK);
         return;
     }
     if (o->kind != OBJECT_FUNCTION)
@@ -316,6 +319,15 @@ static void apply(struct statics *s, const struct rule *r, uint32_t location)
     }
 }
 
+static void drop_known(struct statics *s, struct set *set)
+{
+    struct set rest = { 0 };
+
+    set_minus(&rest, set, &s->known);
+    set_release(set);
+    *set = rest;
+}
+
 static void visit_node(struct statics *s, uint32_t n)
 {
     struct set fresh = { 0 };
@@ -324,6 +336,9 @@ static void visit_node(struct statics *s, uint32_t n)
     node->dirty = false;
     set_minus(&fresh, &node->set, &node->done);
     set_join(&node->done, &fresh);
+    /* ANYWHERE stands for what is known; only NODE_WORLD itself makes it known */
+    if (n != node_rep(s, NODE_WORLD) && set_has(&node->set, ANYWHERE))
+        drop_known(s, &fresh);
     for (uint32_t i = 0; fresh.count && i < node->nedges; i++) {
         uint32_t to = node_rep(s, node->edges[i]);
 

@@ -7,8 +7,9 @@
  * point to; an EDGE a -> b says that b holds all that a does. An INSTANCE is a function's values;
  * functions that allocate have one per call.
  *
- * Location 0 is ANYWHERE: all memory that code which is not traced may know. Node NODE_WORLD is
- * what that code may hold.
+ * Location 0 is ANYWHERE: all memory that code which is not traced may know. Node NODE_WORLD
+ * collects what that code is given; nothing flows out of it: what that code gives back is
+ * ANYWHERE, which stands for all of it.
  */
 #ifndef HEDDLE_PROGRAM_STATIC_INSIDE_H
 #define HEDDLE_PROGRAM_STATIC_INSIDE_H
@@ -22,6 +23,7 @@
 enum {
     NODE_NONE,
     NODE_WORLD,
+    NODE_ANYWHERE, /* points to ANYWHERE */
     NODE_THROWN,   /* exceptions */
     NODE_SPECIFIC, /* pthread_setspecific() */
     NODE_HANDED,   /* arguments of new threads */
@@ -198,6 +200,7 @@ struct statics {
     size_t nrules, rules_cap;
     struct map edges;
     uint64_t nedges;
+    struct set known; /* locations of escaped objects */
     bool grown; /* edges were added since cycles were looked for */
     struct call *calls;
     size_t ncalls, calls_cap;
@@ -270,6 +273,9 @@ void build_start(struct statics *s, uint32_t function, uint32_t argument, uint32
 /* A callback that the called function runs before it returns. */
 void build_back(struct statics *s, uint32_t function, uint32_t argument, uint32_t caller,
                 uint32_t fact);
+/* Any function that untraced code knows is called back (`back`) or started. */
+void build_world_start(struct statics *s, uint32_t argument, uint32_t caller, uint32_t fact,
+                       bool back);
 struct call *call_at(struct statics *s, uint32_t function, uint32_t fact);
 void call_add(struct statics *s, uint32_t function, uint32_t fact, uint32_t target);
 static inline uint32_t value_node(const struct statics *s, uint32_t instance, uint32_t value)

@@ -141,13 +141,14 @@ static uint32_t make_part(struct finder *w, const struct set *from, uint64_t byt
     struct statics *s = w->s;
     struct part p = { .bytes = bytes, .write = write, .atomic = atomic };
 
+    p.any = set_has(from, ANYWHERE);
     SET_EACH(from, l)
     {
         const struct object *o = &s->objects[s->locations[l].object];
 
-        if (l == ANYWHERE)
-            p.any = true;
-        else if (o->shared && !o->constant && o->kind != OBJECT_FUNCTION) {
+        if (l == ANYWHERE || (p.any && o->escaped))
+            continue; /* ANYWHERE stands for all that has escaped */
+        if (o->shared && !o->constant && o->kind != OBJECT_FUNCTION) {
             set_add(&p.set, (uint32_t)l);
             p.escaped |= o->escaped;
         }

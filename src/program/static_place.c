@@ -71,6 +71,8 @@ static uint32_t location_get(struct statics *s, uint32_t object, int64_t offset,
     s->objects[object].first = n + 1;
     s->objects[object].count += stride == 0;
     s->objects[object].strided += stride != 0;
+    if (s->objects[object].escaped)
+        set_add(&s->known, n);
     return n;
 }
 
@@ -218,7 +220,7 @@ uint32_t location_out(struct statics *s, uint32_t n)
     uint32_t object = s->locations[n].object;
 
     if (s->objects[object].kind == OBJECT_WORLD)
-        return NODE_WORLD;
+        return NODE_ANYWHERE;
     if (s->locations[n].out)
         return s->locations[n].out;
     uint32_t node = node_new(s);

@@ -18,6 +18,7 @@ void changes_take(struct findings *f, struct finding *to, const struct race *fro
                   uint64_t shift)
 {
     to->nchanges = from->nchanges;
+    to->by_values = from->by_values;
     to->changes =
         from->nchanges ? arena_alloc(&f->memory, from->nchanges * sizeof(*to->changes)) : NULL;
     for (size_t i = 0; i < from->nchanges; i++) {

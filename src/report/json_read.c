@@ -667,6 +667,7 @@ static void read_changes(struct reader *r, const json_t *o, struct finding *race
 
     race->changes = new_array(r, n, sizeof(*race->changes));
     race->nchanges = n;
+    race->by_values = json_object_get(o, "changes") != NULL;
     for (size_t i = 0; i < n && !r->failed; i++) {
         struct finding_change *c = &race->changes[i];
         size_t mark = go_in(r, "changes", i);

@@ -299,7 +299,7 @@ static void write_value(struct emitter *e, const char *key, bool known, uint64_t
 
 static void write_changes(struct emitter *e, const struct finding *r)
 {
-    if (!r->nchanges)
+    if (!r->nchanges && !r->by_values)
         return;
     emit_open(e, "changes", '[', false);
     for (size_t i = 0; i < r->nchanges; i++) {

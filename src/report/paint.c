@@ -113,16 +113,44 @@ static void paint_locks(struct painter *p, const struct side *s)
     fputc('\n', p->out);
 }
 
-static void paint_stack(struct painter *p, const struct stack *s, const char *margin)
+static bool same_text(const char *a, const char *b)
 {
-    for (size_t i = 0; i < s->count; i++) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* How many outer frames two stacks have in common; fewer than two are not worth the words. */
+static size_t common_frames(const struct stack *a, const struct stack *b)
+{
+    size_t n = 0;
+
+    if (!a || a->omitted != b->omitted)
+        return 0;
+    while (n < a->count && n < b->count) {
+        const struct frame *f = &a->frames[a->count - 1 - n], *g = &b->frames[b->count - 1 - n];
+
+        if (!same_text(f->function, g->function) || !same_text(f->location, g->location))
+            break;
+        n++;
+    }
+    return n > 1 ? n : 0;
+}
+
+static void paint_stack(struct painter *p, const struct stack *s, const struct stack *above,
+                        const char *margin)
+{
+    size_t common = common_frames(above, s);
+
+    for (size_t i = 0; i < s->count - common; i++) {
         const struct frame *f = &s->frames[i];
 
         fprintf(p->out, "%s#%zu %s%s%s%s\n", margin, i, f->function ? f->function : "?",
                 f->location ? " at " : "", f->location ? paint_location(p, f->location) : "",
                 f->inlined ? " (inlined)" : "");
     }
-    if (s->omitted)
+    if (common)
+        fprintf(p->out, "%s#%zu and on: as #%zu and on of the first\n", margin, s->count - common,
+                above->count - common);
+    else if (s->omitted)
         fprintf(p->out, "%s... and %" PRIu64 " outer frames\n", margin, s->omitted);
 }
 
@@ -136,7 +164,7 @@ static bool stack_adds(const struct stack *s)
 static void paint_access_stack(struct painter *p, const struct side *s)
 {
     if (stack_adds(&s->stack) || (s->stack.count && s->stack.frames[0].function))
-        paint_stack(p, &s->stack, "          ");
+        paint_stack(p, &s->stack, p->above ? &p->above->stack : NULL, "          ");
 }
 
 static void paint_source(struct painter *p, const struct side *s)
@@ -157,7 +185,7 @@ static void paint_creation(struct painter *p, const struct side *s)
     fprintf(p->out, "          thread %s was created by %s ", s->thread, s->creator);
     paint_own_place(p, &s->created_stack, s->created_at);
     fprintf(p->out, " (event %" PRIu64 ")\n", s->created_event);
-    paint_stack(p, &s->created_stack, "            ");
+    paint_stack(p, &s->created_stack, p->above ? &p->above->created_stack : NULL, "            ");
 }
 
 /* Below the line that says what it is. */
@@ -245,7 +273,7 @@ void paint_allocation(struct painter *p, const struct finding *r)
     paint_own_place(p, &a->stack, a->location);
     fprintf(p->out, " (event %" PRIu64 ")\n", a->event);
     if (stack_adds(&a->stack))
-        paint_stack(p, &a->stack, "          ");
+        paint_stack(p, &a->stack, NULL, "          ");
 }
 
 void paint_step_head(struct painter *p, const struct paint_widths *w)

@@ -11,6 +11,8 @@ struct painter {
     FILE *out;
     bool colour;
     char folder[1024]; /* the current directory with a slash; files in it are shown without it */
+    const struct side *above; /* what was painted before: outer frames that are the same are not
+                                 repeated; NULL: nothing */
 };
 
 void painter_init(struct painter *p, FILE *out, bool colour);

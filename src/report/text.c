@@ -281,6 +281,42 @@ static void write_flips(struct painter *p, const struct finding *r)
     }
 }
 
+static const struct held_lock *lock_of_both(const struct side *a, const struct side *b)
+{
+    for (size_t i = 0; i < a->nlocks; i++)
+        for (size_t k = 0; k < b->nlocks; k++)
+            if (strcmp(a->locks[i].name, b->locks[k].name) == 0)
+                return a->locks[i].shared ? &a->locks[i] : &b->locks[k];
+    return NULL;
+}
+
+/* What would have ordered the two accesses. (Nothing is said of one lock that both hold: the
+ * recording is odd then.) */
+static void write_remedy(struct painter *p, const struct finding *r)
+{
+    const struct side *a = &r->sides[0], *b = &r->sides[1];
+    const struct side *holder = a->nlocks ? a : b;
+    const struct held_lock *both = lock_of_both(a, b);
+
+    if (a->locks_unknown || b->locks_unknown || (both && !both->shared))
+        return;
+    fputs("  would be ordered by: ", p->out);
+    if (both)
+        fprintf(p->out, "%s, if one of them took it exclusively", both->name);
+    else if (a->nlocks && b->nlocks)
+        fprintf(p->out, "one lock for both: %s or %s", a->locks[a->nlocks - 1].name,
+                b->locks[b->nlocks - 1].name);
+    else if (a->nlocks || b->nlocks)
+        fprintf(p->out, "%s, which the %s holds, around the %s, too",
+                holder->locks[holder->nlocks - 1].name, holder == a ? "first" : "second",
+                holder == a ? "second" : "first");
+    else
+        fputs("a lock around both", p->out);
+    if (a->creator && strcmp(a->creator, b->thread) == 0)
+        fprintf(p->out, "; or joining %s before the second", a->thread);
+    fputc('\n', p->out);
+}
+
 static void write_race(struct painter *p, const struct findings *f, size_t i)
 {
     const struct finding *r = &f->races[i];
@@ -298,7 +334,10 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
         fprintf(p->out, "  in '%s'\n", r->trace);
     write_tests(p, f, &r->tests);
     paint_side(p, "first", &r->sides[0]);
+    p->above = &r->sides[0];
     paint_side(p, "second", &r->sides[1]);
+    p->above = NULL;
+    write_remedy(p, r);
     write_flips(p, r);
     changes_write(p->out, r);
     paint_allocation(p, r);

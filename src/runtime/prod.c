@@ -115,11 +115,15 @@ static uint32_t settled_generation(void)
     return g;
 }
 
+/* What this process has taken up; the control file says it of the process that did so last. */
+static uint32_t taken_up;
+
 static void take_up(void (*tell)(struct prod_control *c))
 {
     uint32_t g = settled_generation();
 
     tell(rt_control);
+    taken_up = g;
     __atomic_store_n(&rt_control->taken_up, g, __ATOMIC_RELEASE);
     syscall(SYS_futex, &rt_control->taken_up, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -174,7 +178,7 @@ static void *watch(void *unused)
     syscall(SYS_prctl, PR_SET_NAME, "heddle");
     for (;;) {
         g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
-        if (!(g & 1) && g != rt_control->taken_up && rt_mode->changed)
+        if (!(g & 1) && g != taken_up && rt_mode->changed)
             take_up(rt_mode->changed);
         else
             syscall(SYS_futex, &rt_control->generation, FUTEX_WAIT, g, &tick, NULL, 0);

@@ -25,9 +25,9 @@
 enum { THREADS = 3, TERMS = 4, PER_TERM = 3, DOCUMENTS = 6 };
 
 static int index_of[TERMS][PER_TERM];
-static int references, files, errors;
+static int references = 1, files = 2, errors;
 static int norms_loaded, norms[DOCUMENTS];
-static int last_term, last_postings, term_hits;
+static int last_term = -1, last_postings, term_hits;
 static int queries, hits, best_score, best_document, too_many;
 static int generation, stale;
 static int deletions, deleted[DOCUMENTS], skipped;
@@ -134,9 +134,6 @@ int main(void)
     pthread_t t[THREADS + 1];
     int n = 0;
 
-    references = 1;
-    files = 2;
-    last_term = -1;
     for (int i = 0; i < TERMS; i++)
         for (int k = 0; k < PER_TERM; k++)
             index_of[i][k] = (i * 5 + k * 2) % DOCUMENTS; // [index]

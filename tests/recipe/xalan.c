@@ -31,7 +31,7 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER, ids_lock = PTHREAD
 static int names[POOL], pool_size;
 static int pool_hits;
 static int next_id, documents[8]; /* guarded by ids_lock */
-static int limit, slow;           /* of the table */
+static int limit = 2, slow;       /* of the table */
 static int in_use[READERS], readers_made;
 static int warnings, stopped;
 static int compiled, templates, uses; /* the stylesheet */
@@ -126,9 +126,6 @@ int main(void)
     int numbers[THREADS] = { 0, 1, 2 };
     pthread_t t[THREADS];
 
-    limit = 2;
-    in_use[0] = in_use[1] = 0;
-    warnings = stopped = 0;
     for (int i = 0; i < THREADS; i++) {
         pthread_create(&t[i], NULL, transform, &numbers[i]);
         usleep(10000);
