@@ -136,9 +136,21 @@ bool is_excluded_inline(struct pass *p, LLVMValueRef inst)
     return false;
 }
 
+/* Code that is not traced may write variables unseen: src/program/own.c reads the mark. */
+static void mark_untraced(struct pass *p)
+{
+    static const char mark[] = "heddle.untraced";
+    bool found = LLVMGetFirstGlobalIFunc(p->module) != NULL; /* resolvers come before all */
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f))
+        found |= !LLVMIsDeclaration(f) && (function_has(f, "naked") || is_excluded(p, f));
+    if (found)
+        LLVMGetOrInsertNamedMetadata(p->module, mark, strlen(mark));
+}
+
 /* Inlined, or with arguments that the compiler has taken away, their calls would say nothing. */
 void keep_excluded(struct pass *p)
 {
+    mark_untraced(p);
     for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || function_has(f, "alwaysinline") || !is_excluded(p, f))
             continue;

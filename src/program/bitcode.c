@@ -112,6 +112,7 @@ uint32_t symbol_number(struct bitcode *b, LLVMValueRef value)
     if (LLVMIsAGlobalVariable(value)) {
         s.thread_local_ = LLVMIsThreadLocal(value);
         s.constant = LLVMIsGlobalConstant(value);
+        s.own = bitcode_is_own(b, value);
         if (LLVMTypeIsSized(LLVMGlobalGetValueType(value)))
             s.bytes = LLVMABISizeOfType(b->layout, LLVMGlobalGetValueType(value));
     }
@@ -424,6 +425,7 @@ static struct bitcode *bitcode_open(const void *bytes, size_t n, struct error *e
         return NULL;
     }
     b->layout = LLVMGetModuleDataLayout(b->module);
+    b->all_traced = bitcode_is_all_traced(b->module);
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
         GROW(b->functions, b->functions_cap, b->nfunctions + 1);
         map_put(&b->function_of, (uint64_t)(uintptr_t)f, (uint32_t)b->nfunctions);

@@ -25,6 +25,7 @@ struct bitcode {
         struct code_data *data;
     } **symbols;
     size_t nsymbols, symbols_cap;
+    bool all_traced; /* own.c */
 };
 
 /* A number in a value of some type. */
@@ -62,6 +63,10 @@ int64_t gep_offset(struct bitcode *b, LLVMValueRef gep,
 
 struct code *decode_function(struct bitcode *b, uint32_t number);
 bool is_debug_call(LLVMValueRef inst);
+/* own.c: has the module only code that is traced; can nobody else name the variable? */
+bool bitcode_is_all_traced(LLVMModuleRef module);
+bool bitcode_is_own(struct bitcode *b, LLVMValueRef variable);
+
 void *bitcode_copy(struct bitcode *b, const void *from, size_t count, size_t bytes);
 
 /* decode_calls.c: what a call of an intrinsic is; I_CALL: it is none. */

@@ -191,6 +191,7 @@ struct code_symbol {
     const char *name;
     uint32_t function; /* its index, or NONE: a variable */
     bool internal, thread_local_, constant, defined;
+    bool own; /* a variable that only the traced code of this module can name (own.c) */
     uint64_t bytes;
 };
 

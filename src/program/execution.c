@@ -257,57 +257,6 @@ static struct sharing *find_sharing(const struct trace_mem *trace)
     return s;
 }
 
-/* ---- what was there first ---- */
-
-enum { FIRST_BYTES_MAX = 16 << 20, VARIABLE_BYTES_MAX = 1 << 20 };
-
-static int by_address(const void *a, const void *b)
-{
-    const struct execution_first *x = a, *y = b;
-
-    return x->address < y->address ? -1 : x->address > y->address;
-}
-
-/* A variable without pointers in it, whose place is known. */
-static const struct code_data *plain_data(struct walk *w, const struct object *o)
-{
-    const struct code_symbol *s = w->p->api->symbol(o->module->bitcode, o->symbol);
-    const struct code_data *d = NULL;
-
-    if (s->function == CODE_NONE && s->defined && !s->thread_local_ && !s->constant &&
-        s->bytes <= VARIABLE_BYTES_MAX)
-        d = w->p->api->data(o->module->bitcode, o->symbol);
-    return d && d->count && !d->naddresses ? d : NULL;
-}
-
-/* Twice over the objects: how many bytes, then the bytes. */
-static void list_first(struct maker *m)
-{
-    struct walk *w = m->w;
-    struct execution *e = m->e;
-    size_t total = 0;
-
-    /* A process that began as a copy of another one was lost at its first event, at the latest. */
-    if (walk_stats(w)->losses || walk_stats(w)->forked)
-        return;
-    e->first = xcalloc(w->nobjects + 1, sizeof(*e->first));
-    e->first_data = xmalloc(FIRST_BYTES_MAX);
-    for (size_t i = 0; i < w->object_symbol.nslots; i++) {
-        const struct map_slot *slot = &w->object_symbol.slots[i];
-        const struct code_data *d = slot->used ? plain_data(w, &w->objects[slot->value]) : NULL;
-        u128 at;
-
-        if (!d || total + d->count > FIRST_BYTES_MAX || !expr_value(e->x, (expr)slot->key, &at))
-            continue;
-        memcpy(e->first_data + total, d->bytes, d->count);
-        e->first[e->nfirst++] =
-            (struct execution_first){ (uint64_t)at, d->count, e->first_data + total };
-        total += d->count;
-    }
-    if (e->nfirst > 1)
-        qsort(e->first, e->nfirst, sizeof(*e->first), by_address);
-}
-
 struct execution *execution_make(const struct trace_mem *trace, struct program *p,
                                  struct sharing *sharing, struct flips *flips)
 {
@@ -327,7 +276,7 @@ struct execution *execution_make(const struct trace_mem *trace, struct program *
     walk_all(&m);
     learn_conditions(&m);
     sort_conditions(&m);
-    list_first(&m);
+    firsts_list(&m.e->first, m.w, trace);
     m.e->walked = walk_stats(m.w)->walked;
     m.e->outside = walk_stats(m.w)->outside;
     m.e->lost = walk_stats(m.w)->lost;
@@ -369,29 +318,12 @@ void execution_free(struct execution *e)
     free(e->condition_first);
     free(e->conditions);
     free(e->cases);
-    free(e->first);
-    free(e->first_data);
+    firsts_release(&e->first);
     free(e);
 }
 
 bool execution_first_value(const struct execution *e, uint64_t address, uint64_t bytes,
                            uint64_t *value)
 {
-    size_t low = 0, high = e->nfirst;
-    const struct execution_first *v;
-
-    while (low < high) { /* the first behind the address */
-        size_t middle = low + (high - low) / 2;
-
-        if (e->first[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    v = low ? &e->first[low - 1] : NULL;
-    if (!v || bytes > 8 || address + bytes > v->address + v->bytes)
-        return false;
-    *value = 0;
-    memcpy(value, v->data + (address - v->address), bytes);
-    return true;
+    return firsts_value(&e->first, address, bytes, value);
 }

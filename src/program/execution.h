@@ -17,6 +17,7 @@
 #define HEDDLE_PROGRAM_EXECUTION_H
 
 #include "program/expr.h"
+#include "program/first.h"
 #include "trace/trace.h"
 
 struct flips;
@@ -55,12 +56,6 @@ struct execution_event {
                    thread must see what they saw, and what it writes is what was recorded */
 };
 
-/* What a variable of the program holds when it starts, as its file says. */
-struct execution_first {
-    uint64_t address, bytes;
-    const uint8_t *data;
-};
-
 struct execution {
     const struct trace_mem *trace; /* borrowed */
     struct exprs *x;
@@ -70,9 +65,7 @@ struct execution {
     expr *cases;
     size_t ncases;
     uint64_t walked, outside, lost; /* as in struct walk_stats */
-    struct execution_first *first;  /* by address; variables that the walk met */
-    size_t nfirst;
-    uint8_t *first_data; /* of all of them */
+    struct firsts first;            /* of the variables that the walk met */
 };
 
 /* NULL: the trace has no code (no full build, files gone); err says why. */

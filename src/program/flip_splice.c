@@ -277,7 +277,6 @@ struct execution *execution_flip(const struct execution *e, const struct flip_pa
     s.to->conditions = xcalloc(1, sizeof(*s.to->conditions));
     s.conditions_cap = 1;
     s.to->first = e->first; /* borrowed: execution_flip_free() */
-    s.to->nfirst = e->nfirst;
     s.to->ncases = e->ncases;
     s.to->cases = xmalloc((e->ncases + 1) * sizeof(*e->cases));
     if (e->ncases)
@@ -293,7 +292,7 @@ void execution_flip_free(struct execution *e)
 {
     if (!e)
         return;
-    e->first = NULL;
+    e->first = (struct firsts){ 0 };
     free(e->trace->events);
     free((void *)(uintptr_t)e->trace);
     execution_free(e);

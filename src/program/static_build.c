@@ -401,6 +401,14 @@ static void start_state(struct statics *s, uint32_t instance, uint32_t fact, con
     }
 }
 
+/* Untraced code may find by name whatever has one. */
+static void know_names(struct statics *s)
+{
+    for (uint32_t e = 0; e < s->names.count; e++)
+        if (s->entities[e].is_defined)
+            node_point(s, NODE_WORLD, location_at(s, s->entities[e].object, 0));
+}
+
 static void special(struct statics *s, uint32_t instance, uint32_t fact, const struct fact *f,
                     const struct model *m)
 {
@@ -469,10 +477,14 @@ static void special(struct statics *s, uint32_t instance, uint32_t fact, const s
         tmp = node_new(s);
         node_point(s, tmp, location_whole(s, s->system));
         call_back(s, instance, fact, a1, tmp, RULE_START);
+        node_edge(s, a1, NODE_KEPT); /* the next one returns it */
+        node_edge(s, NODE_KEPT, to);
         break;
     case MODEL_ACTION:
         tmp = node_new(s);
         load_from(s, tmp, a1, FACT_WHOLE);
+        node_edge(s, tmp, NODE_KEPT);
+        store_to(s, call_arg(s, instance, f, 2), NODE_KEPT, FACT_WHOLE);
         call_back(s, instance, fact, tmp, node_new(s), RULE_START);
         break;
     case MODEL_REACH:
@@ -489,10 +501,26 @@ static void special(struct statics *s, uint32_t instance, uint32_t fact, const s
         blur(s, to, a0);
         break;
     case MODEL_LOOKUP: /* by name: any function that others can see */
-        for (uint32_t e = 0; e < s->names.count; e++)
-            if (s->entities[e].is_defined)
-                node_point(s, NODE_WORLD, location_at(s, s->entities[e].object, 0));
+        know_names(s);
         node_point(s, to, ANYWHERE);
+        break;
+    case MODEL_KEEP:
+        load_from(s, NODE_KEPT, call_arg(s, instance, f, 3), FACT_WHOLE);
+        break;
+    case MODEL_KEPT:
+        store_to(s, a1, NODE_KEPT, FACT_WHOLE);
+        break;
+    case MODEL_GIVES:
+        tmp = node_new(s);
+        node_point(s, tmp, location_whole(s, s->system));
+        store_to(s, call_arg(s, instance, f, 3), tmp, 4 * CHUNK_BYTES);
+        for (uint32_t i = 0; i < 3; i++)
+            call_back(s, instance, fact, call_arg(s, instance, f, i), tmp, RULE_BACK);
+        break;
+    case MODEL_STRING:
+        tmp = mix(s, instance, f, true);
+        node_point(s, tmp, heap_object(s, instance, 0));
+        node_edge(s, tmp, to);
         break;
     case MODEL_MIX:
         node_edge(s, mix(s, instance, f, true), to);
@@ -741,10 +769,12 @@ static void find_allocators(struct statics *s)
 /* main(argc, argv, environ) */
 static void build_main(struct statics *s)
 {
-    uint32_t e = intern_find(&s->names, "main", 4), o;
+    uint32_t e = statics_main(s), o;
 
-    if (e == INTERN_NONE || !s->entities[e].nfunctions)
+    if (e == UINT32_MAX) { /* whoever has it may call anything that has a name */
+        know_names(s);
         return;
+    }
     o = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
     node_point(s, location_in(s, location_whole(s, o)), location_whole(s, o));
     for (uint32_t i = 0; i < s->entities[e].nfunctions; i++) {

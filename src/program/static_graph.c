@@ -241,7 +241,7 @@ static void apply_access(struct statics *s, const struct rule *r, uint32_t locat
     for (uint32_t i = 0; i < (n ? n : 1); i++) {
         uint32_t at = chunk(s, location, i, n);
 
-        if (at == UINT32_MAX)
+        if (at == UINT32_MAX || !location_fits(s, &s->locations[at], POINTER_BYTES))
             continue;
         if (r->kind == RULE_LOAD)
             node_edge(s, location_out(s, at), r->node);

@@ -28,6 +28,7 @@ enum {
     NODE_SPECIFIC, /* pthread_setspecific() */
     NODE_HANDED,   /* arguments of new threads */
     NODE_RESULTS,  /* what threads return */
+    NODE_KEPT,     /* by the kernel, to be given back: epoll_ctl(), signal() */
     NODE_LAST
 };
 
@@ -115,9 +116,9 @@ struct object {
     bool thread_local_, constant, escaped, shared;
     uint64_t bytes; /* 0: not known */
     uint32_t entity;
-    uint32_t first; /* location + 1 */
+    uint32_t first;          /* location + 1 */
     uint32_t count, strided; /* locations: places, sets of places */
-    uint32_t owner; /* function, of stack and heap */
+    uint32_t owner;          /* function, of stack and heap */
 };
 
 struct location {
@@ -201,7 +202,7 @@ struct statics {
     struct map edges;
     uint64_t nedges;
     struct set known; /* locations of escaped objects */
-    bool grown; /* edges were added since cycles were looked for */
+    bool grown;       /* edges were added since cycles were looked for */
     struct call *calls;
     size_t ncalls, calls_cap;
     struct map call_of; /* function << 32 | fact -> call + 1 */
@@ -220,6 +221,8 @@ struct statics {
 /* static_link.c */
 int statics_load(struct statics *s, struct error *err);
 void statics_unload(struct statics *s);
+/* The entity of main(); UINT32_MAX: it is not traced. */
+uint32_t statics_main(const struct statics *s);
 static inline const struct fact_function *function_code(const struct statics *s, uint32_t f)
 {
     return s->functions[f].code;
@@ -255,6 +258,8 @@ uint32_t location_out(struct statics *s, uint32_t location); /* node */
 /* Do `a_bytes` at a and `b_bytes` at b have a byte in common? Of one object. */
 bool locations_meet(const struct location *a, uint64_t a_bytes, const struct location *b,
                     uint64_t b_bytes);
+/* May an access of so many bytes there be within the object? One that is not is no access. */
+bool location_fits(const struct statics *s, const struct location *l, uint64_t bytes);
 /* The location that arithmetic leads to; UINT32_MAX: out of the object. */
 uint32_t location_move(struct statics *s, uint32_t from, int64_t offset, uint32_t stride,
                        uint64_t span);
@@ -316,7 +321,11 @@ enum model_what {
     MODEL_REACH,   /* the result is something that can be reached from the arguments */
     MODEL_LOCK,
     MODEL_UNLOCK,
-    MODEL_MIX /* memory of the arguments may get into memory of the arguments */
+    MODEL_KEEP,   /* the kernel keeps what is in *arg 3 */
+    MODEL_KEPT,   /* *arg 1 gets what was kept */
+    MODEL_GIVES,  /* *arg 3 points to what the C library has; calls the others back */
+    MODEL_STRING, /* as MODEL_MIX; fresh memory may get there, too */
+    MODEL_MIX     /* memory of the arguments may get into memory of the arguments */
 };
 
 struct model {

@@ -204,6 +204,17 @@ int statics_load(struct statics *s, struct error *err)
     return 0;
 }
 
+/* Hidden where the program is compiled with -fvisibility=hidden. */
+uint32_t statics_main(const struct statics *s)
+{
+    uint32_t plain = intern_find(&s->names, "main", 4);
+    uint32_t hidden = intern_find(&s->names, "main@@0", 7);
+
+    if (hidden != INTERN_NONE && s->entities[hidden].nfunctions)
+        return hidden;
+    return plain != INTERN_NONE && s->entities[plain].nfunctions ? plain : UINT32_MAX;
+}
+
 void statics_unload(struct statics *s)
 {
     for (size_t i = 0; i < s->nmodules; i++) {

@@ -157,13 +157,13 @@ static void find_exits(struct statics *s, struct locks *k)
 static void find_entries(struct statics *s, struct locks *k)
 {
     bool more = true;
-    uint32_t e = intern_find(&s->names, "main", 4);
+    uint32_t e = statics_main(s);
 
     memset(k->entry, 0xff, s->nfunctions * sizeof(*k->entry));
     for (uint32_t f = 0; f < s->nfunctions; f++)
         if (s->functions[f].escaped)
             k->entry[f] = 0;
-    for (uint32_t i = 0; e != INTERN_NONE && i < s->entities[e].nfunctions; i++)
+    for (uint32_t i = 0; e != UINT32_MAX && i < s->entities[e].nfunctions; i++)
         k->entry[s->entities[e].functions[i]] = 0;
     for (size_t i = 0; i < s->ncalls; i++)
         for (uint32_t t = 0; (s->calls[i].thread || s->calls[i].model) && t < s->calls[i].ntargets;

@@ -427,7 +427,7 @@ static const struct model models[] = {
     { "sigprocmask", "-rw", '-', 0 },
     { "pthread_sigmask", "-rw", '-', 0 },
     { "sigwait", "rw", '-', 0 },
-    { "signal", "", 's', MODEL_HANDLER },
+    { "signal", "", '-', MODEL_HANDLER },
     { "sigaction", "-rw", '-', MODEL_ACTION },
     { "atexit", "", '-', MODEL_ATEXIT },
     { "on_exit", "", '-', MODEL_ATEXIT },
@@ -443,6 +443,129 @@ static const struct model models[] = {
     { "dlopen", "r", 's', 0 },
     { "dlclose", "", '-', 0 },
     { "dlerror", "", 's', 0 },
+    /* the kernel's and the C library's that real programs call */
+    { "__sysconf", "", '-', 0 },
+    { "setuid", "", '-', 0 },
+    { "setgid", "", '-', 0 },
+    { "setsid", "", '-', 0 },
+    { "setpgid", "", '-', 0 },
+    { "setpriority", "", '-', 0 },
+    { "getpriority", "", '-', 0 },
+    { "mlockall", "", '-', 0 },
+    { "munlockall", "", '-', 0 },
+    { "mlock", "", '-', 0 },
+    { "munlock", "", '-', 0 },
+    { "nice", "", '-', 0 },
+    { "sync_file_range", "", '-', 0 },
+    { "ftruncate64", "", '-', 0 },
+    { "ftello64", "", '-', 0 },
+    { "fseeko64", "", '-', 0 },
+    { "posix_fadvise64", "", '-', 0 },
+    { "posix_fallocate64", "", '-', 0 },
+    { "fallocate", "", '-', 0 },
+    { "fallocate64", "", '-', 0 },
+    { "sched_get_priority_max", "", '-', 0 },
+    { "sched_get_priority_min", "", '-', 0 },
+    { "putc_unlocked", "", '-', 0 },
+    { "putchar_unlocked", "", '-', 0 },
+    { "fputc_unlocked", "", '-', 0 },
+    { "getc_unlocked", "", '-', 0 },
+    { "fgetc_unlocked", "", '-', 0 },
+    { "getchar_unlocked", "", '-', 0 },
+    { "fflush_unlocked", "", '-', 0 },
+    { "feof_unlocked", "", '-', 0 },
+    { "ferror_unlocked", "", '-', 0 },
+    { "isalnum", "", '-', 0 },
+    { "isalpha", "", '-', 0 },
+    { "iscntrl", "", '-', 0 },
+    { "isdigit", "", '-', 0 },
+    { "isgraph", "", '-', 0 },
+    { "islower", "", '-', 0 },
+    { "isprint", "", '-', 0 },
+    { "ispunct", "", '-', 0 },
+    { "isspace", "", '-', 0 },
+    { "isupper", "", '-', 0 },
+    { "isxdigit", "", '-', 0 },
+    { "dup3", "", '-', 0 },
+    { "pause", "", '-', 0 },
+    { "fchdir", "", '-', 0 },
+    { "getpgrp", "", '-', 0 },
+    { "syncfs", "", '-', 0 },
+    { "sync", "", '-', 0 },
+    { "inotify_init1", "", '-', 0 },
+    { "inotify_init", "", '-', 0 },
+    { "timerfd_create", "", '-', 0 },
+    { "getloadavg", "w", '-', 0 },
+    { "sigpending", "w", '-', 0 },
+    { "setgroups", "-r", '-', 0 },
+    { "sigsuspend", "r", '-', 0 },
+    { "truncate", "r", '-', 0 },
+    { "truncate64", "r", '-', 0 },
+    { "mkstemp", "b", '-', 0 },
+    { "mkstemp64", "b", '-', 0 },
+    { "mkostemp", "b", '-', 0 },
+    { "mkostemp64", "b", '-', 0 },
+    { "mkdtemp", "b", '0', 0 },
+    { "dirname", "b", '0', 0 },
+    { "basename", "b", '0', 0 },
+    { "__xpg_basename", "b", '0', 0 },
+    { "futimesat", "-rr", '-', 0 },
+    { "openat64", "-r", '-', 0 },
+    { "creat64", "r", '-', 0 },
+    { "tmpfile64", "", 's', 0 },
+    { "getrlimit64", "-w", '-', 0 },
+    { "fstatvfs", "-w", '-', 0 },
+    { "fstatvfs64", "-w", '-', 0 },
+    { "fstatfs", "-w", '-', 0 },
+    { "fstatfs64", "-w", '-', 0 },
+    { "sched_getparam", "-w", '-', 0 },
+    { "setrlimit64", "-r", '-', 0 },
+    { "writev", "-r", '-', 0 },
+    { "pwritev", "-r", '-', 0 },
+    { "pwritev64", "-r", '-', 0 },
+    { "readv", "-r", '-', 0 },
+    { "preadv", "-r", '-', 0 },
+    { "preadv64", "-r", '-', 0 },
+    { "sendmsg", "-r", '-', 0 },
+    { "recvmsg", "-r", '-', 0 },
+    { "prlimit", "--rw", '-', 0 },
+    { "prlimit64", "--rw", '-', 0 },
+    { "sched_setscheduler", "--r", '-', 0 },
+    { "sched_setparam", "-r", '-', 0 },
+    { "setitimer", "-rw", '-', 0 },
+    { "getitimer", "-w", '-', 0 },
+    { "prctl", "-b*", '-', 0 },
+    { "get_current_dir_name", "", 'h', 0 },
+    { "execve", "r*", '-', 0 },
+    { "execvp", "r*", '-', 0 },
+    { "execv", "r*", '-', 0 },
+    { "statvfs", "rw", '-', 0 },
+    { "statvfs64", "rw", '-', 0 },
+    { "statfs", "rw", '-', 0 },
+    { "statfs64", "rw", '-', 0 },
+    { "link", "rr", '-', 0 },
+    { "symlink", "rr", '-', 0 },
+    { "strverscmp", "rr", '-', 0 },
+    { "strcoll_l", "rr", '-', 0 },
+    { "strxfrm", "wr", '-', 0 },
+    { "inet_aton", "rw", '-', 0 },
+    { "inet_addr", "r", '-', 0 },
+    { "getnameinfo", "r-w-w", '-', 0 },
+    { "wait3", "w-w", '-', 0 },
+    { "wait4", "-w-w", '-', 0 },
+    { "sincos", "-ww", '-', 0 },
+    { "sincosf", "-ww", '-', 0 },
+    { "sincosl", "-ww", '-', 0 },
+    { "epoll_ctl", "---r", '-', MODEL_KEEP },
+    { "epoll_wait", "-w", '-', MODEL_KEPT },
+    { "epoll_pwait", "-w", '-', MODEL_KEPT },
+    { "getaddrinfo", "rrrw", '-', MODEL_GIVES },
+    { "glob", "rrrw", '-', MODEL_GIVES },
+    { "glob64", "rrrw", '-', MODEL_GIVES },
+    { "globfree", "", '-', 0 },
+    { "globfree64", "", '-', 0 },
+    { "__sysv_signal", "", '-', MODEL_HANDLER },
+    { "bsd_signal", "", '-', MODEL_HANDLER },
     /* threads */
     { "pthread_create", "w-", '-', MODEL_CREATE },
     { "thrd_create", "wx", '-', MODEL_CREATE },
@@ -550,6 +673,8 @@ static const struct model families[] = {
     { "_ZNSo9_M_insert", "", '0', 0 },
     { "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_", "-r", '0', 0 },
     { "_ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostream", "-r", '0', 0 },
+    { "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE", "bb*", '-', MODEL_STRING },
+    { "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE", "rr*", '-', MODEL_STRING },
     { "Annotate", "", '-', 0 },
     { "WTFAnnotate", "", '-', 0 },
     { "__tsan_", "", '-', 0 },
@@ -577,8 +702,33 @@ static const struct model *sorted(size_t *n)
     return copy;
 }
 
+/* Of numbers, with or without f or l behind: nothing that could be a pointer. */
+static bool is_math(const char *name)
+{
+    static const char *const names[] = {
+        "acos",      "acosh",    "asin",  "asinh",     "atan",    "atan2",     "atanh",     "cbrt",
+        "ceil",      "copysign", "cos",   "cosh",      "erf",     "erfc",      "exp",       "exp10",
+        "exp2",      "expm1",    "fabs",  "fdim",      "floor",   "fma",       "fmax",      "fmin",
+        "fmod",      "hypot",    "ilogb", "ldexp",     "llrint",  "llround",   "log",       "log10",
+        "log1p",     "log2",     "logb",  "lrint",     "lround",  "nearbyint", "nextafter", "pow",
+        "remainder", "rint",     "round", "roundeven", "scalbln", "scalbn",    "sin",       "sinh",
+        "sqrt",      "tan",      "tanh",  "tgamma",    "trunc",
+    };
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t k = strlen(names[i]);
+
+        if (strncmp(name, names[i], k) == 0 &&
+            (n == k || (n == k + 1 && (name[k] == 'f' || name[k] == 'l'))))
+            return true;
+    }
+    return false;
+}
+
 const struct model *model_find(const char *name)
 {
+    static const struct model math = { "math", "", '-', 0 };
     size_t n;
     const struct model *all = sorted(&n), key = { .name = name };
     const struct model *found = bsearch(&key, all, n, sizeof(*all), compare);
@@ -586,7 +736,7 @@ const struct model *model_find(const char *name)
     for (size_t i = 0; i < sizeof(families) / sizeof(*families) && !found; i++)
         if (strncmp(name, families[i].name, strlen(families[i].name)) == 0)
             found = &families[i];
-    return found;
+    return found || !is_math(name) ? found : &math;
 }
 
 char model_hidden(const struct model *m)
@@ -628,6 +778,9 @@ bool model_is_variable(const char *name)
         "program_invocation_short_name",
     };
 
+    /* types of exceptions and classes, and the tables of functions of such types */
+    if (strncmp(name, "_ZTI", 4) == 0 || strncmp(name, "_ZTVN10__cxxabiv1", 17) == 0)
+        return true;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;

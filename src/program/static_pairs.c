@@ -99,6 +99,7 @@ static void find_shared(struct statics *s)
     share_set(s, node_set(s, NODE_WORLD), work, &n);
     share_set(s, node_set(s, NODE_HANDED), work, &n);
     share_set(s, node_set(s, NODE_RESULTS), work, &n);
+    share_set(s, node_set(s, NODE_KEPT), work, &n);
     while (n) {
         uint32_t o = work[--n];
 
@@ -148,7 +149,8 @@ static uint32_t make_part(struct finder *w, const struct set *from, uint64_t byt
 
         if (l == ANYWHERE || (p.any && o->escaped))
             continue; /* ANYWHERE stands for all that has escaped */
-        if (o->shared && !o->constant && o->kind != OBJECT_FUNCTION) {
+        if (o->shared && !o->constant && o->kind != OBJECT_FUNCTION &&
+            location_fits(s, &s->locations[l], bytes)) {
             set_add(&p.set, (uint32_t)l);
             p.escaped |= o->escaped;
         }

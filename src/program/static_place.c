@@ -191,6 +191,19 @@ bool locations_meet(const struct location *a, uint64_t a_bytes, const struct loc
     return distance < a_bytes || g - distance < b_bytes;
 }
 
+/* Offsets of a residue class are its smallest. UINT64_MAX: the bytes are not known. */
+bool location_fits(const struct statics *s, const struct location *l, uint64_t bytes)
+{
+    const struct object *o = &s->objects[l->object];
+    uint64_t least = bytes == UINT64_MAX ? 1 : bytes;
+
+    if (!o->bytes || o->kind == OBJECT_FUNCTION || o->kind == OBJECT_SYSTEM)
+        return true;
+    if (l->offset < 0)
+        return l->stride != 0;
+    return least <= o->bytes && (uint64_t)l->offset <= o->bytes - least;
+}
+
 /* ---- what is in memory ---- */
 
 static void connect(struct statics *s, uint32_t stored, uint32_t loaded)

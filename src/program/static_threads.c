@@ -105,9 +105,9 @@ static void reach_list(struct statics *s, struct threads *t, const struct sfile_
 
 static void reach_main(struct statics *s, struct threads *t, struct thread_work *w)
 {
-    uint32_t e = intern_find(&s->names, "main", 4);
+    uint32_t e = statics_main(s);
 
-    for (uint32_t i = 0; e != INTERN_NONE && i < s->entities[e].nfunctions; i++)
+    for (uint32_t i = 0; e != UINT32_MAX && i < s->entities[e].nfunctions; i++)
         reach(t, THREAD_MAIN, s->entities[e].functions[i], w);
     for (size_t i = 0; i < s->nmodules; i++) {
         const struct sfile_module *m = &s->modules[i];

@@ -155,7 +155,8 @@ struct finding {
     size_t nflips;
     struct finding_change *changes;
     size_t nchanges;
-    bool by_values; /* the witness holds by values, which need the program; also where none changes */
+    bool by_values; /* the witness holds by values, which need the program; also where none changes
+                     */
 };
 
 /* One of the threads of a deadlock. */

@@ -13,6 +13,7 @@
 #include "runtime/patch.h"
 #include "runtime/state.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -55,16 +56,28 @@ static uint32_t patch_lock;
 #define SITE(i)   (&((struct site *)sites.at)[i])
 #define MODULE(i) (&((struct module *)modules.at)[i])
 
+/* A thread that may be cancelled at any instruction must not leave the lock taken: it is not, while
+ * it has it. A cancellation that came meanwhile is acted on at the end, when it is not busy. */
+static _Thread_local int cancel_type __attribute__((tls_model("initial-exec")));
+
 static void lock(void)
 {
+    int type;
+
     rt_busy_begin();
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     spin_lock(&patch_lock);
+    cancel_type = type;
 }
 
 static void unlock(void)
 {
+    int type = cancel_type;
+
     spin_unlock(&patch_lock);
     rt_busy_end();
+    if (type != PTHREAD_CANCEL_DEFERRED)
+        pthread_setcanceltype(type, NULL);
 }
 
 /* ---- arrays ---- */

@@ -1,8 +1,13 @@
 /* What depends on the rest of the thread that took another way does not happen
  *
  * The thread that could write behind its branch creates a thread, signals a semaphore and is
- * joined, all behind the branch: what comes after these is ordered. recipe: write before never:
- * write forked never: write joined never: write waited never: same seen
+ * joined, all behind the branch: what comes after these is ordered.
+ *
+ * recipe: write before
+ * never: write forked
+ * never: write joined
+ * never: write waited
+ * never: same seen
  */
 #include "turn.h"
 #include <pthread.h>

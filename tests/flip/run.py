@@ -77,6 +77,8 @@ def case_program(opts, directory, name, level):
     marks = {m.group(1): i + 1 for i, l in enumerate(text) if (m := re.search(r"/\* (\w+) \*/", l))}
     wanted = [(m.group(1), tuple(sorted((marks[m.group(2)], marks[m.group(3)]))), m.group(0)) for l in text
               if (m := re.match(r" \* (recipe|recipe-s|never): (\w+) (\w+)$", l))]
+    if not wanted:
+        raise Failure("the program does not say what is to be found")
     trace = record(opts, directory, build(opts, directory, level, source))
     mild, full = found(analyze(opts, trace, "recipe-s")), found(analyze(opts, trace, "recipe"))
     for kind, pair, what in wanted:

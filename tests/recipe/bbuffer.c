@@ -15,6 +15,7 @@
 // never: in in
 // never: in out
 // never: out out
+// slow: recipe
 // stdout: 406 and 806 taken, high water 8
 #include <pthread.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 // vars: swaps sorted skipped worst
 // never: array array
 // never: array swaps
+// slow: recipe
 // stdout: 30 swaps, sorted 1, 0 skipped, 0 first
 #include <pthread.h>
 #include <stdio.h>

@@ -24,6 +24,7 @@
 // never: pos.s pos.s
 // never: cell.s cell.s
 // never: lost.s lost.s
+// slow: recipe
 // stdout: 2 missing, 0 wrong, full 1, 2 lost, closed 1, 0 dropped
 #include <pthread.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@ A program's comments:
     // vars: a b c        marks of variables: lines that share one race in some execution
     // true: a b          as do these; engines may report them
     // never: a b         these do not, whatever `vars` says. Pairs that are not listed never do
+    // slow: ENGINE       takes seconds here: `run.py --quick` (make test) leaves it out, bench/recipe does not
     // stdout: TEXT       the output of the run that `find` speaks of; recorded again until it is so
 
 and marks at the ends of lines: x = 1; // [a] [b]
@@ -23,7 +24,7 @@ import force
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENGINES = ["mc", "recipe-s", "recipe"]
-DIRECTIVE = re.compile(r"^// (find [\w-]+|vars|true|never|stdout): ?(.*)$")
+DIRECTIVE = re.compile(r"^// (find [\w-]+|vars|true|never|slow|stdout): ?(.*)$")
 ATTEMPTS = 8
 
 
@@ -54,6 +55,7 @@ class Case:
         self.source = source
         self.name = os.path.splitext(os.path.basename(source))[0]
         self.says, self.marks, self.stdout, self.code_lines = [], {}, None, 0
+        self.slow = None
         with open(source, encoding="utf-8") as f:
             for number, line in enumerate(f, 1):
                 self.read_line(number, line)
@@ -66,6 +68,8 @@ class Case:
         m = DIRECTIVE.match(line)
         if m and m.group(1) == "stdout":
             self.stdout = m.group(2).strip()
+        elif m and m.group(1) == "slow":
+            self.slow = m.group(2).strip()
         elif m and m.group(1) == "vars":
             self.says += [("vars", v, v) for v in m.group(2).split()]
         elif m:

@@ -18,6 +18,7 @@
 // vars: on warnings started ticks total calls
 // never: x x
 // never: own own
+// slow: recipe
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

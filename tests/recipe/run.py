@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """recipe-s and recipe on the paper's figures and small benchmarks.
 
-    run.py --build BUILDDIR [--keep DIR] [--explore N] [PROGRAM ...]
+    run.py --build BUILDDIR [--quick] [--keep DIR] [--explore N] [PROGRAM ...]
 
 Prints TAP, a case per program. Each is built in full mode, recorded once and put to mc, recipe-s and
 recipe. Checked (cases.py says how programs tell it): what must be found is found, nothing is reported
@@ -62,7 +62,7 @@ def check(case, opts):
     case.prepare(opts.build, opts.work)
     known, allowed = {}, case.allowed()
     program = force.Program(case.source, case.directory)
-    for engine in opts.engines:
+    for engine in [e for e in opts.engines if not opts.quick or e != case.slow]:
         found = cases.races_of(case.analyze(engine, not opts.no_verify))
         check_found(case, engine, found)
         expect(set(known) <= set(found), f"{engine} misses {show(map(cases.lines, set(known) - set(found)))}")
@@ -86,6 +86,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--keep", metavar="DIR")
+    parser.add_argument("--quick", action="store_true", help="without the engines that are slow on a program")
     parser.add_argument("--explore", type=int, default=40, help="random schedules of each program")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--engines", help="not all three: for work on one of them")

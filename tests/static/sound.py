@@ -24,7 +24,7 @@ PROGRAMS = os.path.join(HERE, "..", "programs")
 SAMPLE = ["array_race_", "asm_race_", "bitfield_race_", "hidden_race_", "library_race_", "once_race_", "qsort_race_",
           "signal_race_", "stack_race_", "struct_race_", "tls_race_"]
 
-ACCESSES = ("read", "write", "atomic load", "atomic store", "atomic rmw")
+ACCESSES = ("read", "write", "atomic-load", "atomic-store", "atomic-rmw")
 
 spec = importlib.util.spec_from_file_location("programs_run", os.path.join(PROGRAMS, "run.py"))
 programs = importlib.util.module_from_spec(spec)

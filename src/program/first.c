@@ -1,0 +1,137 @@
+/* first.c - what variables hold before anybody writes them */
+#include "program/first.h"
+#include "base/alloc.h"
+#include "program/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Larger ones are tables, whose first values decide nothing. */
+enum { FIRST_BYTES_MAX = 16 << 20, VARIABLE_BYTES_MAX = 1 << 20 };
+
+static int by_address(const void *a, const void *b)
+{
+    const struct first_variable *x = a, *y = b;
+
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* A variable that nobody else can write, without pointers in it. */
+static const struct code_data *plain_data(struct walk *w, const struct object *o)
+{
+    const struct code_symbol *s = w->p->api->symbol(o->module->bitcode, o->symbol);
+    const struct code_data *d = NULL;
+
+    if (s->function == CODE_NONE && s->own && !s->thread_local_ && !s->constant &&
+        s->bytes <= VARIABLE_BYTES_MAX)
+        d = w->p->api->data(o->module->bitcode, o->symbol);
+    return d && d->count && !d->naddresses ? d : NULL;
+}
+
+static void list_variables(struct firsts *f, struct walk *w)
+{
+    size_t total = 0, cap = 0;
+
+    f->list = xcalloc(w->nobjects + 1, sizeof(*f->list));
+    for (size_t i = 0; i < w->object_symbol.nslots; i++) {
+        const struct map_slot *slot = &w->object_symbol.slots[i];
+        const struct code_data *d = slot->used ? plain_data(w, &w->objects[slot->value]) : NULL;
+        u128 at;
+
+        if (!d || total + d->count > FIRST_BYTES_MAX || !expr_value(&w->x, (expr)slot->key, &at))
+            continue;
+        GROW(f->data, cap, total + d->count);
+        memcpy(f->data + total, d->bytes, d->count);
+        f->list[f->count++] = (struct first_variable){ (uint64_t)at, d->count, NULL };
+        total += d->count;
+    }
+    total = 0; /* the bytes may have moved */
+    for (size_t i = 0; i < f->count; total += f->list[i++].bytes)
+        f->list[i].data = f->data + total;
+    if (f->count > 1)
+        qsort(f->list, f->count, sizeof(*f->list), by_address);
+}
+
+/* The last variable that begins at the address or before it. */
+static struct first_variable *find(const struct firsts *f, uint64_t address)
+{
+    size_t low = 0, high = f->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (f->list[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &f->list[low - 1] : NULL;
+}
+
+/* A byte of an access. False: it was read before anybody wrote it, and was something else. */
+static bool take_byte(const struct firsts *f, uint8_t *written, const struct event *ev, unsigned i)
+{
+    const struct first_variable *v = find(f, ev->target + i);
+    uint64_t at = v ? ev->target + i - v->address : 0, value = ev->value;
+    bool tells = ev->flags & EV_VALUE && ev->size <= 8;
+
+    if (!v || at >= v->bytes)
+        return true;
+    if (op_table[ev->op].writes)
+        written[v->data - f->data + at] = 1;
+    else if (tells && !written[v->data - f->data + at])
+        return (uint8_t)(value >> 8 * i) == v->data[at];
+    return true;
+}
+
+/* Variables that were not what their initialiser says. (Plain accesses may stand in another order
+ * than they happened: that leaves out too much, never too little.) */
+static void drop_denied(struct firsts *f, const struct trace_mem *trace, uint8_t *written)
+{
+    for (size_t i = 0; i < trace->count && f->count; i++) {
+        const struct event *ev = &trace->events[i];
+        const struct first_variable *last =
+            op_is_access(ev->op) ? find(f, ev->target + ev->size - 1) : NULL;
+
+        if (!last || ev->target >= last->address + last->bytes)
+            continue;
+        for (unsigned k = 0; k < ev->size && k < VARIABLE_BYTES_MAX; k++)
+            if (!take_byte(f, written, ev, k))
+                find(f, ev->target + k)->bytes = 0;
+    }
+}
+
+void firsts_list(struct firsts *f, struct walk *w, const struct trace_mem *trace)
+{
+    uint8_t *written;
+    size_t total = 0;
+
+    *f = (struct firsts){ 0 };
+    /* A process that began as a copy of another one was lost at its first event, at the latest. */
+    if (walk_stats(w)->losses || walk_stats(w)->forked)
+        return;
+    list_variables(f, w);
+    for (size_t i = 0; i < f->count; i++)
+        total += f->list[i].bytes;
+    written = xcalloc(total + 1, 1);
+    drop_denied(f, trace, written);
+    free(written);
+}
+
+void firsts_release(struct firsts *f)
+{
+    free(f->list);
+    free(f->data);
+    *f = (struct firsts){ 0 };
+}
+
+bool firsts_value(const struct firsts *f, uint64_t address, uint64_t bytes, uint64_t *value)
+{
+    const struct first_variable *v = find(f, address);
+
+    if (!v || bytes > 8 || address + bytes > v->address + v->bytes)
+        return false;
+    *value = 0;
+    memcpy(value, v->data + (address - v->address), bytes);
+    return true;
+}
