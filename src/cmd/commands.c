@@ -118,15 +118,16 @@
     { OPT_MPI, "mpi", 0, KIND_FLAG, NULL, "decide with the processes that mpirun starts", NULL }
 #define END { 0 }
 
-static const struct option_def record_options[] = { { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR",
-                                                      "for the traces; %p is the program's pid",
-                                                      "heddle.data" },
-                                                    RECORDING,
-                                                    { OPT_ONLY_SITES, "only-sites", 0, KIND_TEXT, "FILE",
-                                                      "record plain accesses at these sites only: a list, or a state of caper", NULL },
-                                                    VERBOSE,
-                                                    HELP,
-                                                    END };
+static const struct option_def record_options[] = {
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
+      "heddle.data" },
+    RECORDING,
+    { OPT_ONLY_SITES, "only-sites", 0, KIND_TEXT, "FILE",
+      "record plain accesses at these sites only: a list, or a state of caper", NULL },
+    VERBOSE,
+    HELP,
+    END
+};
 static const struct option_def run_options[] = {
     { OPT_TRACE, "trace", 0, KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
       "heddle.data" },
@@ -148,7 +149,7 @@ static const struct option_def run_options[] = {
 };
 /* What the commands that watch one pair in a production build share. */
 #define PAIR                                                                                       \
-    { OPT_PAIR, "pair", 'p',                                                                       \
+    { OPT_PAIR,  "pair",  'p',                                                                     \
       KIND_TEXT, "S1,S2", "the sites: FILE:LINE[:COLUMN] or MODULE:N each, or RESULT.json#RACE",   \
       NULL },                                                                                      \
     {                                                                                              \
@@ -157,10 +158,16 @@ static const struct option_def run_options[] = {
     }
 #define WATCHING                                                                                   \
     NOISE, FORMAT,                                                                                 \
-        { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",                                            \
-          "the report, complete or not at all (default: standard error)", NULL },                  \
-        { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N",                               \
-          "exit code where the race is found", "66" },                                             \
+        { OPT_OUTPUT, "output", 'o',                                                               \
+          KIND_TEXT,  "FILE",   "the report, complete or not at all (default: standard error)",    \
+          NULL },                                                                                  \
+        { OPT_ERROR_EXITCODE,                                                                      \
+          "error-exitcode",                                                                        \
+          0,                                                                                       \
+          KIND_NUMBER,                                                                             \
+          "N",                                                                                     \
+          "exit code where the race is found",                                                     \
+          "66" },                                                                                  \
         { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at once what is seen", NULL }, QUIET, \
         HELP, END
 static const struct option_def chase_options[] = {
@@ -189,10 +196,13 @@ static const struct option_def static_options[] = {
       "also analyse this library, which is loaded at run time (repeatable)", NULL },
     { OPT_NO_LIBRARIES, "no-libraries", 0, KIND_FLAG, NULL,
       "only the program itself: its libraries are untraced code", NULL },
-    QUIET, HELP, END
+    QUIET,
+    HELP,
+    END
 };
 static const struct option_def caper_options[] = {
-    { OPT_STATE, "state", 's', KIND_TEXT, "FILE", "what is known after all runs; made if need be", NULL },
+    { OPT_STATE, "state", 's', KIND_TEXT, "FILE", "what is known after all runs; made if need be",
+      NULL },
     { OPT_STATIC, "static", 0, KIND_TEXT, "FILE",
       "statically possible pairs ('heddle static --format sites'; default: computed)", NULL },
     { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
@@ -204,14 +214,16 @@ static const struct option_def caper_options[] = {
     { OPT_SHOW, "show", 0, KIND_FLAG, NULL, "print the state, run nothing", NULL },
     { OPT_ALL, "all", 0, KIND_FLAG, NULL, "print the static pairs that were not seen, too", NULL },
     PLAIN_FORMAT,
-    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE", "the state after the run; with --show instead of standard output", NULL },
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
+      "the state after the run; with --show instead of standard output", NULL },
     QUIET,
     HELP,
     END
 };
 static const struct option_def fleet_options[] = {
     { OPT_STORE, "store", 0, KIND_TEXT, "FILE|URL",
-      "the store: a file, or postgres://... (default: $HEDDLE_FLEET_STORE, else heddle-fleet.db)", NULL },
+      "the store: a file, or postgres://... (default: $HEDDLE_FLEET_STORE, else heddle-fleet.db)",
+      NULL },
     { OPT_SPOOL, "spool", 0, KIND_TEXT, "DIR",
       "where results wait for the store (default: beside it)", NULL },
     { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
@@ -232,7 +244,8 @@ static const struct option_def alias_options[] = {
     { OPT_COUNT_ALL, "count", 0, KIND_FLAG, NULL,
       "count all accesses, for the share that the pairs cover", NULL },
     PLAIN_FORMAT,
-    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE", "the pairs, complete or not at all (default: standard error)", NULL },
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
+      "the pairs, complete or not at all (default: standard error)", NULL },
     HELP,
     END
 };
@@ -261,7 +274,8 @@ static const struct option_def dump_options[] = {
     { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
     { OPT_COUNT, "count", 'n', KIND_NUMBER, "N", "print so many events (default: all)", NULL },
     { OPT_THREAD, "thread", 't', KIND_TEXT, "NAME", "only events of this thread", NULL },
-    { OPT_EXPRESSIONS, "expressions", 0, KIND_FLAG, NULL, "full recordings: what values were computed from", NULL },
+    { OPT_EXPRESSIONS, "expressions", 0, KIND_FLAG, NULL,
+      "full recordings: what values were computed from", NULL },
     EXCLUDE,
     HELP,
     END
@@ -292,21 +306,29 @@ const struct command commands[] = {
       record_options, 1, MANY, OPTIONS_FIRST, cmd_record },
     { "chase", "[--] PROG ARGS...", "catch a race of two sites in the act, within a budget",
       "Runs a program that was built with 'heddle-cc --production'. A thread about to execute S1\n"
-      "waits now and then; one that comes to S2 meanwhile, to the same memory, shows a race, which\n"
-      "is reported with both stacks. The program's streams and exit code are its own, as with 'run'.\n",
+      "waits now and then; one that comes to S2 meanwhile, to the same memory, shows a race, "
+      "which\n"
+      "is reported with both stacks. The program's streams and exit code are its own, as with "
+      "'run'.\n",
       chase_options, 0, MANY, OPTIONS_FIRST, cmd_chase },
     { "litehb", "[--] PROG ARGS...", "watch two sites by happens-before, from S1 on",
       "Like 'chase' without waiting: follows the program's synchronisation while an access at S1\n"
-      "may still race, and reports S2 where nothing orders it after S1. Without a bound on its cost.\n",
+      "may still race, and reports S2 where nothing orders it after S1. Without a bound on its "
+      "cost.\n",
       hb_options, 0, MANY, OPTIONS_FIRST, cmd_litehb },
     { "fullhb", "[--] PROG ARGS...", "watch two sites by happens-before, all the time",
       "Like 'litehb', in both orders, following the program's synchronisation from start to end.\n",
       hb_options, 0, MANY, OPTIONS_FIRST, cmd_fullhb },
-    { "caper", "[--] PROG ARGS...", "collect all pairs of sites that may have raced, over many runs",
-      "Runs a program that was built with 'heddle-cc --production' and adds to the state which sites\n"
-      "have accessed objects that other threads could reach. A pair of such sites, if it is statically\n"
-      "possible, is dynamically possible: every race of the runs is among these. Runs may be many at a\n"
-      "time, and may be killed: nothing that was seen is lost. The program's exit code is passed through.\n",
+    { "caper", "[--] PROG ARGS...",
+      "collect all pairs of sites that may have raced, over many runs",
+      "Runs a program that was built with 'heddle-cc --production' and adds to the state which "
+      "sites\n"
+      "have accessed objects that other threads could reach. A pair of such sites, if it is "
+      "statically\n"
+      "possible, is dynamically possible: every race of the runs is among these. Runs may be many "
+      "at a\n"
+      "time, and may be killed: nothing that was seen is lost. The program's exit code is passed "
+      "through.\n",
       caper_options, 0, MANY, OPTIONS_FIRST, cmd_caper },
     { "static", "PROG", "list the pairs of sites that may race, without running the program",
       "Analyses the code inside an instrumented program and its instrumented libraries: which\n"
@@ -326,8 +348,10 @@ const struct command commands[] = {
       "fleet check                  is the store whole? Puts what waits in the spool\n",
       fleet_options, 1, MANY, OPTIONS_AFTER_WORD, cmd_fleet },
     { "alias", "[--] PROG ARGS...", "list pairs of sites that two threads used on the same memory",
-      "Runs a program that was built with 'heddle-cc --production' and watches every access: two sites\n"
-      "are a pair if two threads touched the same bytes by them, one writing. The precise and slow\n"
+      "Runs a program that was built with 'heddle-cc --production' and watches every access: two "
+      "sites\n"
+      "are a pair if two threads touched the same bytes by them, one writing. The precise and "
+      "slow\n"
       "comparison for 'caper'. The program's exit code is passed through.\n",
       alias_options, 1, MANY, OPTIONS_FIRST, cmd_alias },
     { "cc", "ARGS...", "compile C for recording", "Runs heddle-cc with these arguments.\n",

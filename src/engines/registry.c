@@ -4,9 +4,10 @@
 #include <string.h>
 
 const struct engine *const engine_registry[] = {
-    &engine_fasttrack, &engine_hb,    &engine_shb, &engine_lockset,  &engine_sshb,
-    &engine_deadlock,  &engine_syncp, &engine_wcp, &engine_cp,       &engine_osr,
-    &engine_sb,        &engine_rdit,  &engine_mc,  &engine_recipe_s, &engine_recipe, NULL,
+    &engine_fasttrack, &engine_hb,       &engine_shb,    &engine_lockset,
+    &engine_sshb,      &engine_deadlock, &engine_syncp,  &engine_wcp,
+    &engine_cp,        &engine_osr,      &engine_sb,     &engine_rdit,
+    &engine_mc,        &engine_recipe_s, &engine_recipe, NULL,
 };
 
 const struct engine *engine_find(const char *name, size_t len)

@@ -75,7 +75,7 @@ struct pass {
     bool full;
     bool production;
     struct map linked; /* production: instructions whose links are reported with their accesses */
-    bool no_calls; /* calls of untraced code are not recorded */
+    bool no_calls;     /* calls of untraced code are not recorded */
     LLVMTypeRef i1, i8, i32, i64, ptr, none;
     LLVMValueRef tls;      /* __heddle_tls */
     LLVMValueRef record;   /* this module's struct heddle_module */

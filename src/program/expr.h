@@ -74,8 +74,8 @@ extern const char *const expr_op_names[EX_OPS];
 
 enum {
     EXPR_KNOWN = 1, /* `value` is the recorded one */
-    EXPR_VARIES =
-        2 /* a read, a result of untraced code or an unknown is below: other schedules may change it */
+    EXPR_VARIES = 2 /* a read, a result of untraced code or an unknown is below: other schedules may
+                       change it */
 };
 
 struct expr_node {

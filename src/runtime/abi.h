@@ -103,7 +103,8 @@ struct heddle_module {
 #define MODULES_SECTION "heddle_modules"
 enum { MODULE_FULL = 1, MODULE_PRODUCTION = 2 };
 
-/* Production builds: `what` of a hit. Bits 0-31 are the number of the site in its module's table. */
+/* Production builds: `what` of a hit. Bits 0-31 are the number of the site in its module's table.
+ */
 enum {
     HIT_WRITE = 1,
     HIT_UPDATE = 2,      /* a read, and then a write with the next site */

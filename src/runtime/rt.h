@@ -53,8 +53,8 @@ HIDDEN bool rt_recording(void);
  * force. For interposers that have work to do before they can say what happens. */
 HIDDEN bool rt_watching(void);
 
-/* Nobody will ever want to know of memory, of synchronisation: the process does not record, and has no
- * production mode that listens. Interposers that are called very often ask first. */
+/* Nobody will ever want to know of memory, of synchronisation: the process does not record, and has
+ * no production mode that listens. Interposers that are called very often ask first. */
 extern HIDDEN bool rt_deaf_to_memory, rt_deaf_to_sync;
 
 /* An operation on a synchronisation object (OP_ACQUIRE .. OP_AFTER but fork, join, begin, end):
@@ -188,7 +188,7 @@ struct rt_options {
     uint32_t calls_objects;  /* looked at in one call */
     uint32_t calls_kib;
     char calls_text[16], globals[512];
-    char only[512]; /* file of the sites to record */
+    char only[512];   /* file of the sites to record */
     char writer[512]; /* path of the heddle command */
     char directory[512];
     char writer_options[512]; /* handed through to the writer */

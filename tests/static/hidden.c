@@ -1,5 +1,5 @@
-/* main() is hidden (-fvisibility=hidden), and so is what it declares elsewhere as visible; a handler
- * that signal() gives back is called. */
+/* main() is hidden (-fvisibility=hidden), and so is what it declares elsewhere as visible; a
+ * handler that signal() gives back is called. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -28,7 +28,7 @@ int main(void)
 
     signal(SIGUSR1, handler);
     pthread_create(&t, NULL, work, NULL);
-    counter = 2; // [main]
+    counter = 2;    // [main]
     int now = seen; // [read]
     pthread_join(t, NULL);
     return counter == 1 && now; // [after]

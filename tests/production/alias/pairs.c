@@ -8,15 +8,42 @@ static char bytes[8];
 static atomic_int counter;
 static int *volatile box;
 static volatile int sink;
-static NOINLINE void writes(void) { both++; }
-static NOINLINE int reads(void) { return both; }
-static NOINLINE void own(long i) { one[i]++; }
-static NOINLINE void own_byte(long i) { bytes[i]++; }
-static NOINLINE void adds(void) { counter++; }
-static NOINLINE void before(int *p) { *p = 1; }
-static NOINLINE void after(int *p) { *p = 2; }
-static NOINLINE void reused(int *p) { *p = 3; }
-static NOINLINE void reads_only(void) { box = handed ? NULL : box; }
+static NOINLINE void writes(void)
+{
+    both++;
+}
+static NOINLINE int reads(void)
+{
+    return both;
+}
+static NOINLINE void own(long i)
+{
+    one[i]++;
+}
+static NOINLINE void own_byte(long i)
+{
+    bytes[i]++;
+}
+static NOINLINE void adds(void)
+{
+    counter++;
+}
+static NOINLINE void before(int *p)
+{
+    *p = 1;
+}
+static NOINLINE void after(int *p)
+{
+    *p = 2;
+}
+static NOINLINE void reused(int *p)
+{
+    *p = 3;
+}
+static NOINLINE void reads_only(void)
+{
+    box = handed ? NULL : box;
+}
 static void *worker(void *arg)
 {
     int *p = malloc(32);

@@ -30,7 +30,7 @@ static void *worker(void *arg)
 {
     int *a = fresh(), *b = fresh(), *c = fresh(), *d = fresh(), *e = fresh(), *g = fresh();
     struct box *box = calloc(1, sizeof *box), *copy = calloc(1, sizeof *copy), *last;
-    int **grown = calloc(4, sizeof *grown), *volatile *known;
+    int **grown = calloc(4, sizeof *grown), *volatile * known;
     box->p = a;
     assign(&shared, box);
     touch_assigned(a); /* ESCAPED touch_assigned */

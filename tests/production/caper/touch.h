@@ -1,5 +1,5 @@
-/* What the programs share: an access of its own for each place that is to be watched. The test looks
- * at the lines that say ESCAPED or PRIVATE. */
+/* What the programs share: an access of its own for each place that is to be watched. The test
+ * looks at the lines that say ESCAPED or PRIVATE. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -26,8 +26,8 @@ static void *worker(void *arg)
         *e = calloc(8, 8), *f = calloc(8, 8);
     *(int **)(a + 2) = b;
     untraced_keep(a);
-    touch_given(a);      /* ESCAPED touch_given */
-    touch_given_deep(b); /* ESCAPED touch_given_deep */
+    touch_given(a);             /* ESCAPED touch_given */
+    touch_given_deep(b);        /* ESCAPED touch_given_deep */
     touch_got(untraced_make()); /* ESCAPED touch_got */
     traced(c);
     touch_traced(c); /* PRIVATE touch_traced */
