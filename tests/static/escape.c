@@ -1,5 +1,7 @@
-// Memory of a thread's own is no pair, even where all threads run the same code; what is handed on
-// is. never: own own pair: kept read never: own read
+// Memory of a thread's own is no pair, even where all run the same code; what is handed on is.
+// never: own own
+// pair: kept read
+// never: own read
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
