@@ -25,6 +25,14 @@ static int final_code(const struct options *o, int code, int program_code)
     return code == EXIT_NOTHING ? program_code : code;
 }
 
+/* Without its folders. */
+static const char *program_name(const struct options *o)
+{
+    const char *slash = strrchr(o->arguments[0], '/');
+
+    return slash ? slash + 1 : o->arguments[0];
+}
+
 /* The test's name: as the user says, else the program with its arguments. */
 static const char *test_name(struct findings *f, const struct options *o)
 {
@@ -33,11 +41,9 @@ static const char *test_name(struct findings *f, const struct options *o)
 
     if (o->texts[OPT_TEST] || !o->texts[OPT_SAVE])
         return findings_string(f, o->texts[OPT_TEST]);
-    for (int i = 0; i < o->narguments && b.len < 200; i++) {
-        const char *slash = i == 0 ? strrchr(o->arguments[0], '/') : NULL;
-
-        buf_addf(&b, "%s%s", i ? " " : "", slash ? slash + 1 : o->arguments[i]);
-    }
+    buf_addstr(&b, program_name(o));
+    for (int i = 1; i < o->narguments && b.len < 200; i++)
+        buf_addf(&b, " %s", o->arguments[i]);
     name = findings_string(f, b.data);
     buf_release(&b);
     return name;
@@ -46,11 +52,11 @@ static const char *test_name(struct findings *f, const struct options *o)
 /* A name in the directory that no other run has: tests run side by side. */
 static void name_file(struct buf *path, const struct options *o, pid_t pid)
 {
-    const char *where = o->texts[OPT_SAVE], *slash = strrchr(o->arguments[0], '/');
+    const char *where = o->texts[OPT_SAVE];
 
-    buf_addf(path, "%s", where);
+    buf_addstr(path, where);
     if (where[0] && where[strlen(where) - 1] == '/')
-        buf_addf(path, "%s-%ld.json", slash ? slash + 1 : o->arguments[0], (long)pid);
+        buf_addf(path, "%s-%ld.json", program_name(o), (long)pid);
 }
 
 static int save(const struct result *r, const struct options *o, pid_t pid)

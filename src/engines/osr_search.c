@@ -12,6 +12,7 @@
  * is kept, so the number of threads does not change the result.
  */
 #include "engines/osr.h"
+#include "base/abreast.h"
 #include "base/alloc.h"
 #include "base/map.h"
 
@@ -284,19 +285,11 @@ static void *run_seeker(void *arg)
 
 static void run_seekers(struct search *s, unsigned jobs)
 {
-    pthread_t *threads = xcalloc(jobs, sizeof(*threads));
     struct seeker *seekers = xcalloc(jobs, sizeof(*seekers));
-    unsigned started = 1;
 
     for (unsigned i = 0; i < jobs; i++)
         seekers[i] = (struct seeker){ .s = s, .is_main = i == 0 };
-    while (started < jobs &&
-           !pthread_create(&threads[started], NULL, run_seeker, &seekers[started]))
-        started++;
-    run_seeker(&seekers[0]);
-    while (started-- > 1)
-        pthread_join(threads[started], NULL);
-    free(threads);
+    abreast(jobs, run_seeker, seekers, sizeof(*seekers));
     free(seekers);
 }
 

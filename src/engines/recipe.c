@@ -15,6 +15,7 @@
  * pairs of paths; the budget below for each question. What stays open is counted.
  */
 #include "engines/engine.h"
+#include "base/abreast.h"
 #include "base/alloc.h"
 #include "engines/recipe_pairs.h"
 #include "engines/relax.h"
@@ -295,19 +296,11 @@ static void *work(void *arg)
 
 static void run_batch(struct recipe *s)
 {
-    pthread_t *threads = xcalloc(s->threads, sizeof(*threads));
     struct worker *workers = xcalloc(s->threads, sizeof(*workers));
-    unsigned started = 1;
 
     for (unsigned i = 0; i < s->threads; i++)
         workers[i] = (struct worker){ s, i == 0 };
-    while (started < s->threads &&
-           !pthread_create(&threads[started], NULL, work, &workers[started]))
-        started++;
-    work(&workers[0]);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
+    abreast(s->threads, work, workers, sizeof(*workers));
     free(workers);
 }
 

@@ -9,6 +9,7 @@
  * pair of sites; the budget of predict.h for each. What stays open is counted.
  */
 #include "engines/engine.h"
+#include "base/abreast.h"
 #include "base/alloc.h"
 #include "engines/mc.h"
 #include "engines/mc_pairs.h"
@@ -137,19 +138,11 @@ static void *work(void *arg)
 
 static void run_tasks(struct recipe_s *s, size_t end)
 {
-    pthread_t *threads = xcalloc(s->threads, sizeof(*threads));
     struct worker *workers = xcalloc(s->threads, sizeof(*workers));
-    unsigned started = 1;
 
     for (unsigned i = 0; i < s->threads; i++)
         workers[i] = (struct worker){ s, s->solvers[i], end, i == 0 };
-    while (started < s->threads &&
-           !pthread_create(&threads[started], NULL, work, &workers[started]))
-        started++;
-    work(&workers[0]);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
+    abreast(s->threads, work, workers, sizeof(*workers));
     free(workers);
 }
 

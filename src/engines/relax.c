@@ -8,6 +8,7 @@
  */
 #include "engines/relax.h"
 #include "base/alloc.h"
+#include "engines/ask.h"
 #include "engines/model.h"
 #include "engines/relax_values.h"
 
@@ -96,41 +97,6 @@ void relax_answer_release(struct relax_answer *answer)
     *answer = (struct relax_answer){ 0 };
 }
 
-/* ---- the schedule ---- */
-
-/* The thread's events up to rank `to`, exclusive; without a list they are only counted. */
-static size_t emit(struct relax *r, uint64_t *list, size_t n, uint32_t thread, uint32_t to)
-{
-    const struct view *v = r->model->view;
-
-    for (; r->next[thread] < to; r->next[thread]++, n++)
-        if (list)
-            list[n] = v->thread_event[v->thread_first[thread] + r->next[thread]];
-    return n;
-}
-
-static size_t fill(struct relax *r, uint64_t *list, uint32_t a, uint32_t b)
-{
-    const struct view *v = r->model->view;
-    uint32_t nodes;
-    const uint32_t *order = solver_order(r->solver, &nodes);
-    size_t n = 0;
-
-    memset(r->next, 0, ((size_t)v->nthreads + 1) * sizeof(*r->next));
-    for (uint32_t i = 0; i < nodes; i++) {
-        uint32_t e = r->model->event_of[order[i]];
-
-        n = emit(r, list, n, v->events[e].thread, v->rank[e] + 1);
-    }
-    n = emit(r, list, n, v->events[a].thread, v->rank[a]);
-    n = emit(r, list, n, v->events[b].thread, v->rank[b]);
-    if (list) {
-        list[n] = a;
-        list[n + 1] = b;
-    }
-    return n + 2;
-}
-
 /* ---- what changed ---- */
 
 struct value_change *relax_changes(struct relax *r, const uint64_t *list, size_t count, size_t *n)
@@ -166,74 +132,31 @@ struct value_change *relax_changes(struct relax *r, const uint64_t *list, size_t
     return changes;
 }
 
-/* ---- may the two race at all? ---- */
-
-static bool is_access(const struct event *e)
-{
-    return op_is_access(e->op) || e->op == OP_FREE;
-}
-
-static bool share_cell(const struct view *v, uint32_t a, uint32_t b)
-{
-    for (uint32_t i = v->cell_first[a]; i < v->cell_first[a + 1]; i++)
-        for (uint32_t k = v->cell_first[b]; k < v->cell_first[b + 1]; k++)
-            if (v->cell[i] == v->cell[k])
-                return true;
-    return false;
-}
-
-static bool conflict(const struct view *v, uint32_t a, uint32_t b)
-{
-    const struct event *x = &v->events[a], *y = &v->events[b];
-
-    return is_access(x) && is_access(y) && x->thread != y->thread &&
-           (op_table[x->op].writes || op_table[y->op].writes) &&
-           !(op_is_atomic(x->op) && op_is_atomic(y->op)) && share_cell(v, a, b);
-}
-
 /* ---- the question ---- */
-
-static void keep_stats(struct relax *r)
-{
-    enum solve_way way = solver_way(r->solver);
-
-    r->stats.by_needs += way == SOLVE_BY_NEEDS;
-    r->stats.by_observed += way == SOLVE_BY_OBSERVED;
-    r->stats.by_search += way == SOLVE_BY_SEARCH;
-    r->stats.conflicts += solver_conflicts(r->solver);
-    r->stats.rounds += solver_rounds(r->solver);
-    r->stats.work += solver_work(r->solver);
-}
 
 static enum predict_answer make_answer(struct relax *r, uint32_t a, uint32_t b, uint64_t max,
                                        struct relax_answer *answer)
 {
-    size_t n = fill(r, NULL, a, b);
-
-    if (max && n > max)
+    answer->list = ask_schedule(r->model, r->solver, r->next, a, b, max, &answer->count);
+    if (!answer->list)
         return PREDICT_TOO_LONG;
-    answer->list = xmalloc(n * sizeof(*answer->list));
-    answer->count = fill(r, answer->list, a, b);
-    answer->changes = relax_changes(r, answer->list, n, &answer->nchanges);
+    answer->changes = relax_changes(r, answer->list, answer->count, &answer->nchanges);
     return PREDICT_FEASIBLE;
 }
 
 enum predict_answer relax_decide(struct relax *r, uint64_t a, uint64_t b,
                                  const struct predict_budget *budget, struct relax_answer *answer)
 {
-    struct solve_budget limits = { .seconds = budget->seconds,
-                                   .conflicts = budget->conflicts,
-                                   .nodes = budget->max_events,
-                                   .work = budget->work,
-                                   .unfrozen = budget->unfrozen };
+    struct solve_budget limits = ask_budget(budget, budget->max_events);
     const struct model *m = r->model;
     enum solve_answer found;
 
     *answer = (struct relax_answer){ 0 };
-    if (a >= m->view->count || b >= m->view->count || !conflict(m->view, (uint32_t)a, (uint32_t)b))
+    if (a >= m->view->count || b >= m->view->count ||
+        !ask_conflict(m->view, (uint32_t)a, (uint32_t)b))
         return PREDICT_INFEASIBLE;
     found = solver_decide(r->solver, m->node_of[a], m->node_of[b], &limits);
-    keep_stats(r);
+    ask_count(&r->stats, r->solver);
     if (found == SOLVE_INFEASIBLE)
         return PREDICT_INFEASIBLE;
     if (found == SOLVE_UNDECIDED)

@@ -16,6 +16,7 @@
  * among threads; of several finds for a pair of sites the one of the first row
  * is kept, so the number of threads does not change the result.
  */
+#include "base/abreast.h"
 #include "base/alloc.h"
 #include "engines/syncp.h"
 
@@ -291,19 +292,11 @@ static void *run_walker(void *arg)
 
 static void run_walkers(struct search *s, unsigned jobs)
 {
-    pthread_t *threads = xcalloc(jobs, sizeof(*threads));
     struct walker *walkers = xcalloc(jobs, sizeof(*walkers));
-    unsigned started = 1;
 
     for (unsigned i = 0; i < jobs; i++)
         walkers[i] = (struct walker){ .s = s, .is_main = i == 0 };
-    while (started < jobs &&
-           !pthread_create(&threads[started], NULL, run_walker, &walkers[started]))
-        started++;
-    run_walker(&walkers[0]);
-    while (started-- > 1)
-        pthread_join(threads[started], NULL);
-    free(threads);
+    abreast(jobs, run_walker, walkers, sizeof(*walkers));
     free(walkers);
 }
 

@@ -8,6 +8,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/phrase.h"
+#include "report/xml.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,28 +27,6 @@ static const char style[] =
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}td,th{border-color:#444}"
     "a{color:#8ab4f8}}";
 
-static void escape(FILE *out, const char *s)
-{
-    for (; s && *s; s++) {
-        switch (*s) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*s, out);
-        }
-    }
-}
-
 static void bar(FILE *out, const char *name, uint64_t n, uint64_t most, const char *more)
 {
     double width = n ? 100 * (1 + log10((double)n)) / (1 + log10((double)(most ? most : 1))) : 0;
@@ -64,11 +43,11 @@ static int show_program(void *arg, const struct store_program *p)
     char more[128], last[32];
 
     fputs("<h2>", out);
-    escape(out, p->name ? p->name : "?");
+    xml_put(out, p->name ? p->name : "?");
     fprintf(out, " <span class='q i'>%.12s</span></h2>\n", p->id);
     if (p->note) {
         fputs("<p>no pairs: ", out);
-        escape(out, p->note);
+        xml_put(out, p->note);
     }
     fputs("<table>\n", out);
     snprintf(more, sizeof(more), "%" PRIu64 " sites, %" PRIu64 " pairs without a common lock",
@@ -95,12 +74,12 @@ static int show_run(void *arg, const struct store_run *r)
     char start[32];
 
     fprintf(out, "<tr><td>%s<td>", status_time(r->started_ms, start));
-    escape(out, r->host);
+    xml_put(out, r->host);
     fprintf(out, "<td class=n>%" PRId64 "<td>%s<td class=i>", r->pid, r->kind);
     if (r->s1) {
-        escape(out, r->s1);
+        xml_put(out, r->s1);
         fputs(", ", out);
-        escape(out, r->s2);
+        xml_put(out, r->s2);
     }
     fprintf(out, "<td>%s<td class=n>", r->state);
     if (r->ended_ms)
@@ -125,7 +104,7 @@ static int show_races(struct store *s, const struct status_about *about, FILE *o
 
         phrase_race(&b, &f.races[i]);
         fputs("<li>", out);
-        escape(out, b.data);
+        xml_put(out, b.data);
         fprintf(out, " <span class='q i'>%s, %" PRIu64 " times</span>\n", f.races[i].id,
                 f.races[i].count);
         buf_release(&b);
@@ -145,7 +124,7 @@ static int front_page(struct store *s, const struct status_about *about, FILE *o
             "<meta name=viewport content='width=device-width'><style>%s</style>"
             "<h1>heddle fleet <span class='q i'>",
             style);
-    escape(out, about->store);
+    xml_put(out, about->store);
     fputs("</span></h1>\n", out);
     r = store_programs(s, show_program, out, err);
     if (r == 0)

@@ -1,50 +1,28 @@
 /* ci.c - findings for continuous integration: JUnit XML and GitHub annotations */
 #include "report/ci.h"
 #include "report/phrase.h"
+#include "report/xml.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* ---- JUnit ---- */
 
-/* Strings of findings have no control characters (findings_string()). */
-static void put_xml(FILE *out, const char *s)
-{
-    for (; *s; s++) {
-        switch (*s) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*s, out);
-        }
-    }
-}
-
 static void put_stack(FILE *out, const struct side *s)
 {
     struct buf b = { 0 };
 
     phrase_side(&b, s);
-    put_xml(out, b.data);
+    xml_put(out, b.data);
     fputc('\n', out);
     for (size_t i = 0; i < s->stack.count; i++) {
         const struct frame *frame = &s->stack.frames[i];
 
         fprintf(out, "  #%zu ", i);
-        put_xml(out, frame->function ? frame->function : "?");
+        xml_put(out, frame->function ? frame->function : "?");
         if (frame->location) {
             fputs(" ", out);
-            put_xml(out, frame->location);
+            xml_put(out, frame->location);
         }
         fputc('\n', out);
     }
@@ -57,11 +35,11 @@ static void put_steps(FILE *out, const struct schedule_step *steps, size_t n)
         fputs("A schedule that makes it happen:\n", out);
     for (size_t i = 0; i < n; i++) {
         fprintf(out, "  %" PRIu64 " ", steps[i].index);
-        put_xml(out, steps[i].thread);
+        xml_put(out, steps[i].thread);
         fputs(": ", out);
-        put_xml(out, steps[i].operation);
+        xml_put(out, steps[i].operation);
         fputs(" at ", out);
-        put_xml(out, steps[i].location);
+        xml_put(out, steps[i].location);
         fputc('\n', out);
     }
 }
@@ -70,10 +48,10 @@ static void open_case(FILE *out, const char *of, const char *id, enum strength s
                       const char *text)
 {
     fputs("    <testcase classname=\"", out);
-    put_xml(out, of);
+    xml_put(out, of);
     fprintf(out, "\" name=\"%s\">\n      <failure type=\"%s\" message=\"", id,
             strength_names[strength]);
-    put_xml(out, text);
+    xml_put(out, text);
     fputs("\">", out);
 }
 
@@ -159,7 +137,7 @@ void junit_write(const struct findings *f, FILE *out)
     junit_cases(f, out);
     if (!n) {
         fputs("    <testcase classname=\"", out);
-        put_xml(out, f->test ? f->test : f->trace.path);
+        xml_put(out, f->test ? f->test : f->trace.path);
         fputs("\" name=\"no race found\"/>\n", out);
     }
     fputs("  </testsuite>\n</testsuites>\n", out);

@@ -29,21 +29,13 @@ void text_explain_want(const uint64_t *witness, size_t n, bool full, struct step
             steps_want(s, witness[i]);
 }
 
-static const struct held_lock *find_lock(const struct side *s, const char *name)
-{
-    for (size_t i = 0; i < s->nlocks; i++)
-        if (strcmp(s->locks[i].name, name) == 0)
-            return &s->locks[i];
-    return NULL;
-}
-
 static void write_common_locks(struct painter *p, const struct finding *r)
 {
     const struct side *a = &r->sides[0], *b = &r->sides[1];
     size_t common = 0;
 
     for (size_t i = 0; i < a->nlocks; i++) {
-        const struct held_lock *x = &a->locks[i], *y = find_lock(b, x->name);
+        const struct held_lock *x = &a->locks[i], *y = side_lock(b, x->name);
 
         if (!y)
             continue;

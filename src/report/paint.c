@@ -47,6 +47,14 @@ const char *paint_place(const struct painter *p, const struct side *s)
     return place_of(p, &s->stack, s->location);
 }
 
+const struct held_lock *side_lock(const struct side *s, const char *name)
+{
+    for (size_t i = 0; i < s->nlocks; i++)
+        if (strcmp(s->locks[i].name, name) == 0)
+            return &s->locks[i];
+    return NULL;
+}
+
 size_t paint_width(const char *s)
 {
     size_t n = 0;

@@ -21,6 +21,9 @@ const char *paint_place(const struct painter *p, const struct side *s);
 /* The part of a location that is printed. */
 const char *paint_location(const struct painter *p, const char *location);
 
+/* The lock of that name, if the access holds it. */
+const struct held_lock *side_lock(const struct side *s, const char *name);
+
 /* Text padded with blanks to a width in characters (not bytes). */
 size_t paint_width(const char *s);
 void paint_padded(struct painter *p, const char *s, size_t width);

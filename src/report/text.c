@@ -283,11 +283,12 @@ static void write_flips(struct painter *p, const struct finding *r)
 
 static const struct held_lock *lock_of_both(const struct side *a, const struct side *b)
 {
-    for (size_t i = 0; i < a->nlocks; i++)
-        for (size_t k = 0; k < b->nlocks; k++)
-            if (strcmp(a->locks[i].name, b->locks[k].name) == 0)
-                return a->locks[i].shared ? &a->locks[i] : &b->locks[k];
-    return NULL;
+    const struct held_lock *other = NULL;
+    size_t i = 0;
+
+    while (i < a->nlocks && !(other = side_lock(b, a->locks[i].name)))
+        i++;
+    return other && a->locks[i].shared ? &a->locks[i] : other;
 }
 
 /* What would have ordered the two accesses. (Nothing is said of one lock that both hold: the
