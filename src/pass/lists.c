@@ -156,13 +156,16 @@ static bool is_listed_variable(LLVMValueRef g)
 }
 
 /* Of functions that every module compiles for itself those that this one takes the address of. */
-static bool is_listed_function(LLVMValueRef f)
+bool is_known_outside(LLVMValueRef f)
 {
     LLVMLinkage l = LLVMGetLinkage(f);
-    if (is_local(f) && LLVMGetComdat(f))
-        return false;
     return is_address_taken(f) ||
            !(is_local(f) || l == LLVMLinkOnceAnyLinkage || l == LLVMLinkOnceODRLinkage);
+}
+
+static bool is_listed_function(LLVMValueRef f)
+{
+    return !(is_local(f) && LLVMGetComdat(f)) && is_known_outside(f);
 }
 
 static void emit_variables(struct pass *p)

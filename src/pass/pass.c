@@ -102,9 +102,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     LLVMValueRef first = gather_allocas(p, f);
     if (p->has_frame) {
         uint32_t site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
-        LLVMPositionBuilderBefore(p->b, first);
-        LLVMSetCurrentDebugLocation2(p->b, NULL);
-        back = emit_entry(p, site, &site_word);
+        back = emit_entry(p, site, first, &site_word);
     }
     if (p->full)
         emit_items_full(p, items, back, site_word);
@@ -141,8 +139,10 @@ static void instrument_all(struct pass *p)
         RESERVE(todo);
         todo.at[todo.count++] = f;
     }
-    for (size_t i = 0; i < todo.count; i++)
+    for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
+        tell_openmp(p, todo.at[i]);
+    }
     for (size_t i = 0; i < todo.count && !p->production; i++)
         drop_attributes(todo.at[i]);
     if (!p->production)

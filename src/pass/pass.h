@@ -199,11 +199,15 @@ void emit_link(struct pass *p, const struct item *item);
 
 /* lists.c */
 bool mark_name(LLVMValueRef function, char *out, size_t room); /* false: too long */
+bool is_known_outside(LLVMValueRef f); /* code that is not in this file may call it */
 void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 
+/* openmp.c */
+void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
+
 /* stack.c */
-/* At the builder's position. Gives the return address and the site, as words, to full.c. */
-LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef *site_word);
+/* Before `first`. Gives the return address and the site, as words, to full.c. */
+LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef first, LLVMValueRef *site_word);
 void emit_exit(struct pass *p, LLVMValueRef before);
 /* Full builds: the number of frames that were left. */
 LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);

@@ -8,6 +8,8 @@
 #include "base/rt_ring.h"
 #include "runtime/abi.h"
 
+enum { CC_PRESERVE_MOST = 14 };
+
 static LLVMValueRef depth_field(struct pass *p)
 {
     return tls_field(p, offsetof(struct heddle_tls, depth));
@@ -21,10 +23,36 @@ static LLVMValueRef return_address(struct pass *p)
     return LLVMBuildCall2(p->b, LLVMGlobalGetValueType(f), f, &level, 1, "");
 }
 
-/* Emits at the builder's position. */
-LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef *site_word)
+/* Where the thread comes from, and goes back to, untraced code, that may matter (runtime/hidden.h):
+ * if (depth == 0) __heddle_outermost(entered). Only functions that untraced code can know. */
+static void tell_outermost(struct pass *p, LLVMValueRef before, bool entered)
 {
-    LLVMValueRef d = LLVMBuildLoad2(p->b, p->i32, depth_field(p), "");
+    if (p->no_calls || !is_known_outside(p->function))
+        return;
+    LLVMBasicBlockRef head = split_before(p, before);
+    LLVMBasicBlockRef tail = LLVMGetInstructionParent(before);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMPositionBuilderAtEnd(p->b, head);
+    LLVMValueRef outermost = LLVMBuildICmp(p->b, LLVMIntEQ, p->depth, const32(p, 0), "");
+    LLVMValueRef branch = LLVMBuildCondBr(p->b, outermost, cold, tail);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    LLVMValueRef arg = LLVMConstInt(p->i1, entered, false);
+    LLVMValueRef call = call_runtime(p, "__heddle_outermost", EFFECT_ALL, p->none, 1, &arg);
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, "__heddle_outermost"),
+                            CC_PRESERVE_MOST);
+    LLVMBuildBr(p->b, tail);
+}
+
+LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef first, LLVMValueRef *site_word)
+{
+    at_instruction(p, first);
+    LLVMSetCurrentDebugLocation2(p->b, NULL);
+    LLVMValueRef d = p->depth = LLVMBuildLoad2(p->b, p->i32, depth_field(p), "");
+    tell_outermost(p, first, true);
+    at_instruction(p, first);
+    LLVMSetCurrentDebugLocation2(p->b, NULL);
     LLVMValueRef shadow =
         LLVMBuildLoad2(p->b, p->ptr, tls_field(p, offsetof(struct heddle_tls, shadow)), "");
     LLVMValueRef at = LLVMBuildAnd(p->b, d, const32(p, SHADOW_MASK), "");
@@ -38,7 +66,6 @@ LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef *site_word)
     *site_word = LLVMBuildZExt(p->b, site_value(p, site), p->i64, "");
     LLVMBuildStore(p->b, *site_word, field);
     LLVMBuildStore(p->b, LLVMBuildAdd(p->b, d, const32(p, 1), ""), depth_field(p));
-    p->depth = d;
     return back;
 }
 
@@ -57,6 +84,7 @@ void emit_exit(struct pass *p, LLVMValueRef before)
 {
     at_instruction(p, before);
     set_depth(p, p->depth);
+    tell_outermost(p, before, false);
 }
 
 LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before)

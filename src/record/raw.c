@@ -235,6 +235,8 @@ static const char *take_call(struct raw_reader *r, struct raw_thread *t, const u
                              .function = place_function(place),
                              .all = arg & CALL_ALL };
 
+    if (call.site == CALL_HIDDEN)
+        call.function = r->places->unknown_function;
     if (t->ncalls == RAW_CALLS)
         return "too many open calls";
     GROW(t->calls, t->calls_cap, t->ncalls + 1);
@@ -269,7 +271,7 @@ static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t sit
         if (call->shown)
             new_event(r, t, OP_RETURN, call->function, site_of(r, (uint32_t)site), 0);
     }
-    if (!shown || r->ring->header->mode != RING_MODE_FULL)
+    if (!shown || site == CALL_HIDDEN || r->ring->header->mode != RING_MODE_FULL)
         return;
     ev = new_event(r, t, OP_RESULT, 0, site_of(r, (uint32_t)site), 0);
     ev->flags = EV_VALUE;

@@ -11,6 +11,8 @@
  */
 #include "runtime/reach.h"
 
+#include "runtime/hidden.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
@@ -67,17 +69,10 @@ void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
     t->call_cursor = tls.chunk->cursor;
 }
 
-EXPORT void __heddle_return(uint32_t site, uint64_t value);
-EXPORT void __heddle_return(uint32_t site, uint64_t value)
+static void record_return(struct rt_thread *t, uint32_t site, uint64_t value)
 {
-    int saved = errno;
-    struct rt_thread *t;
     uint64_t *w;
 
-    if (!rt_recording())
-        return;
-    rt_busy_begin();
-    t = tls.self;
     if (t->call_cursor != tls.chunk->cursor || t->call_serial != tls.chunk->serial)
         epoch_next(t);
     frames_flush(t);
@@ -89,8 +84,46 @@ EXPORT void __heddle_return(uint32_t site, uint64_t value)
         w[3] = value;
         commit(4);
     }
+}
+
+EXPORT void __heddle_return(uint32_t site, uint64_t value);
+EXPORT void __heddle_return(uint32_t site, uint64_t value)
+{
+    int saved = errno;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    hidden_call_ends();
+    record_return(tls.self, site, value);
     rt_busy_end();
     errno = saved;
+}
+
+/* ---- hidden.c's: only the one thing in D ---- */
+
+static void add_hidden(struct call *c)
+{
+    struct object o = { .kind = OBJECT_LOOSE,
+                        .low = (uintptr_t)&hidden_thing,
+                        .high = (uintptr_t)(&hidden_thing + 1),
+                        .plain = true };
+
+    if (c->nroots < ROOTS_MAX)
+        c->roots[c->nroots++] = (struct root){ o.low, o, true };
+}
+
+void call_hidden(void)
+{
+    struct call c = { .where = CALL_HIDDEN };
+
+    add_hidden(&c);
+    reach_call(tls.self, &c);
+}
+
+void return_hidden(void)
+{
+    record_return(tls.self, CALL_HIDDEN, 0);
 }
 
 /* Full builds: what a function returned that the runtime stands for. */
@@ -278,17 +311,22 @@ static uint32_t begin(uint64_t where, const char *name, uint32_t pairs, const ui
         return rt.full && rt_recording();
     if (!rt_recording())
         return 0;
-    if (!pairs && !nrules && !tls.self->nannotated && !rt.full)
+    if (!pairs && !nrules && !tls.self->nannotated && !rt.full && !hidden_threads)
         return 0;
     rt_busy_begin();
+    hidden_call_begins(name);
     c.where = where;
     c.nroots = 0;
     for (uint32_t i = 0; i < pairs; i++)
         add_word(&c, words[2 * i], words[2 * i + 1]);
     add_annotated(&c, tls.self, name);
+    if (hidden_threads)
+        add_hidden(&c);
     recorded = c.nroots || rt.full;
-    if (recorded)
+    if (recorded) {
         reach_call(tls.self, &c);
+        hidden_calls++;
+    }
     rt_busy_end();
     errno = saved;
     return recorded;

@@ -277,6 +277,8 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
 }
 
 /* Code in the image of this address calls the __tsan_* interface. */
+bool rt_tsan_objects;
+
 void rt_image_traced(const void *code)
 {
     struct image *im;

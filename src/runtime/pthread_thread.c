@@ -19,6 +19,7 @@
  * Limits: who reads the pthread_t from memory that pthread_create() filled, and
  * joins, before creator and child got any further, is looked up after its join.
  */
+#include "runtime/hidden.h"
 #include "runtime/interpose.h"
 
 #include <stdarg.h>
@@ -34,6 +35,7 @@ struct thread_entry {
     uint16_t holders;
     uint8_t rounds; /* of destructors it has seen */
     bool listed, named, detached, ended, has_mask;
+    bool hidden; /* run by untraced code: hidden.h */
 };
 
 enum {
@@ -231,6 +233,7 @@ struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t
     e->holders = 2; /* creator and child */
     e->start = start;
     e->arg = arg;
+    e->hidden = hidden_thread_created(start);
     e->number = rt_thread_fork(where);
     look_at(e, attr);
     sigfillset(&all);
@@ -271,6 +274,8 @@ void *thread_enter(struct thread_entry *e, void **arg)
         list(e, pthread_self());
     rt_lock_drop(&threads_lock);
     watch_end(e);
+    if (e->hidden)
+        hidden_thread_begins();
     if (e->has_mask)
         pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
     return e->start;

@@ -128,6 +128,7 @@ HIDDEN void rt_exec(bool begins); /* true before exec, false when it failed */
 /* ---- images (image.c) ---- */
 
 HIDDEN void rt_image_traced(const void *code);
+extern HIDDEN bool rt_tsan_objects; /* there are some, of -fsanitize=thread */
 HIDDEN void rt_images_closed(void); /* after dlclose */
 HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives memory back */
 

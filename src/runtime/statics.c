@@ -301,6 +301,14 @@ bool statics_is_known(uintptr_t f)
     return is_listed(real) || (r && r->system);
 }
 
+/* Not of a module that was built without calls: it lists no functions. */
+bool statics_is_untraced(uintptr_t f)
+{
+    const struct range *r = range_of(f, true);
+
+    return !statics_is_known(f) && !(r && r->list && !r->list->nfunctions);
+}
+
 uintptr_t statics_named(const char *name)
 {
     for (uint32_t i = 0; i < nlists; i++)

@@ -152,5 +152,6 @@ FUNCTION(__tsan_func_exit, void)
 
 FUNCTION(__tsan_init, void)
 {
+    rt_tsan_objects = true;
     rt_image_traced(__builtin_return_address(0));
 }

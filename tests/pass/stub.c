@@ -306,3 +306,9 @@ __attribute__((destructor)) static void end(void)
     flush();
     say("depth %d\n", (int)__heddle_tls.depth);
 }
+
+__attribute__((preserve_most)) void __heddle_outermost(_Bool entered);
+__attribute__((preserve_most)) void __heddle_outermost(_Bool entered)
+{
+    (void)entered;
+}

@@ -1,0 +1,74 @@
+/* openmp_locks.c - locks, critical and ordered blocks, reductions, tasks' memory of OpenMP
+ *
+ * The plugin puts these calls before and after those of OpenMP's functions (pass/openmp.c). OMPT
+ * (openmp.c) tells of a release only when others may have the lock already; and interposing would
+ * make functions of a library appear in programs that do not have it.
+ */
+#include "runtime/ignore.h"
+#include "runtime/openmp.h"
+
+#define FUNCTION(name, ...)                                                                        \
+    EXPORT void name(__VA_ARGS__);                                                                 \
+    EXPORT void name(__VA_ARGS__)
+
+/* ---- locks; inner levels of nested ones are told apart by the analyser ---- */
+
+FUNCTION(__heddle_openmp_acquired, void *lock)
+{
+    rt_sync(OP_ACQUIRE, lock, WHERE_CALLER());
+}
+
+FUNCTION(__heddle_openmp_tested, void *lock, int32_t taken)
+{
+    if (taken)
+        rt_sync_tried(OP_ACQUIRE, lock, WHERE_CALLER());
+}
+
+FUNCTION(__heddle_openmp_releases, void *lock)
+{
+    rt_sync(OP_RELEASE, lock, WHERE_CALLER());
+}
+
+/* ---- ordered: the loop's order, not a lock's ----
+ *
+ * Also iterations that wait for certain earlier ones (doacross). All of a region share one object:
+ * that orders a post before each later wait, also for another iteration: a miss, never a false
+ * alarm.
+ */
+
+FUNCTION(__heddle_openmp_turn, void)
+{
+    rt_sync_number(OP_AFTER, openmp_ordered(), WHERE_CALLER());
+}
+
+FUNCTION(__heddle_openmp_turn_ends, void)
+{
+    rt_sync_number(OP_BEFORE, openmp_ordered(), WHERE_CALLER());
+}
+
+/* ---- reductions ----
+ *
+ * Result 1: the thread has the lock, or is the one that adds the sum of all; it ends with
+ * end_reduce. 2: it adds by atomic operations. 0: somebody else has added its part; functions of
+ * the program did that inside, on memory of several threads, ordered by the library's barrier.
+ */
+
+FUNCTION(__heddle_openmp_reduces, void)
+{
+    ignore_begin();
+}
+
+FUNCTION(__heddle_openmp_reduced, void *lock, int32_t result)
+{
+    ignore_end();
+    if (result == 1)
+        rt_sync(OP_ACQUIRE, lock, WHERE_CALLER());
+}
+
+/* ---- memory of tasks: the library reuses it without telling ---- */
+
+FUNCTION(__heddle_openmp_task, void *task, uint64_t bytes, uint64_t shared_bytes)
+{
+    if (task)
+        rt_alloc(task, ((bytes + 7) & ~UINT64_C(7)) + shared_bytes, WHERE_CALLER());
+}
