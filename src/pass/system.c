@@ -117,47 +117,16 @@ bool is_system(const char *name)
  * "everything that is interposed is known" compares them. */
 bool is_interposed(LLVMValueRef function)
 {
-    static const char *const names[] = { "pthread_*",
-                                         "sem_*",
-                                         "thrd_*",
-                                         "mtx_*",
-                                         "cnd_*",
-                                         "tss_*",
-                                         "call_once",
-                                         "_Zn[wa]*",
-                                         "_Zd[la]*",
-                                         "__cxa_*",
-                                         "_Unwind_*",
-                                         "__heddle_*",
-                                         "__tsan_*",
-                                         "Annotate*",
-                                         "heddle_traced.*",
-                                         "_Fork",
-                                         "__longjmp_chk",
-                                         "_longjmp",
-                                         "_setjmp",
-                                         "__sysv_signal",
-                                         "_exit",
-                                         "mq_*",
-                                         "WTFAnnotate*",
-                                         "malloc",
-                                         "calloc",
-                                         "realloc",
-                                         "free",
-                                         "aligned_alloc",
-                                         "posix_memalign",
-                                         "setjmp",
-                                         "__sigsetjmp",
-                                         "longjmp",
-                                         "siglongjmp",
-                                         "abort",
-                                         "exit",
-                                         "g_thread_new",
-                                         "g_thread_try_new",
-                                         "uv_thread_create*",
-                                         "apr_thread_create",
-                                         "SDL_CreateThread*",
-                                         "ompt_start_tool" };
+    static const char *const names[] = {
+        "pthread_*",      "sem_*",         "thrd_*",        "mtx_*",          "cnd_*",
+        "tss_*",          "call_once",     "_Zn[wa]*",      "_Zd[la]*",       "__cxa_*",
+        "_Unwind_*",      "__heddle_*",    "__tsan_*",      "Annotate*",      "heddle_traced.*",
+        "_Fork",          "__longjmp_chk", "_longjmp",      "_setjmp",        "__sysv_signal",
+        "_exit",          "mq_*",          "WTFAnnotate*",  "malloc",         "calloc",
+        "realloc",        "free",          "aligned_alloc", "posix_memalign", "setjmp",
+        "__sigsetjmp",    "longjmp",       "siglongjmp",    "abort",          "exit",
+        "ompt_start_tool"
+    };
     size_t n;
     const char *name = LLVMGetValueName2(function, &n);
     name += name[0] == 1;

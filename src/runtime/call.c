@@ -311,10 +311,10 @@ static uint32_t begin(uint64_t where, const char *name, uint32_t pairs, const ui
         return rt.full && rt_recording();
     if (!rt_recording())
         return 0;
+    hidden_call_begins(name);
     if (!pairs && !nrules && !tls.self->nannotated && !rt.full && !hidden_threads)
         return 0;
     rt_busy_begin();
-    hidden_call_begins(name);
     c.where = where;
     c.nroots = 0;
     for (uint32_t i = 0; i < pairs; i++)
