@@ -83,7 +83,8 @@ enum prod_chase_counter {
     CHASE_MET,       /* waits that a sighting ended */
     CHASE_NO_PLACE,  /* a thread would have waited, but too many did */
     CHASE_ON_DEMAND, /* times that resting sites were patched for the time of a wait */
-    CHASE_RAN_NS     /* since CHASE_START_NS, at the last wait or tick of any process */
+    CHASE_RAN_NS,    /* since CHASE_START_NS, at the last wait or tick of any process */
+    CHASE_OWN_NS     /* what all else but waiting costs: the command's start, patching, hits */
 };
 enum { CHASE_BOTH_ORDERS = 1 }; /* flags: threads wait at s2, too, for others to come to s1 */
 enum prod_hb_counter {
@@ -106,7 +107,7 @@ struct prod_control {
     /* what is to be done; changed under an odd generation, complete when it is even again */
     uint32_t generation; /* futex */
     uint32_t nsites[2];
-    uint32_t reserved;
+    uint32_t disposable; /* nobody looks at the file once the command that made it is gone */
     struct prod_site site[2][PROD_SITES_MAX];
     uint64_t delay_ns; /* t_delay */
     uint64_t least_ns; /* t_min */

@@ -38,8 +38,11 @@ enum site_kind {
     SITE_BRANCH,
     SITE_CALL, /* of untraced code; `variable` is the function called, "" for a pointer */
     SITE_LIBC, /* of a modelled libc function; `variable` as for SITE_CALL */
-    /* No place in the program but the shape of a stretch's record (rt_stretch.h): it is about the
-     * `size` accesses right before it in the table and, if `branches`, the branch behind those. */
+    /* No place in the program but the shape of a stretch's record (rt_stretch.h). `size` accesses
+     * of its last block and, if `branches` says so, the branch behind those stand right before it
+     * in the table, but for `column` other stretches with the same last block. `function_index`, if
+     * not 0, is 1 + the stretch that it goes on from (before it in the table), `instruction_index`,
+     * if not 0, 1 + how the branch went that ends that one. */
     SITE_STRETCH
 };
 
@@ -47,7 +50,7 @@ struct sites_site {
     uint8_t kind; /* enum site_kind */
     union {
         uint8_t from;     /* access of a stretch: see rt_stretch.h */
-        uint8_t branches; /* SITE_STRETCH: 1: a branch ends it */
+        uint8_t branches; /* SITE_STRETCH: bits of rt_stretch.h */
     };
     uint16_t column;
     uint32_t line;              /* 0 unknown */

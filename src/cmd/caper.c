@@ -4,8 +4,10 @@
  * not accessed an escaped object yet; those that do are added to the state. The state is read
  * before and merged after the run, and what commands that were killed left behind is merged first.
  *
- * Static pairs come from --static FILE, from the state if the program is the same, or from `heddle
- * static`, which is run for that. Without them every access is watched, and said so.
+ * Static pairs come from --static FILE, from the state if the program is the same, or from the
+ * static analysis, in a process of its own. Without them every access is watched, and said so.
+ * Which sites are in some pair is all that a run needs of them; how many pairs there are does not
+ * matter to it.
  */
 #include "base/alloc.h"
 #include "base/place.h"
@@ -13,17 +15,14 @@
 #include "cmd/caper_table.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
+#include "program/static.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 struct run {
     const struct options *o;
@@ -33,6 +32,9 @@ struct run {
     struct production p;
     struct caper_shares shares;
     uint32_t max_ppm;
+    uint64_t most;     /* pairs that are listed */
+    uint64_t asked[2]; /* is_wanted(): the module, and what the state has of it */
+    const struct caper_part *part;
 };
 
 /* ---- static pairs ---- */
@@ -54,44 +56,42 @@ static bool is_current(const struct pairs *p, const struct linked *l)
     return true;
 }
 
-/* `heddle static --format sites`, as a process of its own: it needs much memory for a while. */
-static int run_static(const char *program, const char *out)
+/* In a process of its own: it needs much memory for a while. */
+static _Noreturn void analyse(const struct linked *l, const char *out)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *argv[] = { self,
-                     (char *)"static",
-                     (char *)"--quiet",
-                     (char *)"--format",
-                     (char *)"sites",
-                     (char *)"-o",
-                     (char *)out,
-                     (char *)program,
-                     NULL };
-    pid_t pid;
-    int status;
+    static const struct statics_options options = { .lockset = false };
+    struct pairs p = { 0 };
+    struct error err;
+    struct statics *s = statics_open(l, &err);
+    FILE *file = s ? fopen(out, "we") : NULL;
 
-    if (n <= 0)
-        return -1;
-    self[n] = 0;
-    if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+    if (!s)
+        warn("note", "%s", err.text);
+    if (!file)
+        _exit(1);
+    statics_pairs(s, &options, &p);
+    pairs_map_write(&p, file);
+    _exit(fclose(file) == 0 ? 0 : 1);
 }
 
-static int compute_pairs(struct pairs *p, const char *program, const char *state)
+static int compute_pairs(struct run *r, struct pairs *p)
 {
-    char *path = xasprintf("%s.static-%d", state, (int)getpid());
+    char *path = xasprintf("%s.static-%d", r->state_path, (int)getpid());
+    int status = 1;
     struct error err;
-    int status = run_static(program, path);
+    pid_t pid;
 
-    if (status == 0)
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        analyse(&r->linked, path);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (pid > 0 && status == 0)
         status = pairs_read(p, path, &err);
     unlink(path);
     free(path);
-    return status;
+    return status == 0 ? 0 : -1;
 }
 
 struct news {
@@ -118,25 +118,31 @@ static bool is_replaced(const struct caper_part *p, const struct linked *l)
     return false;
 }
 
-static bool take_news(struct caper_state *s, void *arg)
+static bool is_news(const struct caper_state *s, const struct news *n)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (is_replaced(&s->parts[i], n->linked))
+            return true;
+    return n->pairs || !s->program || strcmp(s->program, n->program) != 0;
+}
+
+static enum caper_change take_news(struct caper_state *s, void *arg)
 {
     struct news *n = arg;
-    bool changed = n->pairs != NULL || !s->program || strcmp(s->program, n->program) != 0;
+
+    if (!is_news(s, n))
+        return CAPER_SAME;
 
     for (size_t i = s->count; i-- > 0;)
         if (is_replaced(&s->parts[i], n->linked)) {
             caper_state_drop(s, i);
             n->dropped++;
         }
-    if (n->pairs) {
-        pairs_release(&s->pairs);
-        s->pairs = *n->pairs;
-        s->has_pairs = true;
-        *n->pairs = (struct pairs){ 0 };
-    }
+    if (n->pairs)
+        caper_state_set_pairs(s, n->pairs);
     free(s->program);
     s->program = xstrndup(n->program, strlen(n->program));
-    return changed || n->dropped;
+    return CAPER_CHANGED;
 }
 
 /* The static pairs this run shall have, if the state has not the right ones. 1: new ones. */
@@ -156,7 +162,9 @@ static int new_pairs(struct run *r, const char *program, struct pairs *p)
         return 0;
     if (r->state.has_pairs)
         warn("note", "'%s' was built anew: its static pairs are computed again", program);
-    if (compute_pairs(p, program, r->state_path) == 0)
+    if (r->state.pairs_lost)
+        warn("note", "the static pairs of '%s' are gone: they are computed again", r->state_path);
+    if (compute_pairs(r, p) == 0)
         return 1;
     warn("", "static pairs of '%s' cannot be computed: all of its accesses are watched", program);
     return 0;
@@ -187,13 +195,15 @@ static int prepare_state(struct run *r, const char *program)
     if (found < 0)
         return EXIT_BAD_INPUT;
     n.pairs = found ? &p : NULL;
-    if (caper_state_change(r->state_path, take_news, &n, &err) < 0)
+    if (!is_news(&r->state, &n))
+        return 0;
+    if (caper_state_change(r->state_path, take_news, &n, &r->state, &err) < 0)
         return bad_input("%s", err.text);
     if (n.dropped)
         warn("note",
              "%zu modules of '%s' were built anew: what was seen of the old ones is dropped",
              n.dropped, program);
-    return reload(r);
+    return 0;
 }
 
 /* ---- the run ---- */
@@ -207,12 +217,16 @@ static bool is_access(const struct linked *l, const uint64_t id[2], uint32_t ind
     return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
 }
 
+/* Sites come module by module. */
 static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
 {
-    const struct run *r = arg;
+    struct run *r = arg;
     const struct pairs *p = &r->state.pairs;
 
-    if (caper_state_mark(&r->state, id, index))
+    if (r->asked[0] != id[0] || r->asked[1] != id[1] || index == 0)
+        r->part = caper_state_find(&r->state, id);
+    memcpy(r->asked, id, sizeof(r->asked));
+    if (r->part && index < r->part->sites && r->part->marks[index])
         return false;
     return r->state.has_pairs && !option_is(r->o, OPT_ALL_SITES)
                ? pairs_find(p, id, index) != PAIRS_NONE
@@ -281,16 +295,20 @@ static void say(const struct run *r, uint64_t fresh)
 
 static int show(const struct run *r, FILE *otherwise)
 {
+    struct caper_what what = { .unseen = option_is(r->o, OPT_ALL), .most = r->most };
     struct outfile out;
-    bool all = option_is(r->o, OPT_ALL);
-    int code = outfile_open(&out, r->o->texts[OPT_OUTPUT], otherwise);
+    struct error err;
+    int code;
 
+    if (caper_state_load(&r->state, r->state_path, &err) < 0)
+        return bad_input("%s", err.text);
+    code = outfile_open(&out, r->o->texts[OPT_OUTPUT], otherwise);
     if (code)
         return code;
     if (strcmp(r->o->texts[OPT_FORMAT], "json") == 0)
-        caper_show_json(&r->state, &r->linked, all, r->shares.all ? &r->shares : NULL, out.file);
+        caper_show_json(&r->state, &r->linked, &what, r->shares.all ? &r->shares : NULL, out.file);
     else
-        caper_show_text(&r->state, &r->linked, all, out.file);
+        caper_show_text(&r->state, &r->linked, &what, out.file);
     return outfile_close(&out, true);
 }
 
@@ -317,9 +335,7 @@ static int watch(struct run *r)
     table_of(&r->p)->max_ppm = r->max_ppm;
     code = production_run(&r->p, r->o->arguments, NULL, NULL);
     if (code == 0)
-        code = caper_control_merge(&r->p, r->state_path, &r->linked, &fresh);
-    if (code == 0)
-        code = reload(r);
+        code = caper_control_merge(&r->p, r->state_path, &r->linked, &r->state, &fresh);
     if (code)
         return code;
     if (flags)
@@ -364,6 +380,8 @@ static int show_state(struct run *r)
         return EXIT_BAD_INPUT;
     if (access(r->state_path, F_OK) != 0)
         return bad_input("cannot read '%s': %s", r->state_path, strerror(errno));
+    if (r->state.pairs_lost)
+        warn("note", "the static pairs of '%s' are gone", r->state_path);
     if (r->state.program && linked_open(&r->linked, r->state.program, true, &err) < 0)
         warn("note", "sites have no names: %s", err.text);
     return show(r, stdout);
@@ -381,6 +399,7 @@ int cmd_caper(const struct options *o)
     if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &r.max_ppm))
         return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
                            o->texts[OPT_MAX_OVERHEAD]);
+    r.most = o->numbers[OPT_LIST];
     code = option_is(o, OPT_SHOW) ? show_state(&r) : run_program(&r);
     caper_control_close(&r.p);
     linked_release(&r.linked);

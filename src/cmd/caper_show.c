@@ -13,27 +13,64 @@
 
 struct each {
     const struct caper_state *state;
-    bool dp; /* those with both sites marked; else the others */
+    bool dp;       /* those with both sites marked; else the others */
+    uint64_t left; /* to be shown */
+    uint64_t rest; /* were not */
     void (*show)(const struct prod_site pair[2], void *arg);
     void *arg;
 };
+
+static bool show_pair(struct each *e, const struct prod_site *a, const struct prod_site *b)
+{
+    struct prod_site pair[2] = { *a, *b };
+
+    if (!e->left)
+        return false;
+    e->left--;
+    e->show(pair, e->arg);
+    return true;
+}
 
 static bool is_marked(const struct caper_state *s, const struct prod_site *site)
 {
     return caper_state_mark(s, site->module, site->index) != 0;
 }
 
-static bool each_static(void *arg, uint32_t i, uint32_t j)
+static bool each_unseen(void *arg, uint32_t i, uint32_t j)
 {
-    const struct each *e = arg;
+    struct each *e = arg;
     const struct pairs_site *a = &e->state->pairs.sites[i], *b = &e->state->pairs.sites[j];
 
-    if ((is_marked(e->state, &a->id) && is_marked(e->state, &b->id)) == e->dp) {
-        struct prod_site pair[2] = { a->id, b->id };
+    return (is_marked(e->state, &a->id) && is_marked(e->state, &b->id)) ||
+           show_pair(e, &a->id, &b->id);
+}
 
-        e->show(pair, e->arg);
+/* The static pairs of the marked sites alone. */
+static void each_seen(struct each *e)
+{
+    const struct pairs *all = &e->state->pairs;
+    struct pairs few = { .ngroups = all->ngroups, .pairs = all->pairs, .npairs = all->npairs };
+
+    for (size_t i = 0; i < all->nsites; i++)
+        if (is_marked(e->state, &all->sites[i].id)) {
+            GROW(few.sites, few.sites_cap, few.nsites + 1);
+            few.sites[few.nsites++] = all->sites[i];
+        }
+    pairs_list_members(&few);
+    for (size_t k = 0; k < few.npairs && e->left; k++) {
+        struct pairs_groups g = few.pairs[k];
+
+        for (uint32_t i = few.start[g.a]; i < few.start[g.a + 1] && e->left; i++)
+            for (uint32_t j = g.a == g.b ? i : few.start[g.b]; j < few.start[g.b + 1]; j++) {
+                uint32_t x = few.members[i], y = few.members[j];
+
+                if (!show_pair(e, &few.sites[x < y ? x : y].id, &few.sites[x < y ? y : x].id))
+                    break;
+            }
     }
-    return true;
+    free(few.sites);
+    free(few.start);
+    free(few.members);
 }
 
 /* Without static pairs: all marked sites, if they are accesses. */
@@ -61,27 +98,37 @@ static size_t marked_sites(const struct caper_state *s, const struct linked *l,
     return n;
 }
 
-static void each_marked(const struct each *e, const struct linked *l)
+static void each_marked(struct each *e, const struct linked *l)
 {
     struct prod_site *sites;
     size_t n = marked_sites(e->state, l, &sites);
 
     for (size_t i = 0; i < n; i++)
-        for (size_t k = i; k < n; k++) {
-            struct prod_site pair[2] = { sites[i], sites[k] };
-
-            if (caper_kinds_conflict(pair[0].flags, pair[1].flags))
-                e->show(pair, e->arg);
-        }
+        for (size_t k = i; k < n; k++)
+            if (caper_kinds_conflict(sites[i].flags, sites[k].flags) &&
+                !show_pair(e, &sites[i], &sites[k]))
+                e->rest++;
     free(sites);
 }
 
-static void each_pair(const struct each *e, const struct linked *l)
+/* At most e->left of them; e->rest: how many there are besides. */
+static void each_pair(struct each *e, const struct linked *l)
 {
-    if (e->state->has_pairs)
-        pairs_each(&e->state->pairs, each_static, (void *)e);
-    else if (e->dp)
-        each_marked(e, l);
+    uint64_t most = e->left, all;
+    struct caper_sizes z;
+
+    if (!e->state->has_pairs) {
+        if (e->dp)
+            each_marked(e, l);
+        return;
+    }
+    if (e->dp)
+        each_seen(e);
+    else
+        pairs_each(&e->state->pairs, each_unseen, e);
+    caper_state_sizes(e->state, &z);
+    all = e->dp ? z.dp : z.all - z.dp;
+    e->rest = all - (most - e->left);
 }
 
 /* ---- text ---- */
@@ -147,10 +194,19 @@ static void text_numbers(const struct caper_state *s, const struct caper_sizes *
     fputs("\n", out);
 }
 
-void caper_show_text(const struct caper_state *s, const struct linked *l, bool all, FILE *out)
+static void text_pairs(struct each *e, const struct linked *l, FILE *out)
+{
+    each_pair(e, l);
+    if (e->rest)
+        fprintf(out, "  and %" PRIu64 " more (--list)\n", e->rest);
+}
+
+void caper_show_text(const struct caper_state *s, const struct linked *l,
+                     const struct caper_what *what, FILE *out)
 {
     struct text t = { l, out };
-    struct each e = { s, true, pair_line, &t };
+    struct each seen = { s, true, what->most, 0, pair_line, &t };
+    struct each unseen = { s, false, what->most, 0, pair_line, &t };
     struct caper_sizes z;
 
     caper_state_sizes(s, &z);
@@ -159,12 +215,11 @@ void caper_show_text(const struct caper_state *s, const struct linked *l, bool a
         fputs("\nsites:\n", out);
     text_sites(s, l, out);
     fputs("\ndynamically possible pairs:\n", out);
-    each_pair(&e, l);
-    if (!all || !s->has_pairs)
+    text_pairs(&seen, l, out);
+    if (!what->unseen || !s->has_pairs)
         return;
     fputs("\nstatically possible pairs that were not seen:\n", out);
-    e.dp = false;
-    each_pair(&e, l);
+    text_pairs(&unseen, l, out);
 }
 
 /* ---- JSON ---- */
@@ -213,13 +268,15 @@ static void pair_object(const struct prod_site pair[2], void *arg)
     caper_pair_json(j->linked, pair, j->e);
 }
 
-static void json_pairs(const struct caper_state *s, const char *key, bool dp, struct json *j)
+static void json_pairs(const struct caper_state *s, bool dp, uint64_t most, struct json *j)
 {
-    struct each e = { s, dp, pair_object, j };
+    struct each e = { s, dp, most, 0, pair_object, j };
 
-    emit_open(j->e, key, '[', false);
+    emit_open(j->e, dp ? "dpPairs" : "spPairs", '[', false);
     each_pair(&e, j->linked);
     emit_close(j->e);
+    if (e.rest)
+        emit_number(j->e, dp ? "dpPairs_left_out" : "spPairs_left_out", e.rest);
 }
 
 static void json_sites(const struct caper_state *s, struct json *j)
@@ -258,8 +315,8 @@ static void json_numbers(const struct caper_state *s, struct emitter *e)
     emit_close(e);
 }
 
-void caper_show_json(const struct caper_state *s, const struct linked *l, bool all,
-                     const struct caper_shares *shares, FILE *out)
+void caper_show_json(const struct caper_state *s, const struct linked *l,
+                     const struct caper_what *what, const struct caper_shares *shares, FILE *out)
 {
     struct emitter e = { .out = out };
     struct json j = { l, &e };
@@ -276,9 +333,9 @@ void caper_show_json(const struct caper_state *s, const struct linked *l, bool a
         emit_close(&e);
     }
     json_sites(s, &j);
-    json_pairs(s, "dpPairs", true, &j);
-    if (all && s->has_pairs)
-        json_pairs(s, "spPairs", false, &j);
+    json_pairs(s, true, what->most, &j);
+    if (what->unseen && s->has_pairs)
+        json_pairs(s, false, what->most, &j);
     emit_close(&e);
     fputc('\n', out);
 }

@@ -12,10 +12,15 @@ struct caper_shares {
     uint64_t all, in_static, in_dp;
 };
 
-/* `l` names the sites and may be empty. `all`: the pairs that are only statically possible, too. */
-void caper_show_text(const struct caper_state *s, const struct linked *l, bool all, FILE *out);
-void caper_show_json(const struct caper_state *s, const struct linked *l, bool all,
-                     const struct caper_shares *shares, FILE *out);
+struct caper_what {
+    bool unseen;   /* the pairs that are only statically possible, too */
+    uint64_t most; /* of each set; the numbers are said of all */
+};
+/* `l` names the sites and may be empty. The state is loaded (caper_state_load). */
+void caper_show_text(const struct caper_state *s, const struct linked *l,
+                     const struct caper_what *what, FILE *out);
+void caper_show_json(const struct caper_state *s, const struct linked *l,
+                     const struct caper_what *what, const struct caper_shares *shares, FILE *out);
 
 /* Pairs one by one, for alias, too. */
 struct emitter;

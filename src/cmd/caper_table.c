@@ -176,7 +176,7 @@ static const char *source_of(const struct linked *l, const uint64_t id[2])
 static bool merge_module(struct caper_state *s, const struct caper_module *m, struct merge *g)
 {
     const uint8_t *bytes = (const uint8_t *)g->table + m->at;
-    uint64_t before = g->fresh;
+    bool changed = false;
     struct caper_part *part = NULL;
 
     for (uint32_t i = 0; i < m->sites; i++) {
@@ -190,29 +190,32 @@ static bool merge_module(struct caper_state *s, const struct caper_module *m, st
             continue;
         g->fresh += !part->marks[i];
         part->marks[i] |= mark;
+        changed = true;
     }
-    return g->fresh != before;
+    return changed;
 }
 
-static bool merge_into(struct caper_state *s, void *arg)
+/* A run that saw nothing new only counts. */
+static enum caper_change merge_into(struct caper_state *s, void *arg)
 {
     struct merge *g = arg;
+    bool changed = false;
 
     g->fresh = 0;
     for (uint32_t i = 0; i < g->table->modules; i++)
         if (__atomic_load_n(&g->table->module[i].ready, __ATOMIC_ACQUIRE))
-            merge_module(s, &g->table->module[i], g);
+            changed |= merge_module(s, &g->table->module[i], g);
     s->runs += g->linked != NULL;
-    return true;
+    return changed ? CAPER_CHANGED : g->linked ? CAPER_COUNTED : CAPER_SAME;
 }
 
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
-                        uint64_t *fresh)
+                        struct caper_state *after, uint64_t *fresh)
 {
     struct merge g = { table_of(p), l, 0 };
     struct error err;
 
-    if (caper_state_change(state, merge_into, &g, &err) < 0)
+    if (caper_state_change(state, merge_into, &g, after, &err) < 0)
         return own_failure("%s", err.text);
     *fresh = g.fresh;
     return 0;
@@ -280,7 +283,7 @@ static int collect(const char *state, char *path)
     if (p.bytes >= sizeof(struct prod_control) && map_control(&p) == 0 &&
         memcmp(p.control->magic, PROD_MAGIC, sizeof(p.control->magic)) == 0 &&
         caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control)))
-        merged = caper_control_merge(&p, state, NULL, &fresh) == 0 ? 1 : -1;
+        merged = caper_control_merge(&p, state, NULL, NULL, &fresh) == 0 ? 1 : -1;
     if (merged < 0)
         p.made = false;
     production_close(&p);

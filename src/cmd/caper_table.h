@@ -30,9 +30,10 @@ bool caper_table_check(const struct caper_table *t, size_t bytes);
 
 /* As production_open(), but beside the state. */
 int caper_control_open(struct production *p, const char *state, size_t extra_bytes);
-/* Puts what was seen into the state; the number of new sites in *fresh. */
+/* Puts what was seen into the state; the number of new sites in *fresh. `after`: as in
+ * caper_state_change(). */
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
-                        uint64_t *fresh);
+                        struct caper_state *after, uint64_t *fresh);
 /* Removes it, unless processes still write there. */
 void caper_control_close(struct production *p);
 /* Merges what earlier commands left behind; how many files. */

@@ -40,6 +40,14 @@
     { OPT_WINDOW,  "window", 0,                                                                    \
       KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time (default: at all)",     \
       "0" }
+/* 100 to 250 bytes an event. */
+#define PART                                                                                       \
+    {                                                                                              \
+        OPT_PART, "part",                                                                          \
+        0,        KIND_NUMBER,                                                                     \
+        "N",      "long traces: events to hold in memory at a time (default: 16 million)",         \
+        NULL                                                                                       \
+    }
 #define SOUND                                                                                      \
     { OPT_SOUND, "sound", 0,                                                                       \
       KIND_FLAG, NULL,    "cp, wcp: order a reported pair from there on (default)",                \
@@ -49,7 +57,8 @@
 /* Z3 is the second opinion, for tests and doubts; it is some 1,000 times slower. */
 #define SOLVER                                                                                     \
     { OPT_SOLVER, "solver", 0, KIND_CHOICE, "own|z3", "who decides what can be reordered", "own" }
-#define ANALYSIS ENGINE, EFFORT, SOLVER, JOBS, SOUND, ALL, WINDOW, MAX_WITNESS, NO_WITNESS, EXCLUDE
+#define ANALYSIS                                                                                   \
+    ENGINE, EFFORT, SOLVER, JOBS, SOUND, ALL, WINDOW, PART, MAX_WITNESS, NO_WITNESS, EXCLUDE
 /* What a program that is built with less looks like: its functions become untraced code. */
 #define EXCLUDE                                                                                    \
     { OPT_EXCLUDE, "exclude", 'x',                                                                 \
@@ -213,6 +222,7 @@ static const struct option_def caper_options[] = {
       "count all accesses, for the share that the pairs cover (slow)", NULL },
     { OPT_SHOW, "show", 0, KIND_FLAG, NULL, "print the state, run nothing", NULL },
     { OPT_ALL, "all", 0, KIND_FLAG, NULL, "print the static pairs that were not seen, too", NULL },
+    { OPT_LIST, "list", 0, KIND_NUMBER, "N", "print at most so many pairs of each set", "1000" },
     PLAIN_FORMAT,
     { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
       "the state after the run; with --show instead of standard output", NULL },

@@ -52,7 +52,7 @@ static bool mark(struct caper_state *s, const struct linked *l, const char *name
     return true;
 }
 
-static bool take_known(struct caper_state *s, void *arg)
+static enum caper_change take_known(struct caper_state *s, void *arg)
 {
     struct caper_run *r = arg;
     struct pairs pairs = { 0 };
@@ -63,16 +63,15 @@ static bool take_known(struct caper_state *s, void *arg)
     for (size_t i = 0; i < r->known.nescaped; i++)
         changed |= mark(s, &r->job->linked, r->known.escaped[i]);
     if (s->has_pairs || !r->known.pairs)
-        return changed;
+        return changed ? CAPER_CHANGED : CAPER_SAME;
     in = fmemopen((void *)(uintptr_t)r->known.pairs, strlen(r->known.pairs), "r");
     if (in && pairs_read_stream(&pairs, in, "store", &err) == 0) {
-        s->pairs = pairs;
-        s->has_pairs = true;
+        caper_state_set_pairs(s, &pairs);
         changed = true;
     }
     if (in)
         fclose(in);
-    return changed;
+    return changed ? CAPER_CHANGED : CAPER_SAME;
 }
 
 static int prepare(struct caper_run *r)
@@ -82,8 +81,7 @@ static int prepare(struct caper_run *r)
 
     if (store_load(r->job->store, r->job->result.program, &r->known, &err) < 0 ||
         (caper_control_collect(r->path, &merged),
-         caper_state_change(r->path, take_known, r, &err)) < 0 ||
-        caper_state_read(&r->state, r->path, &err) < 0) {
+         caper_state_change(r->path, take_known, r, &r->state, &err)) < 0) {
         fleet_say(r->job, "%s", err.text);
         return -1;
     }
@@ -125,7 +123,6 @@ static bool run(struct caper_run *r, int *code)
     struct fleet_job *j = r->job;
     struct fleet_watch w = { .job = j, .renew_at_ms = fleet_now_ms() + j->lease_ms / 3 };
     size_t bytes = caper_table_bytes(&j->linked, 0, false);
-    struct error err;
     uint64_t fresh;
 
     if (caper_control_open(&r->p, r->path, bytes) != 0)
@@ -135,12 +132,8 @@ static bool run(struct caper_run *r, int *code)
     *code = production_run(&r->p, j->argv, fleet_watch_tick, &w);
     if (*code == 0)
         *code = r->p.code;
-    if (caper_control_merge(&r->p, r->path, &j->linked, &fresh) == 0) {
-        caper_state_release(&r->state);
-        r->state = (struct caper_state){ 0 };
-        if (caper_state_read(&r->state, r->path, &err) == 0)
-            add_new(r);
-    }
+    if (caper_control_merge(&r->p, r->path, &j->linked, &r->state, &fresh) == 0)
+        add_new(r);
     if (!r->p.control->counter[CAPER_PROCESSES])
         j->result.note = "the program did not watch anything";
     return true;

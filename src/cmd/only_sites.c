@@ -92,7 +92,7 @@ static bool is_state(const char *file)
 {
     char line[32] = "";
     FILE *in = fopen(file, "re");
-    bool state = in && fgets(line, sizeof(line), in) && strcmp(line, "heddle-caper 1\n") == 0;
+    bool state = in && fgets(line, sizeof(line), in) && strncmp(line, "heddle-caper ", 13) == 0;
 
     if (in)
         fclose(in);

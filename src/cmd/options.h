@@ -37,6 +37,7 @@ enum option_id {
     OPT_EFFORT,
     OPT_JOBS,
     OPT_WINDOW,
+    OPT_PART,
     OPT_SOUND,
     OPT_ALL,
     OPT_QUIET,
@@ -89,6 +90,7 @@ enum option_id {
     OPT_SUMMARY,
     OPT_NO_LIBRARIES,
     OPT_LIBRARY,
+    OPT_LIST,
     OPTIONS
 };
 

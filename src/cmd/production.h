@@ -12,6 +12,7 @@
  * $TMPDIR, else /tmp), its room reserved before the program starts, so that a full disk cannot hurt
  * it. Its name starts with CONTROL_PREFIX: by that name it is found among the mappings of a process
  * (/proc/PID/maps), so nothing has to be kept about who runs under which file.
+ * production_control.c is about the file, production.c about the run.
  * Concurrency: one production at a time; changes by several commands are serialised by a lock on
  * the file.
  */
@@ -44,6 +45,10 @@ int production_attach(struct production *p, pid_t pid);
  * meanwhile, by another thread, and once when it has ended. */
 int production_run(struct production *p, char *const argv[], void (*watch)(void *arg), void *arg);
 void production_close(struct production *p); /* a zeroed struct may be closed */
+/* Remove the control files of commands that were killed; production_run() does it. */
+void production_sweep(void);
+/* Of an attached one: is the process gone? */
+bool production_has_ended(const struct production *p);
 
 /* Change what is to be done; `fill` writes the fields. Waits until the program has taken it up, at
  * most `patience_ms` (0: not at all); false: it has not, yet. */

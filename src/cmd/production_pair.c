@@ -1,10 +1,16 @@
-/* production_pair.c - watch one pair of sites in a program */
+/* production_pair.c - watch one pair of sites in a program
+ *
+ * Between the command and the start of the program lies as little as possible: the tables of the
+ * program's files are read when something needs them, that is where a side of the pair is named
+ * by a place, or for a report of what was seen.
+ */
 #include "cmd/production_pair.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
 #include "cmd/production_findings.h"
+#include "cmd/site_quick.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +22,8 @@
 enum { PATIENCE_MS = 2000 };
 
 struct pair {
-    struct linked files;
+    struct linked files; /* once they are opened */
+    bool opened;
     struct site_list sites[2];
 };
 
@@ -45,6 +52,9 @@ static int open_files(struct pair *p, const struct options *o, const char *progr
 {
     struct error err;
 
+    if (p->opened)
+        return 0;
+    p->opened = true;
     if (linked_open(&p->files, program, true, &err) < 0 && !o->lists[OPT_OBJECT].count)
         return bad_input("%s", err.text);
     return add_objects(p, o);
@@ -73,22 +83,35 @@ static int pair_of_result(const char *text, char **pair)
     return code;
 }
 
-static int find_pair(struct pair *p, const char *text)
+static int parse_pair(struct pair *p, const char *text)
 {
     struct error err;
+
+    if (site_pair_parse(&p->files, text, p->sites, &err) < 0)
+        return bad_input("%s", err.text);
+    for (int k = 0; k < 2; k++)
+        if (p->sites[k].count > PROD_SITES_MAX)
+            return bad_input("a side of the pair has %zu sites, which is more than %d: name a "
+                             "column or one site",
+                             p->sites[k].count, PROD_SITES_MAX);
+    return 0;
+}
+
+/* The pair that --pair names, if it is there. */
+static int find_pair(struct pair *p, const struct options *o, const char *program)
+{
+    const char *text = o->texts[OPT_PAIR];
     char *pair = NULL;
     int code = 0;
 
-    if (strchr(text, '#'))
+    if (!option_is(o, OPT_PAIR) || site_pair_quick(program, text, p->sites))
+        return 0;
+    code = open_files(p, o, program);
+    if (code == 0 && strchr(text, '#'))
         code = pair_of_result(text, &pair);
-    if (code == 0 && site_pair_parse(&p->files, pair ? pair : text, p->sites, &err) < 0)
-        code = bad_input("%s", err.text);
+    if (code == 0)
+        code = parse_pair(p, pair ? pair : text);
     free(pair);
-    for (int k = 0; code == 0 && k < 2; k++)
-        if (p->sites[k].count > PROD_SITES_MAX)
-            code = bad_input("a side of the pair has %zu sites, which is more than %d: name a "
-                             "column or one site",
-                             p->sites[k].count, PROD_SITES_MAX);
     return code;
 }
 
@@ -105,7 +128,9 @@ static void set_sites(struct prod_control *c, const struct pair *p)
 
 struct teller {
     const struct prod_control *control;
-    const struct linked *files;
+    const struct options *options;
+    const char *program;
+    struct pair *pair;
     uint32_t told;
 };
 
@@ -119,9 +144,10 @@ static void tell(void *arg)
         const struct prod_sighting *s = &c->sighting[t->told++];
         struct buf b = { 0 };
 
-        site_phrase_add(&b, t->files, &s->side[0].name);
+        open_files(t->pair, t->options, t->program);
+        site_phrase_add(&b, &t->pair->files, &s->side[0].name);
         buf_addstr(&b, " and ");
-        site_phrase_add(&b, t->files, &s->side[1].name);
+        site_phrase_add(&b, &t->pair->files, &s->side[1].name);
         warn("", "process %d: race seen: %s", (int)s->pid, b.data);
         buf_release(&b);
     }
@@ -130,7 +156,7 @@ static void tell(void *arg)
 /* ---- afterwards ---- */
 
 static int show(const struct pair_mode *m, const struct options *o, const struct production *run,
-                const struct pair *p)
+                struct pair *p, const char *program)
 {
     struct result r = { .from = { .spool = -1 } };
     struct sighting_report about = {
@@ -143,6 +169,8 @@ static int show(const struct pair_mode *m, const struct options *o, const struct
     };
     int code;
 
+    if (run->control->sightings) /* else there is nothing to explain */
+        open_files(p, o, program);
     production_findings(&r.findings, run->control, &about);
     findings_add_counter(&r.findings, 0, "hits_s1", run->control->hits[0]);
     findings_add_counter(&r.findings, 0, "hits_s2", run->control->hits[1]);
@@ -156,10 +184,11 @@ static int show(const struct pair_mode *m, const struct options *o, const struct
     return code == EXIT_NOTHING ? run->code : code;
 }
 
-static int run_program(const struct pair_mode *m, const struct options *o, const struct pair *p)
+static int run_program(const struct pair_mode *m, const struct options *o, struct pair *p,
+                       const char *program)
 {
     struct production run;
-    struct teller t = { .files = &p->files };
+    struct teller t = { .options = o, .program = program, .pair = p };
     int code = production_open(&run, m->mode, 0);
 
     if (code)
@@ -167,11 +196,15 @@ static int run_program(const struct pair_mode *m, const struct options *o, const
     code = m->numbers(run.control, o);
     if (code == 0) {
         set_sites(run.control, p);
+        run.control->disposable = 1;
+        if (m->before)
+            m->before(run.control);
         t.control = run.control;
         code = production_run(&run, o->arguments, option_is(o, OPT_VERBOSE) ? tell : NULL, &t);
     }
     if (code == 0)
-        code = production_says(&run, o->arguments[0]) ? show(m, o, &run, p) : EXIT_BAD_INPUT;
+        code =
+            production_says(&run, o->arguments[0]) ? show(m, o, &run, p, program) : EXIT_BAD_INPUT;
     production_close(&run);
     return code;
 }
@@ -201,11 +234,9 @@ int pair_run(const struct pair_mode *m, const struct options *o)
         own_failure("cannot run '%s': no such program", o->arguments[0]);
         return EXIT_NOT_FOUND;
     }
-    code = open_files(&p, o, program);
-    if (code == 0 && option_is(o, OPT_PAIR))
-        code = find_pair(&p, o->texts[OPT_PAIR]);
+    code = find_pair(&p, o, program);
     if (code == 0)
-        code = run_program(m, o, &p);
+        code = run_program(m, o, &p, program);
     free(program);
     pair_release(&p);
     return code;
@@ -213,34 +244,38 @@ int pair_run(const struct pair_mode *m, const struct options *o)
 
 /* ---- a program that runs ---- */
 
+struct change {
+    const struct pair_mode *mode;
+    const struct options *options;
+    const struct pair *pair;
+};
+
+/* Without a pair (--stop) the numbers stay as they are; they were checked before. */
 static void fill(struct prod_control *c, void *arg)
 {
-    set_sites(c, arg);
+    const struct change *to = arg;
+
+    if (option_is(to->options, OPT_PAIR))
+        to->mode->numbers(c, to->options);
+    set_sites(c, to->pair);
 }
 
 static int change(const struct pair_mode *m, const struct options *o, struct production *run,
                   const struct pair *p)
 {
-    struct prod_control numbers = *run->control;
-    int code = 0;
+    struct change to = { m, o, p };
+    int pid = (int)run->pid;
 
     if (run->control->mode != (uint32_t)m->mode)
-        return bad_input("process %d does not run under 'heddle %s'", (int)run->pid,
-                         o->command->name);
-    if (option_is(o, OPT_PAIR))
-        code = m->numbers(&numbers, o);
-    if (code)
-        return code;
-    run->control->delay_ns = numbers.delay_ns; /* each is taken up with the sites */
-    run->control->least_ns = numbers.least_ns;
-    run->control->max_ppm = numbers.max_ppm;
-    run->control->flags = numbers.flags;
-    if (!production_change(run, fill, (void *)(uintptr_t)p, PATIENCE_MS))
-        warn("note", "process %d has not taken it up yet: it has no threads, or is stopped",
-             (int)run->pid);
-    else if (run->control->unknown)
+        return bad_input("process %d does not run under 'heddle %s'", pid, o->command->name);
+    if (!production_change(run, fill, &to, PATIENCE_MS)) {
+        if (production_has_ended(run))
+            return bad_input("process %d has ended before it took up the change", pid);
+        warn("note", "process %d has not taken it up yet: it has no threads, or is stopped", pid);
+    } else if (run->control->unknown) {
         warn("note", "%" PRIu32 " of the sites are in no module that process %d has loaded",
-             run->control->unknown, (int)run->pid);
+             run->control->unknown, pid);
+    }
     return 0;
 }
 
@@ -252,10 +287,7 @@ static int switch_process(const struct pair_mode *m, const struct options *o, pi
     int code = production_attach(&run, pid);
 
     if (code == 0) {
-        if (option_is(o, OPT_PAIR))
-            code = open_files(&p, o, exe);
-        if (code == 0 && option_is(o, OPT_PAIR))
-            code = find_pair(&p, o->texts[OPT_PAIR]);
+        code = find_pair(&p, o, exe);
         if (code == 0)
             code = change(m, o, &run, &p);
         production_close(&run);

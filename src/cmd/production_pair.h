@@ -17,6 +17,7 @@ struct pair_mode {
     enum strength strength;
     /* Numbers of the command's own options; 0, or the exit code after a message. */
     int (*numbers)(struct prod_control *c, const struct options *o);
+    void (*before)(struct prod_control *c); /* right before the program starts; may be NULL */
     void (*counters)(struct findings *f, const struct prod_control *c);
     bool (*complete)(const struct prod_control *c);
     bool may_lack_pair; /* a program may run without one, to be given one later (--pid) */

@@ -13,7 +13,7 @@ void site_list_release(struct site_list *s)
     *s = (struct site_list){ 0 };
 }
 
-static bool is_access(uint32_t kind)
+bool site_is_access(uint32_t kind)
 {
     return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
 }
@@ -31,15 +31,15 @@ static void add(struct site_list *out, const struct sites_header *h, uint32_t i)
 
 enum { ID_DIGITS = 32, ID_DIGITS_LEAST = 8 };
 
-static bool has_prefix(const struct sites_header *h, const char *text, size_t n)
+bool site_id_starts(const uint64_t module[2], const char *text, size_t n)
 {
     char id[ID_DIGITS + 1];
 
-    snprintf(id, sizeof(id), "%016" PRIx64 "%016" PRIx64, h->id[0], h->id[1]);
+    snprintf(id, sizeof(id), "%016" PRIx64 "%016" PRIx64, module[0], module[1]);
     return strncmp(id, text, n) == 0;
 }
 
-static bool is_id(const char *text, size_t *digits, uint64_t *index)
+bool site_id_split(const char *text, size_t *digits, uint64_t *index)
 {
     char *end;
 
@@ -60,7 +60,7 @@ static int parse_id(const struct linked *l, const char *text, size_t digits, uin
         for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++) {
             const struct sites_header *h = site_tables_get(l->files[f].tables, i);
 
-            if (!has_prefix(h, text, digits) ||
+            if (!site_id_starts(h->id, text, digits) ||
                 (found && memcmp(found->id, h->id, sizeof(h->id)) == 0))
                 continue;
             if (found)
@@ -69,7 +69,7 @@ static int parse_id(const struct linked *l, const char *text, size_t digits, uin
         }
     if (!found)
         return error_set(err, "site '%s': no such module in the program", text);
-    if (index >= found->nsites || !is_access(sites_site(found, (uint32_t)index)->kind))
+    if (index >= found->nsites || !site_is_access(sites_site(found, (uint32_t)index)->kind))
         return error_set(err, "site '%s': no such access in '%s'", text,
                          sites_string(found, found->source));
     add(out, found, (uint32_t)index);
@@ -132,7 +132,7 @@ static void search_table(const struct sites_header *h, const struct where *w, st
         const struct sites_site *s = sites_site(h, i);
         struct buf path = { 0 };
 
-        if (!is_access(s->kind) || s->line != w->line || (w->column && s->column != w->column))
+        if (!site_is_access(s->kind) || s->line != w->line || (w->column && s->column != w->column))
             continue;
         if (s->file != last) {
             sites_file(h, s->file, &path);
@@ -170,7 +170,7 @@ int site_name_parse(const struct linked *l, const char *text, struct site_list *
     size_t digits;
     uint64_t index;
 
-    if (is_id(text, &digits, &index))
+    if (site_id_split(text, &digits, &index))
         return parse_id(l, text, digits, index, out, err);
     return parse_place(l, text, out, err);
 }

@@ -14,6 +14,8 @@
 #include "base/rt_prod.h"
 #include "symbol/linked.h"
 
+#include <stdbool.h>
+
 struct site_list {
     struct prod_site *at; /* owned; `flags` is the kind */
     size_t count, cap;
@@ -27,6 +29,12 @@ int site_name_parse(const struct linked *l, const char *text, struct site_list *
 /* "S1,S2" as --pair has it: both lists. */
 int site_pair_parse(const struct linked *l, const char *text, struct site_list out[2],
                     struct error *err);
+
+/* "MMMMMMMM:N": how many digits, and the number; false: it is no such name. */
+bool site_id_split(const char *text, size_t *digits, uint64_t *index);
+/* Does the module's id begin with these digits? */
+bool site_id_starts(const uint64_t module[2], const char *text, size_t digits);
+bool site_is_access(uint32_t kind); /* enum site_kind */
 
 /* Appends "0a1b2c3d:17". */
 void site_name_add(struct buf *out, const struct prod_site *s);

@@ -5,6 +5,8 @@
  * schedule can only use events up to the last one it names. Schedules of rdit
  * and sb are also judged by what calls of untraced code may touch, and that
  * includes the ends of threads: for those all is loaded that the engines had.
+ * Schedules that come after a beginning as recorded ("after") are checked in
+ * the part of the trace that they are about (trace/parts.h).
  * Where reads see other values, the execution is rebuilt from trace and program.
  */
 #include "cmd/commands.h"
@@ -17,6 +19,7 @@
 #include "program/execution.h"
 #include "program/flip.h"
 #include "report/clean.h"
+#include "trace/parts.h"
 #include "witness/witness.h"
 
 #include <errno.h>
@@ -45,6 +48,8 @@ struct verifier {
     struct execution *execution;                      /* for schedules with other values */
     struct execution *flipped; /* for branches that go another way, with all of these */
     struct flips *flips;
+    struct part part; /* of a long trace, for schedules that come after a beginning */
+    struct witness_trace *part_checker;
 };
 
 static int compare_sightings(const void *a, const void *b)
@@ -83,6 +88,8 @@ static void verifier_release(struct verifier *v)
 {
     for (size_t i = 0; i <= CALLS_SIMPLE; i++)
         witness_trace_free(v->checkers[i]);
+    witness_trace_free(v->part_checker);
+    part_release(&v->part);
     execution_free(v->execution);
     execution_free(v->flipped);
     flips_free(v->flips);
@@ -142,6 +149,8 @@ static uint64_t needed_events(const struct findings *f)
     uint64_t n = 0;
 
     for (size_t i = 0; i < f->count; i++) {
+        if (f->races[i].after)
+            continue;
         n = highest(f->races[i].witness, f->races[i].nwitness, n);
         if (f->races[i].witness && rule_of(f, &f->races[i]) && n < WHOLE_EVENTS_MAX)
             n = WHOLE_EVENTS_MAX;
@@ -360,8 +369,55 @@ static int check_flips(struct verifier *v, const struct finding *r, struct error
     return check_flipped(v, r, paths, err);
 }
 
+/* ---- schedules that come after a beginning as recorded ---- */
+
+/* The same part again, unless it is there. */
+static int load_part(struct verifier *v, const struct finding *r, struct error *err)
+{
+    uint64_t own = v->part.mem.count - v->part.kept;
+
+    if (r->part > UINT32_MAX)
+        return error_set(err, "a part of %" PRIu64 " events is too large", r->part);
+    if (v->part.mem.events && v->part.first == r->after && own == r->part)
+        return 0;
+    witness_trace_free(v->part_checker);
+    v->part_checker = NULL;
+    part_release(&v->part);
+    return part_load(v->trace, r->after, (size_t)r->part, &v->part, err);
+}
+
+static struct witness_trace *part_checker(struct verifier *v, enum witness_calls rule)
+{
+    if (!v->part_checker) {
+        v->part_checker = witness_trace_new(&v->part.mem, trace_info(v->trace));
+        witness_trace_set_names(v->part_checker, trace_tables(v->trace));
+    }
+    witness_trace_set_calls(v->part_checker, rule, trace_tables(v->trace));
+    return v->part_checker;
+}
+
+static int check_after(struct verifier *v, const struct finding *r, struct error *err)
+{
+    uint64_t *list;
+    size_t n = 0;
+    int verdict = 0;
+
+    if (load_part(v, r, err) < 0)
+        return 0;
+    list = xcalloc(v->part.kept + r->nwitness + 1, sizeof(*list));
+    for (; n < v->part.kept; n++)
+        list[n] = n;
+    for (size_t i = 0; i < r->nwitness; i++)
+        list[n++] = part_event(&v->part, r->witness[i]);
+    verdict = witness_check(part_checker(v, rule_of(v->f, r)), list, n, err);
+    free(list);
+    return verdict;
+}
+
 static int check_schedule(struct verifier *v, const struct finding *r, struct error *err)
 {
+    if (r->after)
+        return check_after(v, r, err);
     if (r->nflips)
         return check_flips(v, r, err);
     if (r->by_values)
@@ -418,19 +474,40 @@ static void tell_verdicts(const char *kind, size_t n, const size_t verdicts[VERD
            n == 1 ? "" : "s", verdicts[ACCEPTED], verdicts[REFUSED], verdicts[NO_WITNESS]);
 }
 
+/* Part by part of a long trace: each is loaded once. */
+static enum verdict *judge_races(struct verifier *v, struct error *reasons)
+{
+    const struct findings *f = v->f;
+    enum verdict *verdicts = xcalloc(f->count + 1, sizeof(*verdicts));
+    uint64_t part = 0, next;
+
+    do {
+        next = UINT64_MAX;
+        for (size_t i = 0; i < f->count; i++) {
+            if (f->races[i].after == part)
+                verdicts[i] = judge(v, i, &reasons[i]);
+            else if (f->races[i].after > part && f->races[i].after < next)
+                next = f->races[i].after;
+        }
+        part = next;
+    } while (next < UINT64_MAX);
+    return verdicts;
+}
+
 static int judge_all(struct verifier *v)
 {
     const struct findings *f = v->f;
     const struct sighting *seen = v->sightings + 2 * f->count;
     size_t races[VERDICTS] = { 0 }, deadlocks[VERDICTS] = { 0 };
-    struct error err;
+    struct error err, *reasons = xcalloc(f->count + 1, sizeof(*reasons));
+    enum verdict *verdicts = judge_races(v, reasons);
 
     for (size_t i = 0; i < f->count; i++) {
-        enum verdict verdict = judge(v, i, &err);
-
-        tell_verdict("race", i + 1, f->races[i].id, verdict, &err);
-        races[verdict]++;
+        tell_verdict("race", i + 1, f->races[i].id, verdicts[i], &reasons[i]);
+        races[verdicts[i]]++;
     }
+    free(verdicts);
+    free(reasons);
     for (size_t i = 0; i < f->ndeadlocks; i++) {
         enum verdict verdict = judge_deadlock(v, &f->deadlocks[i], seen, &err);
 

@@ -4,6 +4,7 @@
 #include "base/seconds.h"
 #include "engines/feed.h"
 #include "engines/judge.h"
+#include "engines/long.h"
 #include "engines/relax_judge.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"
@@ -113,11 +114,14 @@ static bool is_shown(void *arg, const struct race *r)
 
 /* Where the order of plain accesses is not exact, a predicted race without a schedule may rest on
  * a read that saw something else: the cascade only counts it. */
-static void leave_out_unshown(struct engine_run *run)
+static void leave_out_unshown(struct engine_run *run, const struct whole *w)
 {
     struct race_table *races = &run->result.races;
     size_t before = races->count;
 
+    if (!whole_options(w)->cascade || !run->engine->predicts ||
+        whole_info(w)->order == TRACE_EXACT || whole_options(w)->no_witness)
+        return;
     race_table_keep(races, is_shown, NULL);
     if (races->count < before)
         engine_count(&run->result, "not_shown", before - races->count);
@@ -149,9 +153,8 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
         whole_begin(w, run->engine, *left / (double)deciders(a, i));
         r = judge(a, i, w, err);
     }
-    if (whole_options(w)->cascade && run->engine->predicts && whole_info(w)->order != TRACE_EXACT &&
-        !whole_options(w)->no_witness)
-        leave_out_unshown(run);
+    if (!whole_has_parts(w)) /* else they may still be shown */
+        leave_out_unshown(run, w);
     used = seconds_now() - start;
     run->seconds += used;
     *left = used < *left ? *left - used : 0;
@@ -195,6 +198,12 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
         r = decide_one(w->a, i, w->whole, &w->left, err);
         if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, e->name, 1))
             r = 1;
+    }
+    if (r == 0 && whole_has_parts(w->whole)) {
+        r = long_decide(w->a, from, to, w->whole, &w->left, err);
+        for (size_t i = from; i < to && r >= 0; i++)
+            if (w->a->runs[i].engine->decide && !w->a->runs[i].idle)
+                leave_out_unshown(&w->a->runs[i], w->whole);
     }
     return r;
 }

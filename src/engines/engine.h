@@ -39,6 +39,7 @@ struct engine_result {
     bool complete; /* false: stopped early, see counters */
 };
 
+/* Adds to a counter; `name` is static. */
 void engine_count(struct engine_result *r, const char *name, uint64_t value);
 
 /* What a user can ask of engines; each looks at what concerns it. All zero: the defaults. */
@@ -49,6 +50,7 @@ struct engine_options {
     bool one_by_one; /* a decoding for each engine: less memory */
     bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
+    uint64_t part;   /* long traces: events to hold at a time (whole.h); 0: the default */
     uint64_t max_witness; /* longest schedule to make, in events; 0: any length */
     double seconds;       /* a budget for decide() of all engines together; 0: none */
     unsigned jobs;        /* threads that decide() may use; 0: one */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum verdict { VERDICT_STAYS = 1, VERDICT_GOES };
+enum verdict { VERDICT_STAYS = 1, VERDICT_GOES, VERDICT_BEYOND };
 
 struct judgement {
     struct analysis *analysis;
@@ -41,8 +41,10 @@ static bool is_judged(const struct judgement *j, const struct engine_run *run)
 static void keep_instance(struct judgement *j, struct question *q)
 {
     const struct event *e = j->events->events;
-    struct access first = { q->feasible.first, e[q->feasible.first].site };
-    struct access second = { q->feasible.second, e[q->feasible.second].site };
+    struct access first = { whole_position(j->whole, q->feasible.first),
+                            e[q->feasible.first].site };
+    struct access second = { whole_position(j->whole, q->feasible.second),
+                             e[q->feasible.second].site };
     struct race *r;
     struct error why;
 
@@ -160,21 +162,26 @@ static void put_question(struct judgement *j, struct race *r)
     j->races[i] = r;
     j->questions[i] =
         (struct question){ .instances = j->instances[i],
-                           .ninstances = race_instances(r, j->events->count, j->instances[i]),
-                           .max_list = whole_options(j->whole)->max_witness };
+                           .ninstances = race_instances(r, j->whole, j->instances[i]) };
 }
 
-/* Is there a verdict for the pair already, or one without asking? */
+/* Is there a verdict for the pair already, or one without asking? Races that are not at hand are
+ * not judged: they stay, unless a later part has them. */
 static bool is_settled(struct judgement *j, const struct race *r)
 {
+    struct instance unused[2];
+    bool in_part = whole_in_part(j->whole);
     uint32_t *verdict = map_put(&j->verdicts, key_of(r), 0);
 
-    if (*verdict)
+    if (*verdict && *verdict != VERDICT_BEYOND)
         return true;
-    if (r->second.position >= j->events->count) {
-        j->beyond++;
-        *verdict = VERDICT_STAYS;
-    } else if (race_table_find(&j->rdit->result.races, r->first.site, r->second.site)) {
+    if (!race_instances(r, j->whole, unused)) {
+        j->beyond += !*verdict && !in_part;
+        *verdict = VERDICT_BEYOND;
+        return true;
+    }
+    j->beyond -= in_part || *verdict; /* it was counted with the beginning of the trace */
+    if (race_table_find(&j->rdit->result.races, r->first.site, r->second.site)) {
         *verdict = VERDICT_STAYS;
     } else {
         *verdict = VERDICT_GOES; /* until it is answered: nobody asks twice */
@@ -202,10 +209,33 @@ static bool stays(void *arg, const struct race *r)
     struct judgement *j = arg;
     const uint32_t *verdict = map_get(&j->verdicts, key_of(r));
 
-    return verdict && *verdict == VERDICT_STAYS;
+    return !verdict || *verdict != VERDICT_GOES;
 }
 
-/* Schedules that were made without a thought of calls are checked again. */
+/* Is its schedule one of the events at hand? */
+static bool made_here(const struct judgement *j, const struct race *r)
+{
+    uint64_t base = whole_base(j->whole);
+
+    if (!r->witness && !r->long_witness)
+        return false;
+    return r->after == (whole_in_part(j->whole) ? whole_position(j->whole, base) : 0);
+}
+
+static bool check_again(const struct judgement *j, const struct race *r, struct error *why)
+{
+    uint64_t *list = xcalloc(r->nwitness + 1, sizeof(*list));
+    bool accepted;
+
+    for (size_t i = 0; i < r->nwitness; i++)
+        list[i] = whole_event(j->whole, r->witness[i]);
+    accepted = whole_check(j->whole, list, r->nwitness, why) == 1;
+    free(list);
+    return accepted;
+}
+
+/* Schedules that were made without a thought of calls are checked again; those that were not kept
+ * cannot be. */
 static void check_schedules(struct judgement *j, struct race_table *races)
 {
     struct error why;
@@ -213,11 +243,12 @@ static void check_schedules(struct judgement *j, struct race_table *races)
     for (size_t i = 0; i < races->count; i++) {
         struct race *r = &races->races[i];
 
-        if (!r->witness || whole_check(j->whole, r->witness, r->nwitness, &why) == 1)
+        if (!made_here(j, r) || (r->witness && check_again(j, r, &why)))
             continue;
         free(r->witness);
         r->witness = NULL;
         r->nwitness = 0;
+        r->after = r->part = r->long_witness = 0;
         r->strength = STRENGTH_MAYBE;
     }
 }

@@ -10,10 +10,12 @@
  * every N events: two accesses at most N events apart are together in the
  * window in whose first half the earlier one is, and asked about there alone.
  *
- * Limits: the first WHOLE_EVENTS_MAX events; MC_INSTANCES instances of a pair
- * of sites. Pairs that are left open are counted, and the result is then not
- * complete. Where the order of accesses is not exact a race whose schedule
- * has reads of uncertain writers stays `maybe`.
+ * Of a trace longer than whole_limit() the rest comes in parts (whole.h): the
+ * same questions about the events that are new in each.
+ *
+ * Limits: MC_INSTANCES instances of a pair of sites. Pairs that are left open are counted, and the
+ * result is then not complete. Where the order of accesses is not exact a race whose schedule has
+ * reads of uncertain writers stays `maybe`.
  */
 #include "engines/mc.h"
 #include "base/alloc.h"
@@ -45,10 +47,9 @@ struct mc {
     size_t *pair_of; /* question -> pair */
     size_t count;
     const struct event *events;
-    uint64_t nevents;
+    uint64_t base, nevents; /* of those at hand: the first that counts, and all */
     struct predict_stats stats;
-    uint64_t total; /* events of all schedules */
-    uint64_t asked, infeasible, undecided, cut, skipped, too_long, over_budget;
+    uint64_t asked, infeasible, undecided, cut, skipped;
 };
 
 static void *mc_open(struct engine_result *result, const struct engine_options *options)
@@ -69,7 +70,7 @@ static void mc_close(void *state)
 
 static struct access access_at(const struct mc *m, uint64_t position)
 {
-    return (struct access){ position, m->events[position].site };
+    return (struct access){ whole_position(m->whole, position), m->events[position].site };
 }
 
 static void show(struct mc *m, struct race *r, struct question *q)
@@ -77,18 +78,10 @@ static void show(struct mc *m, struct race *r, struct question *q)
     const struct engine_options *o = whole_options(m->whole);
     struct error why;
 
-    if (o->no_witness || !whole_can_show(m->whole)) {
+    if (o->no_witness || !whole_can_show(m->whole))
         free(q->list);
-    } else if (o->max_witness && q->count > o->max_witness) {
-        m->too_long++;
-        free(q->list);
-    } else if (m->total >= WITNESS_EVENTS_MAX) {
-        m->over_budget++;
-        free(q->list);
-    } else {
-        m->total += q->count;
+    else
         whole_show(m->whole, r, q->list, q->count, &why);
-    }
 }
 
 static void report(struct mc *m, struct question *q)
@@ -124,7 +117,7 @@ static uint64_t longest_list(const struct mc *m)
 {
     const struct engine_options *o = whole_options(m->whole);
 
-    return o->no_witness || !whole_can_show(m->whole) ? 1 : o->max_witness;
+    return o->no_witness || !whole_can_show(m->whole) ? 1 : 0;
 }
 
 static void run_batch(struct mc *m)
@@ -156,7 +149,7 @@ static void end_window(struct mc *m)
 /* Questions are about this window from here on; false: the trace cannot be read. */
 static bool begin_window(struct mc *m, uint64_t number, struct error *err)
 {
-    uint64_t first = number * m->window, left = m->nevents - first;
+    uint64_t first = m->base + number * m->window, left = m->nevents - first;
     uint64_t events = left < 2 * m->window ? left : 2 * m->window;
 
     end_window(m);
@@ -221,20 +214,25 @@ static void add_part(struct mc *m, const struct part *p)
 }
 
 /* Instances by window, in each in the order they were; one part each. */
+static uint64_t window_of(const struct mc *m, const struct instance *i)
+{
+    return (i->first - m->base) / m->window;
+}
+
 static void split_pair(struct mc *m, size_t pair, struct instance *list, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
         struct instance x = list[i];
         uint32_t k = i;
 
-        for (; k > 0 && list[k - 1].first / m->window > x.first / m->window; k--)
+        for (; k > 0 && window_of(m, &list[k - 1]) > window_of(m, &x); k--)
             list[k] = list[k - 1];
         list[k] = x;
     }
     for (uint32_t i = 0, from = 0; i < n; i++) {
-        uint64_t window = list[i].first / m->window;
+        uint64_t window = window_of(m, &list[i]);
 
-        if (i + 1 < n && list[i + 1].first / m->window == window)
+        if (i + 1 < n && window_of(m, &list[i + 1]) == window)
             continue;
         add_part(m, &(struct part){ window, pair, list + from, i + 1 - from });
         from = i + 1;
@@ -264,12 +262,20 @@ static void sort_parts(struct mc *m)
         qsort(m->parts, m->nparts, sizeof(*m->parts), compare_parts);
 }
 
+/* Found by another engine, or in an earlier part of the trace. */
+static bool is_known(const struct mc *m, const struct mc_pair *p)
+{
+    return whole_is_shown(m->whole, p->site, p->other) ||
+           (whole_in_part(m->whole) &&
+            race_table_find(&m->result->races, p->site, p->other) != NULL);
+}
+
 static void make_parts(struct mc *m)
 {
     for (size_t i = 0; i < m->pairs.count; i++) {
         struct mc_pair *p = &m->pairs.pairs[i];
 
-        if (whole_is_shown(m->whole, p->site, p->other))
+        if (is_known(m, p))
             continue;
         m->asked++;
         add_pair(m, i, p->instances, p->count);
@@ -315,7 +321,7 @@ static void tally(struct mc *m)
         m->undecided += m->state[i] == UNDECIDED;
         m->cut += m->state[i] == INFEASIBLE && p->cut;
         m->infeasible += m->state[i] == INFEASIBLE && !p->cut;
-        m->skipped += m->state[i] == UNASKED && !whole_is_shown(m->whole, p->site, p->other);
+        m->skipped += m->state[i] == UNASKED && !is_known(m, p);
     }
     m->asked -= m->skipped;
 }
@@ -339,11 +345,7 @@ static void count_up(struct mc *m)
         engine_count(m->result, "pairs_skipped", m->skipped);
     if (m->pairs.dropped)
         engine_count(m->result, "instances_dropped", m->pairs.dropped);
-    if (m->too_long)
-        engine_count(m->result, "witness_too_long", m->too_long);
-    if (m->over_budget)
-        engine_count(m->result, "witness_over_budget", m->over_budget);
-    if (m->window) { /* what is further apart was not looked at */
+    if (m->window && !whole_in_part(m->whole)) { /* what is further apart was not looked at */
         engine_count(m->result, "window", m->window);
         engine_count(m->result, "windows", m->windows);
     }
@@ -381,13 +383,10 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
         return -1;
     m->whole = whole;
     m->events = view->events;
+    m->base = whole_base(whole);
     m->nevents = view->count;
-    m->window = o->window < view->count ? o->window : 0;
-    if (whole_info(whole)->events > view->count) {
-        m->result->complete = false;
-        engine_count(m->result, "events_not_seen", whole_info(whole)->events - view->count);
-    }
-    mc_pairs_find(&m->pairs, view, m->window);
+    m->window = o->window < m->nevents - m->base ? o->window : 0;
+    mc_pairs_find_from(&m->pairs, view, m->window, m->base, whole_fresh(whole));
     if (m->pairs.count)
         r = decide_pairs(m, err);
     mc_pairs_release(&m->pairs);

@@ -282,7 +282,8 @@ static void compare(struct finder *f, const struct group *old, const struct grou
 {
     struct mc_pair *p;
 
-    if (old->thread == new->thread || !(old->writes || new->writes) || (old->atomic && new->atomic))
+    if (new->last < f->out->fresh || old->thread == new->thread || !(old->writes || new->writes) ||
+        (old->atomic && new->atomic))
         return;
     if (f->distance && new->last - old->last > f->distance)
         return;
@@ -335,7 +336,7 @@ static void visit_cell(struct finder *f, uint32_t cell)
             e->site, e->thread, i, f->held_of[i], op_table[e->op].writes, op_is_atomic(e->op)
         };
 
-        if (e->op == OP_ALLOC)
+        if (e->op == OP_ALLOC || i < f->out->from)
             continue;
         for (size_t g = 0; g < f->ngroups; g++)
             compare(f, &f->groups[g], &new);
@@ -370,7 +371,13 @@ static void look(struct mc_pairs *p, const struct view *v, uint64_t distance, st
 
 void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance)
 {
-    *p = (struct mc_pairs){ 0 };
+    mc_pairs_find_from(p, v, distance, 0, 0);
+}
+
+void mc_pairs_find_from(struct mc_pairs *p, const struct view *v, uint64_t distance, uint64_t from,
+                        uint64_t fresh)
+{
+    *p = (struct mc_pairs){ .from = (uint32_t)from, .fresh = (uint32_t)fresh };
     look(p, v, distance, NULL);
     for (size_t i = 0; i < p->count; i++)
         close_ranks(&p->pairs[i]);

@@ -36,10 +36,15 @@ struct mc_pairs {
     struct map by_sites;
     uint64_t dropped; /* instances of pairs beyond RACES_MAX */
     uint64_t locked;  /* instances with a common lock */
+    uint32_t from;    /* of pairs both events are from here on, */
+    uint32_t fresh;   /* and the second one from here on */
 };
 
 /* Only instances at most `distance` events apart; 0: any. */
 void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance);
+/* The same, only of events from `from` on, the second one from `fresh` on. */
+void mc_pairs_find_from(struct mc_pairs *p, const struct view *v, uint64_t distance, uint64_t from,
+                        uint64_t fresh);
 void mc_pairs_release(struct mc_pairs *p);
 
 /* All instances of a pair, or MC_MORE_MAX of them spread evenly. */

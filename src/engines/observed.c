@@ -34,8 +34,8 @@ struct observed {
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
     struct whole *whole;
-    uint64_t too_long, too_far, over_budget;
-    uint64_t total; /* events of all witnesses */
+    uint64_t over_budget;
+    bool over; /* no more time */
 };
 
 static int compare_probes(const void *a, const void *b)
@@ -52,9 +52,10 @@ static struct probe *find_probe(const struct observed *o, uint64_t position)
     return bsearch(&key, o->probes, o->nprobes, sizeof(key), compare_probes);
 }
 
-static bool in_reach(const struct race *r)
+/* What is further away comes later (long.h). */
+static bool in_reach(const struct observed *o, const struct race *r)
 {
-    return r->second.position < WHOLE_EVENTS_MAX;
+    return r->second.position < whole_limit(o->whole);
 }
 
 static void list_probes(struct observed *o)
@@ -65,10 +66,8 @@ static void list_probes(struct observed *o)
     for (size_t i = 0; i < o->races->count; i++) {
         const struct race *r = &o->races->races[i];
 
-        if (!in_reach(r)) {
-            o->too_far++;
+        if (!in_reach(o, r))
             continue;
-        }
         o->probes[o->nprobes++] = (struct probe){ r->first.position, CLOCK_EMPTY, false };
         o->probes[o->nprobes++] = (struct probe){ r->second.position, CLOCK_EMPTY, false };
     }
@@ -189,28 +188,25 @@ static uint64_t *build(struct observed *o, const struct race *r, const struct tr
     return list;
 }
 
-static void witness_race(struct observed *o, struct race *r, const struct trace_mem *trace,
-                         uint64_t max)
+static void witness_race(struct observed *o, struct race *r, const struct trace_mem *trace)
 {
     struct error why;
     size_t n;
     uint64_t *list;
 
-    if (o->total >= WITNESS_EVENTS_MAX) {
+    if (o->over) {
         o->over_budget++;
         return;
     }
-    list = build(o, r, trace, max, &n);
-    o->total += list ? n : max;
+    list = build(o, r, trace, whole_room(o->whole), &n);
     if (!list)
-        o->too_long++;
+        whole_skip(o->whole);
     else
         whole_show(o->whole, r, list, n, &why);
 }
 
 static int witness_all(struct observed *o, struct error *err)
 {
-    uint64_t max = whole_options(o->whole)->max_witness;
     struct trace *t = whole_stream(o->whole, err);
     const struct trace_mem *trace;
 
@@ -222,21 +218,17 @@ static int witness_all(struct observed *o, struct error *err)
     o->limit = xcalloc(pairs_hb(o->pairs)->nslots, sizeof(*o->limit));
     for (size_t i = 0; i < o->races->count; i++) {
         if (whole_stop(o->whole, 0.5 + (double)i / (double)o->races->count / 2))
-            o->total = WITNESS_EVENTS_MAX;
-        if (in_reach(&o->races->races[i]))
-            witness_race(o, &o->races->races[i], trace, max ? max : UINT64_MAX);
+            o->over = true;
+        if (in_reach(o, &o->races->races[i]))
+            witness_race(o, &o->races->races[i], trace);
     }
     return 0;
 }
 
 static void count_up(struct engine_result *result, const struct observed *o)
 {
-    if (o->too_long)
-        engine_count(result, "witness_too_long", o->too_long);
     if (o->over_budget)
         engine_count(result, "witness_over_budget", o->over_budget);
-    if (o->too_far)
-        engine_count(result, "witness_too_far", o->too_far);
 }
 
 static int witness_run(struct whole *w, struct engine_result *result, struct error *err)

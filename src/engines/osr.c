@@ -26,7 +26,8 @@ struct osr {
     struct engine_result *result;
     struct suspicion *suspicion; /* NULL after finish */
     struct suspects suspects;
-    uint64_t too_long, too_far, over_budget, total;
+    uint64_t limit; /* positions beyond are not in memory */
+    uint64_t too_long, over_budget, total, checked;
 };
 
 static void *osr_open(struct engine_result *result, const struct engine_options *options)
@@ -72,14 +73,15 @@ static uint64_t *make_schedule(struct osr *s, const struct osr_find *f, struct o
 {
     uint64_t cost = 0, *list = NULL;
 
-    if (f->b.past.position >= WHOLE_EVENTS_MAX) {
-        s->too_far++;
-    } else if (s->total >= WITNESS_EVENTS_MAX) {
+    if (f->b.past.position >= s->limit)
+        return NULL; /* its turn comes later (long.h) */
+    if (s->total >= WITNESS_EVENTS_MAX) {
         s->over_budget++;
     } else if (osr_set_close(x, &f->a.past, &f->b.past) &&
                (!x->reversed || osr_order_find(o, x, &cost))) {
-        list = osr_order_list(o, x, &f->a.past, &f->b.past, max, n);
-        s->total += list ? *n : 0;
+        list = osr_order_list(o, x, &f->a.past, &f->b.past,
+                              s->checked < WITNESS_CHECKED_MAX ? 0 : max, n);
+        *(max && list && *n > max ? &s->checked : &s->total) += list ? *n : 0;
         s->too_long += !list;
     }
     return list;
@@ -135,8 +137,6 @@ static void count_schedules(const struct osr *s)
 {
     if (s->too_long)
         engine_count(s->result, "witness_too_long", s->too_long);
-    if (s->too_far)
-        engine_count(s->result, "witness_too_far", s->too_far);
     if (s->over_budget)
         engine_count(s->result, "witness_over_budget", s->over_budget);
 }
@@ -188,6 +188,7 @@ static int osr_decide(void *state, struct whole *w, struct error *err)
 
     if (!s->suspects.count)
         return 0;
+    s->limit = whole_limit(w);
     r = syncp_collect(&c, &s->suspects, OSR_KEPT, w, err);
     if (r == 0 && c.count)
         r = predict(s, &c, w, err);

@@ -92,6 +92,11 @@ struct predictor *predictor_new_window_with(const struct view *whole, const stru
     return p;
 }
 
+void predictor_fix(struct predictor *p, uint64_t events)
+{
+    p->window->fixed = (uint32_t)events;
+}
+
 struct predictor *predictor_clone(const struct predictor *p)
 {
     struct predictor *q;

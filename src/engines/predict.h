@@ -56,6 +56,9 @@ struct predictor *predictor_new_window(const struct view *whole, const struct tr
 struct predictor *predictor_new_window_with(const struct view *whole, const struct trace_info *info,
                                             uint64_t first, uint64_t count,
                                             const struct predict_backend *backend);
+/* All schedules begin with so many events, the first of the view, and do not list them
+ * (trace/parts.h). Only with a window behind them. */
+void predictor_fix(struct predictor *p, uint64_t events);
 /* For another thread: shares what does not change. */
 struct predictor *predictor_clone(const struct predictor *p);
 void predictor_free(struct predictor *p);

@@ -31,12 +31,29 @@ struct worker {
 struct prover {
     struct whole *whole;
     struct scope scope;
+    struct crew *crew;      /* or NULL: others do not have the part of a long trace */
     uint64_t limit;         /* positions are below it */
     struct worker *workers; /* the first one's predictor owns the model */
     unsigned threads;
     size_t batch;
     struct prove_queue queue;
 };
+
+static size_t add_instance(const struct whole *w, uint64_t first, uint64_t second,
+                           struct instance *out)
+{
+    *out = (struct instance){ whole_event(w, first), whole_event(w, second) };
+    return out->first != UINT64_MAX && out->second != UINT64_MAX && out->second >= whole_fresh(w);
+}
+
+size_t race_instances(const struct race *r, const struct whole *w, struct instance out[2])
+{
+    size_t n = add_instance(w, r->first.position, r->second.position, out);
+
+    if (r->last_first != r->first.position || r->last_second != r->second.position)
+        n += add_instance(w, r->last_first, r->last_second, out + n);
+    return n;
+}
 
 unsigned scope_threads(unsigned jobs, const struct predictor *p)
 {
@@ -49,29 +66,41 @@ struct predictor *scope_predictor(struct whole *w, const struct scope *scope, st
 {
     const struct view *view = whole_view(w, err);
 
-    if (view && scope->count)
-        return predictor_new_window_with(view, whole_info(w), scope->first, scope->count,
-                                         whole_options(w)->solver);
+    struct predictor *p;
+
+    if (view && scope->count) {
+        p = predictor_new_window_with(view, whole_info(w), scope->first, scope->count,
+                                      whole_options(w)->solver);
+        predictor_fix(p, whole_base(w));
+        return p;
+    }
     return view ? predictor_new_with(view, whole_info(w), whole_options(w)->solver) : NULL;
 }
 
 struct prover *prover_new(struct whole *w, uint64_t from, uint64_t events, struct error *err)
 {
+    const struct trace_mem *mem = whole_events(w, err);
     struct scope scope = { .barriers = whole_barriers(w), .first = from, .count = events };
-    struct predictor *first = scope_predictor(w, &scope, err);
+    struct predictor *first;
     struct prover *p;
 
+    if (mem && whole_in_part(w) && !events) {
+        scope.first = whole_base(w);
+        scope.count = mem->count - scope.first;
+    }
+    first = mem ? scope_predictor(w, &scope, err) : NULL;
     if (!first)
         return NULL;
     p = xcalloc(1, sizeof(*p));
     p->whole = w;
     p->scope = scope;
-    p->limit = whole_events(w, err)->count;
+    p->limit = mem->count;
+    p->crew = whole_in_part(w) ? NULL : whole_options(w)->crew;
     p->threads = scope_threads(whole_options(w)->jobs, first);
     p->workers = xcalloc(p->threads, sizeof(*p->workers));
     for (unsigned i = 0; i < p->threads; i++)
         p->workers[i] = (struct worker){ p, i ? predictor_clone(first) : first };
-    p->batch = (p->threads + crew_seats(whole_options(w)->crew)) * BATCH_PER_THREAD;
+    p->batch = (p->threads + crew_seats(p->crew)) * BATCH_PER_THREAD;
     if (p->batch > BATCH_MAX)
         p->batch = BATCH_MAX;
     prove_queue_init(&p->queue);
@@ -186,7 +215,7 @@ size_t prover_answer(struct prover *p, struct question *questions, size_t n)
     unsigned started = 1;
 
     prove_queue_begin(&p->queue, questions, n);
-    shift = crew_begin(whole_options(p->whole)->crew, &p->scope, &p->queue, p->threads, p->limit);
+    shift = crew_begin(p->crew, &p->scope, &p->queue, p->threads, p->limit);
     while (started < p->threads && started < n &&
            !pthread_create(&threads[started], NULL, answer_some, &p->workers[started]))
         started++;

@@ -35,17 +35,9 @@ struct question {
     struct predict_stats stats; /* what the answer took */
 };
 
-/* The first and the last instance of a race, as far as they are among so many events; one where
- * these are the same. */
-static inline size_t race_instances(const struct race *r, uint64_t events, struct instance out[2])
-{
-    out[0] = (struct instance){ r->first.position, r->second.position };
-    out[1] = (struct instance){ r->last_first, r->last_second };
-    return r->last_second < events &&
-                   (r->last_first != r->first.position || r->last_second != r->second.position)
-               ? 2
-               : 1;
-}
+/* The first and the last instance of a race, as far as they are at hand and new there (whole.h);
+ * one where these are the same. */
+size_t race_instances(const struct race *r, const struct whole *w, struct instance out[2]);
 
 /* What questions are about, besides the trace: enough for another process to make the same
  * predictor. What is not in here comes from the command line, which is the same for all. */
@@ -58,8 +50,8 @@ void predict_stats_add(struct predict_stats *sum, const struct predict_stats *s)
 
 struct prover;
 
-/* Questions about the whole trace, or about a window of it (windows.h; 0 events: the whole). NULL
- * and an error: the trace cannot be read. */
+/* Questions about the whole trace, or about a window of it (windows.h; 0 events: the whole, or the
+ * part of a long trace that is at hand). NULL and an error: the trace cannot be read. */
 struct prover *prover_new(struct whole *w, uint64_t from, uint64_t events, struct error *err);
 void prover_free(struct prover *p);
 

@@ -28,6 +28,7 @@ void race_forget(struct race *r)
     r->changes = NULL;
     r->witness = NULL;
     r->nflips = r->nchanges = r->nwitness = 0;
+    r->after = r->part = r->long_witness = 0;
     r->by_values = false;
 }
 

@@ -3,74 +3,62 @@
  * RECIPE, section IV. First all that recipe-s finds (in the cascade it has run already).
  * Then paths behind outcomes that branches did not take (program/flip.h) are put into the
  * execution one at a time, and the pairs of a new access and an access of another thread to
- * the same bytes are decided by relax.h, as any pair of recipe-s. Then two at a time, of
- * different threads, where no thread took either outcome: both accesses are new. Every
- * schedule is checked before its race counts, over the same execution.
+ * the same bytes are decided by relax.h, as any pair of recipe-s (recipe_task.c). Then two at a
+ * time, of different threads: both accesses are new (recipe_double.c). Every schedule is checked
+ * before its race counts, over the same execution.
  *
  * In the order of their promise: outcomes that nobody took, that this thread did not take,
  * others. Batches of paths on several threads; the answers are used in the order of the
  * paths, so they do not depend on the number of threads.
  *
- * Limits: EVENTS_MAX events; those of flip.h; TRIES questions for a pair of sites; PATH_PAIRS_MAX
- * pairs of paths; the budget below for each question. What stays open is counted.
+ * Limits: a trace whose copy takes COPY_BYTES_MAX has no flips, one of millions of events
+ * fewer tasks (the most promising ones); those of flip.h; TRIES paths for a pair of sites;
+ * PATH_PAIRS_MAX pairs of paths; the budget of recipe_task.c for each question. What stays open is
+ * counted.
  */
 #include "engines/engine.h"
-#include "base/abreast.h"
 #include "base/alloc.h"
-#include "engines/recipe_pairs.h"
-#include "engines/relax.h"
+#include "engines/batches.h"
+#include "engines/recipe_task.h"
 #include "engines/whole.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     BATCH_PER_THREAD = 8,
-    TRIES = 24, /* of one pair of sites, over all paths: the same code is met again and again */
-    PATH_PAIRS_MAX = 2000,
-    EVENTS_MAX = 2000000, /* each path copies the execution: 0.5 GB, some seconds */
-    WORK_SHARE = 4        /* of the budget of a pair of recorded accesses: there are many more */
+    TRIES = 48,        /* paths for a pair of sites: the same code is met again and again */
+    DOUBLE_TRIES = 48, /* pairs of paths for it */
+    FIRST_SHARE = 32,  /* of the budget of a pair of recorded accesses: there are many more */
+    SECOND_SHARE = 1,  /* for what that leaves open */
+    PATH_PAIRS_MAX = 4000,
+    TASKS_MIN = 64 /* of a long trace */
 };
 
-/* For the copies of the execution that threads hold. */
+/* For questions with SECOND_SHARE, all together: some seconds. */
+#define SECOND_WORK_MAX ((uint64_t)300 << 20)
+
+/* For the copies of the execution that threads hold; for one of them, else there are no flips. */
 #define COPIES_BYTES_MAX ((uint64_t)2 << 30)
+#define COPY_BYTES_MAX   ((uint64_t)3 << 30)
 
-/* A race found in a path. */
-struct found {
-    struct candidate candidate;
-    struct relax_answer answer; /* positions of the changed execution */
-    bool accepted;
-    struct error why;
-};
-
-/* A path, or two. */
-struct task {
-    uint32_t path, other; /* UINT32_MAX: none */
-    struct found *found;
-    size_t nfound, cap;
-    uint64_t asked, infeasible, undecided, tried_enough;
-    uint64_t *tried; /* pairs of sites that were asked, once each */
-    size_t ntried, tried_cap;
-    bool done;
-};
+/* Each task copies the execution: events of all of them. 1000 tasks of a trace of 2 M. */
+#define COPIED_EVENTS_MAX ((uint64_t)2000 << 20)
 
 struct recipe {
     struct engine_result *result;
     struct whole *whole;
-    const struct execution *e;
-    struct flips *flips;
     const struct view *view;
-    struct access_index index;
-    struct map
-        decided; /* pair of sites (hashed) -> 1 found, 2 + times tried; between batches only */
-    struct task *tasks;
-    size_t ntasks, tasks_cap, next, end;
+    struct recipe_context c;
+    struct path_reach *reach; /* of paths */
+    bool *open;               /* of paths: some question was not decided */
+    uint64_t work, work_max;
+    uint64_t left; /* questions of single paths that were not decided */
+    struct recipe_task *tasks;
+    size_t ntasks, tasks_cap;
     unsigned threads;
-    pthread_mutex_t lock; /* protects `next` */
     bool stopped;
     uint64_t total; /* events of all schedules */
-    uint64_t asked, found, both, infeasible, undecided, refused, cut, skipped, paths;
+    uint64_t asked, found, both, infeasible, undecided, refused, cut, skipped, paths, unreached;
 };
 
 static void *recipe_open(struct engine_result *result, const struct engine_options *options)
@@ -79,240 +67,23 @@ static void *recipe_open(struct engine_result *result, const struct engine_optio
 
     (void)options;
     s->result = result;
-    pthread_mutex_init(&s->lock, NULL);
     return s;
 }
 
 static void recipe_close(void *state)
 {
-    struct recipe *s = state;
-
-    pthread_mutex_destroy(&s->lock);
-    free(s);
-}
-
-/* ---- one path, or two ---- */
-
-/* The changed execution, with where its new events are. */
-struct place_set {
-    struct execution *e;
-    struct view *view;
-    struct relax *solver;
-    uint32_t *place, *other_place;
-};
-
-static void set_init(struct place_set *p, const struct recipe *s, const struct task *t)
-{
-    const struct flip_path *a = flips_get(s->flips, t->path);
-    const struct flip_path *b = t->other == UINT32_MAX ? NULL : flips_get(s->flips, t->other);
-    struct relax_options options = { .exact = whole_info(s->whole)->order == TRACE_EXACT };
-
-    p->place = xcalloc(a->nevents + 1, sizeof(*p->place));
-    p->other_place = b ? xcalloc(b->nevents + 1, sizeof(*p->other_place)) : NULL;
-    p->e = execution_flip(s->e, a, b, p->place, p->other_place);
-    p->view = whole_view_of(s->whole, p->e->trace);
-    p->solver = relax_new(p->view, p->e, &options);
-}
-
-static void set_release(struct place_set *p)
-{
-    relax_free(p->solver);
-    view_free(p->view);
-    execution_flip_free(p->e);
-    free(p->place);
-    free(p->other_place);
-}
-
-static bool is_found(const struct task *t, uint64_t pair)
-{
-    for (size_t i = 0; i < t->nfound; i++)
-        if (t->found[i].candidate.pair == pair && t->found[i].accepted)
-            return true;
-    return false;
-}
-
-/* Does the pair need no question? */
-static bool is_settled(const struct recipe *s, struct task *t, uint64_t pair)
-{
-    const uint32_t *known = map_get(&s->decided, pair);
-
-    if (known && *known >= 2 + TRIES)
-        t->tried_enough++;
-    return is_found(t, pair) || (known && (*known == 1 || *known >= 2 + TRIES)) ||
-           whole_is_shown(s->whole, (uint32_t)(pair >> 32), (uint32_t)pair) ||
-           race_table_find(&s->result->races, (uint32_t)(pair >> 32), (uint32_t)pair);
-}
-
-static void note_tried(struct task *t, uint64_t pair)
-{
-    if (t->ntried && t->tried[t->ntried - 1] == pair)
-        return;
-    GROW(t->tried, t->tried_cap, t->ntried + 1);
-    t->tried[t->ntried++] = pair;
-}
-
-/* Position in the trace or, behind its end, among the new events, of one in the changed execution.
- */
-static uint64_t position_of(const struct recipe *s, const struct task *t, const struct place_set *p,
-                            uint64_t position)
-{
-    uint64_t count = s->e->trace->count, to = position;
-    const uint32_t *places[2] = { p->place, p->other_place };
-    uint32_t paths[2] = { t->path, t->other };
-
-    for (unsigned i = 0; i < 2 && places[i]; i++) {
-        const struct flip_path *path = flips_get(s->flips, paths[i]);
-        uint64_t first = places[i][0], shift = flips_shift(path);
-
-        if (position >= first && position < first + path->nevents)
-            return count + (i ? flips_get(s->flips, t->path)->nevents : 0) + position - first;
-        if (position >= first)
-            to -= shift;
-    }
-    return to;
-}
-
-static void use_positions(const struct recipe *s, const struct task *t, const struct place_set *p,
-                          struct relax_answer *a)
-{
-    for (size_t i = 0; i < a->count; i++)
-        a->list[i] = position_of(s, t, p, a->list[i]);
-    for (size_t i = 0; i < a->nchanges; i++) {
-        a->changes[i].read = position_of(s, t, p, a->changes[i].read);
-        if (a->changes[i].writer != CHANGE_FIRST)
-            a->changes[i].writer = position_of(s, t, p, a->changes[i].writer);
-    }
-}
-
-/* By the independent checker; afterwards positions are the trace's again. */
-static void check(const struct recipe *s, const struct task *t, const struct place_set *p,
-                  struct found *f)
-{
-    struct relax_answer *a = &f->answer;
-    uint64_t *list = xmalloc((a->count + 1) * sizeof(*list));
-    struct value_change *changes = xmalloc((a->nchanges + 1) * sizeof(*changes));
-    size_t n = a->nchanges;
-
-    memcpy(list, a->list, a->count * sizeof(*list));
-    if (n)
-        memcpy(changes, a->changes, n * sizeof(*changes));
-    use_positions(s, t, p, a);
-    f->accepted =
-        whole_check_flip(s->whole, p->e, list, a->list, a->count, changes, n, &f->why) == 1;
-    free(list);
-    free(changes);
-}
-
-static void ask(struct recipe *s, struct task *t, struct place_set *p, const struct candidate *c)
-{
-    const struct flip_path *path = flips_get(s->flips, t->path);
-    struct predict_budget budget = PREDICT_BUDGET;
-    uint64_t a = p->place[c->event];
-    uint64_t b = p->other_place               ? p->other_place[c->position]
-                 : c->position > path->branch ? c->position + flips_shift(path)
-                                              : c->position;
-    struct relax_answer answer;
-    struct found *f;
-
-    budget.work /= WORK_SHARE;
-    t->asked++;
-    note_tried(t, c->pair);
-    switch (relax_decide(p->solver, a, b, &budget, &answer)) {
-    case PREDICT_FEASIBLE:
-        GROW(t->found, t->cap, t->nfound + 1);
-        f = &t->found[t->nfound++];
-        *f = (struct found){ .candidate = *c, .answer = answer };
-        check(s, t, p, f);
-        break;
-    case PREDICT_INFEASIBLE:
-        t->infeasible++;
-        break;
-    default:
-        t->undecided++;
-    }
-}
-
-static void find_candidates(const struct recipe *s, const struct task *t, struct candidates *c)
-{
-    if (t->other == UINT32_MAX)
-        candidates_of_path(c, &s->index, flips_get(s->flips, t->path));
-    else
-        candidates_of_paths(c, flips_get(s->flips, t->path), flips_get(s->flips, t->other));
-}
-
-static void decide_task(struct recipe *s, struct task *t)
-{
-    struct candidates c = { 0 };
-    struct place_set p = { 0 };
-
-    find_candidates(s, t, &c);
-    for (size_t i = 0; i < c.count; i++) {
-        if (is_settled(s, t, c.list[i].pair))
-            continue;
-        if (!p.e)
-            set_init(&p, s, t);
-        ask(s, t, &p, &c.list[i]);
-    }
-    if (p.e)
-        set_release(&p);
-    free(c.list);
-    t->done = true;
-}
-
-/* ---- threads ---- */
-
-struct worker {
-    struct recipe *s;
-    bool watches; /* looks whether to stop */
-};
-
-static struct task *next_task(struct recipe *s)
-{
-    struct task *t = NULL;
-
-    pthread_mutex_lock(&s->lock);
-    if (s->next < s->end && !s->stopped)
-        t = &s->tasks[s->next++];
-    pthread_mutex_unlock(&s->lock);
-    return t;
-}
-
-static void *work(void *arg)
-{
-    struct worker *w = arg;
-    struct recipe *s = w->s;
-    struct task *t;
-
-    while ((t = next_task(s))) {
-        decide_task(s, t);
-        if (w->watches && whole_stop(s->whole, (double)s->next / (double)s->ntasks)) {
-            pthread_mutex_lock(&s->lock);
-            s->stopped = true;
-            pthread_mutex_unlock(&s->lock);
-        }
-    }
-    return NULL;
-}
-
-static void run_batch(struct recipe *s)
-{
-    struct worker *workers = xcalloc(s->threads, sizeof(*workers));
-
-    for (unsigned i = 0; i < s->threads; i++)
-        workers[i] = (struct worker){ s, i == 0 };
-    abreast(s->threads, work, workers, sizeof(*workers));
-    free(workers);
+    free(state);
 }
 
 /* ---- answers ---- */
 
 static struct race_flip flip_of(const struct recipe *s, uint32_t path, uint32_t access)
 {
-    const struct flip_path *p = flips_get(s->flips, path);
+    const struct flip_path *p = flips_get(s->c.flips, path);
     struct race_flip f = { .branch = p->branch,
                            .outcome = p->outcome,
-                           .site = s->e->trace->events[p->branch].site,
-                           .first = s->e->trace->count,
+                           .site = s->c.e->trace->events[p->branch].site,
+                           .first = s->c.e->trace->count,
                            .path = path,
                            .access = access,
                            .nevents = p->nevents };
@@ -338,11 +109,11 @@ static void keep_schedule(struct recipe *s, struct race *r, struct relax_answer 
     *a = (struct relax_answer){ 0 };
 }
 
-static void add_race(struct recipe *s, const struct task *t, struct found *f)
+static void add_race(struct recipe *s, const struct recipe_task *t, struct found *f)
 {
-    const struct flip_path *p = flips_get(s->flips, t->path);
-    bool both = t->other != UINT32_MAX;
-    const struct flip_path *q = both ? flips_get(s->flips, t->other) : NULL;
+    const struct flip_path *p = flips_get(s->c.flips, t->path);
+    bool both = t->other != NO_PATH;
+    const struct flip_path *q = both ? flips_get(s->c.flips, t->other) : NULL;
     const struct candidate *c = &f->candidate;
     struct access a = { p->branch, p->events[c->event].event.site }, b;
     bool swap;
@@ -369,60 +140,93 @@ static void add_race(struct recipe *s, const struct task *t, struct found *f)
     keep_schedule(s, r, &f->answer);
 }
 
-static void use_task(struct recipe *s, struct task *t)
+static void use_found(struct recipe *s, const struct recipe_task *t, struct found *f)
 {
+    uint64_t pair = f->candidate.pair;
+
+    s->refused += !f->accepted;
+    if (f->accepted &&
+        !race_table_find(&s->result->races, (uint32_t)(pair >> 32), (uint32_t)pair)) {
+        add_race(s, t, f);
+        *map_put(&s->c.decided, pair, 1) = 1;
+    }
+}
+
+static void decide_task(void *state, unsigned thread, size_t task)
+{
+    struct recipe *s = state;
+
+    (void)thread;
+    if (!s->work_max || s->work < s->work_max) /* changes between batches only */
+        recipe_task_decide(&s->c, &s->tasks[task]);
+}
+
+static void use_task(void *state, size_t task)
+{
+    struct recipe *s = state;
+    struct recipe_task *t = &s->tasks[task];
+
     s->paths += t->done;
+    s->skipped += !t->done;
     s->asked += t->asked;
     s->infeasible += t->infeasible;
     s->undecided += t->undecided;
+    s->unreached += t->unreached;
     s->cut += t->tried_enough;
-    for (size_t i = 0; i < t->nfound; i++) {
-        struct found *f = &t->found[i];
-
-        s->refused += !f->accepted;
-        if (f->accepted && !race_table_find(&s->result->races, (uint32_t)(f->candidate.pair >> 32),
-                                            (uint32_t)f->candidate.pair)) {
-            add_race(s, t, f);
-            *map_put(&s->decided, f->candidate.pair, 1) = 1;
-        }
-        relax_answer_release(&f->answer);
-    }
+    for (size_t i = 0; i < t->nfound; i++)
+        use_found(s, t, &t->found[i]);
     for (size_t i = 0; i < t->ntried; i++) {
-        uint32_t *known = map_put(&s->decided, t->tried[i], 2);
+        uint32_t *known = map_put(&s->c.decided, t->tried[i], 2);
 
         *known += *known != 1;
     }
-    free(t->found);
-    free(t->tried);
+    s->work += t->work;
+    if (t->done && t->other == NO_PATH) {
+        s->reach[t->path].good = t->reach.good;
+        s->reach[t->path].bad = t->reach.is_open ? UINT32_MAX : t->reach.bad;
+        s->open[t->path] = t->undecided > 0;
+    }
+    recipe_task_release(t);
+}
+
+/* The first ones, as many as the trace's length allows. */
+static void limit_tasks(struct recipe *s)
+{
+    uint64_t most = COPIED_EVENTS_MAX / (s->c.e->trace->count + 1);
+
+    most = most < TASKS_MIN ? TASKS_MIN : most;
+    for (; s->ntasks > most; s->skipped++)
+        recipe_task_release(&s->tasks[--s->ntasks]);
 }
 
 static void run_tasks(struct recipe *s)
 {
-    size_t batch = (size_t)s->threads * BATCH_PER_THREAD;
+    struct batches b = { .whole = s->whole,
+                         .threads = s->threads,
+                         .per_thread = BATCH_PER_THREAD,
+                         .decide = decide_task,
+                         .use = use_task,
+                         .arg = s };
+    size_t used;
 
-    s->next = 0;
-    for (size_t from = 0; from < s->ntasks; from = s->end) {
-        s->end = s->ntasks - from < batch ? s->ntasks : from + batch;
-        run_batch(s);
-        for (size_t i = from; i < s->end; i++) {
-            s->skipped += !s->tasks[i].done;
-            use_task(s, &s->tasks[i]);
-        }
-        if (s->stopped || whole_poll(s->whole)) {
-            s->stopped = true;
-            s->skipped += s->ntasks - s->end;
-            break;
-        }
-    }
+    limit_tasks(s);
+    used = batches_run(&b, s->ntasks);
+    s->stopped |= used < s->ntasks;
+    s->skipped += s->ntasks - used;
+    for (size_t i = used; i < s->ntasks; i++)
+        recipe_task_release(&s->tasks[i]);
     s->ntasks = 0;
 }
 
 /* ---- which ---- */
 
-static void add_task(struct recipe *s, uint32_t path, uint32_t other)
+static struct recipe_task *add_task(struct recipe *s, uint32_t path, uint32_t other)
 {
     GROW(s->tasks, s->tasks_cap, s->ntasks + 1);
-    s->tasks[s->ntasks++] = (struct task){ .path = path, .other = other };
+    s->tasks[s->ntasks] = (struct recipe_task){
+        .path = path, .other = other, .reach.bad = UINT32_MAX, .other_reach.bad = UINT32_MAX
+    };
+    return &s->tasks[s->ntasks++];
 }
 
 /* Lower is better. */
@@ -433,46 +237,69 @@ static unsigned rank_of(const struct flip_path *p)
 
 static void single_tasks(struct recipe *s)
 {
+    s->c.tries = TRIES;
+    s->c.share = FIRST_SHARE;
     for (unsigned rank = 0; rank < 3; rank++)
-        for (size_t i = 0; i < flips_count(s->flips); i++)
-            if (rank_of(flips_get(s->flips, i)) == rank)
-                add_task(s, (uint32_t)i, UINT32_MAX);
+        for (size_t i = 0; i < flips_count(s->c.flips); i++)
+            if (rank_of(flips_get(s->c.flips, i)) == rank)
+                add_task(s, (uint32_t)i, NO_PATH);
 }
 
-static bool may_meet(const struct flip_path *a, const struct flip_path *b)
+/* Those that are not decided, with more effort. */
+static void open_tasks(struct recipe *s)
 {
-    struct candidates c = { 0 };
-    bool some;
+    s->undecided -= s->left; /* they count when they are again */
+    s->c.tries = 2 * TRIES;
+    s->c.share = SECOND_SHARE;
+    s->work = 0;
+    s->work_max = SECOND_WORK_MAX;
+    for (unsigned rank = 0; rank < 3; rank++)
+        for (size_t i = 0; i < flips_count(s->c.flips); i++)
+            if (s->open[i] && rank_of(flips_get(s->c.flips, i)) == rank)
+                add_task(s, (uint32_t)i, NO_PATH);
+}
 
-    if (a->thread == b->thread || !a->never || !b->never)
-        return false;
-    candidates_of_paths(&c, a, b);
-    some = c.count > 0;
-    free(c.list);
-    return some;
+static bool is_settled(const void *context, uint64_t pair)
+{
+    return recipe_is_settled(context, pair);
 }
 
 static void double_tasks(struct recipe *s)
 {
-    size_t n = flips_count(s->flips);
+    struct double_candidates d;
+    struct recipe_task *t = NULL;
 
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n; k++) {
-            if (!may_meet(flips_get(s->flips, i), flips_get(s->flips, k)))
-                continue;
+    s->c.tries = UINT32_MAX - 2; /* they are few, and chosen */
+    s->c.share = FIRST_SHARE;
+    double_candidates_find(&d, s->c.flips, s->reach, DOUBLE_TRIES, is_settled, &s->c);
+    for (size_t i = 0; i < d.count; i++) {
+        const struct double_candidate *x = &d.list[i];
+
+        if (!t || t->path != x->path || t->other != x->other) {
             if (s->ntasks == PATH_PAIRS_MAX) {
                 s->cut++;
-                return;
+                break;
             }
-            add_task(s, (uint32_t)i, (uint32_t)k);
+            t = add_task(s, x->path, x->other);
         }
+        GROW(t->wanted.list, t->wanted.cap, t->wanted.count + 1);
+        t->wanted.list[t->wanted.count++] = (struct candidate){ x->event, x->other_event, x->pair };
+    }
+    s->cut += d.cut;
+    free(d.list);
 }
 
 /* ---- the engine ---- */
 
+/* What a copy takes, with its view and solver. */
+static uint64_t copy_bytes(const struct execution *e)
+{
+    return 250ull * e->trace->count + 100ull * e->x->count;
+}
+
 static void choose_threads(struct recipe *s)
 {
-    uint64_t bytes = 250ull * s->e->trace->count + 100ull * s->e->x->count;
+    uint64_t bytes = copy_bytes(s->c.e);
     unsigned jobs = whole_options(s->whole)->jobs;
 
     while (jobs > 1 && jobs * bytes > COPIES_BYTES_MAX)
@@ -482,13 +309,14 @@ static void choose_threads(struct recipe *s)
 
 static void count_up(struct recipe *s)
 {
-    const struct flip_stats *f = flips_stats(s->flips);
+    const struct flip_stats *f = flips_stats(s->c.flips);
 
     engine_count(s->result, "flips_tried", f->tried);
     engine_count(s->result, "flip_paths", f->paths);
     engine_count(s->result, "flip_events", f->events);
     engine_count(s->result, "flip_paths_searched", s->paths);
     engine_count(s->result, "flip_questions", s->asked);
+    engine_count(s->result, "flips_unreached", s->unreached);
     engine_count(s->result, "by_flips", s->found);
     if (s->both)
         engine_count(s->result, "by_two_flips", s->both);
@@ -505,18 +333,33 @@ static void count_up(struct recipe *s)
 
 static void search_flips(struct recipe *s)
 {
-    access_index_init(&s->index, s->e->trace);
+    size_t n = flips_count(s->c.flips);
+
+    s->c.whole = s->whole;
+    s->c.races = &s->result->races;
+    s->reach = xmalloc((n + 1) * sizeof(*s->reach));
+    s->open = xcalloc(n + 1, sizeof(*s->open));
+    for (size_t i = 0; i < n; i++)
+        s->reach[i] = (struct path_reach){ 0, UINT32_MAX };
+    access_index_init(&s->c.index, s->c.e->trace);
     choose_threads(s);
     single_tasks(s);
     run_tasks(s);
+    s->left = s->undecided;
     if (!s->stopped) {
         double_tasks(s);
         run_tasks(s);
     }
+    if (!s->stopped) {
+        open_tasks(s);
+        run_tasks(s);
+    }
     count_up(s);
     free(s->tasks);
-    map_release(&s->decided);
-    access_index_release(&s->index);
+    free(s->reach);
+    free(s->open);
+    map_release(&s->c.decided);
+    access_index_release(&s->c.index);
 }
 
 static int run_recipe_s(struct recipe *s, struct error *err)
@@ -531,6 +374,7 @@ static int run_recipe_s(struct recipe *s, struct error *err)
 static int recipe_decide(void *state, struct whole *whole, struct error *err)
 {
     struct recipe *s = state;
+    const struct execution *recorded;
     struct execution *e;
 
     s->whole = whole;
@@ -539,16 +383,18 @@ static int recipe_decide(void *state, struct whole *whole, struct error *err)
     s->view = whole_view(whole, err);
     if (!s->view)
         return -1;
-    e = s->view->count <= EVENTS_MAX ? whole_flips(whole, &s->flips) : NULL;
-    if (s->view->count > EVENTS_MAX && whole_execution(whole, NULL)) {
+    recorded = whole_execution(whole, NULL);
+    if (recorded && copy_bytes(recorded) > COPY_BYTES_MAX) {
         engine_count(s->result, "too_long_for_flips", s->view->count);
         s->result->complete = false;
+        return 0;
     }
+    e = recorded ? whole_flips(whole, &s->c.flips) : NULL;
     if (e) {
-        s->e = e;
+        s->c.e = e;
         search_flips(s);
     }
-    flips_free(s->flips);
+    flips_free(s->c.flips);
     execution_free(e);
     return 0;
 }

@@ -147,6 +147,16 @@ static int by_pair(const void *a, const void *b)
     return p->position < q->position ? -1 : p->position > q->position;
 }
 
+static void drop_doubles(struct candidates *c, size_t from)
+{
+    size_t n = from;
+
+    for (size_t i = from; i < c->count; i++)
+        if (i == from || by_pair(&c->list[i], &c->list[n - 1]) != 0)
+            c->list[n++] = c->list[i];
+    c->count = n;
+}
+
 void candidates_of_path(struct candidates *c, const struct access_index *x,
                         const struct flip_path *p)
 {
@@ -167,21 +177,5 @@ void candidates_of_path(struct candidates *c, const struct access_index *x,
     }
     if (c->count > from + 1)
         qsort(c->list + from, c->count - from, sizeof(*c->list), by_pair);
-}
-
-void candidates_of_paths(struct candidates *c, const struct flip_path *p,
-                         const struct flip_path *other)
-{
-    size_t from = c->count;
-
-    for (uint32_t i = 0; i < p->nevents; i++)
-        for (uint32_t k = 0; k < other->nevents; k++) {
-            const struct event *a = &p->events[i].event, *b = &other->events[k].event;
-
-            if (counts(a) && counts(b) && conflict(a, b) &&
-                has(c, from, i, site_pair(a->site, b->site)) < 1)
-                add(c, i, k, a->site, b->site);
-        }
-    if (c->count > from + 1)
-        qsort(c->list + from, c->count - from, sizeof(*c->list), by_pair);
+    drop_doubles(c, from);
 }

@@ -38,8 +38,32 @@ struct candidates {
 /* Appends the candidates of a path, sorted by pair. Accesses [from, nevents) of it count. */
 void candidates_of_path(struct candidates *c, const struct access_index *x,
                         const struct flip_path *p);
-/* Of two paths of different threads. */
-void candidates_of_paths(struct candidates *c, const struct flip_path *p,
-                         const struct flip_path *other);
+
+/* ---- two paths ---- */
+
+/* Two new accesses of different threads that conflict. */
+struct double_candidate {
+    uint64_t pair;
+    uint32_t path, event, other, other_event; /* path < other */
+    uint32_t doubts;                          /* how many of the two were not reached alone yet */
+};
+
+struct double_candidates {
+    struct double_candidate *list;
+    size_t count, cap;
+    size_t cut; /* left out */
+};
+
+/* How far the new events of a path can be reached alone: surely below `good`, not from `bad` on. */
+struct path_reach {
+    uint32_t good, bad;
+};
+
+/* Of all paths, those that were reached and lie near their branches first; `most` of each pair of
+ * sites. is_settled() says which pairs of sites are not wanted. Sorted by
+ * path, other, pair, event. */
+void double_candidates_find(struct double_candidates *d, const struct flips *flips,
+                            const struct path_reach *reach, size_t most,
+                            bool (*is_settled)(const void *arg, uint64_t pair), const void *arg);
 
 #endif

@@ -9,14 +9,13 @@
  * pair of sites; the budget of predict.h for each. What stays open is counted.
  */
 #include "engines/engine.h"
-#include "base/abreast.h"
 #include "base/alloc.h"
+#include "engines/batches.h"
 #include "engines/mc.h"
 #include "engines/mc_pairs.h"
 #include "engines/relax.h"
 #include "engines/whole.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* For the solvers of all threads; with more they take turns. */
@@ -44,9 +43,8 @@ struct recipe_s {
     struct relax **solvers; /* one a thread; the first owns the model */
     unsigned threads;
     struct task *tasks;
-    size_t ntasks, next;
-    pthread_mutex_t lock; /* protects `next` */
-    uint64_t total;       /* events of all schedules */
+    size_t ntasks;
+    uint64_t total; /* events of all schedules */
     uint64_t asked, found, infeasible, undecided, cut, skipped;
 };
 
@@ -56,16 +54,12 @@ static void *recipe_s_open(struct engine_result *result, const struct engine_opt
 
     (void)options;
     s->result = result;
-    pthread_mutex_init(&s->lock, NULL);
     return s;
 }
 
 static void recipe_s_close(void *state)
 {
-    struct recipe_s *s = state;
-
-    pthread_mutex_destroy(&s->lock);
-    free(s);
+    free(state);
 }
 
 /* ---- a pair ---- */
@@ -95,57 +89,6 @@ static void decide_instances(struct relax *r, struct task *t)
     }
 }
 
-/* ---- threads ---- */
-
-struct worker {
-    struct recipe_s *s;
-    struct relax *solver;
-    size_t end;
-    bool watches; /* looks whether to stop */
-};
-
-static struct task *next_task(struct worker *w)
-{
-    struct recipe_s *s = w->s;
-    struct task *t = NULL;
-
-    pthread_mutex_lock(&s->lock);
-    if (s->next < w->end)
-        t = &s->tasks[s->next++];
-    pthread_mutex_unlock(&s->lock);
-    return t;
-}
-
-static void stop_all(struct recipe_s *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->next = s->ntasks;
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void *work(void *arg)
-{
-    struct worker *w = arg;
-    struct task *t;
-
-    while ((t = next_task(w))) {
-        decide_instances(w->solver, t);
-        if (w->watches && whole_stop(w->s->whole, (double)w->s->next / (double)w->s->ntasks))
-            stop_all(w->s);
-    }
-    return NULL;
-}
-
-static void run_tasks(struct recipe_s *s, size_t end)
-{
-    struct worker *workers = xcalloc(s->threads, sizeof(*workers));
-
-    for (unsigned i = 0; i < s->threads; i++)
-        workers[i] = (struct worker){ s, s->solvers[i], end, i == 0 };
-    abreast(s->threads, work, workers, sizeof(*workers));
-    free(workers);
-}
-
 /* ---- answers ---- */
 
 static struct access access_at(const struct recipe_s *s, uint64_t position)
@@ -168,11 +111,21 @@ static void show(struct recipe_s *s, struct race *r, struct task *t)
     a->changes = NULL;
 }
 
-static void use_answer(struct recipe_s *s, struct task *t)
+static void decide_task(void *state, unsigned thread, size_t task)
 {
+    struct recipe_s *s = state;
+
+    decide_instances(s->solvers[thread], &s->tasks[task]);
+}
+
+static void use_answer(void *state, size_t task)
+{
+    struct recipe_s *s = state;
+    struct task *t = &s->tasks[task];
     struct access first, second;
     struct race *r;
 
+    s->asked++;
     t->pair->cut &= t->answer == PREDICT_INFEASIBLE;
     s->undecided += t->answer == PREDICT_UNDECIDED || t->answer == PREDICT_TOO_LONG;
     s->infeasible += t->answer == PREDICT_INFEASIBLE && !t->pair->cut;
@@ -188,27 +141,16 @@ static void use_answer(struct recipe_s *s, struct task *t)
     relax_answer_release(&t->schedule);
 }
 
-/* Batches, so that schedules do not pile up. */
 static void decide_tasks(struct recipe_s *s)
 {
-    for (size_t from = 0; from < s->ntasks;) {
-        size_t batch = (size_t)s->threads * BATCH_PER_THREAD;
-        size_t end = s->ntasks - from < batch ? s->ntasks : from + batch;
-        bool stopped;
+    struct batches b = { .whole = s->whole,
+                         .threads = s->threads,
+                         .per_thread = BATCH_PER_THREAD,
+                         .decide = decide_task,
+                         .use = use_answer,
+                         .arg = s };
 
-        s->next = from;
-        run_tasks(s, end);
-        stopped = s->next > end || whole_poll(s->whole);
-        for (size_t i = from; i < end; i++) {
-            s->asked++;
-            use_answer(s, &s->tasks[i]);
-        }
-        from = end;
-        if (stopped) {
-            s->skipped = s->ntasks - from;
-            break;
-        }
-    }
+    s->skipped += s->ntasks - batches_run(&b, s->ntasks);
 }
 
 /* ---- the engine ---- */

@@ -20,6 +20,11 @@ const struct engine *engine_find(const char *name, size_t len)
 
 void engine_count(struct engine_result *r, const char *name, uint64_t value)
 {
+    for (size_t i = 0; i < r->ncounters; i++)
+        if (strcmp(r->counters[i].name, name) == 0) {
+            r->counters[i].value += value;
+            return;
+        }
     if (r->ncounters < ENGINE_COUNTERS)
         r->counters[r->ncounters++] = (struct counter){ name, value };
 }

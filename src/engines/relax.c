@@ -163,3 +163,18 @@ enum predict_answer relax_decide(struct relax *r, uint64_t a, uint64_t b,
         return solver_too_long(r->solver) ? PREDICT_TOO_LONG : PREDICT_UNDECIDED;
     return make_answer(r, (uint32_t)a, (uint32_t)b, budget->max_events, answer);
 }
+
+enum predict_answer relax_reach(struct relax *r, uint64_t a, const struct predict_budget *budget)
+{
+    struct solve_budget limits = ask_budget(budget, budget->max_events);
+    uint32_t node = a < r->model->view->count ? r->model->node_of[a] : SOLVE_NONE;
+    enum solve_answer found;
+
+    if (node == SOLVE_NONE)
+        return PREDICT_UNDECIDED;
+    found = solver_decide(r->solver, node, node, &limits);
+    ask_count(&r->stats, r->solver);
+    return found == SOLVE_FEASIBLE     ? PREDICT_FEASIBLE
+           : found == SOLVE_INFEASIBLE ? PREDICT_INFEASIBLE
+                                       : PREDICT_UNDECIDED;
+}

@@ -42,6 +42,8 @@ uint64_t relax_bytes(const struct relax *r); /* that a clone takes, about */
 /* a and b are positions in the execution's trace. */
 enum predict_answer relax_decide(struct relax *r, uint64_t a, uint64_t b,
                                  const struct predict_budget *budget, struct relax_answer *answer);
+/* Can the access be next at all? Nothing else is asked of it. */
+enum predict_answer relax_reach(struct relax *r, uint64_t a, const struct predict_budget *budget);
 void relax_answer_release(struct relax_answer *answer);
 const struct predict_stats *relax_stats(const struct relax *r);
 

@@ -38,7 +38,57 @@ bool value_recorded_write(const struct execution *e, uint32_t event, u128 *value
     return x && e->events[event].known && expr_get(e->x, x)->flags & EXPR_KNOWN;
 }
 
+unsigned touch_pieces(const struct relax_facts *f, uint32_t touch, struct touch_pieces *out)
+{
+    const struct problem_touch *t = &f->m->problem.touches[touch];
+    const struct view_cell *c = &f->view->cells[f->m->view_cell[t->cell]];
+    uint32_t event = f->m->event_of[t->node];
+    const struct execution_event *x = &f->e->events[event];
+    uint64_t offset = c->address - f->view->events[event].target;
+    uint64_t each = x->piece_bytes;
+    unsigned n = 0;
+
+    if (!x->npieces || !x->known || c->bytes > 8 || offset + c->bytes > each * x->npieces)
+        return 0;
+    for (uint64_t k = offset / each; k <= (offset + c->bytes - 1) / each; k++) {
+        out->list[n++] = f->e->pieces[x->pieces + k];
+        if (!out->list[n - 1])
+            return 0;
+    }
+    out->bits = 8 * (unsigned)each;
+    out->shift = 8 * (unsigned)(offset % each);
+    out->mask = (uint64_t)expr_mask(8 * (unsigned)c->bytes);
+    return n;
+}
+
+bool value_recorded_part(const struct relax_facts *f, uint32_t touch, u128 *part)
+{
+    uint32_t event = f->m->event_of[f->m->problem.touches[touch].node];
+    struct touch_pieces p;
+    u128 values[PIECES_OF_CELL], v;
+    unsigned n;
+
+    if (value_recorded_write(f->e, event, &v))
+        return touch_part(f, touch, v, part);
+    n = touch_pieces(f, touch, &p);
+    for (unsigned i = 0; i < n; i++) {
+        if (!(expr_get(f->e->x, p.list[i])->flags & EXPR_KNOWN))
+            return false;
+        values[i] = expr_get(f->e->x, p.list[i])->value;
+    }
+    *part = join_pieces(&p, values, n);
+    return n > 0;
+}
+
 /* ---- which cells matter ---- */
+
+static bool pieces_vary(const struct execution *e, const struct execution_event *x)
+{
+    for (uint32_t k = 0; k < x->npieces; k++)
+        if (!e->pieces[x->pieces + k] || expr_varies(e->x, e->pieces[x->pieces + k]))
+            return true;
+    return !x->npieces;
+}
 
 /* Does it write something that other schedules may change? */
 static bool varies(const struct execution *e, uint32_t i)
@@ -48,7 +98,7 @@ static bool varies(const struct execution *e, uint32_t i)
 
     if (!op_is_access(ev->op) || !op_table[ev->op].writes)
         return false;
-    return !x->known || !x->value || expr_varies(e->x, x->value);
+    return !x->known || (x->value ? expr_varies(e->x, x->value) : pieces_vary(e, x));
 }
 
 bool *relax_cells(const struct view *v, const struct execution *e)
@@ -146,6 +196,15 @@ static void place_pins(struct relax_facts *f, const uint32_t *due)
 
 /* ---- values ---- */
 
+/* A recorded read behind a write of code that was not executed: it did not see that. */
+static bool missed_writer(const struct relax_facts *f, const struct problem_touch *t)
+{
+    const struct problem *p = &f->m->problem;
+
+    return t->writer != SOLVE_NONE && !f->e->events[f->m->event_of[t->node]].is_new &&
+           f->e->events[f->m->event_of[p->touches[t->writer].node]].is_new;
+}
+
 static void find_odd(struct relax_facts *f)
 {
     const struct problem *p = &f->m->problem;
@@ -153,17 +212,17 @@ static void find_odd(struct relax_facts *f)
     f->odd = xcalloc((size_t)p->touch_first[p->nnodes] + 1, sizeof(*f->odd));
     for (uint32_t k = 0; k < p->touch_first[p->nnodes]; k++) {
         const struct problem_touch *t = &p->touches[k];
-        u128 written, read, wrote;
+        u128 read, wrote;
         uint64_t value;
 
-        if (!(t->flags & TOUCH_READS) ||
+        f->odd[k] = t->flags & TOUCH_READS && missed_writer(f, t);
+        if (!(t->flags & TOUCH_READS) || f->odd[k] ||
             !value_recorded_read(&f->view->events[f->m->event_of[t->node]], &value) ||
             !touch_part(f, k, value, &read))
             continue;
         if (t->writer == SOLVE_NONE)
             f->odd[k] = f->first[t->cell].known && f->first[t->cell].value != (uint64_t)read;
-        else if (value_recorded_write(f->e, f->m->event_of[p->touches[t->writer].node], &written) &&
-                 touch_part(f, t->writer, written, &wrote))
+        else if (value_recorded_part(f, t->writer, &wrote))
             f->odd[k] = wrote != read;
     }
 }
@@ -172,15 +231,11 @@ static void find_odd(struct relax_facts *f)
 static bool is_written(const struct relax_facts *f, uint32_t cell, uint64_t value)
 {
     const struct problem *p = &f->m->problem;
-    u128 v, part;
+    u128 part;
 
-    for (uint32_t i = p->writer_first[cell]; i < p->writer_first[cell + 1]; i++) {
-        uint32_t event = f->m->event_of[p->touches[p->writer[i]].node];
-
-        if (!value_recorded_write(f->e, event, &v) || !touch_part(f, p->writer[i], v, &part) ||
-            part == value)
+    for (uint32_t i = p->writer_first[cell]; i < p->writer_first[cell + 1]; i++)
+        if (!value_recorded_part(f, p->writer[i], &part) || part == value)
             return true;
-    }
     return false;
 }
 

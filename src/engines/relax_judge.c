@@ -50,7 +50,7 @@ static bool own_schedule_holds(struct judging *j, struct race *r)
 static bool has_schedule(struct judging *j, struct race *r)
 {
     struct instance instances[2];
-    size_t n = race_instances(r, j->view->count, instances);
+    size_t n = race_instances(r, j->w, instances);
     const struct engine_options *o = whole_options(j->w);
     const struct predict_budget budget = PREDICT_BUDGET;
     bool undecided = false;

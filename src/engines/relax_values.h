@@ -63,6 +63,28 @@ struct value_change *eval_changes(struct eval *ev, const struct value_run *run, 
 bool value_recorded_read(const struct event *e, uint64_t *value);
 bool value_recorded_write(const struct execution *e, uint32_t event, u128 *value);
 
+/* Where a write of many bytes gets what it leaves in a touch's cell: pieces of the execution. */
+enum { PIECES_OF_CELL = 9 };
+struct touch_pieces {
+    expr list[PIECES_OF_CELL];
+    unsigned bits;  /* of each */
+    unsigned shift; /* those of the first one that do not count */
+    uint64_t mask;  /* of what does */
+};
+/* How many; 0: none, or not known. */
+unsigned touch_pieces(const struct relax_facts *f, uint32_t touch, struct touch_pieces *out);
+/* What a writing touch left in its cell in the recorded execution. */
+bool value_recorded_part(const struct relax_facts *f, uint32_t touch, u128 *part);
+
+static inline u128 join_pieces(const struct touch_pieces *p, const u128 *values, unsigned n)
+{
+    u128 all = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        all |= values[i] << p->bits * i;
+    return all >> p->shift & p->mask;
+}
+
 /* The bytes of a touch's cell of a value of its event; false: more than 16. */
 static inline bool touch_part(const struct relax_facts *f, uint32_t touch, u128 value, u128 *part)
 {

@@ -38,8 +38,8 @@ struct deciding {
     struct search_result found;
     struct rounds rounds;
     uint64_t records, sections, nrounds;
-    uint64_t total; /* events of all schedules */
-    uint64_t too_long, too_far, over_budget;
+    uint64_t total, checked; /* events of all schedules: to keep, too long for that */
+    uint64_t too_long, over_budget;
 };
 
 static void *syncp_open(struct engine_result *result, const struct engine_options *options)
@@ -107,13 +107,13 @@ static void make_schedules(struct deciding *d, const struct collection *c, size_
     for (size_t i = from; i < d->found.count; i++) {
         struct find *f = &d->found.finds[i];
 
-        if (f->b.past.position >= WHOLE_EVENTS_MAX)
-            d->too_far++;
-        else if (d->total >= WITNESS_EVENTS_MAX)
+        if (f->b.past.position >= whole_limit(d->whole))
+            continue; /* its turn comes later (long.h) */
+        if (d->total >= WITNESS_EVENTS_MAX)
             d->over_budget++;
-        else if (!make_schedule(x, f, max))
+        else if (!make_schedule(x, f, d->checked < WITNESS_CHECKED_MAX ? 0 : max))
             d->too_long++;
-        d->total += f->length;
+        *(max && f->length > max ? &d->checked : &d->total) += f->length;
     }
     closure_set_free(x);
 }
@@ -185,7 +185,7 @@ static int show_races(struct deciding *d, struct error *err)
     struct race_table *races = &d->s->result->races;
     struct error why;
 
-    if (d->total && !whole_events(d->whole, err))
+    if (d->total + d->checked && !whole_events(d->whole, err))
         return -1;
     for (size_t i = 0; i < d->found.count && i < races->count; i++) {
         struct find *f = &d->found.finds[i];
@@ -215,8 +215,6 @@ static void count_up(const struct deciding *d)
         engine_count(result, "undecided", d->found.undecided);
     if (d->too_long)
         engine_count(result, "witness_too_long", d->too_long);
-    if (d->too_far)
-        engine_count(result, "witness_too_far", d->too_far);
     if (d->over_budget)
         engine_count(result, "witness_over_budget", d->over_budget);
 }

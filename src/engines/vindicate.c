@@ -5,6 +5,9 @@
  * threads, then the schedules go to the checker in the order of the table, so
  * the result does not depend on the threads.
  *
+ * In a part of a long trace (whole.h) only instances that are new there are
+ * decided, and nothing is proven impossible: all before stays as recorded.
+ *
  * In the cascade a race all of whose instances are proven impossible (there
  * are no others than those two) is left out: other engines look for what is
  * possible.
@@ -19,28 +22,31 @@ struct vindication {
     struct whole *whole;
     struct race_table *table;
     const struct event *trace;
-    uint64_t events;
     struct prover *prover;
     struct race **races;             /* of the batch */
     struct instance (*instances)[2]; /* first and last one */
     struct question *questions;
     size_t count;
-    bool *refuted;  /* race of the table -> impossible */
-    uint64_t total; /* events of all schedules */
-    uint64_t vindicated, infeasible, undecided, too_long, too_far, over_budget;
+    bool *refuted;        /* race of the table -> impossible */
+    struct race **longer; /* races whose schedules are too long to keep */
+    size_t nlonger, longer_cap;
+    bool over; /* no more schedules */
+    uint64_t vindicated, infeasible, undecided, over_budget;
 };
 
 /* ---- a batch ---- */
 
 static void put_question(struct vindication *v, struct race *r)
 {
-    size_t i = v->count++;
+    size_t i = v->count, n = race_instances(r, v->whole, v->instances[i]);
 
+    if (!n)
+        return;
     v->races[i] = r;
-    v->questions[i] =
-        (struct question){ .instances = v->instances[i],
-                           .ninstances = race_instances(r, v->events, v->instances[i]),
-                           .max_events = whole_options(v->whole)->max_witness };
+    v->questions[i] = (struct question){ .instances = v->instances[i],
+                                         .ninstances = n,
+                                         .max_events = whole_options(v->whole)->max_witness };
+    v->count++;
 }
 
 /* Another instance stands for the race from now on. */
@@ -49,19 +55,19 @@ static void show(struct vindication *v, struct race *r, struct question *q)
     struct error why;
     uint64_t first = q->feasible.first, second = q->feasible.second;
 
-    v->total += q->count;
     if (whole_show(v->whole, r, q->list, q->count, &why) != 1)
         return;
     v->vindicated++;
-    if (first != r->first.position || second != r->second.position) {
-        r->first = (struct access){ first, v->trace[first].site };
-        r->second = (struct access){ second, v->trace[second].site };
+    if (whole_position(v->whole, first) != r->first.position ||
+        whole_position(v->whole, second) != r->second.position) {
+        r->first = (struct access){ whole_position(v->whole, first), v->trace[first].site };
+        r->second = (struct access){ whole_position(v->whole, second), v->trace[second].site };
     }
 }
 
 static void use_answer(struct vindication *v, struct race *r, struct question *q)
 {
-    if (v->total >= WITNESS_EVENTS_MAX) { /* as if it had not been asked, whatever the batch is */
+    if (v->over || !whole_room(v->whole)) { /* as if it had not been asked, whatever the batch is */
         free(q->list);
         v->over_budget++;
         return;
@@ -72,13 +78,14 @@ static void use_answer(struct vindication *v, struct race *r, struct question *q
         break;
     case PREDICT_INFEASIBLE:
         v->infeasible++;
-        v->refuted[r - v->table->races] = r->count <= q->ninstances;
+        v->refuted[r - v->table->races] = r->count <= q->ninstances && !whole_in_part(v->whole);
         break;
     case PREDICT_UNDECIDED:
         v->undecided++;
         break;
     case PREDICT_TOO_LONG:
-        v->too_long++;
+        GROW(v->longer, v->longer_cap, v->nlonger + 1);
+        v->longer[v->nlonger++] = r;
         break;
     }
 }
@@ -96,6 +103,22 @@ static void run_batch(struct vindication *v)
     v->count = 0;
 }
 
+/* Long schedules are made again, in full, one at a time: as long as there is room to check them. */
+static void try_longer(struct vindication *v)
+{
+    for (size_t i = 0; i < v->nlonger; i++) {
+        if (v->over || whole_room(v->whole) < UINT64_MAX ||
+            whole_stop(v->whole, 0.9 + 0.1 * (double)i / (double)v->nlonger)) {
+            whole_skip(v->whole);
+            continue;
+        }
+        put_question(v, v->longer[i]);
+        v->questions[0].max_events = 0;
+        run_batch(v);
+    }
+    free(v->longer);
+}
+
 /* ---- all races ---- */
 
 /* Is there something to do for the race? */
@@ -104,12 +127,9 @@ static bool wants_schedule(struct vindication *v, const struct race *r)
     if (r->strength <= STRENGTH_WITNESSED ||
         whole_is_shown(v->whole, r->first.site, r->second.site))
         return false;
-    if (r->second.position >= v->events)
-        v->too_far++;
-    else if (v->total >= WITNESS_EVENTS_MAX)
-        v->over_budget++;
-    else
+    if (!v->over && whole_room(v->whole))
         return true;
+    v->over_budget++;
     return false;
 }
 
@@ -129,9 +149,10 @@ static void try_races(struct vindication *v)
             continue;
         run_batch(v);
         if (whole_stop(v->whole, (double)i / (double)races->count))
-            v->total = WITNESS_EVENTS_MAX;
+            v->over = true;
     }
     run_batch(v);
+    try_longer(v);
     free(v->races);
     free(v->instances);
     free(v->questions);
@@ -149,16 +170,14 @@ static void count_up(const struct vindication *v, struct engine_result *result)
     bool exact = whole_info(v->whole)->order == TRACE_EXACT;
 
     engine_count(result, "vindicated", v->vindicated);
-    if (v->infeasible) /* proven only as far as the recorded order is right */
+    if (v->infeasible && whole_in_part(v->whole)) /* what came before stays as recorded */
+        engine_count(result, "infeasible_in_part", v->infeasible);
+    else if (v->infeasible) /* proven only as far as the recorded order is right */
         engine_count(result, exact ? "infeasible" : "infeasible_as_recorded", v->infeasible);
     if (v->undecided)
         engine_count(result, "undecided", v->undecided);
-    if (v->too_long)
-        engine_count(result, "witness_too_long", v->too_long);
     if (v->over_budget)
         engine_count(result, "witness_over_budget", v->over_budget);
-    if (v->too_far)
-        engine_count(result, "witness_too_far", v->too_far);
     if (prover_stats(v->prover).by_backend)
         engine_count(result, "by_z3", prover_stats(v->prover).by_backend);
 }
@@ -191,7 +210,6 @@ int vindicate(struct whole *w, struct engine_result *result, struct error *err)
     if (!v.prover)
         return -1;
     v.trace = whole_events(w, err)->events;
-    v.events = whole_events(w, err)->count;
     run(&v);
     count_up(&v, result);
     prover_free(v.prover);

@@ -2,8 +2,8 @@
  *
  * Everything here is made when the first engine asks for it and shared by the
  * others: the events in memory, the view (order/view.h), the independent
- * checker. Long traces are only held up to a bound; what lies beyond can be
- * streamed, not shown.
+ * checker. Long traces are held up to a bound; what lies beyond comes in parts
+ * afterwards.
  *
  * Concurrency: engines decide one after the other. Within decide() threads of
  * the engine may call whole_check() and whole_is_shown(); all else is for the
@@ -27,9 +27,16 @@ struct view;
 /* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
 enum { WHOLE_EVENTS_MAX = 16000000 };
 
+/* What lies behind is looked at in parts that overlap by half (trace/parts.h): with the view, the
+ * model and the checker 2 GB. Two accesses at most 4 million events apart are in one part. */
+enum { WHOLE_PART_EVENTS = 8000000 };
+
 /* All schedules of an engine together, in events: 16 MB in memory, about as much in JSON. A log in
  * which every event has its own location has as many races as events. */
 enum { WITNESS_EVENTS_MAX = 2000000 };
+/* Those that are longer than options.max_witness, which are checked and not kept: 2 s, 160 MB where
+ * an engine makes all before it shows them. */
+enum { WITNESS_CHECKED_MAX = 20000000 };
 
 struct sieve;
 
@@ -39,6 +46,7 @@ struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve 
 void whole_free(struct whole *w);
 /* For analysis.c: the engine that decides from here on, and its share of the budget; and what
  * became of its schedules as counters of its result: "witnessed", "witness_uncertain",
+ * "witness_not_kept" (accepted but long), "witness_too_long" and "witness_over_budget" (no room),
  * "witness_refused" (a bug of the engine), "witness_contradicted" (or rather of the trace). */
 void whole_begin(struct whole *w, const struct engine *engine, double seconds);
 void whole_end(struct whole *w, struct engine_result *result);
@@ -54,11 +62,28 @@ struct trace *whole_stream(struct whole *w, struct error *err);
  * event, then 1 and the next piece, 0 at the end; both -1 and an error. */
 int whole_restart(struct whole *w, struct error *err);
 int whole_next(struct whole *w, struct batch *events, struct span *steps, struct error *err);
-/* The events in memory, WHOLE_EVENTS_MAX at most; NULL and an error. */
+/* The events in memory: the first whole_limit() of the trace, or those of the part; NULL and an
+ * error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
+uint64_t whole_limit(const struct whole *w);
 /* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.
  */
 const struct view *whole_view(struct whole *w, struct error *err);
+
+/* Parts of a trace that is longer than whole_limit(). After whole_next_part() (1; 0: there are no
+ * more; -1 and an error) all here is about that part, and events are its events: first those that
+ * stand for all before it, then, from whole_base() on, its own, of which those from whole_fresh()
+ * on were in no part before. whole_end_parts() goes back to the beginning of the trace. */
+bool whole_has_parts(const struct whole *w);
+int whole_next_part(struct whole *w, struct error *err);
+void whole_end_parts(struct whole *w);
+bool whole_in_part(const struct whole *w);
+uint64_t whole_part_step(const struct whole *w); /* from one part to the next, in events */
+uint64_t whole_base(const struct whole *w);
+uint64_t whole_fresh(const struct whole *w);
+/* From events at hand to positions in the trace, and back: UINT64_MAX where it is not at hand. */
+uint64_t whole_position(const struct whole *w, uint64_t event);
+uint64_t whole_event(const struct whole *w, uint64_t position);
 
 /* What the events did, rebuilt from the program's bitcode (program/execution.h); NULL: the trace is
  * no full recording, code was left out of it, or the program is gone; `why` says it, if not NULL.
@@ -79,11 +104,17 @@ int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *
 int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
                          struct error *err);
 /* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
- * and the reason. Takes over the list. Both count (whole_end()). */
+ * and the reason. Takes over the list. One that is longer than options.max_witness is checked and
+ * not kept. All is counted (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
 
-/* The same for a schedule in which reads see other values, over whole_execution(). Takes over both
- * lists. */
+/* The longest schedule that whole_show() has room for: for engines that can tell before they make
+ * it. 0: no more; UINT64_MAX: any. And count one for which there is none. */
+uint64_t whole_room(const struct whole *w);
+void whole_skip(struct whole *w);
+
+/* The same as whole_show() for a schedule in which reads see other values, over whole_execution().
+ * Takes over both lists. */
 int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
                       struct value_change *changes, size_t nchanges, struct error *err);
 
@@ -113,5 +144,7 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 bool whole_stop(struct whole *w, double done);
 /* The same without news of progress. */
 bool whole_poll(struct whole *w);
+/* Has the user had enough? (Not the clock.) */
+bool whole_interrupted(const struct whole *w);
 
 #endif

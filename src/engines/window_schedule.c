@@ -157,6 +157,14 @@ static void need_next(struct schedule *s, uint32_t position)
         need(s, v->need[i]);
 }
 
+/* What stays as it is. */
+static void need_fixed(struct schedule *s)
+{
+    for (uint32_t i = 0; i < s->w->fixed; i++)
+        if (s->v->rank[i] != VIEW_NONE)
+            need(s, i);
+}
+
 /* ---- the list ---- */
 
 static bool is_needed(const struct schedule *s, uint32_t position)
@@ -171,7 +179,7 @@ static uint64_t *write_down(const struct schedule *s, uint64_t a, uint64_t b, si
     uint64_t *list = xmalloc((s->w->first + s->n + 2) * sizeof(*list));
     size_t n = 0;
 
-    for (uint32_t i = 0; i < s->w->first; i++)
+    for (uint32_t i = s->w->fixed; i < s->w->first; i++)
         if (is_needed(s, i))
             list[n++] = i;
     for (size_t i = 0; i < s->n; i++)
@@ -199,6 +207,7 @@ uint64_t *window_schedule(const struct window *w, const uint64_t *list, size_t n
     s.latest = xcalloc((size_t)s.v->nlocks + 1, sizeof(*s.latest));
     run(&s);
     count_there(&s);
+    need_fixed(&s);
     need_next(&s, a);
     need_next(&s, b);
     close_up(&s);

@@ -19,6 +19,7 @@ struct window {
     struct event *events;     /* those from before, then the window's */
     uint32_t kept;            /* how many are from before */
     uint32_t first, count;    /* the window itself */
+    uint32_t fixed;           /* events at the beginning of the trace that stay as they are */
     uint32_t *position;       /* of the kept ones */
     uint32_t *cell_of;        /* the view's cell -> that of the whole view */
     uint32_t *before;         /* the view's cell -> position of its last writer, VIEW_NONE */
@@ -32,7 +33,8 @@ bool window_has(const struct window *w, uint64_t position);
 uint32_t window_event(const struct window *w, uint64_t position);
 
 /* A schedule of the window's view, the two racing accesses last, as one of the whole trace: what
- * comes before the window as observed, without what is not needed. The caller's. */
+ * comes before the window as observed, without what is not needed. The caller's. With `fixed`
+ * events all these come before it and are not listed. */
 uint64_t *window_schedule(const struct window *w, const uint64_t *list, size_t n, size_t *count);
 
 #endif

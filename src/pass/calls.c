@@ -80,19 +80,16 @@ static void copy_extensions(LLVMValueRef from, LLVMValueRef to, unsigned shift)
         }
 }
 
-void emit_libc(struct pass *p, const struct item *item)
+LLVMValueRef build_modelled(struct pass *p, LLVMValueRef call, LLVMValueRef site)
 {
-    LLVMValueRef call = item->inst, new;
     const struct modelled *m = find_modelled(callee_name(call));
     char name[64];
     snprintf(name, sizeof name, "__heddle_%s", m->name);
-    uint32_t number = table_site(p, SITE_LIBC, call, item->index, 0, m->name);
     unsigned n = LLVMGetNumArgOperands(call);
-    LLVMValueRef *args = zeroed((n + 1) * sizeof *args);
-    at_instruction(p, call);
+    LLVMValueRef *args = zeroed((n + 1) * sizeof *args), new;
     for (unsigned i = 0; i < n; i++)
         args[i + m->variadic] = LLVMGetOperand(call, i);
-    args[m->variadic ? 0 : n] = site_value(p, number);
+    args[m->variadic ? 0 : n] = site;
     LLVMTypeRef type = type_with_site(p, LLVMGetCalledFunctionType(call), m->variadic);
     LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
     if (!f)
@@ -103,9 +100,18 @@ void emit_libc(struct pass *p, const struct item *item)
     else
         new = LLVMBuildCall2(p->b, type, f, args, n + 1, "");
     copy_extensions(call, new, m->variadic);
-    if (p->full)
-        record_result(p, new, args[m->variadic ? 0 : n]);
     free(args);
+    return new;
+}
+
+void emit_libc(struct pass *p, const struct item *item)
+{
+    LLVMValueRef call = item->inst;
+    uint32_t number = table_site(p, SITE_LIBC, call, item->index, 0, callee_name(call));
+    at_instruction(p, call);
+    LLVMValueRef site = site_value(p, number), new = build_modelled(p, call, site);
+    if (p->full)
+        record_result(p, new, site);
     replace_instruction(call, LLVMGetTypeKind(LLVMTypeOf(call)) == LLVMVoidTypeKind ? NULL : new);
 }
 

@@ -36,12 +36,44 @@ static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
     return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
 }
 
+/* Aligned accesses of 4 bytes and more have a table of their own. */
+static bool asks_units(const struct item *item)
+{
+    return item->bytes >= 4 && item->align >= item->bytes;
+}
+
+/* The line of the block in the table that begins `offset` bytes into the filter. */
+static LLVMValueRef table_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a, size_t offset,
+                               unsigned line_shift)
+{
+    LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - line_shift), "");
+    at = LLVMBuildAnd(p->b, at, const64(p, FILTER_BLOCK_MASK << line_shift), "");
+    LLVMValueRef line = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+    LLVMValueRef table = const64(p, offset);
+    return offset ? LLVMBuildInBoundsGEP2(p->b, p->i8, line, &table, 1, "") : line;
+}
+
 static LLVMValueRef filter_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
 {
-    enum { LINE_SHIFT = 6 };
-    LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - LINE_SHIFT), "");
-    at = LLVMBuildAnd(p->b, at, const64(p, FILTER_BLOCK_MASK << LINE_SHIFT), "");
-    return LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+    return table_line(p, filter, a, offsetof(struct heddle_filter, lines), 6);
+}
+
+static LLVMValueRef filter_units(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
+{
+    return table_line(p, filter, a, offsetof(struct heddle_filter, units), 4);
+}
+
+/* Units seen, the access's own the lowest. */
+static LLVMValueRef load_units(struct pass *p, const struct item *item, LLVMValueRef line,
+                               LLVMValueRef a)
+{
+    bool write = item->write || item->update;
+    LLVMValueRef field = const64(p, write ? offsetof(struct heddle_filter_units, written)
+                                          : offsetof(struct heddle_filter_units, read));
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, line, &field, 1, "");
+    LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i32, place, "");
+    LLVMValueRef unit = LLVMBuildTrunc(p->b, LLVMBuildLShr(p->b, a, const64(p, 2), ""), p->i32, "");
+    return LLVMBuildLShr(p->b, seen, LLVMBuildAnd(p->b, unit, const32(p, 31), ""), "");
 }
 
 /* Bytes seen of the word, or words, of the access: its own are the lowest, or where align.c found
@@ -78,20 +110,21 @@ static LLVMValueRef leaves_block(struct pass *p, const struct item *item, LLVMVa
 /* True if the access may add something. */
 static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef pointer)
 {
-    bool aligned = item->align >= item->bytes;
+    bool aligned = item->align >= item->bytes, units = asks_units(item);
     LLVMValueRef a = LLVMBuildPtrToInt(p->b, pointer, p->i64, "");
     LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
     LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
     LLVMValueRef block = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT), "");
-    LLVMValueRef line = filter_line(p, filter, a);
+    LLVMValueRef line = units ? filter_units(p, filter, a) : filter_line(p, filter, a);
     LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, line, "");
     LLVMValueRef other =
         LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
     if (!aligned)
         other = LLVMBuildOr(p->b, other, leaves_block(p, item, a), "");
-    LLVMValueRef seen = load_seen(p, item, line, a);
-    bool placed = aligned && item->low > 0 && item->bytes <= 8;
-    uint64_t mask = ((UINT64_C(1) << item->bytes) - 1) << (placed ? item->low : 0);
+    LLVMValueRef seen = units ? load_units(p, item, line, a) : load_seen(p, item, line, a);
+    bool placed = aligned && !units && item->low > 0;
+    uint64_t mask = ((UINT64_C(1) << (units ? item->bytes / 4 : item->bytes)) - 1)
+                    << (placed ? item->low : 0);
     LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), mask, false);
     LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, LLVMBuildAnd(p->b, seen, all, ""), all, "");
     return LLVMBuildOr(p->b, other, some, "");
@@ -114,6 +147,8 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
             LLVMValueRef args[] = { filter_line(p, filter, a), const32(p, 0), LLVMGetOperand(i, 2),
                                     LLVMGetOperand(i, 3) };
             LLVMBuildCall2(p->b, LLVMGlobalGetValueType(callee), callee, args, 4, "");
+            args[0] = filter_units(p, filter, a);
+            LLVMBuildCall2(p->b, LLVMGlobalGetValueType(callee), callee, args, 4, "");
         }
 }
 
@@ -123,7 +158,8 @@ static void call_access(struct pass *p, const struct item *item, LLVMValueRef po
 {
     char name[32];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
-    snprintf(name, sizeof name, "__heddle_%s%u", verb, (unsigned)item->bytes);
+    snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
+             item->align >= item->bytes ? "" : "_unaligned");
     LLVMValueRef args[] = { pointer, site_value(p, item->site) };
     LLVMValueRef call = call_runtime(p, name, EFFECT_RECORD, p->none, 2, args);
     LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);

@@ -3,15 +3,23 @@
  * Locals whose address never leaves the function, by-value arguments, and thread-local variables
  * of this file whose address is never taken. The analysis walks uses and does not look at the
  * order of things: an address that is given away anywhere counts as given away everywhere.
- * Handing an address to a function that does not keep it (nocapture) is no escape, except in full
- * builds: there the engines want to see who wrote what the function reads.
+ * Handing an address to a function that does not keep it is no escape, except in full builds: there
+ * the engines want to see who wrote what the function reads. LLVM says so (nocapture), but not of
+ * inline functions of C++, whose definition in another file may be the one that is linked. That
+ * one is the same code, so what it keeps can be seen in this one: find_kept() looks, before
+ * anything is instrumented.
  */
 #include "pass/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRIVATE = 1, ESCAPES = 2, USES_MAX = 2000 /* more: not worth the time */ };
+enum {
+    PRIVATE = 1,
+    ESCAPES = 2,
+    USES_MAX = 2000, /* more: not worth the time */
+    DEPTH_MAX = 16   /* of calls that hand a parameter on */
+};
 
 struct work {
     LLVMValueRef *at;
@@ -53,6 +61,19 @@ static bool passes_on(const char *name)
            starts_with(name, "llvm.threadlocal.");
 }
 
+/* Does the function keep its parameter, as far as its body shows? */
+static bool keeps(struct pass *p, LLVMValueRef callee, unsigned i)
+{
+    if (!callee || i >= LLVMCountParams(callee))
+        return true;
+    if (LLVMGetEnumAttributeAtIndex(callee, i + 1, attribute_kind("nocapture")))
+        return false;
+    LLVMValueRef parameter = LLVMGetParam(callee, i);
+    if (p->finding_kept && !map_get(&p->kept, parameter))
+        find_kept(p, callee);
+    return map_get(&p->kept, parameter) != PRIVATE;
+}
+
 static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVMValueRef value)
 {
     const char *name = intrinsic_name(call);
@@ -69,10 +90,7 @@ static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVM
     for (unsigned i = 0; i < n; i++) {
         if (LLVMGetOperand(call, i) != value)
             continue;
-        bool kept = !LLVMGetCallSiteEnumAttribute(call, i + 1, nocapture) &&
-                    !(callee && i < LLVMCountParams(callee) &&
-                      LLVMGetEnumAttributeAtIndex(callee, i + 1, nocapture));
-        if (kept)
+        if (!LLVMGetCallSiteEnumAttribute(call, i + 1, nocapture) && keeps(p, callee, i))
             return true;
     }
     return false;
@@ -123,6 +141,37 @@ static bool escapes(struct pass *p, LLVMValueRef object)
     free(w.at);
     map_release(&w.seen);
     return result;
+}
+
+/* The body is that of the function which is called: other definitions are equal to it. */
+static bool has_body(LLVMValueRef f)
+{
+    switch (LLVMGetLinkage(f)) {
+    case LLVMExternalLinkage:
+    case LLVMInternalLinkage:
+    case LLVMPrivateLinkage:
+    case LLVMLinkOnceODRLinkage:
+    case LLVMWeakODRLinkage:
+        return !LLVMIsDeclaration(f);
+    default:
+        return false;
+    }
+}
+
+/* A parameter that is being looked at, of a function that calls itself, counts as kept. */
+void find_kept(struct pass *p, LLVMValueRef f)
+{
+    if (p->full || p->production || !has_body(f) || p->finding_kept >= DEPTH_MAX)
+        return;
+    p->finding_kept++;
+    for (LLVMValueRef a = LLVMGetFirstParam(f); a; a = LLVMGetNextParam(a)) {
+        if (LLVMGetTypeKind(LLVMTypeOf(a)) != LLVMPointerTypeKind || map_get(&p->kept, a))
+            continue;
+        map_set(&p->kept, a, ESCAPES);
+        if (!escapes(p, a))
+            map_set(&p->kept, a, PRIVATE);
+    }
+    p->finding_kept--;
 }
 
 LLVMValueRef underlying_object(LLVMValueRef v)

@@ -4,8 +4,9 @@
  * first access there is one look at the cursor, and one question whether the chunk is full or the
  * time has moved on; so a stamp is never later than the accesses it is for. At the end one record
  * of the whole stretch is written (base/rt_stretch.h), with one store of the cursor: the addresses
- * that do not follow from others, the values, the branch's outcome. RING_SLACK bytes behind the
- * limit bound a stretch.
+ * that do not follow from others, the values, the branch's outcome. Where the next block can be
+ * reached from such ends only, it makes the same record longer (paths.h): no look, no question.
+ * RING_SLACK bytes behind the limit bound a record.
  *
  * The values recorded are those the program loaded or stored, never read again. Accesses by
  * memory intrinsics and assembly have none.
@@ -17,6 +18,7 @@
 
 #include "base/rt_ring.h"
 #include "base/rt_sites.h"
+#include "pass/paths.h"
 #include "pass/stretch.h"
 #include "runtime/abi.h"
 
@@ -30,13 +32,11 @@ enum {
 
 /* What is written together. */
 struct batch {
-    struct stretch stretch;
+    struct path path;             /* with the stretch */
     LLVMValueRef back, site_word; /* R_ENTER: return address, site, as words */
     const struct item *branch;    /* R_BRANCH */
     bool exits;                   /* R_EXIT */
-    uint32_t block;
-    LLVMValueRef first; /* what the first record is about; NULL: there is nothing */
-    LLVMValueRef end;   /* terminator of the block */
+    LLVMValueRef first;           /* what the first record is about; NULL: there is nothing */
 };
 
 /* ---- writing ---- */
@@ -107,10 +107,10 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     return c;
 }
 
-static void set_cursor(struct pass *p, const struct cursor *c, LLVMValueRef bytes)
+static void set_cursor(struct pass *p, LLVMValueRef chunk, LLVMValueRef at)
 {
-    LLVMValueRef field = chunk_field(p, c->chunk, offsetof(struct ring_chunk, cursor));
-    LLVMValueRef store = LLVMBuildStore(p->b, LLVMBuildAdd(p->b, c->at, bytes, ""), field);
+    LLVMValueRef field = chunk_field(p, chunk, offsetof(struct ring_chunk, cursor));
+    LLVMValueRef store = LLVMBuildStore(p->b, at, field);
     LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(store, 8);
 }
@@ -135,41 +135,29 @@ static LLVMValueRef outcome(struct pass *p, LLVMValueRef inst)
     return number;
 }
 
-static LLVMValueRef place_at(struct pass *p, const struct cursor *c, unsigned offset)
+static void write_enter(struct pass *p, const struct batch *b, const struct cursor *c)
 {
-    LLVMValueRef at = LLVMBuildAdd(p->b, c->at, const64(p, offset), "");
-    return LLVMBuildInBoundsGEP2(p->b, p->i8, c->chunk, &at, 1, "");
-}
-
-static unsigned write_enter(struct pass *p, const struct batch *b, const struct cursor *c)
-{
-    if (!b->back)
-        return 0;
-    LLVMValueRef place = place_at(p, c, 0);
+    LLVMValueRef place = place_in(p, c->chunk, c->at);
     LLVMValueRef back = LLVMBuildPtrToInt(p->b, b->back, p->i64, "");
     LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
     store_at(p, place, 0, word(p, R_ENTER, ENTER_DEPTH, back));
     depth = LLVMBuildShl(p->b, depth, const64(p, 32), "");
     store_at(p, place, 8, LLVMBuildOr(p->b, depth, b->site_word, ""));
-    return ENTER_BYTES;
 }
 
-static unsigned write_exit(struct pass *p, const struct cursor *c, unsigned offset)
+static void write_exit(struct pass *p, LLVMValueRef place)
 {
     LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
-    store_at(p, place_at(p, c, offset), 0, word(p, R_EXIT, EXIT_TO, depth));
-    return END_BYTES;
+    store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, depth));
 }
 
-static unsigned write_branch(struct pass *p, const struct batch *b, const struct cursor *c,
-                             unsigned offset, LLVMValueRef number)
+static void write_branch(struct pass *p, const struct batch *b, LLVMValueRef place,
+                         LLVMValueRef number)
 {
-    LLVMValueRef place = place_at(p, c, offset);
     uint32_t site = table_site(p, SITE_BRANCH, b->branch->inst, b->branch->index, 0, "");
     store_at(p, place, 0, site_value(p, site));
     number = LLVMBuildAnd(p->b, number, const32(p, 0xffff), "");
     store_at(p, place, 4, LLVMBuildOr(p->b, number, const32(p, (uint32_t)R_BRANCH << 24), ""));
-    return END_BYTES;
 }
 
 /* A switch with many cases: a copy of it that only computes the number, which the compiler turns
@@ -195,27 +183,45 @@ static LLVMValueRef outcome_of_copy(struct pass *p, LLVMValueRef inst)
     return phi;
 }
 
-static void flush(struct pass *p, struct batch *b, LLVMValueRef before)
+/* There is no record to go on with: room for one, and the entry before it. */
+static void open_path(struct pass *p, struct batch *b, LLVMValueRef before)
 {
-    if (!b->first)
-        return;
-    const struct item *branch = b->branch ? b->branch : b->stretch.branch;
-    LLVMValueRef number = NULL;
-    if (branch && LLVMGetNumSuccessors(branch->inst) > SELECTS_MAX)
-        number = outcome_of_copy(p, branch->inst);
     struct cursor c = make_room(p, b->first);
     at_instruction(p, before);
-    if (branch && !number)
-        number = outcome(p, branch->inst);
-    unsigned offset = write_enter(p, b, &c);
-    if (b->stretch.count || b->stretch.branch)
-        offset += write_stretch(p, &b->stretch, place_at(p, &c, offset), number);
-    if (b->branch)
-        offset += write_branch(p, b, &c, offset, number);
-    if (b->exits)
-        offset += write_exit(p, &c, offset);
-    set_cursor(p, &c, const64(p, offset));
-    stretch_clear(&b->stretch);
+    if (b->back) {
+        write_enter(p, b, &c);
+        c.at = LLVMBuildAdd(p->b, c.at, const64(p, ENTER_BYTES), "");
+    }
+    b->path.chunk = c.chunk;
+    b->path.at = c.at;
+}
+
+/* What was collected is written; at the end of a block the path may go on. */
+static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goes_on)
+{
+    struct path *path = &b->path;
+    const struct item *branch = b->branch ? b->branch : path->stretch.branch;
+    LLVMValueRef number = NULL;
+    if (b->first) {
+        if (branch && LLVMGetNumSuccessors(branch->inst) > SELECTS_MAX)
+            number = outcome_of_copy(p, branch->inst);
+        if (!path->open)
+            open_path(p, b, before);
+        at_instruction(p, before);
+        if (branch && !number)
+            number = outcome(p, branch->inst);
+        if (stretch_is_new(&path->stretch))
+            write_stretch(p, path, number);
+        LLVMValueRef end = path_end(p, path);
+        if (b->branch || b->exits) {
+            LLVMValueRef place = place_in(p, path->chunk, end);
+            b->branch ? write_branch(p, b, place, number) : write_exit(p, place);
+            end = LLVMBuildAdd(p->b, end, const64(p, END_BYTES), "");
+        }
+        set_cursor(p, path->chunk, end);
+    }
+    if (!goes_on || b->branch || b->exits || !path->open)
+        path_begin(p, path);
     b->back = b->first = NULL;
     b->branch = NULL;
     b->exits = false;
@@ -225,11 +231,12 @@ static void flush(struct pass *p, struct batch *b, LLVMValueRef before)
 static void write_left(struct pass *p, LLVMValueRef left, LLVMValueRef before)
 {
     struct cursor c = make_room(p, before);
-    LLVMValueRef place = place_at(p, &c, 0);
+    LLVMValueRef place = place_in(p, c.chunk, c.at);
     LLVMValueRef mine = LLVMBuildAdd(p->b, p->depth, const32(p, 1), "");
     store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, LLVMBuildZExt(p->b, mine, p->i64, "")));
     LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, left, const32(p, 0), "");
-    set_cursor(p, &c, LLVMBuildSelect(p->b, some, const64(p, 8), const64(p, 0), ""));
+    LLVMValueRef bytes = LLVMBuildSelect(p->b, some, const64(p, 8), const64(p, 0), "");
+    set_cursor(p, c.chunk, LLVMBuildAdd(p->b, c.at, bytes, ""));
 }
 
 /* ---- items ---- */
@@ -238,20 +245,19 @@ static void begin(struct batch *b, LLVMValueRef inst)
 {
     if (!b->first)
         b->first = inst;
-    b->end = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(inst));
 }
 
 static void append_access(struct pass *p, struct batch *b, struct item *item)
 {
     if (stretch_may_have(p, item)) {
-        if (!stretch_add(p, &b->stretch, item, RECORD_BYTES)) {
-            flush(p, b, item->inst);
-            stretch_add(p, &b->stretch, item, RECORD_BYTES);
+        if (!stretch_add(p, &b->path.stretch, item, RECORD_BYTES)) {
+            flush(p, b, item->inst, false);
+            stretch_add(p, &b->path.stretch, item, RECORD_BYTES);
         }
         begin(b, item->inst);
         return;
     }
-    flush(p, b, item->inst);
+    flush(p, b, item->inst, false);
     number_site(p, item);
     if (item->kind == ITEM_ACCESS && item->bytes <= 16 && (item->bytes & (item->bytes - 1)) == 0)
         emit_access_call(p, item, item->inst);
@@ -263,10 +269,10 @@ static void append_branch(struct pass *p, struct batch *b, struct item *item)
 {
     begin(b, item->inst);
     if (LLVMGetNumSuccessors(item->inst) <= STRETCH_OUTCOMES)
-        b->stretch.branch = item;
+        b->path.stretch.branch = item;
     else
         b->branch = item;
-    flush(p, b, item->inst);
+    flush(p, b, item->inst, true);
 }
 
 static void append_exit(struct pass *p, struct batch *b, struct item *item)
@@ -275,7 +281,7 @@ static void append_exit(struct pass *p, struct batch *b, struct item *item)
         begin(b, item->inst);
         b->exits = true;
     }
-    flush(p, b, item->inst);
+    flush(p, b, item->inst, false);
     if (p->has_frame)
         emit_exit(p, item->inst);
 }
@@ -294,7 +300,7 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
         append_exit(p, b, item);
         break;
     case ITEM_RESTORE:
-        flush(p, b, item->inst);
+        flush(p, b, item->inst, false);
         if (p->has_frame)
             write_left(p, emit_restore(p, item->inst), item->inst);
         break;
@@ -302,28 +308,40 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
         emit_link(p, item);
         break;
     default: /* the runtime, or traced code, writes records */
-        flush(p, b, item->inst);
+        flush(p, b, item->inst, false);
         emit_item(p, item);
         break;
     }
+}
+
+static void emit_block(struct pass *p, struct batch *b, struct flow *f, uint32_t block,
+                       struct items *items)
+{
+    const struct flow_block *here = &f->at[block];
+    if (!flow_join(f, p, block, RECORD_BYTES, &b->path))
+        path_begin(p, &b->path);
+    for (size_t i = here->first; i < here->end; i++)
+        append_item(p, b, &items->at[i]);
+    if (b->first)
+        flush(p, b, LLVMGetBasicBlockTerminator(here->block), true);
+    flow_leave(f, block, &b->path);
 }
 
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word)
 {
     struct batch *b = zeroed(sizeof *b);
-    stretch_clear(&b->stretch);
-    if (return_address) {
-        begin(b, site_word);
-        b->back = return_address;
-        b->site_word = site_word;
+    struct flow f;
+    flow_init(&f, p, items);
+    LLVMBasicBlockRef entry = return_address ? LLVMGetInstructionParent(site_word) : NULL;
+    for (uint32_t i = 0; i < f.count; i++) {
+        if (f.at[f.order[i]].block == entry) {
+            begin(b, site_word);
+            b->back = return_address;
+            b->site_word = site_word;
+        }
+        emit_block(p, b, &f, f.order[i], items);
     }
-    for (size_t i = 0; i < items->count; i++) {
-        if (b->first && items->at[i].block != b->block)
-            flush(p, b, b->end);
-        b->block = items->at[i].block;
-        append_item(p, b, &items->at[i]);
-    }
-    flush(p, b, b->end);
+    flow_release(&f);
     free(b);
 }

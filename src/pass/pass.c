@@ -89,8 +89,10 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
         drop_covered(p, f, items);
         gather_allocas(p, f);
         struct links *spread = production_links_list(p, f);
+        struct libc_calls *calls = production_libc_list(p, items);
         emit_production(p, items);
         production_links_emit(p, f, spread);
+        production_libc_emit(p, calls);
         return;
     }
     p->has_frame = needs_frame(p, items);
@@ -139,6 +141,8 @@ static void instrument_all(struct pass *p)
         RESERVE(todo);
         todo.at[todo.count++] = f;
     }
+    for (size_t i = 0; i < todo.count; i++)
+        find_kept(p, todo.at[i]);
     for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
         tell_openmp(p, todo.at[i]);
@@ -229,6 +233,7 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.structures);
     map_release(&p.excluded);
     map_release(&p.escapes);
+    map_release(&p.kept);
     map_release(&p.untraced);
     map_release(&p.texts);
     map_release(&p.linked);

@@ -86,6 +86,8 @@ struct pass {
     struct map structures; /* TBAA node -> alignment (align.c) */
     struct map excluded;   /* scope of the debug information -> 1 no, 2 yes */
     struct map escapes;    /* alloca, argument, global -> 1 private, 2 escapes */
+    struct map kept;       /* parameter -> 1 its function does not keep it, 2 it does */
+    unsigned finding_kept; /* > 0: kept is being filled */
     struct map untraced;   /* functions defined here that are not traced -> 1 */
     struct map texts;      /* function -> its name as a constant */
     /* of the function at hand */
@@ -130,6 +132,8 @@ void at_instruction(struct pass *p, LLVMValueRef inst); /* emit before it */
 
 /* escape.c */
 bool is_private(struct pass *p, LLVMValueRef address);
+/* Which parameters the function keeps; for all functions before any of them is instrumented. */
+void find_kept(struct pass *p, LLVMValueRef function);
 LLVMValueRef strip_offset(struct pass *p, LLVMValueRef address, int64_t *offset);
 LLVMValueRef underlying_object(LLVMValueRef address);
 
@@ -173,6 +177,8 @@ bool is_libatomic(LLVMValueRef call);
 bool is_modelled(LLVMValueRef call);
 const char *callee_name(LLVMValueRef call); /* "" for a pointer */
 void emit_libc(struct pass *p, const struct item *item);
+/* At the builder: the runtime's twin of the modelled function is called, or invoked. */
+LLVMValueRef build_modelled(struct pass *p, LLVMValueRef call, LLVMValueRef site);
 void emit_result(struct pass *p, const struct item *item);
 LLVMValueRef to_integer(struct pass *p, LLVMValueRef value, uint64_t bytes);
 LLVMValueRef from_integer(struct pass *p, LLVMValueRef value, LLVMTypeRef type);
@@ -217,6 +223,10 @@ LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word);
 
+/* production_mark.c */
+/* An access that is found again in the machine code (production_code.cpp), where it is patched in
+ * place; false: it is not of that kind. */
+bool mark_access(struct pass *p, struct item *item);
 /* production.c */
 void emit_production(struct pass *p, struct items *items);
 /* production_links.c, for links that are reported together with the access */
@@ -229,6 +239,10 @@ void tell_link_copy(struct pass *p, LLVMValueRef to, LLVMValueRef from, LLVMValu
 struct links *production_links_list(struct pass *p, LLVMValueRef f);
 void production_links_emit(struct pass *p, LLVMValueRef f, struct links *l);
 
+/* production_libc.c: listed before that, emitted (and freed) last */
+struct libc_calls *production_libc_list(struct pass *p, const struct items *items);
+void production_libc_emit(struct pass *p, struct libc_calls *l);
+
 /* table.c */
 /* The function a scope of the debug information belongs to, NULL if none. */
 LLVMMetadataRef subprogram_of(struct pass *p, LLVMMetadataRef scope);
@@ -238,9 +252,10 @@ void table_free(struct table *t);
 uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index, uint64_t bytes,
                     const char *variable);
 uint32_t table_count(const struct table *t);
-/* Full builds: where an access's address comes from, and the stretch that the last sites are. */
+/* Full builds: where an access's address comes from; a stretch, as rt_sites.h says. */
 void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset);
-uint32_t table_stretch(struct table *t, unsigned accesses, bool branches);
+struct sites_site;
+uint32_t table_stretch(struct table *t, const struct sites_site *stretch);
 /* The blob of base/rt_sites.h and this module's record, as globals of the module. */
 void table_emit(struct pass *p);
 /* Adds to one of LLVM's lists of globals (llvm.used ...). */

@@ -1,9 +1,11 @@
 /* production.c - production builds: no-ops that the runtime can turn into jumps
  *
- * Accesses of a straight stretch of a block share one no-op before the first of them: an `asm goto`
- * whose label is a cold block that reports each access (runtime/abi.h, __heddle_hit) and jumps
- * back. The section heddle_patch has an entry for each access (runtime/prod.h). Nothing else is
- * added: no frames, no filter, no calls outside cold blocks.
+ * For sites that are not patched in the machine code itself (production_mark.c): atomic operations,
+ * stores and copies of pointers, large copies, -O0, link-time optimisation. Accesses of a straight
+ * stretch of a block share one no-op before the first of them: an `asm goto` whose label is a cold
+ * block that reports each access (runtime/abi.h, __heddle_hit) and jumps back. The section
+ * heddle_patch has an entry for each access (runtime/prod.h). Nothing else is added: no frames, no
+ * filter, no calls outside cold blocks.
  *
  * An access can be reported at the no-op if its address can be computed there; the computation is
  * copied into the cold block, so that the code itself keeps its addressing modes. Stores and copies
@@ -419,7 +421,7 @@ void emit_production(struct pass *p, struct items *items)
     number_instructions(&m, p->function);
     for (size_t i = 0; i < items->count; i++) {
         struct item *item = &items->at[i];
-        if (!is_reported(item))
+        if (!is_reported(item) || mark_access(p, item))
             continue;
         if (!joins(&m, &g, item)) {
             emit_group(&m, &g);

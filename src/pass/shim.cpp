@@ -11,6 +11,7 @@
 
 extern "C" int pass_run(LLVMModuleRef module); // pass.c; both return 1 if the module changed
 extern "C" int pass_begin(LLVMModuleRef module);
+extern "C" void production_code_start(); // production_code.cpp
 
 namespace
 {
@@ -44,10 +45,11 @@ void registerPass(llvm::PassBuilder &builder)
     // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
     // No-ops of production builds come last: nothing is to be optimised around them.
     const char *production = getenv("HEDDLE_PRODUCTION");
-    if (production && !strcmp(production, "1"))
+    if (production && !strcmp(production, "1")) {
+        production_code_start();
         builder.registerOptimizerLastEPCallback(
             [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
-    else
+    } else
         builder.registerOptimizerEarlyEPCallback(
             [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });
     builder.registerPipelineStartEPCallback(

@@ -1,21 +1,39 @@
 /* stretch.c - which addresses a stretch's record needs, and the stores that write it
  *
- * An address is left out where another access of the stretch tells it: both are constant offsets
- * from one value, or from a pointer that the other one loads. All of it runs in one go, so a value
- * is the same for both.
+ * An address is left out where another access of the segment tells it: both are constant offsets
+ * from one value, or from a pointer that the other one loads. A path has no loop, so a value is the
+ * same for both.
  *
  * Stores overlap: an address is written with 8 bytes, of which the upper two are 0 and belong to
- * what is written next.
+ * what is written next. The first word is stored last of all, and at once: until then the record
+ * is what it was after the block before.
  */
 #include "pass/stretch.h"
 
 #include "base/rt_sites.h"
 
-void stretch_clear(struct stretch *s)
+void path_begin(struct pass *p, struct path *path)
 {
-    s->count = 0;
-    s->bytes = 8 + 7 + 1; /* word 0, zeros at the end, an outcome */
+    struct stretch *s = &path->stretch;
+    path->open = path->joins = false;
+    path->base = const64(p, 0);
+    path->index = const32(p, 0);
+    path->paths = 1;
+    path->from[0] = (struct path_from){ 0, 0 };
+    path->decides = NULL;
+    s->count = s->written = s->entries = s->most_events = 0;
+    s->room = STRETCH_ROOM_LONG;
+    s->most_bytes = 8;
     s->branch = NULL;
+}
+
+void path_decide(struct path *path, unsigned outcome)
+{
+    if (!path->decides)
+        return;
+    for (unsigned i = 0; i < path->paths; i++)
+        path->from[i].outcome = outcome + 1;
+    path->decides = NULL;
 }
 
 /* ---- values ---- */
@@ -66,10 +84,13 @@ static bool is_pointer_load(const struct item *item)
 }
 
 /* Does access `by` tell the address of the next one, `a`? */
-static bool is_told_by(const struct stretch_access *by, struct stretch_access *a, unsigned back)
+static bool is_told_by(const struct stretch_access *by, struct stretch_access *a)
 {
     int64_t offset = a->offset - by->offset;
+    unsigned back = a->position - by->position;
     uint8_t from = (uint8_t)back;
+    if (back > FROM_BACK)
+        return false;
     if (by->root != a->root) {
         if (a->root != by->item->inst || !is_pointer_load(by->item))
             return false;
@@ -85,24 +106,36 @@ static bool is_told_by(const struct stretch_access *by, struct stretch_access *a
 
 bool stretch_add(struct pass *p, struct stretch *s, struct item *item, unsigned most_bytes)
 {
-    struct stretch_access a = { .item = item };
+    struct stretch_access a = { .item = item, .position = s->entries };
     unsigned bytes = stretch_value_bytes((unsigned)item->bytes);
-    if (s->count == STRETCH_ACCESSES_MAX)
+    if (s->most_events >= STRETCH_ACCESSES_MAX - 1) /* and a branch */
         return false;
     a.root = strip_offset(p, ITEM_ADDRESS(item), &a.offset);
     for (unsigned i = s->count; i > 0; i--)
-        if (is_told_by(&s->at[i - 1], &a, s->count - i + 1))
+        if (is_told_by(&s->at[i - 1], &a))
             break;
     if (!a.from)
         bytes += STRETCH_ADDRESS_BYTES;
-    if (s->bytes + bytes > most_bytes)
+    if (s->most_bytes + bytes > most_bytes)
         return false;
-    s->bytes += bytes;
+    s->most_bytes += bytes;
+    s->most_events++;
+    s->entries++;
     s->at[s->count++] = a;
     return true;
 }
 
+bool stretch_is_new(const struct stretch *s)
+{
+    return s->count > s->written || s->branch;
+}
+
 /* ---- the record ---- */
+
+LLVMValueRef place_in(struct pass *p, LLVMValueRef chunk, LLVMValueRef at)
+{
+    return LLVMBuildInBoundsGEP2(p->b, p->i8, chunk, &at, 1, "");
+}
 
 void store_at(struct pass *p, LLVMValueRef place, unsigned offset, LLVMValueRef value)
 {
@@ -111,56 +144,91 @@ void store_at(struct pass *p, LLVMValueRef place, unsigned offset, LLVMValueRef 
     LLVMSetAlignment(LLVMBuildStore(p->b, value, to), 1);
 }
 
-static uint32_t number_sites(struct pass *p, const struct stretch *s)
+/* The lines of the site table: the block's accesses, its branch, a stretch for each path. The
+ * first of these. */
+static uint32_t number_sites(struct pass *p, struct path *path)
 {
-    for (unsigned i = 0; i < s->count; i++) {
+    struct stretch *s = &path->stretch;
+    struct sites_site line = { .kind = SITE_STRETCH, .size = s->count - s->written };
+    line.branches =
+        STRETCH_LONG | (s->branch ? STRETCH_BRANCHES : 0) | (path->joins ? STRETCH_JOINS : 0);
+    for (unsigned i = s->written; i < s->count; i++) {
         number_site(p, s->at[i].item);
         table_set_from(p->table, s->at[i].item->site, s->at[i].from, s->at[i].from_offset);
     }
     if (s->branch)
         table_site(p, SITE_BRANCH, s->branch->inst, s->branch->index, 0, "");
-    return table_stretch(p->table, s->count, s->branch);
+    uint32_t first = table_count(p->table);
+    for (unsigned i = 0; i < path->paths; i++) {
+        line.column = (uint16_t)i;
+        line.function_index = path->from[i].stretch;
+        line.instruction_index = path->from[i].outcome;
+        path->from[i] = (struct path_from){ table_stretch(p->table, &line) + 1, 0 };
+    }
+    return first;
 }
 
-/* As rt_stretch.h lays it out; the words of the record. */
-static unsigned lay_out(const struct stretch *s, unsigned *address_at, unsigned *value_at)
-{
-    struct stretch_room room = STRETCH_ROOM;
-    if (s->branch)
-        stretch_place(&room, 1);
-    for (unsigned i = 0; i < s->count; i++)
-        address_at[i] = s->at[i].from ? 0 : stretch_place(&room, STRETCH_ADDRESS_BYTES);
-    for (unsigned i = 0; i < s->count; i++)
-        value_at[i] = stretch_place(&room, stretch_value_bytes((unsigned)s->at[i].item->bytes));
-    return stretch_words(&room);
-}
-
-/* Number and mark; where data is zeros, so that the rest of the word is. */
-static void write_head(struct pass *p, LLVMValueRef place, uint32_t site, unsigned words)
-{
-    LLVMValueRef number = LLVMBuildZExt(p->b, site_value(p, site), p->i64, "");
-    uint64_t mark = (uint64_t)(STRETCH_MARK | words) << 56;
-    store_at(p, place, 0, LLVMBuildOr(p->b, number, const64(p, mark), ""));
-    if (words > 1)
-        store_at(p, place, 8 * (words - 1), const64(p, 0));
-}
-
-unsigned write_stretch(struct pass *p, const struct stretch *s, LLVMValueRef place,
-                       LLVMValueRef outcome)
+/* As rt_stretch.h lays it out. */
+static void write_data(struct pass *p, struct stretch *s, LLVMValueRef place)
 {
     unsigned address_at[STRETCH_ACCESSES_MAX], value_at[STRETCH_ACCESSES_MAX];
-    unsigned words = lay_out(s, address_at, value_at);
-    write_head(p, place, number_sites(p, s), words);
-    if (s->branch)
-        store_at(p, place, 4, LLVMBuildTrunc(p->b, outcome, p->i8, ""));
-    for (unsigned i = 0; i < s->count; i++)
+    unsigned words = stretch_words(&s->room);
+    for (unsigned i = s->written; i < s->count; i++)
+        address_at[i] = s->at[i].from ? 0 : stretch_place(&s->room, STRETCH_ADDRESS_BYTES);
+    for (unsigned i = s->written; i < s->count; i++)
+        value_at[i] = stretch_place(&s->room, stretch_value_bytes((unsigned)s->at[i].item->bytes));
+    if (stretch_words(&s->room) > words) /* what is no data is 0 */
+        store_at(p, place, 8 * (stretch_words(&s->room) - 1), const64(p, 0));
+    for (unsigned i = s->written; i < s->count; i++)
         if (!s->at[i].from)
             store_at(p, place, address_at[i],
                      LLVMBuildPtrToInt(p->b, ITEM_ADDRESS(s->at[i].item), p->i64, ""));
-    for (unsigned i = 0; i < s->count; i++) {
+    for (unsigned i = s->written; i < s->count; i++) {
         const struct item *item = s->at[i].item;
         if (stretch_value_bytes((unsigned)item->bytes))
             store_at(p, place, value_at[i], to_integer(p, accessed_value(item), item->bytes));
     }
-    return 8 * words;
+}
+
+/* Number, outcome, mark and words. */
+static void write_head(struct pass *p, const struct path *path, uint32_t site, LLVMValueRef outcome)
+{
+    LLVMValueRef number = LLVMBuildAdd(p->b, site_value(p, site), path->index, "");
+    LLVMValueRef head = LLVMBuildZExt(p->b, number, p->i64, "");
+    LLVMValueRef words = LLVMBuildShl(p->b, path->base, const64(p, 56 - 3), "");
+    uint64_t mark = (uint64_t)(STRETCH_MARK + stretch_words(&path->stretch.room)) << 56;
+    words = LLVMBuildAdd(p->b, words, const64(p, mark), "");
+    head = LLVMBuildOr(p->b, head, words, "");
+    if (outcome) {
+        outcome = LLVMBuildZExt(p->b, outcome, p->i64, "");
+        head = LLVMBuildOr(p->b, head, LLVMBuildShl(p->b, outcome, const64(p, 32), ""), "");
+    }
+    LLVMValueRef store = LLVMBuildStore(p->b, head, place_in(p, path->chunk, path->at));
+    LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(store, 8);
+}
+
+void write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome)
+{
+    struct stretch *s = &path->stretch;
+    uint32_t site = number_sites(p, path);
+    LLVMValueRef segment = LLVMBuildAdd(p->b, path->at, path->base, "");
+    write_data(p, s, place_in(p, path->chunk, segment));
+    write_head(p, path, site, s->branch ? outcome : NULL);
+    if (s->branch) {
+        s->entries++;
+        s->most_events++;
+    }
+    path->decides = s->branch;
+    path->open = true;
+    path->joins = false;
+    s->written = s->count;
+    s->branch = NULL;
+}
+
+LLVMValueRef path_end(struct pass *p, const struct path *path)
+{
+    unsigned bytes = path->open ? 8 * stretch_words(&path->stretch.room) : 0;
+    LLVMValueRef at = LLVMBuildAdd(p->b, path->at, path->base, "");
+    return LLVMBuildAdd(p->b, at, const64(p, bytes), "");
 }

@@ -254,11 +254,10 @@ void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset
     t->sites.at[site].offset = offset;
 }
 
-uint32_t table_stretch(struct table *t, unsigned accesses, bool branches)
+uint32_t table_stretch(struct table *t, const struct sites_site *stretch)
 {
     RESERVE(t->sites);
-    t->sites.at[t->sites.count++] =
-        (struct sites_site){ .kind = SITE_STRETCH, .size = accesses, .branches = branches };
+    t->sites.at[t->sites.count++] = *stretch;
     return (uint32_t)t->sites.count - 1;
 }
 

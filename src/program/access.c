@@ -15,6 +15,7 @@
 #define LOCAL_BASE(thread) ((UINT64_C(1) << 61) + ((uint64_t)(thread) << 36))
 
 enum { PLACE_DEPTH = 32, COPY_MAX = 1 << 20 /* bytes; of more the content is forgotten */ };
+enum { PIECES_MAX = 1024 }; /* bytes: what a longer copy writes is not told */
 
 /* ---- where ---- */
 
@@ -391,12 +392,86 @@ static enum go exec_cas(struct walk *w, struct thread *t, struct frame *fr, stru
 
 /* ---- memory intrinsics ---- */
 
-/* One side of a copy: the events that tell of it, at most 1 MiB each. `length` is UINT64_MAX where
- * only the event says. */
-static enum go take_range(struct walk *w, struct thread *t, struct frame *fr, struct now *n,
-                          unsigned op, expr address, uint64_t length, uint64_t *at)
+/* Where a copy gets its bytes, or what a fill fills with. */
+struct source {
+    expr from;
+    uint64_t at;       /* in memory that we follow */
+    bool inside;       /* it is there */
+    bool reads, fills; /* an event told of it; all bytes are `from` */
+};
+
+static struct source source_of(struct walk *w, struct thread *t, const struct frame *fr, expr from,
+                               uint64_t bytes)
 {
+    struct source s = { .from = from };
+
+    s.fills = fr->f->code->insts[fr->pc].op != I_COPY_MEMORY;
+    s.reads = fr->f->expects[fr->pc] & EXPECTS(SITE_READ);
+    s.inside = !s.fills && (s.reads ? is_followed(w, t, from, fr->from_at, bytes, &s.at)
+                                    : private_place(w, t, from, &s.at));
+    return s;
+}
+
+/* What is written from byte i on; 0: some of it is not known. */
+static expr source_bytes(struct walk *w, struct thread *t, const struct frame *fr,
+                         const struct source *s, uint64_t i, unsigned n)
+{
+    expr byte, e;
+
+    if (s->inside)
+        return memory_load(&w->memory, &t->stack, &w->x, s->at + i, n);
+    if (!s->fills)
+        return s->reads ? expr_read(&w->x, 8 * n, fr->read_position, (uint32_t)i)
+                        : load_unrecorded(w, t, s->from, i, n);
+    e = byte = expr_resize(&w->x, 8, s->from);
+    for (unsigned k = 1; k < n; k++)
+        e = expr_concat(&w->x, byte, e);
+    return e;
+}
+
+/* In pieces of so many bytes, the last one the rest; false: one is known in part only, as with
+ * padding. */
+static bool list_pieces(struct walk *w, struct thread *t, const struct frame *fr,
+                        const struct source *s, uint64_t bytes, unsigned each, expr *out)
+{
+    for (uint64_t i = 0; i < bytes; i += each) {
+        unsigned n = bytes - i < each ? (unsigned)(bytes - i) : each;
+
+        out[i / each] = source_bytes(w, t, fr, s, i, n);
+        for (unsigned k = 0; !out[i / each] && n > 1 && k < n; k++)
+            if (source_bytes(w, t, fr, s, i + k, 1))
+                return false;
+    }
+    return true;
+}
+
+/* What the copy or fill at hand writes: a value, or pieces. */
+static void tell_pieces(struct walk *w, struct thread *t, const struct frame *fr, expr from,
+                        uint64_t bytes, expr *pieces, struct step *s)
+{
+    struct source source = source_of(w, t, fr, from, bytes);
+    unsigned each = 8;
+
+    if (bytes <= 16) {
+        s->value = source_bytes(w, t, fr, &source, 0, (unsigned)bytes);
+        return;
+    }
+    while (!list_pieces(w, t, fr, &source, bytes, each, pieces))
+        each /= 2;
+    s->pieces = pieces;
+    s->piece_bytes = each;
+    s->npieces = (bytes + each - 1) / each;
+}
+
+/* One side of a copy: the events that tell of it, at most 1 MiB each. `length` is UINT64_MAX where
+ * only the event says. `from`: what is written comes from there, or is that. */
+static enum go take_range(struct walk *w, struct thread *t, struct frame *fr, struct now *n,
+                          unsigned op, expr address, expr from, uint64_t length, uint64_t *at)
+{
+    expr pieces[PIECES_MAX];
+
     while (length && fr->done < length) {
+        struct step s = { .kind = op == OP_READ ? STEP_READ : STEP_WRITE, .address = address };
         enum go r = awaited(fr, n, op, op);
 
         if (r == GO_OTHER && length == UINT64_MAX)
@@ -411,9 +486,9 @@ static enum go take_range(struct walk *w, struct thread *t, struct frame *fr, st
         fr->done += n->ev->size;
         if (length == UINT64_MAX && n->ev->size < ACCESS_MAX_BYTES)
             length = fr->done;
-        walk_step(
-            w, t, n,
-            &(struct step){ .kind = op == OP_READ ? STEP_READ : STEP_WRITE, .address = address });
+        if (op == OP_WRITE && n->ev->size == length && length <= PIECES_MAX)
+            tell_pieces(w, t, fr, from, length, pieces, &s);
+        walk_step(w, t, n, &s);
     }
     return GO_ON;
 }
@@ -492,7 +567,7 @@ static enum go exec_range(struct walk *w, struct thread *t, struct frame *fr, st
     enum go r = GO_ON;
 
     if (reads && !fr->read_done)
-        r = take_range(w, t, fr, n, OP_READ, from, bytes, &fr->from_at);
+        r = take_range(w, t, fr, n, OP_READ, from, 0, bytes, &fr->from_at);
     if (r != GO_ON)
         return r;
     if (!fr->read_done && reads && bytes == UINT64_MAX)
@@ -501,7 +576,7 @@ static enum go exec_range(struct walk *w, struct thread *t, struct frame *fr, st
         fr->done = 0;
     fr->read_done = true;
     if (writes)
-        r = take_range(w, t, fr, n, OP_WRITE, to, bytes, &fr->to_at);
+        r = take_range(w, t, fr, n, OP_WRITE, to, from, bytes, &fr->to_at);
     if (r != GO_ON)
         return r;
     if (bytes == UINT64_MAX)

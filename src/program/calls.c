@@ -368,12 +368,12 @@ void forget_arguments(struct walk *w, struct thread *t, struct frame *fr)
 }
 
 /* The event of a lock function tells where the lock is. */
-static void learn_lock(struct walk *w, struct thread *t, struct frame *fr, const struct event *ev)
+void learn_lock(struct walk *w, struct thread *t, struct frame *fr, const struct event *ev)
 {
     static const char *const kinds[] = { "pthread_mutex_", "pthread_spin_", "pthread_rwlock_",
                                          "mtx_" };
     const struct code_symbol *s = callee_symbol(w, fr);
-    expr lock = argument(w, t, fr, 0);
+    expr lock = s ? argument(w, t, fr, 0) : 0;
     u128 at;
 
     for (size_t i = 0; s && lock && op_class_of(ev->op) == CLASS_LOCK && i < 4; i++)

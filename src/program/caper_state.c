@@ -1,4 +1,8 @@
-/* caper_state.c - reading, merging and writing the state of caper (docs/format/caper.md) */
+/* caper_state.c - reading, merging and writing the state of caper (docs/format/caper.md)
+ *
+ * A state of version 1 had the static pairs in itself; it is read, and becomes version 2 when it is
+ * next written.
+ */
 #include "program/caper_state.h"
 #include "base/alloc.h"
 #include "base/rt_sites.h"
@@ -14,6 +18,10 @@
 #include <unistd.h>
 
 enum { SITES_MOST = 1 << 26 }; /* of a module: more is a damaged file */
+
+/* The number of runs has a fixed place and width: it is written over. */
+#define HEAD       "heddle-caper 2\nruns "
+#define RUNS_WIDTH 20
 
 void caper_state_release(struct caper_state *s)
 {
@@ -81,6 +89,49 @@ void caper_state_drop(struct caper_state *s, size_t part)
     s->count--;
 }
 
+/* ---- static pairs ---- */
+
+static char *pairs_path(const char *state, uint64_t id)
+{
+    return xasprintf("%s.pairs-%016" PRIx64, state, id);
+}
+
+void caper_state_set_pairs(struct caper_state *s, struct pairs *p)
+{
+    pairs_release(&s->pairs);
+    s->pairs = *p;
+    s->has_pairs = s->pairs_new = true;
+    s->pairs_lost = false;
+    *p = (struct pairs){ 0 };
+}
+
+int caper_state_load(const struct caper_state *s, const char *path, struct error *err)
+{
+    char *file;
+    int status;
+
+    if (!s->has_pairs || s->pairs_new)
+        return 0;
+    file = pairs_path(path, s->pairs_id);
+    status = pairs_check(&s->pairs, file, err);
+    free(file);
+    return status;
+}
+
+static int map_pairs(struct caper_state *s, const char *path, struct error *err)
+{
+    char *file = pairs_path(path, s->pairs_id);
+    int status = 0;
+
+    if (access(file, F_OK) == 0)
+        status = pairs_map(&s->pairs, file, err);
+    else
+        s->pairs_lost = true;
+    s->has_pairs = status == 0 && !s->pairs_lost;
+    free(file);
+    return status;
+}
+
 /* ---- reading ---- */
 
 struct reader {
@@ -137,6 +188,26 @@ static int read_site(struct reader *r, const char *text)
     return 0;
 }
 
+/* "ID DP": the name of the file, and how many of the pairs are dynamically possible. */
+static int read_pairs(struct reader *r, const char *text)
+{
+    char *end;
+
+    if (strspn(text, "0123456789abcdef") != 16 || text[16] != ' ' ||
+        sscanf(text, "%16" SCNx64, &r->s->pairs_id) != 1)
+        return broken(r, "no name of pairs");
+    r->s->dp = number(text + 17, &end);
+    if (*end || r->s->dp == UINT64_MAX)
+        return broken(r, "no number of pairs");
+    return map_pairs(r->s, r->path, r->err) < 0 ? -1 : 1;
+}
+
+static int read_old_pairs(struct reader *r)
+{
+    r->s->has_pairs = r->s->pairs_new = true;
+    return pairs_read_stream(&r->s->pairs, r->in, r->path, r->err) < 0 ? -1 : 1;
+}
+
 /* 1: the file's end. */
 static int read_line(struct reader *r, char *line)
 {
@@ -157,10 +228,19 @@ static int read_line(struct reader *r, char *line)
     }
     if (strcmp(line, "pairs none") == 0)
         return 1;
-    if (strcmp(line, "pairs") != 0)
-        return broken(r, "unknown line");
-    r->s->has_pairs = true;
-    return pairs_read_stream(&r->s->pairs, r->in, r->path, r->err) < 0 ? -1 : 1;
+    if (!r->s->old && strncmp(line, "pairs ", 6) == 0)
+        return read_pairs(r, line + 6);
+    return r->s->old && strcmp(line, "pairs") == 0 ? read_old_pairs(r) : broken(r, "unknown line");
+}
+
+static int read_version(struct reader *r, const char *line)
+{
+    unsigned version;
+
+    if (sscanf(line, "heddle-caper %u", &version) != 1)
+        return broken(r, "no state of caper");
+    r->s->old = strcmp(line, "heddle-caper 1") == 0;
+    return r->s->old || strcmp(line, "heddle-caper 2") == 0 ? 0 : broken(r, "of another version");
 }
 
 static int read_lines(struct reader *r)
@@ -177,10 +257,7 @@ static int read_lines(struct reader *r)
             break;
         }
         line[n - 1] = 0;
-        if (r->line == 1)
-            status = strcmp(line, "heddle-caper 1") == 0 ? 0 : broken(r, "no state of caper");
-        else
-            status = read_line(r, line);
+        status = r->line == 1 ? read_version(r, line) : read_line(r, line);
     }
     free(line);
     if (status == 0)
@@ -188,7 +265,7 @@ static int read_lines(struct reader *r)
     return status < 0 ? -1 : 0;
 }
 
-int caper_state_read(struct caper_state *s, const char *path, struct error *err)
+static int read_once(struct caper_state *s, const char *path, struct error *err)
 {
     struct reader r = { .s = s, .path = path, .err = err };
     int status;
@@ -203,6 +280,20 @@ int caper_state_read(struct caper_state *s, const char *path, struct error *err)
     if (status < 0)
         caper_state_release(s);
     return status;
+}
+
+/* Between reading the state and mapping its pairs both may be replaced: then it is read again. */
+int caper_state_read(struct caper_state *s, const char *path, struct error *err)
+{
+    int status = read_once(s, path, err);
+    uint64_t lost = s->pairs_id;
+
+    if (status < 0 || !s->pairs_lost)
+        return status;
+    caper_state_release(s);
+    status = read_once(s, path, err);
+    return status == 0 && s->pairs_lost && s->pairs_id != lost ? caper_state_read(s, path, err)
+                                                               : status;
 }
 
 /* ---- writing ---- */
@@ -227,18 +318,27 @@ static void write_part(const struct caper_part *p, FILE *out)
 
 static void write_state(struct caper_state *s, FILE *out)
 {
-    qsort(s->parts, s->count, sizeof(*s->parts), by_id);
-    fprintf(out, "heddle-caper 1\nruns %" PRIu64 "\n", s->runs);
+    if (s->count)
+        qsort(s->parts, s->count, sizeof(*s->parts), by_id);
+    fprintf(out, HEAD "%0*" PRIu64 "\n", RUNS_WIDTH, s->runs);
     if (s->program)
         fprintf(out, "program %s\n", s->program);
     for (size_t i = 0; i < s->count; i++)
         write_part(&s->parts[i], out);
-    fputs(s->has_pairs ? "pairs\n" : "pairs none\n", out);
     if (s->has_pairs)
-        pairs_write(&s->pairs, out);
+        fprintf(out, "pairs %016" PRIx64 " %" PRIu64 "\n", s->pairs_id, s->dp);
+    else
+        fputs("pairs none\n", out);
 }
 
-static int replace(struct caper_state *s, const char *path, struct error *err)
+static void write_pairs(struct caper_state *s, FILE *out)
+{
+    pairs_map_write(&s->pairs, out);
+}
+
+/* A complete file under that name. */
+static int put_file(struct caper_state *s, const char *path,
+                    void (*write)(struct caper_state *s, FILE *out), struct error *err)
 {
     char *name;
     int fd = tempfile_create(path, &name);
@@ -247,7 +347,7 @@ static int replace(struct caper_state *s, const char *path, struct error *err)
 
     if (!out)
         return error_set(err, "cannot write '%s': %s", path, strerror(errno));
-    write_state(s, out);
+    write(s, out);
     good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
     good = fclose(out) == 0 && good;
     if (good && rename(name, path) == 0) {
@@ -258,6 +358,52 @@ static int replace(struct caper_state *s, const char *path, struct error *err)
     unlink(name);
     free(name);
     return -1;
+}
+
+static uint64_t count_dp(const struct caper_state *s);
+
+/* The pairs come first: a state always names pairs that are there. Those of before go last. */
+static int replace(struct caper_state *s, const char *path, struct error *err)
+{
+    uint64_t before = s->pairs_id; /* 0: none */
+    char *file;
+    int status = 0;
+
+    if (s->pairs_new) {
+        s->pairs_id = pairs_hash(&s->pairs);
+        file = pairs_path(path, s->pairs_id);
+        status = put_file(s, file, write_pairs, err);
+        free(file);
+    } else if (s->has_pairs) {
+        status = caper_state_load(s, path, err);
+    }
+    if (status == 0 && s->has_pairs)
+        s->dp = count_dp(s);
+    if (status == 0)
+        status = put_file(s, path, write_state, err);
+    if (status == 0 && s->pairs_new && before && before != s->pairs_id) {
+        file = pairs_path(path, before);
+        unlink(file);
+        free(file);
+    }
+    if (status == 0)
+        s->old = s->pairs_new = false;
+    return status;
+}
+
+/* The number of runs is written over; a reader may see the one before. */
+static int count_run(const struct caper_state *s, const char *path, struct error *err)
+{
+    char text[RUNS_WIDTH + 1];
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    snprintf(text, sizeof(text), "%0*" PRIu64, RUNS_WIDTH, s->runs);
+    if (fd >= 0)
+        n = pwrite(fd, text, RUNS_WIDTH, strlen(HEAD));
+    if (fd >= 0)
+        close(fd);
+    return n == RUNS_WIDTH ? 0 : error_set(err, "cannot write '%s': %s", path, strerror(errno));
 }
 
 /* The folder is locked: the file itself is another one after each change. */
@@ -275,8 +421,8 @@ static int lock_folder(const char *path)
     return fd;
 }
 
-int caper_state_change(const char *path, bool (*fn)(struct caper_state *s, void *arg), void *arg,
-                       struct error *err)
+int caper_state_change(const char *path, enum caper_change (*fn)(struct caper_state *s, void *arg),
+                       void *arg, struct caper_state *after, struct error *err)
 {
     struct caper_state s = { 0 };
     int fd = lock_folder(path), status;
@@ -284,10 +430,22 @@ int caper_state_change(const char *path, bool (*fn)(struct caper_state *s, void 
     if (fd < 0)
         return error_set(err, "cannot lock the folder of '%s': %s", path, strerror(errno));
     status = caper_state_read(&s, path, err);
-    if (status == 0 && fn(&s, arg))
-        status = replace(&s, path, err);
+    if (status == 0) {
+        bool whole = s.old || !s.runs; /* no place for the number: version 1, or not there yet */
+        enum caper_change change = fn(&s, arg);
+
+        if (change == CAPER_CHANGED || (change == CAPER_COUNTED && whole))
+            status = replace(&s, path, err);
+        else if (change == CAPER_COUNTED)
+            status = count_run(&s, path, err);
+    }
     close(fd);
-    caper_state_release(&s);
+    if (after && status == 0) {
+        caper_state_release(after);
+        *after = s;
+    } else {
+        caper_state_release(&s);
+    }
     return status;
 }
 
@@ -300,22 +458,17 @@ bool caper_kinds_conflict(uint32_t a, uint32_t b)
     return writes && !(a == SITE_ATOMIC && b == SITE_ATOMIC);
 }
 
-static void count_pairs(const struct caper_state *s, struct caper_sizes *z)
+static uint64_t count_dp(const struct caper_state *s)
 {
     const struct pairs *p = &s->pairs;
-    uint64_t *marked = xcalloc(p->ngroups ? p->ngroups : 1, sizeof(*marked));
+    uint64_t *marked = xcalloc(p->ngroups + (size_t)1, sizeof(*marked)), dp;
 
     for (size_t i = 0; i < p->nsites; i++)
         if (caper_state_mark(s, p->sites[i].id.module, p->sites[i].id.index))
             marked[p->sites[i].group]++;
-    for (size_t i = 0; i < p->npairs; i++) {
-        uint64_t a = marked[p->pairs[i].a], b = marked[p->pairs[i].b];
-
-        z->dp += p->pairs[i].a == p->pairs[i].b ? a * (a + 1) / 2 : a * b;
-    }
+    dp = pairs_count_marked(p, marked);
     free(marked);
-    z->all = pairs_count(p);
-    z->sites = p->nsites;
+    return dp;
 }
 
 void caper_state_sizes(const struct caper_state *s, struct caper_sizes *z)
@@ -328,6 +481,9 @@ void caper_state_sizes(const struct caper_state *s, struct caper_sizes *z)
             z->seen += (mark & CAPER_SEEN) != 0;
             z->assumed += (mark & CAPER_ASSUMED) && !(mark & CAPER_SEEN);
         }
-    if (s->has_pairs)
-        count_pairs(s, z);
+    if (!s->has_pairs)
+        return;
+    z->dp = s->pairs_new ? count_dp(s) : s->dp;
+    z->all = s->pairs.total;
+    z->sites = s->pairs.nsites;
 }

@@ -10,9 +10,13 @@
  * the sites with a mark; a pair is in dpPairs when both its sites have one, else in spPairs.
  * Without static pairs any two sites may pair.
  *
+ * The static pairs are a file of their own beside the state (pairs_map.c), which never changes: it
+ * is mapped, and written only where there are new ones. Pairs of classes are not read until
+ * caper_state_load() is called.
+ *
  * Concurrency: caper_state_change() reads, changes and replaces the file under a lock on its
  * folder, so that any number of commands add to it and nothing is lost; the new file is complete
- * and on disk before it takes the name.
+ * and on disk before it takes the name. A run that brought nothing new only counts itself in place.
  */
 #ifndef HEDDLE_PROGRAM_CAPER_STATE_H
 #define HEDDLE_PROGRAM_CAPER_STATE_H
@@ -32,8 +36,19 @@ struct caper_state {
     char *program; /* owned: its path; NULL: not known */
     struct caper_part *parts;
     size_t count, cap;
+    bool old; /* it is a file of version 1 */
     bool has_pairs;
-    struct pairs pairs;
+    bool pairs_lost;    /* there were static pairs, and their file is gone */
+    bool pairs_new;     /* they have no file yet */
+    uint64_t pairs_id;  /* names their file */
+    uint64_t dp;        /* dpPairs when the state was written */
+    struct pairs pairs; /* see caper_state_load() */
+};
+
+enum caper_change {
+    CAPER_SAME,    /* leave the file as it is */
+    CAPER_COUNTED, /* another run, nothing else */
+    CAPER_CHANGED
 };
 
 void caper_state_release(struct caper_state *s); /* a zeroed struct is empty */
@@ -45,11 +60,17 @@ const struct caper_part *caper_state_find(const struct caper_state *s, const uin
 uint8_t caper_state_mark(const struct caper_state *s, const uint64_t id[2], uint32_t index);
 void caper_state_drop(struct caper_state *s, size_t part);
 
-/* Read, let `fn` change it (false: leave the file as it is), replace. */
-int caper_state_change(const char *path, bool (*fn)(struct caper_state *s, void *arg), void *arg,
-                       struct error *err);
+/* These are the static pairs from now on; they move into the state. */
+void caper_state_set_pairs(struct caper_state *s, struct pairs *p);
+/* Before the pairs of classes are asked for (pairs_has, pairs_each): reads and checks them. */
+int caper_state_load(const struct caper_state *s, const char *path, struct error *err);
 
-/* How many: sites with a mark, with one that is only assumed; dpPairs; all pairs. */
+/* Read, let `fn` change it, replace; `after`, if not NULL: released, and then what is there now. */
+int caper_state_change(const char *path, enum caper_change (*fn)(struct caper_state *s, void *arg),
+                       void *arg, struct caper_state *after, struct error *err);
+
+/* How many: sites with a mark, with one that is only assumed; dpPairs; all pairs. Of a state that
+ * was read or changed above. */
 struct caper_sizes {
     uint64_t sites, seen, assumed, dp, all;
 };

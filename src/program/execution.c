@@ -28,7 +28,7 @@ struct maker {
     size_t nwaiting;
     struct execution_condition *conditions; /* `event` is whose they are, see `own` */
     uint32_t *owner;                        /* beside: the event they are conditions of */
-    size_t count, cap, owner_cap, cases_cap;
+    size_t count, cap, owner_cap, cases_cap, pieces_cap;
     uint64_t position;
     bool taken; /* the event at hand had its step */
 };
@@ -151,6 +151,18 @@ static void take_branch(struct maker *m, struct execution_event *ev, const struc
         add_later(m, s->thread, &c);
 }
 
+static void take_pieces(struct maker *m, struct execution_event *ev, const struct step *s)
+{
+    struct execution *e = m->e;
+
+    ev->pieces = (uint32_t)e->npieces;
+    ev->npieces = (uint32_t)s->npieces;
+    ev->piece_bytes = (uint8_t)s->piece_bytes;
+    GROW(e->pieces, m->pieces_cap, e->npieces + s->npieces);
+    for (size_t i = 0; i < s->npieces; i++)
+        e->pieces[e->npieces++] = s->pieces[i];
+}
+
 static void take_access(struct maker *m, struct execution_event *ev, const struct step *s)
 {
     struct exprs *x = m->e->x;
@@ -162,6 +174,8 @@ static void take_access(struct maker *m, struct execution_event *ev, const struc
         ev->known &= agrees(x, s->value, e->value);
     if (s->kind == STEP_UPDATE && e->flags & EV_OLD && e->size <= 8)
         ev->known &= agrees(x, s->old, e->old);
+    if (s->pieces)
+        take_pieces(m, ev, s);
     if (s->address && expr_varies(x, s->address)) {
         c = condition(m, CONDITION_ADDRESS, s->address);
         add_condition(m, &c, (uint32_t)s->position);
@@ -318,6 +332,7 @@ void execution_free(struct execution *e)
     free(e->condition_first);
     free(e->conditions);
     free(e->cases);
+    free(e->pieces);
     firsts_release(&e->first);
     free(e);
 }

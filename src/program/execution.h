@@ -49,11 +49,15 @@ struct execution_event {
                      update: what it writes, 8 bits a byte; branch: the condition, or what a switch
                      looks at; result. 0: nothing is known */
     expr old;     /* update: what it read */
-    uint32_t cases, ncases; /* switch: execution.cases of outcomes 1, 2 ...; ncases 0: a branch */
-    uint32_t outcome;       /* branch */
-    uint8_t kind;           /* enum step_kind of program.h */
+    uint32_t pieces, npieces; /* write of more than 16 bytes: execution.pieces of piece_bytes each
+                                 (the last one: the rest); 0: nothing is known of it */
+    uint32_t cases, ncases;   /* switch: execution.cases of outcomes 1, 2 ...; ncases 0: a branch */
+    uint32_t outcome;         /* branch */
+    uint8_t kind;             /* enum step_kind of program.h */
     bool known; /* the walk placed it and agreed with the record. false: the reads before it in its
                    thread must see what they saw, and what it writes is what was recorded */
+    uint8_t piece_bytes;
+    bool is_new; /* of code that was not executed (flip.h): no recorded read saw what it writes */
 };
 
 struct execution {
@@ -64,6 +68,8 @@ struct execution {
     struct execution_condition *conditions; /* by event */
     expr *cases;
     size_t ncases;
+    expr *pieces;
+    size_t npieces;
     uint64_t walked, outside, lost; /* as in struct walk_stats */
     struct firsts first;            /* of the variables that the walk met */
 };

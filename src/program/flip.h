@@ -26,10 +26,10 @@
 /* Bounds. A path is a piece of code between two synchronisations, mostly: 64 accesses see more than
  * the paper's single branch. Each is counted when it ends a path (struct flip_stats). */
 enum {
-    FLIP_EVENTS_MAX = 96,         /* new events of a path */
+    FLIP_EVENTS_MAX = 256,        /* new events of a path */
     FLIP_INSTRUCTIONS_MAX = 4096, /* from one new event to the next */
     FLIP_CALLS_MAX = 8,           /* calls inside one another */
-    FLIP_PATHS_MAX = 12, /* of one flip: decisions in the other branch that depend on reads */
+    FLIP_PATHS_MAX = 32, /* of one flip: decisions in the other branch that depend on reads */
     FLIP_CONE_MAX = 4096 /* nodes of an expression that are looked at */
 };
 
@@ -50,6 +50,8 @@ struct flip_event {
     uint64_t id;  /* of its READ leaves */
     uint8_t kind; /* enum step_kind */
     expr address, value, old;
+    uint32_t pieces, npieces; /* as in struct execution_event, of the path's */
+    uint8_t piece_bytes;
 };
 
 struct flip_condition {
@@ -71,6 +73,8 @@ struct flip_path {
     size_t nevents;
     struct flip_condition *conditions; /* by event; the first is the branch's */
     size_t nconditions;
+    expr *pieces;
+    size_t npieces;
 };
 
 struct flip_stats {

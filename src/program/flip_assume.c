@@ -2,8 +2,8 @@
  *
  * The recorded values make the branch go the way it went. So that later decisions and
  * addresses of the path fit the new outcome, one read below the condition is taken to see
- * another value: one that some write of the trace gives to its memory. That only chooses
- * which way is tried; what must hold are the conditions, and those are checked later.
+ * another value: one that some write gives to its memory, or that it held first. That only
+ * chooses which way is tried; what must hold are the conditions, and those are checked later.
  */
 #include "program/flip_inside.h"
 #include "base/alloc.h"
@@ -205,12 +205,16 @@ bool flip_assume(struct flip *f, expr e, u128 wanted)
         const struct expr_node *leaf = expr_get(&f->w->x, leaves[i]);
         const struct event *ev = event_of(f, leaf);
         const uint32_t *at = ev ? map_get(&f->all->written_at, ev->target * 16 + ev->size) : NULL;
+        uint64_t first;
 
-        if (!at || !*at || leaf->width != 8 * ev->size)
+        if (!ev || leaf->width != 8 * ev->size)
             continue;
-        for (uint32_t k = 0; k < f->all->written[*at - 1].count; k++)
+        for (uint32_t k = 0; at && *at && k < f->all->written[*at - 1].count; k++)
             if (fits(f, leaves[i], f->all->written[*at - 1].values[k], e, wanted))
                 return true;
+        if (flips_first(f->all, ev->target, ev->size, &first) &&
+            fits(f, leaves[i], first, e, wanted))
+            return true;
     }
     return false;
 }

@@ -47,6 +47,12 @@ struct flips {
     struct map words;   /* address / 8 -> number in shadow + 1 */
     struct shadow_word *shadow;
     size_t nshadow, shadow_cap;
+    /* What was there before the trace's first write, as far as reads tell (FLIP_LEARN), and what
+     * the program's file says: guesses only. */
+    struct map early_words; /* address / 8 -> number in early + 1 */
+    struct shadow_word *early;
+    size_t nearly, early_cap;
+    struct firsts first;
     struct held *held; /* of threads */
     size_t nheld;
     struct map counted; /* key of outcome_counts -> number in counts + 1 */
@@ -72,7 +78,7 @@ struct flip {
     struct shadow_word *shadow;
     size_t nshadow, shadow_cap;
     struct flip_path path;
-    size_t events_cap, conditions_cap;
+    size_t events_cap, conditions_cap, pieces_cap;
     size_t base;   /* frames at the branch */
     uint32_t join; /* block where the outcomes meet, in that frame */
     bool joined;
@@ -88,7 +94,24 @@ struct flip {
     struct flip_event *now; /* whose step comes next; NULL: none */
 };
 
-/* flip.c */
+/* flip_state.c */
+/* A copy of the thread at a branch, and a copy of a path half way. */
+struct flip *flip_new(struct flips *all, struct walk *w, const struct thread *t, uint64_t position,
+                      uint64_t outcome);
+struct flip *flip_copy(const struct flip *from);
+void flip_free(struct flip *f);
+void flip_path_release(struct flip_path *p);
+struct held *flips_held(struct flips *all, uint32_t thread);
+
+/* flip_run.c: the branch at hand, taken the other way; all paths behind it */
+void flip_explore(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
+                  uint64_t outcome, bool never, bool here_never);
+
+/* flip_path.c */
+void flip_take_step(void *flip, const struct step *s); /* for walk_options */
+void flip_take_branch(struct flip *f, const struct step *s);
+bool flip_is_private(void *flip, uint64_t address, uint32_t bytes);
+void flip_keep(struct flip *f);
 struct flip_event *flip_add(struct flip *f, const struct event *ev);
 void flip_condition(struct flip *f, enum condition_kind kind, expr value, u128 recorded);
 void flip_stop(struct flip *f, enum flip_end end);
@@ -98,6 +121,8 @@ bool flip_feed(struct flip *f, const struct event *ev, unsigned site_kind);
 bool flip_is_followed(struct flip *f, expr e);
 /* The memory at that address as the trace and this path left it. */
 bool flip_peek(const struct flip *f, uint64_t at, unsigned bytes, uint64_t *value);
+/* What it held at the beginning, probably. */
+bool flips_first(const struct flips *all, uint64_t at, unsigned bytes, uint64_t *value);
 void flip_poke(struct flip *f, uint64_t at, unsigned bytes, bool known, uint64_t value);
 uint64_t flip_allocate(struct flips *all, uint64_t bytes);
 

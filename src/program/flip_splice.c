@@ -26,7 +26,7 @@ struct splice {
     size_t nlocks[2];
     size_t shift[2]; /* events of each */
     size_t at;       /* events written */
-    size_t conditions_cap, nconditions;
+    size_t conditions_cap, nconditions, pieces_cap;
 };
 
 /* ---- positions ---- */
@@ -192,12 +192,28 @@ static uint32_t branch_before(const struct splice *s, const struct flip_path *p,
     return first;
 }
 
+static void add_pieces(struct splice *s, const struct flip_path *p, const struct flip_event *ev,
+                       struct execution_event *x)
+{
+    struct execution *to = s->to;
+
+    x->pieces = (uint32_t)to->npieces;
+    x->npieces = ev->npieces;
+    x->piece_bytes = ev->piece_bytes;
+    GROW(to->pieces, s->pieces_cap, to->npieces + ev->npieces);
+    for (uint32_t i = 0; i < ev->npieces; i++)
+        to->pieces[to->npieces++] = p->pieces[ev->pieces + i];
+}
+
 static void add_new(struct splice *s, const struct flip_path *p, size_t k, size_t *condition)
 {
     const struct flip_event *ev = &p->events[k];
-    struct execution_event x = {
-        .address = ev->address, .value = ev->value, .old = ev->old, .kind = ev->kind, .known = true
-    };
+    struct execution_event x = { .address = ev->address,
+                                 .value = ev->value,
+                                 .old = ev->old,
+                                 .kind = ev->kind,
+                                 .known = true,
+                                 .is_new = true };
 
     s->to->condition_first[s->at] = (uint32_t)s->nconditions;
     for (; *condition < p->nconditions && p->conditions[*condition].event == k; ++*condition) {
@@ -212,6 +228,8 @@ static void add_new(struct splice *s, const struct flip_path *p, size_t k, size_
                                                         .is_known = true,
                                                         .is_new = true });
     }
+    if (ev->npieces)
+        add_pieces(s, p, ev, &x);
     if (ev->event.op == OP_BRANCH)
         x.outcome = (uint32_t)ev->event.value;
     add_event(s, &ev->event, &x);
@@ -281,6 +299,11 @@ struct execution *execution_flip(const struct execution *e, const struct flip_pa
     s.to->cases = xmalloc((e->ncases + 1) * sizeof(*e->cases));
     if (e->ncases)
         memcpy(s.to->cases, e->cases, e->ncases * sizeof(*e->cases));
+    s.to->npieces = e->npieces;
+    s.pieces_cap = e->npieces + 1;
+    s.to->pieces = xmalloc(s.pieces_cap * sizeof(*e->pieces));
+    if (e->npieces)
+        memcpy(s.to->pieces, e->pieces, e->npieces * sizeof(*e->pieces));
     copy_nodes(&s);
     fill(&s);
     for (size_t i = 0; i < s.npaths; i++)

@@ -215,6 +215,8 @@ struct function *called_function(struct walk *w, struct thread *t, struct frame 
 void call_function(struct walk *w, struct thread *t, struct function *f, bool silent);
 void go_past(struct walk *w, struct thread *t, struct frame *fr);
 void forget_arguments(struct walk *w, struct thread *t, struct frame *fr);
+/* The frame is at a call, and the event may be of a lock function that it calls. */
+void learn_lock(struct walk *w, struct thread *t, struct frame *fr, const struct event *ev);
 
 /* flip.c: the thread goes to a block */
 void flip_went(struct flip *f, const struct thread *t, uint32_t block);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define HEADER "heddle-pairs 1"
 enum { COUNT_MAX = 1 << 27 };
@@ -21,11 +22,14 @@ void pairs_release(struct pairs *p)
         free(p->images[i].build_id);
     }
     free(p->images);
-    free(p->sites);
-    free(p->pairs);
-    free(p->start);
-    free(p->members);
-    map_release(&p->index);
+    if (p->mapping) {
+        munmap(p->mapping, p->mapping_bytes);
+    } else {
+        free(p->sites);
+        free(p->pairs);
+        free(p->start);
+        free(p->members);
+    }
     *p = (struct pairs){ 0 };
 }
 
@@ -55,12 +59,7 @@ static int compare_pairs(const void *a, const void *b)
     return x->b < y->b ? -1 : x->b > y->b;
 }
 
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
-static void list_members(struct pairs *p)
+void pairs_list_members(struct pairs *p)
 {
     p->start = xcalloc(p->ngroups + (size_t)2, sizeof(*p->start));
     p->members = xcalloc(p->nsites + 1, sizeof(*p->members));
@@ -76,7 +75,6 @@ void pairs_index(struct pairs *p)
 {
     free(p->start);
     free(p->members);
-    map_clear(&p->index);
     for (size_t i = 0; i < p->npairs; i++)
         if (p->pairs[i].a > p->pairs[i].b)
             p->pairs[i] = (struct pairs_groups){ p->pairs[i].b, p->pairs[i].a };
@@ -84,9 +82,8 @@ void pairs_index(struct pairs *p)
         qsort(p->sites, p->nsites, sizeof(*p->sites), compare_sites);
     if (p->npairs)
         qsort(p->pairs, p->npairs, sizeof(*p->pairs), compare_pairs);
-    for (size_t i = 0; i < p->npairs; i++)
-        map_put(&p->index, pair_key(p->pairs[i].a, p->pairs[i].b), 1);
-    list_members(p);
+    pairs_list_members(p);
+    p->total = pairs_count(p);
 }
 
 /* ---- questions ---- */
@@ -112,19 +109,32 @@ uint32_t pairs_find(const struct pairs *p, const uint64_t module[2], uint32_t in
 
 bool pairs_has(const struct pairs *p, uint32_t a, uint32_t b)
 {
-    return map_get(&p->index, pair_key(p->sites[a].group, p->sites[b].group)) != NULL;
+    uint32_t x = p->sites[a].group, y = p->sites[b].group;
+    struct pairs_groups g = { x < y ? x : y, x < y ? y : x };
+
+    return bsearch(&g, p->pairs, p->npairs, sizeof(g), compare_pairs) != NULL;
 }
 
-uint64_t pairs_count(const struct pairs *p)
+uint64_t pairs_count_marked(const struct pairs *p, const uint64_t *marked)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < p->npairs; i++) {
-        struct pairs_groups g = p->pairs[i];
-        uint64_t a = p->start[g.a + 1] - p->start[g.a], b = p->start[g.b + 1] - p->start[g.b];
+        uint64_t a = marked[p->pairs[i].a], b = marked[p->pairs[i].b];
 
-        sum += g.a == g.b ? a * (a + 1) / 2 : a * b;
+        sum += p->pairs[i].a == p->pairs[i].b ? a * (a + 1) / 2 : a * b;
     }
+    return sum;
+}
+
+uint64_t pairs_count(const struct pairs *p)
+{
+    uint64_t *members = xcalloc(p->ngroups + (size_t)1, sizeof(*members)), sum;
+
+    for (uint32_t g = 0; g < p->ngroups; g++)
+        members[g] = p->start[g + 1] - p->start[g];
+    sum = pairs_count_marked(p, members);
+    free(members);
     return sum;
 }
 
@@ -337,9 +347,20 @@ int pairs_read(struct pairs *p, const char *path, struct error *err)
     FILE *in = fopen(path, "re");
     int status;
 
+    char magic[8] = "";
+
     *p = (struct pairs){ 0 };
     if (!in)
         return error_set(err, "cannot open '%s': %s", path, strerror(errno));
+    if (fread(magic, 1, sizeof(magic), in) == sizeof(magic) &&
+        memcmp(magic, PAIRS_MAP_MAGIC, sizeof(magic)) == 0) {
+        fclose(in);
+        status = pairs_map(p, path, err);
+        if (status == 0 && pairs_check(p, path, err) < 0)
+            pairs_release(p);
+        return status == 0 && !p->mapping ? -1 : status;
+    }
+    rewind(in);
     status = pairs_read_stream(p, in, path, err);
     fclose(in);
     return status;

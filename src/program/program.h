@@ -57,6 +57,10 @@ struct step {
     const expr *cases;        /* switch: the values of outcomes 1, 2 ...; NULL: a branch */
     size_t ncases;
     bool private_; /* read: of memory that only this thread touches; value is the last write's */
+    const expr *pieces; /* write of a copy or fill, more than 16 bytes: what it writes, piece_bytes
+                           each, the last one the rest; 0: not known. Or NULL */
+    size_t npieces;
+    unsigned piece_bytes; /* 8, 4, 2 or 1 */
 };
 
 struct walk_options {

@@ -22,7 +22,8 @@ bool reader_is_debug(LLVMValueRef inst)
 
 /* ---- values ---- */
 
-/* May it hold a pointer? */
+/* May it hold a pointer? A vector of bytes or numbers is a loop over such, made several at a time:
+ * what is not followed one by one is not followed so, either. */
 static bool is_followed(struct reader *r, LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
@@ -31,6 +32,7 @@ static bool is_followed(struct reader *r, LLVMTypeRef type)
     case LLVMIntegerTypeKind:
         return LLVMGetIntTypeWidth(type) >= POINTER_BITS;
     case LLVMVectorTypeKind:
+        return is_followed(r, LLVMGetElementType(type));
     case LLVMStructTypeKind:
     case LLVMArrayTypeKind:
         return LLVMTypeIsSized(type) && LLVMSizeOfTypeInBits(r->layout, type) >= POINTER_BITS;

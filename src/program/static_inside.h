@@ -330,15 +330,15 @@ enum model_what {
 
 struct model {
     const char *name;
-    /* r reads, w writes, b both, - neither; a '*' repeats the one before. In front: ? reads, !
-     * writes what the C library keeps */
+    /* r reads, w writes, b both, f frees, - nothing; a '*' repeats the one before. In front: ?
+     * reads, ! writes what the C library keeps */
     const char *args;
     char result;  /* '0'... an argument, at any offset; 'h' fresh, 's' the system's, '-' */
     uint8_t what; /* enum model_what */
 };
 /* NULL: not known. */
 const struct model *model_find(const char *name);
-/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b'. */
+/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b', 'f'. */
 char model_touch(const struct model *m, unsigned i);
 /* How it touches what the C library keeps: 0, 'r', 'w'. */
 char model_hidden(const struct model *m);

@@ -216,7 +216,7 @@ static void touch_call(struct finder *w, struct touching *t, uint32_t function,
 
             if (how == 'r' || how == 'b')
                 set_join(&reads, set);
-            if (how == 'w' || how == 'b')
+            if (how == 'w' || how == 'b' || how == 'f')
                 set_join(&writes, set);
         }
     touch(w, t, &reads, bytes, false, atomic);

@@ -358,6 +358,8 @@ static void take_other(struct walk *w, struct thread *t, struct now *n)
     } else if (n->ev->op == OP_EXIT) {
         leave(w, t, n);
     } else if (!n->place->module) {
+        if (!fr->lost && fr->f && fr->f->code->insts[fr->pc].op == I_CALL)
+            learn_lock(w, t, fr, n->ev);
         pass_by(w, t, n, false);
     } else if (fr->lost) {
         if (n->sought || !find_again(t, fr, n))

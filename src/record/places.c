@@ -279,33 +279,113 @@ static uint32_t known_site(struct places *p, const struct module *m, uint32_t in
     return place_site(find_site(p, m->log.base + index));
 }
 
+/* The stretches that this one goes on from, the first one first, itself last; 0: there is no such
+ * path. Each stands before the next in the table. */
+static unsigned path_of(const struct module *m, uint32_t index,
+                        uint32_t path[STRETCH_ACCESSES_MAX + 1])
+{
+    unsigned n = 0;
+
+    for (;;) {
+        const struct sites_site *s = sites_site(m->table, index);
+
+        if (n > STRETCH_ACCESSES_MAX || s->kind != SITE_STRETCH)
+            return 0;
+        path[n++] = index;
+        if (!s->function_index)
+            break;
+        if (s->function_index > index)
+            return 0;
+        index = s->function_index - 1;
+    }
+    for (unsigned i = 0; i < n / 2; i++) {
+        uint32_t swapped = path[i];
+
+        path[i] = path[n - 1 - i];
+        path[n - 1 - i] = swapped;
+    }
+    return n;
+}
+
+struct shape {
+    struct stretch_access a[STRETCH_ACCESSES_MAX];
+    unsigned n;
+    enum stretch_begins next; /* how the block of the next access begins */
+};
+
+static bool add_access(struct places *p, const struct module *m, uint32_t index, struct shape *to)
+{
+    const struct sites_site *x = sites_site(m->table, index);
+
+    if ((x->kind != SITE_READ && x->kind != SITE_WRITE) || !x->size || x->size > 16 ||
+        x->size & (x->size - 1) || to->n == STRETCH_ACCESSES_MAX)
+        return false;
+    to->a[to->n++] = (struct stretch_access){ .site = known_site(p, m, index),
+                                              .offset = x->offset,
+                                              .from = x->from,
+                                              .log = (uint8_t)__builtin_ctz(x->size),
+                                              .write = x->kind == SITE_WRITE,
+                                              .begins = (uint8_t)to->next };
+    to->next = BLOCK_GOES_ON;
+    return true;
+}
+
+/* The block at the end of stretch `index`: its accesses, and where they and its branch stand. */
+static bool add_block(struct places *p, const struct module *m, uint32_t index, bool first,
+                      struct shape *to)
+{
+    const struct sites_site *s = sites_site(m->table, index);
+    uint32_t before = s->size + (s->branches & STRETCH_BRANCHES) + s->column;
+
+    if (s->size > STRETCH_ACCESSES_MAX || before > index)
+        return false;
+    if (s->branches & STRETCH_JOINS)
+        to->next = BLOCK_BEGINS_WORD;
+    else if (!first && to->next == BLOCK_GOES_ON)
+        to->next = BLOCK_BEGINS;
+    for (uint32_t i = 0; i < s->size; i++)
+        if (!add_access(p, m, index - before + i, to))
+            return false;
+    return true;
+}
+
+static uint32_t branch_of(struct places *p, const struct module *m, uint32_t index)
+{
+    return known_site(p, m, index - sites_site(m->table, index)->column - 1);
+}
+
+/* The branch that ends stretch `index`, when the path goes on with stretch `to`. */
+static bool add_decided(struct places *p, const struct module *m, uint32_t index, uint32_t to,
+                        struct shape *shape)
+{
+    uint32_t outcome = sites_site(m->table, to)->instruction_index;
+
+    if (!(sites_site(m->table, index)->branches & STRETCH_BRANCHES))
+        return !outcome;
+    if (!outcome || outcome > STRETCH_OUTCOMES || shape->n == STRETCH_ACCESSES_MAX)
+        return false;
+    shape->a[shape->n++] = (struct stretch_access){ .site = branch_of(p, m, index),
+                                                    .offset = (int32_t)outcome - 1,
+                                                    .log = STRETCH_DECIDED };
+    return true;
+}
+
 /* A stretch's shape, from the sites before it. 0: it is none that could be. Lock held. */
 static uint64_t stretch_from_table(struct places *p, struct module *m, uint32_t index)
 {
-    const struct sites_site *s = sites_site(m->table, index);
+    unsigned flags = sites_site(m->table, index)->branches & (STRETCH_BRANCHES | STRETCH_LONG);
     struct stretches *all = &places_tables(p)->stretches;
-    struct stretch_access a[STRETCH_ACCESSES_MAX];
-    bool branches = s->branches;
-    uint32_t n = s->size, first, branch = SITE_NONE;
+    struct shape shape = { .n = 0 };
+    uint32_t path[STRETCH_ACCESSES_MAX + 1], branch = SITE_NONE;
+    unsigned n = path_of(m, index, path);
 
-    if (n > STRETCH_ACCESSES_MAX || n + branches > index)
-        return 0;
-    first = index - n - branches;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct sites_site *x = sites_site(m->table, first + i);
-
-        if ((x->kind != SITE_READ && x->kind != SITE_WRITE) || !x->size || x->size > 16 ||
-            x->size & (x->size - 1))
+    for (unsigned i = 0; i < n; i++)
+        if (!add_block(p, m, path[i], i == 0, &shape) ||
+            (i + 1 < n && !add_decided(p, m, path[i], path[i + 1], &shape)))
             return 0;
-        a[i] = (struct stretch_access){ .site = known_site(p, m, first + i),
-                                        .offset = x->offset,
-                                        .from = x->from,
-                                        .log = (uint8_t)__builtin_ctz(x->size),
-                                        .write = x->kind == SITE_WRITE };
-    }
-    if (branches)
-        branch = known_site(p, m, index - 1);
-    if (!stretches_add(all, a, n, branches, branch))
+    if (flags & STRETCH_BRANCHES)
+        branch = branch_of(p, m, index);
+    if (!n || !stretches_add(all, shape.a, shape.n, flags, branch))
         return 0;
     return stretch_entry(all->count - 1, all->at[all->count - 1].words,
                          stretch_events(&all->at[all->count - 1]));
@@ -379,6 +459,19 @@ bool places_find_stretch(struct places *p, uint32_t number)
     found = *entry != 0;
     pthread_mutex_unlock(&p->sink->lock);
     return found;
+}
+
+unsigned places_expand(struct places *p, uint32_t number, const uint64_t *record, size_t bytes,
+                       uint32_t thread, struct event *out)
+{
+    const struct stretches *all = &places_tables(p)->stretches;
+    unsigned n;
+
+    pthread_mutex_lock(&p->sink->lock);
+    stretch_expand(all, number, record, thread, out);
+    n = stretch_events_within(all, number, bytes);
+    pthread_mutex_unlock(&p->sink->lock);
+    return n;
 }
 
 /* ---- addresses ---- */

@@ -83,6 +83,10 @@ static inline void places_name_thread(struct places *p, uint32_t thread)
 
 /* Makes the entry of a stretch. False: there is no such stretch. */
 bool places_find_stretch(struct places *p, uint32_t number);
+/* The events of a record of stretch `number` (of the trace); how many of them have all of their
+ * data in its first `bytes`. */
+unsigned places_expand(struct places *p, uint32_t number, const uint64_t *record, size_t bytes,
+                       uint32_t thread, struct event *out);
 
 static inline uint64_t places_site(struct places *p, uint32_t number)
 {

@@ -257,9 +257,11 @@ static void encode_run(void *arg, struct raw_run *run)
     struct stream *s = w->stream;
 
     for (;;) {
-        bool stretch = raw_run_is_stretch(run);
+        bool stretch;
         size_t n;
 
+        raw_run_take_stamps(run);
+        stretch = raw_run_is_stretch(run);
         if (!stretch && !raw_run_is_common(run))
             return;
 
@@ -268,7 +270,7 @@ static void encode_run(void *arg, struct raw_run *run)
         n = stretch ? encoder_add_stretches(s->encoder, run, CHUNK_EVENTS)
                     : encoder_add_raw(s->encoder, run, CHUNK_EVENTS);
         if (n)
-            s->stamp_last = run->stamp;
+            s->stamp_last = stretch ? run->stamp : run->encoded;
         else if (stretch && raw_run_is_unknown(run))
             return;
         if (!n || is_full(s->encoder))
@@ -313,11 +315,40 @@ static void decode(struct worker *w, struct stream *s, const struct chunk_copy *
         note_damage(w, s, fault);
 }
 
+/* The rest of the record at word `at`, of which the first events were taken; the word behind it. */
+static size_t raw_after(struct worker *w, struct stream *s, size_t at, unsigned done)
+{
+    size_t end = at + (w->chunk.data[at] >> 56 & 0x7f);
+
+    raw_decode_part(&w->reader, &s->raw, &w->chunk, at, done, end);
+    return end;
+}
+
+/* The chunk up to word `to`, where a handler came, perhaps inside of a record that became longer
+ * afterwards. The word that the next records begin at, or that record. */
+static size_t decode_up_to(struct worker *w, struct stream *s, size_t at, size_t to, unsigned *done)
+{
+    size_t begins = raw_record_at(&w->chunk, at, to);
+
+    if (*done && begins > at) {
+        at = raw_after(w, s, at, *done);
+        *done = 0;
+    }
+    if (begins > at) {
+        decode(w, s, &w->chunk, at, begins);
+        at = begins;
+    }
+    if (begins < to)
+        *done = raw_decode_part(&w->reader, &s->raw, &w->chunk, at, *done, to);
+    return at;
+}
+
 /* What handlers recorded while the thread was at word `at` of its chunk, or everything that is
  * left for the chunk. Returns the word up to which the chunk was decoded. */
 static size_t decode_inserts(struct worker *w, struct stream *s, size_t at)
 {
     uint32_t serial = w->chunk.head.serial;
+    unsigned done = 0; /* events of the record at `at`, when the handler came in its midst */
     struct turn c;
 
     for (;;) {
@@ -328,17 +359,15 @@ static size_t decode_inserts(struct worker *w, struct stream *s, size_t at)
         found = turns_take_insert(&s->turns, serial, &c);
         pthread_mutex_unlock(&w->pool->lock);
         if (!found)
-            return at;
+            break;
         to = c.insert_at >= RING_CHUNK_HEADER ? (c.insert_at - RING_CHUNK_HEADER) / 8 : 0;
         if (to > w->chunk.words)
             to = w->chunk.words;
-        if (to > at) {
-            decode(w, s, &w->chunk, at, to);
-            at = to;
-        }
+        at = decode_up_to(w, s, at, to, &done);
         if (fetch(w, s, c.number, &w->insert))
             decode(w, s, &w->insert, 0, w->insert.words);
     }
+    return done ? raw_after(w, s, at, done) : at;
 }
 
 static void decode_chunk(struct worker *w, struct stream *s, const struct turn *c)

@@ -587,30 +587,99 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
  * ahead? In default builds other records often stand between, in full builds hardly. */
 static inline bool is_run_ahead(const uint64_t *w, const uint64_t *end)
 {
-    for (size_t i = 0; i < RUN_LEAST; i++, w += record_words(*w))
-        if (w >= end || (w[0] >> 56 != R_ACCESS && w[0] >> 56 != R_BRANCH) ||
-            w[0] >> 48 & (ACCESS_PC | ACCESS_RUN))
+    for (size_t i = 0; i < RUN_LEAST; i++, w += record_words(*w)) {
+        unsigned kind = w < end ? (unsigned)(w[0] >> 56) : R_END;
+
+        if (kind != R_ACCESS && kind != R_BRANCH && kind != R_STAMP)
             return false;
+        if (kind == R_ACCESS && w[0] >> 48 & ACCESS_PC)
+            return false;
+    }
     return true;
 }
 
+/* The time of records in a run: of which thread, in which chunk. */
+struct stamper {
+    const struct raw_reader *reader;
+    struct raw_thread *thread;
+    uint64_t start;
+};
+
+static uint64_t stamp_of(void *arg, uint64_t word)
+{
+    const struct stamper *s = arg;
+
+    take_stamp(s->reader, s->thread, s->start, word & RING_LOW);
+    return s->thread->stamp;
+}
+
 /* Most of a chunk, in one go, up to the first other record. Returns where it stopped. */
-static const uint64_t *take_common(struct raw_reader *r, const struct raw_thread *t,
+static const uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, uint64_t start,
                                    const uint64_t *w, const uint64_t *end)
 {
+    struct stamper stamper = { r, t, start };
     struct raw_run run = { .at = w,
                            .end = end,
                            .thread = t->thread,
                            .stamp = t->stamp,
                            .pages = r->places->pages,
                            .stretch_pages = r->places->stretch_pages,
-                           .page_bits = PLACE_PAGE_BITS };
+                           .page_bits = PLACE_PAGE_BITS,
+                           .stamp_of = stamp_of,
+                           .arg = &stamper };
 
-    if (!(is_run_ahead(w, end) && raw_run_is_common(&run)) && !raw_run_is_stretch(&run))
+    if (!is_run_ahead(w, end) && !raw_run_is_stretch(&run))
         return w;
     flush(r);
     r->take_run(r->arg, &run);
     return run.at;
+}
+
+size_t raw_record_at(const struct chunk_copy *c, size_t from, size_t to)
+{
+    while (from < to) {
+        size_t n = words_of(c->data + from, c->data + c->words);
+
+        if (!n || n > to - from)
+            return n ? from : to; /* what is no record ends decoding, wherever */
+        from += n;
+    }
+    return to;
+}
+
+unsigned raw_decode_part(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+                         size_t at, unsigned done, size_t to)
+{
+    const uint64_t *w = c->data + at;
+    struct event events[STRETCH_ACCESSES_MAX + 1];
+    uint32_t number;
+    unsigned n;
+
+    if (!(*w >> 63) || find_stretch(r, *w))
+        return done;
+    if (t->call_waits)
+        settle_call(r, t, w[0], 0);
+    number =
+        (uint32_t)r->places
+            ->stretch_pages[(uint32_t)*w >> PLACE_PAGE_BITS][*w & ((1u << PLACE_PAGE_BITS) - 1)];
+    n = places_expand(r->places, number, w, 8 * (to - at), t->thread, events);
+    for (; done < n; done++) {
+        const struct event *ev = &events[done];
+
+        *new_event(r, t, ev->op, ev->target, ev->site, 0) = *ev;
+    }
+    flush(r);
+    return done;
+}
+
+/* Code makes the last record longer before it moves the cursor: then it is complete, too. */
+static const uint64_t *end_of_longer(const struct chunk_copy *c, const uint64_t *w,
+                                     const uint64_t *end)
+{
+    size_t n = words_of(w, end);
+
+    return *w >> 63 && end == c->data + c->words && n <= c->room - (size_t)(w - c->data) ? w + n
+                                                                                         : end;
 }
 
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
@@ -625,11 +694,13 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
         size_t n;
 
         if (__builtin_expect(!t->call_waits, 1)) {
-            w = take_common(r, t, w, end);
+            w = take_common(r, t, c->head.tsc_start, w, end);
             if (w == end)
                 break;
         }
         n = words_of(w, end);
+        if (__builtin_expect(n > (size_t)(end - w), 0))
+            end = end_of_longer(c, w, end);
         if (!n || n > (size_t)(end - w)) {
             fault = "unknown or cut record";
             break;

@@ -73,6 +73,13 @@ void raw_thread_release(struct raw_thread *t);
  * it; a record must not reach beyond `to`. */
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
                        size_t from, size_t to);
+/* The word at which the record begins that word `to` is inside of, or `to` where one begins there;
+ * records begin at word `from`. */
+size_t raw_record_at(const struct chunk_copy *c, size_t from, size_t to);
+/* Of the record of a stretch at word `at`, whose first `done` events were taken: those whose data
+ * stands before word `to`. How many were taken now in all. */
+unsigned raw_decode_part(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+                         size_t at, unsigned done, size_t to);
 /* Nothing more comes of this thread: a call that waits is shown. */
 void raw_finish(struct raw_reader *r, struct raw_thread *t);
 

@@ -201,13 +201,16 @@ void ring_peek(const struct ring *r, uint32_t number, struct ring_chunk *head)
 
 bool ring_copy(const struct ring *r, uint32_t number, struct chunk_copy *out)
 {
+    size_t most = (RING_CHUNK_BYTES - RING_CHUNK_HEADER) / 8;
+
     ring_peek(r, number, &out->head);
-    out->words = 0;
+    out->words = out->room = 0;
     if (out->head.cursor < RING_CHUNK_HEADER || out->head.cursor > RING_CHUNK_BYTES ||
         out->head.cursor % 8)
         return false;
     out->words = (size_t)(out->head.cursor - RING_CHUNK_HEADER) / 8;
-    memcpy(out->data, chunk_at(r, number) + 1, out->words * 8);
+    out->room = out->words + RING_SLACK / 8 < most ? out->words + RING_SLACK / 8 : most;
+    memcpy(out->data, chunk_at(r, number) + 1, out->room * 8);
     return true;
 }
 

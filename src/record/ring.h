@@ -29,6 +29,7 @@ struct ring {
 struct chunk_copy {
     struct ring_chunk head;
     size_t words; /* of records */
+    size_t room;  /* of data copied: a little more, for a last record that was becoming longer */
     uint64_t data[(RING_CHUNK_BYTES - RING_CHUNK_HEADER) / 8];
 };
 

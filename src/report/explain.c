@@ -101,6 +101,8 @@ static void write_reasons(struct painter *p, const struct findings *f, const str
                 r->sides[0].event, r->sides[1].event);
     if (shb)
         fputs("  - no chain through the writes that reads observed leads there either\n", p->out);
+    if (r->long_witness)
+        fputs("  - there is a schedule that puts them next to each other\n", p->out);
     if (r->nwitness)
         fputs("  - the schedule below is possible and puts them next to each other\n", p->out);
 }
@@ -223,6 +225,15 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     if (r->nchanges)
         fputs("\nthe schedule needs other values than those recorded:\n", out);
     changes_write(out, r);
+    if (r->long_witness)
+        fprintf(out,
+                "\nthe schedule has %" PRIu64 " steps: it was checked and is too long to keep "
+                "(--max-witness)\n",
+                r->long_witness);
+    if (r->after && r->nwitness)
+        fprintf(out, "\nthe first %" PRIu64 " events happen as recorded\n", r->after);
+    if (r->long_witness)
+        return;
     write_witness(&p, f, r->witness, r->nwitness,
                   &(struct purpose){ "race", "makes them meet", "the last two steps are the race" },
                   s, options);

@@ -122,7 +122,9 @@ static bool is_better(const struct race *r, const struct finding *old)
 {
     if (r->strength != old->strength)
         return r->strength < old->strength;
-    return r->witness && !old->witness;
+    if (!r->witness != !old->witness)
+        return r->witness;
+    return r->witness && r->after < old->after; /* a schedule with nothing left out says more */
 }
 
 /* New events get positions that no other race's have. */
@@ -163,6 +165,9 @@ static void take_instance(struct findings *f, struct finding *to, struct race *f
     to->strength = from->strength;
     to->witness = from->witness;
     to->nwitness = from->nwitness;
+    to->after = from->after;
+    to->part = from->part;
+    to->long_witness = from->long_witness;
     to->sides[0] = (struct side){ .event = from->first.position };
     to->sides[1] = (struct side){ .event = from->second.position };
     to->sides[0].location = findings_string(f, tables_location(t, from->first.site));

@@ -148,6 +148,9 @@ struct finding {
     struct allocation *allocation; /* or NULL */
     uint64_t *witness;             /* owned, or NULL */
     size_t nwitness;
+    uint64_t after;        /* it comes after so many events of the trace, as recorded, */
+    uint64_t part;         /* and is about so many behind them (trace/parts.h) */
+    uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule; /* the steps of the witness that matter most */
     size_t nschedule;
     struct findings_tests tests;

@@ -718,6 +718,9 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
         race->sides[race->flips[i].side].unexecuted = true;
     read_allocation(r, o, race);
     read_changes(r, o, race);
+    race->after = get_number(r, o, "after", OPTIONAL);
+    race->part = get_number(r, o, "part", OPTIONAL);
+    race->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     race->witness = read_witness(r, o, &race->nwitness);
     race->nschedule = read_schedule(r, o, race->witness, race->nwitness, &race->schedule);
 }

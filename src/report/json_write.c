@@ -343,7 +343,13 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
         write_allocation(e, r->allocation);
     write_flips(e, r);
     write_changes(e, r);
+    if (r->long_witness)
+        emit_number(e, "long_witness", r->long_witness);
     if (r->witness) {
+        if (r->after) {
+            emit_number(e, "after", r->after);
+            emit_number(e, "part", r->part);
+        }
         write_schedule(e, r->schedule, r->nschedule);
         write_witness(e, r->witness, r->nwitness);
     }

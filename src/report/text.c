@@ -318,6 +318,18 @@ static void write_remedy(struct painter *p, const struct finding *r)
     fputc('\n', p->out);
 }
 
+/* A schedule that is not there in full. */
+static void write_long(struct painter *p, const struct finding *r)
+{
+    if (r->long_witness)
+        fprintf(p->out,
+                "  schedule that makes them meet: %" PRIu64 " steps, checked and too long to keep "
+                "(--max-witness)\n",
+                r->long_witness);
+    if (r->after && r->nwitness)
+        fprintf(p->out, "  the first %" PRIu64 " events as recorded, then:\n", r->after);
+}
+
 static void write_race(struct painter *p, const struct findings *f, size_t i)
 {
     const struct finding *r = &f->races[i];
@@ -342,6 +354,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     write_flips(p, r);
     changes_write(p->out, r);
     paint_allocation(p, r);
+    write_long(p, r);
     write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness);
 }
 

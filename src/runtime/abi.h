@@ -9,18 +9,24 @@
  * inline, whether the access can add anything; only if so it calls the runtime:
  *
  *     block = address >> FILTER_BLOCK_SHIFT
+ *     aligned accesses of 4, 8 and 16 bytes:
+ *     units = filter.units[block & FILTER_BLOCK_MASK]
+ *     known = units.tag == (block ^ tls.epoch)
+ *     skip if known, and the bits (1 << size / 4) - 1 << (address >> 2 & 31) of units.read are
+ *          all set, for a write units.written
+ *     all others:
  *     line  = filter.lines[block & FILTER_BLOCK_MASK]
  *     known = line.tag == (block ^ tls.epoch)
  *     bytes = 16 bits at line.read[address >> 3 & 15], for a write line.written
  *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set, and
  *          the access does not leave the block
  *
- * A block of 128 bytes has a line: its tag, and for each word of 8 bytes two
- * bytes: which bytes of the word were read, and which were written (a write sets
- * both), since the thread's last synchronisation. All of it is in one cache line:
- * a program that jumps about in its memory waits for one more line, not for
- * several. Accesses that are aligned need 8 bits, those of 16 bytes 32; all other
- * sizes call.
+ * Two tables. Each is right by itself: what it says was accessed, was. A block of 128 bytes
+ * has a line in both: its tag, and what of the block was read and written (a write sets both)
+ * since the thread's last synchronisation. In `units` that is a bit for each 4 bytes: most
+ * memory that programs jump about in holds numbers and pointers, and the four times smaller
+ * table is in the cache four times as often. In `lines` it is a bit for each byte.
+ * Sizes other than 1, 2, 4, 8, 16 call.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.
@@ -42,12 +48,12 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        2
-#define ABI_VERSION_SYMBOL "__heddle_abi_2" /* defined by the runtime, used by every module */
+#define ABI_VERSION        3
+#define ABI_VERSION_SYMBOL "__heddle_abi_3" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 18, /* log2 of the lines: 32 MiB remembered. The table has 16 MiB, of which a
-                         thread touches half of what it touches itself */
+    FILTER_BITS = 18, /* log2 of the lines: 32 MiB remembered. The tables have 4 and 16 MiB, of
+                         which a thread touches an eighth and half of what it touches itself */
     FILTER_BLOCK_SHIFT = 7,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
     SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
@@ -58,6 +64,10 @@ enum {
 #define SHADOW_MASK       ((1u << SHADOW_BITS) - 1)
 
 struct heddle_filter {
+    struct heddle_filter_units {
+        uint64_t tag;
+        uint32_t read, written; /* a bit for each 4 bytes, all of which were accessed */
+    } units[FILTER_BLOCKS];
     struct heddle_filter_line {
         uint64_t tag;
         uint8_t read[FILTER_WORDS + 4]; /* some more: an access may look at four words at once */
@@ -111,6 +121,11 @@ enum {
     HIT_ATOMIC = 4,      /* with HIT_WRITE and HIT_READS: an rmw */
     HIT_READS = 8,       /* atomic: reads */
     HIT_ORDER_SHIFT = 8, /* three bits: enum memory_order */
+    /* in tables only (prod.h) */
+    HIT_SITE = 1 << 14, /* the place is the access's own instruction, not a no-op */
+    HIT_MORE = 1 << 15, /* the next entry is of the same place: its access comes with this one */
+    HIT_ENTRY_BYTES_SHIFT = 16, /* where __heddle_site() is called: bytes; and how far behind */
+    HIT_ENTRY_DELTA_SHIFT = 24, /* the instruction's address they begin */
     HIT_FLAGS_SHIFT = 32,
     HIT_BYTES_SHIFT = 48
 };
@@ -150,7 +165,8 @@ enum {
  *      once per image, from a constructor of priority 0 (one COMDAT, hidden, per image)
  *
  * Accesses, called BEFORE the access in default builds:
- * *void __heddle_read{1,2,4,8,16}(void *address, uint32_t site)       any alignment
+ * *void __heddle_read{1,2,4,8,16}(void *address, uint32_t site)       aligned; and, for any
+ *      alignment, *void __heddle_read{2,4,8,16}_unaligned(void *address, uint32_t site) ...
  * *void __heddle_write{1,2,4,8,16}(void *address, uint32_t site)
  * *void __heddle_update{1,2,4,8,16}(void *address, uint32_t site)     a read (site) and then a
  *      write (site + 1) of the same address, nothing between; inline check as for a write
@@ -196,7 +212,9 @@ enum {
  *      uint64_t bytes)
  *      and both with the suffix _all and the convention preserve_all;
  *      `what`: the site's number, flags << HIT_FLAGS_SHIFT, bytes << HIT_BYTES_SHIFT
- * *void __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; their
+ * __heddle_site, __heddle_site_avx: called by the stubs of patched instructions, keep all
+ * registers; rdi is the address, rsi the place's first entry in the table (prod.h) *void
+ * __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; their
  *      no-ops share the number of one site of the module, which is no access
  * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
  *      once per image, as __heddle_register

@@ -116,6 +116,7 @@ static bool mark_words(uintptr_t at, uintptr_t end, bool write, uint64_t *take)
     unsigned from = filter_word(at);
 
     *take = ((end < block_end ? end : block_end) - at) & ~UINT64_C(7);
+    filter_mark_units(at, filter_unit_bits(at, (unsigned)*take), write);
     filter_freshen(l, at);
     return filter_mark_words(l, from, from + (unsigned)(*take / 8), write);
 }
@@ -191,29 +192,59 @@ static inline __attribute__((always_inline)) void access(const void *p, unsigned
     rt_busy_end();
 }
 
-#define ACCESS_OF(n, log2)                                                                         \
-    ENTRY void __heddle_read##n(void *p, uint32_t site);                                           \
-    ENTRY void __heddle_write##n(void *p, uint32_t site);                                          \
-    ENTRY void __heddle_update##n(void *p, uint32_t site);                                         \
-    ENTRY void __heddle_read##n(void *p, uint32_t site)                                            \
+/* The same where the compiler knows that the address is a multiple of the size, 4 at least. */
+static inline __attribute__((always_inline)) void access_aligned(const void *p, unsigned log2_bytes,
+                                                                 bool write, uint64_t where)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes;
+
+    if (unlikely(a & (bytes - 1))) { /* it was told so, wrongly */
+        access(p, log2_bytes, write, where);
+        return;
+    }
+    if (only_leaves_out(where))
+        return;
+    if (!access_begins()) {
+        if (rt.mode == MODE_OFF && !tls.self)
+            filter_mark_units(a, filter_unit_bits(a, bytes), write);
+        return;
+    }
+    rt_busy_begin();
+    if (is_benign(p, bytes))
+        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
+    else if (!rt_options.filter || !filter_mark_units(a, filter_unit_bits(a, bytes), write))
+        append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
+    rt_busy_end();
+}
+
+#define ENTRIES(how, name, log2)                                                                   \
+    ENTRY void __heddle_read##name(void *p, uint32_t site);                                        \
+    ENTRY void __heddle_write##name(void *p, uint32_t site);                                       \
+    ENTRY void __heddle_update##name(void *p, uint32_t site);                                      \
+    ENTRY void __heddle_read##name(void *p, uint32_t site)                                         \
     {                                                                                              \
-        access(p, log2, false, site);                                                              \
+        how(p, log2, false, site);                                                                 \
     }                                                                                              \
-    ENTRY void __heddle_write##n(void *p, uint32_t site)                                           \
+    ENTRY void __heddle_write##name(void *p, uint32_t site)                                        \
     {                                                                                              \
-        access(p, log2, true, site);                                                               \
+        how(p, log2, true, site);                                                                  \
     }                                                                                              \
-    ENTRY void __heddle_update##n(void *p, uint32_t site)                                          \
+    ENTRY void __heddle_update##name(void *p, uint32_t site)                                       \
     {                                                                                              \
-        access(p, log2, false, site);                                                              \
-        access(p, log2, true, site + 1);                                                           \
+        how(p, log2, false, site);                                                                 \
+        how(p, log2, true, site + 1);                                                              \
     }
 
-ACCESS_OF(1, 0)
-ACCESS_OF(2, 1)
-ACCESS_OF(4, 2)
-ACCESS_OF(8, 3)
-ACCESS_OF(16, 4)
+ENTRIES(access, 1, 0)
+ENTRIES(access, 2, 1)
+ENTRIES(access, 2_unaligned, 1)
+ENTRIES(access, 4_unaligned, 2)
+ENTRIES(access, 8_unaligned, 3)
+ENTRIES(access, 16_unaligned, 4)
+ENTRIES(access_aligned, 4, 2)
+ENTRIES(access_aligned, 8, 3)
+ENTRIES(access_aligned, 16, 4)
 
 static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 {

@@ -14,6 +14,7 @@
  * swap.
  */
 #include "runtime/caper.h"
+#include "runtime/chase_pair.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -73,6 +74,22 @@ static bool is_pair(uint64_t a, uint64_t b)
 
 /* ---- cells ---- */
 
+/* A locked cell has the number of forks so far + 1: what the threads of the parent process had
+ * locked is free in the child. */
+static uint32_t owner = 1;
+
+static void lock_cell(struct cell *c)
+{
+    for (;;) {
+        uint32_t was = __atomic_load_n(&c->lock, __ATOMIC_RELAXED);
+
+        if (was != owner && __atomic_compare_exchange_n(&c->lock, &was, owner, false,
+                                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+        sched_yield();
+    }
+}
+
 /* The word's cell, locked. */
 static struct cell *cell_of(uintptr_t word)
 {
@@ -83,7 +100,7 @@ static struct cell *cell_of(uintptr_t word)
         c = &cells[(at + i) & ((1u << CELL_BITS) - 1)];
         if (c->word && c->word != word)
             continue;
-        spin_lock(&c->lock);
+        lock_cell(c);
         if (!c->word)
             c->word = word;
         if (c->word == word)
@@ -92,7 +109,7 @@ static struct cell *cell_of(uintptr_t word)
     }
     __atomic_fetch_add(&rt_control->counter[CAPER_ALIAS_EVICT], 1, __ATOMIC_RELAXED);
     c = &cells[at];
-    spin_lock(&c->lock);
+    lock_cell(c);
     c->word = word;
     c->count = c->next = 0;
     return c;
@@ -136,6 +153,7 @@ static void hit(const struct prod_hit *h)
 {
     uintptr_t low = h->address, end = low + h->bytes, word = low >> 3;
     uint64_t how = (h->write ? ENTRY_WRITE : 0) | (h->atomic ? ENTRY_ATOMIC : 0);
+    int guard;
 
     if (!table || !h->bytes || h->site >> 24)
         return;
@@ -143,18 +161,22 @@ static void hit(const struct prod_hit *h)
         __atomic_fetch_or(table_bytes[h->site], CAPER_HIT, __ATOMIC_RELAXED);
     if (h->site < table_sites && table_counts[h->site])
         __atomic_fetch_add(table_counts[h->site], 1, __ATOMIC_RELAXED);
+    guard = pair_guard_begin();
     for (unsigned n = 0; word << 3 < end && n < RANGE_WORDS; word++, n++) {
         unsigned from = word << 3 < low ? low & 7 : 0;
         unsigned to = end - (word << 3) < 8 ? (unsigned)(end - (word << 3)) : 8;
 
         touch(word, ENTRY(h->site, prod_thread(), (0xffu >> (8 - (to - from))) << from) | how);
     }
+    pair_guard_end(guard);
 }
 
 /* ---- memory that is new ---- */
 
 static void empty(uintptr_t low, uintptr_t high)
 {
+    int guard = pair_guard_begin();
+
     for (uintptr_t word = low >> 3, n = 0; word << 3 < high && n < EMPTY_WORDS; word++, n++) {
         uint64_t at = word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CELL_BITS);
 
@@ -163,12 +185,13 @@ static void empty(uintptr_t low, uintptr_t high)
 
             if (c->word != word)
                 continue;
-            spin_lock(&c->lock);
+            lock_cell(c);
             if (c->word == word)
                 c->count = c->next = 0;
             spin_unlock(&c->lock);
         }
     }
+    pair_guard_end(guard);
 }
 
 static void alloc(uint64_t address, uint64_t bytes)
@@ -224,8 +247,15 @@ static void start(struct prod_control *c)
     update();
 }
 
+static void forked(void)
+{
+    owner++;
+    table_forked();
+}
+
 const struct rt_mode mode_alias = {
     .name = "alias",
+    .forked = forked,
     .start = start,
     .hit = hit,
     .alloc = alloc,

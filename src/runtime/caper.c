@@ -13,9 +13,11 @@
  *   for it, or by the tick.
  *
  * Concurrency: bits of the table are set by atomic operations; the list of sites to be unpatched is
- * under `lock`, which hits only try to take.
+ * under `lock`, which hits only try to take. Who has it is busy (no handler runs) and cannot be
+ * cancelled; a child process has it free again.
  */
 #include "runtime/caper.h"
+#include "runtime/chase_pair.h"
 
 #include <time.h>
 #include <sys/resource.h>
@@ -61,22 +63,31 @@ static bool try_lock(void)
 
 static void note(uint32_t site, uint8_t *byte, uint8_t bits)
 {
+    int guard = pair_guard_begin();
+
     __atomic_fetch_or(byte, bits | CAPER_HIT, __ATOMIC_RELAXED);
     spin_lock(&lock);
     if (npending == PENDING_MAX)
         unpatch_pending();
     pending[npending++] = site;
     spin_unlock(&lock);
+    pair_guard_end(guard);
 }
 
 /* A site that was noted and is still a jump. */
 static void waste(void)
 {
-    if (++wasted < WASTE || !try_lock())
+    int guard;
+
+    if (++wasted < WASTE)
         return;
-    wasted = 0;
-    unpatch_pending();
-    spin_unlock(&lock);
+    guard = pair_guard_begin();
+    if (try_lock()) {
+        wasted = 0;
+        unpatch_pending();
+        spin_unlock(&lock);
+    }
+    pair_guard_end(guard);
 }
 
 /* ---- the bound ---- */
@@ -162,14 +173,26 @@ static bool is_wanted(uint32_t site, void *arg)
                     (*byte & CAPER_WANTED && !(*byte & (CAPER_SEEN | CAPER_ASSUMED))));
 }
 
-/* The no-ops of production_links.c: one number for a module's, a fence without order. */
+/* The compiler lost track of it (pass/production_code.cpp), so it cannot be watched. */
+static void assume(uint8_t *byte)
+{
+    if (byte && *byte & CAPER_WANTED)
+        __atomic_fetch_or(byte, CAPER_ASSUMED | CAPER_HIT, __ATOMIC_RELAXED);
+}
+
+/* The no-ops of production_links.c: one number for a module's, a fence without order. Sites that
+ * have no place are found on the way. */
 static void find_links(void)
 {
     struct prod_hit h;
     uint32_t first = nlinks;
 
     for (; looked_at < table_sites; looked_at++) {
-        if (!patch_look(looked_at, &h) || h.op != OP_FENCE || h.order)
+        if (!patch_look(looked_at, &h)) {
+            assume(table_bytes[looked_at]);
+            continue;
+        }
+        if (h.op != OP_FENCE || h.order)
             continue;
         table_bytes[looked_at] = NULL;
         if (nlinks < LINKS_MAX)
@@ -263,6 +286,7 @@ static void forked(void)
         return;
     lock = 0;
     escape_forked();
+    table_forked();
     __atomic_fetch_add(&rt_control->counter[CAPER_PROCESSES], 1, __ATOMIC_RELAXED);
 }
 

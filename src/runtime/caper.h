@@ -97,6 +97,7 @@ HIDDEN void table_update(void);
 extern HIDDEN uint8_t **table_bytes; /* by dense number, below table_sites */
 extern HIDDEN uint64_t **table_counts;
 extern HIDDEN uint32_t table_sites;
+HIDDEN void table_forked(void);
 HIDDEN uint64_t table_key(uint32_t site); /* CAPER_KEY, 0: none */
 
 #endif

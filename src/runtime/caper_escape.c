@@ -17,10 +17,12 @@
  * thread is about to store there at that moment may be missed, and is then not marked when the
  * object is really given away.
  *
- * Lock: `lock`, held by a busy thread; nothing else is taken inside. Work is a list, not
- * recursion; if it is longer than WORK_MAX everything counts as escaped from then on.
+ * Lock: `lock`, held by a busy thread that cannot be cancelled; nothing else is taken inside. Work
+ * is a list, not recursion; if it is longer than WORK_MAX everything counts as escaped from then
+ * on.
  */
 #include "runtime/caper.h"
+#include "runtime/chase_pair.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -115,9 +117,12 @@ static void follow_all(void)
         follow(work[--nwork]);
 }
 
+static _Thread_local int guard __attribute__((tls_model("initial-exec")));
+
 static bool begin(void)
 {
     rt_busy_begin();
+    guard = pair_guard_begin();
     spin_lock(&lock);
     if (prepare())
         return true;
@@ -128,6 +133,7 @@ static bool begin(void)
 static void end(void)
 {
     spin_unlock(&lock);
+    pair_guard_end(guard);
     rt_busy_end();
 }
 

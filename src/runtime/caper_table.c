@@ -6,6 +6,7 @@
  * it is taken over. Inside this process updates come one at a time (update_lock).
  */
 #include "runtime/caper.h"
+#include "runtime/chase_pair.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -121,7 +122,10 @@ void table_update(void)
     uint32_t n = patch_count(), end;
     struct prod_site first, s;
 
+    int guard;
+
     rt_busy_begin();
+    guard = pair_guard_begin();
     spin_lock(&update_lock);
     n = n < DENSE_MAX ? n : DENSE_MAX;
     for (uint32_t at = table_sites; at < n; at = end) {
@@ -135,7 +139,14 @@ void table_update(void)
     }
     table_sites = n > table_sites ? n : table_sites;
     spin_unlock(&update_lock);
+    pair_guard_end(guard);
     rt_busy_end();
+}
+
+/* Whoever was about to add modules in the parent is not here. */
+void table_forked(void)
+{
+    update_lock = 0;
 }
 
 uint64_t table_key(uint32_t site)

@@ -8,9 +8,11 @@
  *
  * Where it differs from the paper:
  * - A sighting ends the wait: what is left of it goes back to the budget.
+ * - Waits are up to a half shorter at random: threads that wait together do not wake together.
  * - Very hot sites (the paper leaves that open): s1 is unpatched for a while, s2 is patched for the
  *   time of waits only.
  * - Several processes of a run share one budget.
+ * - The budget also pays for what we cost otherwise: the command's start, patching, the hits.
  *
  * The host: a wait is a futex with a time limit, made while busy. So a handler never runs inside:
  * its signal ends the wait and is delivered right after (signal.c). A cancellation waits for the
@@ -31,6 +33,9 @@ enum { BATCH = 256, HOT_PER_SECOND = 200000 };
 /* How long s1 then stays unpatched, in ticks of 100 ms. With the defaults (5 %, 10 ms) a wait can
  * be afforded every 200 ms, and BATCH hits of each thread are more than enough to get it. */
 enum { REST_TICKS = 2 };
+/* What the budget is charged for: a hit; and at most for a start, where the sites come with a
+ * library that the program opens late. */
+enum { HIT_NS = 20, START_MOST_NS = 50 * 1000 * 1000 };
 
 static struct pair_mutex chase_lock; /* protects core; nothing is taken inside */
 static struct chase_core core;
@@ -56,6 +61,12 @@ static uint64_t total_ns(uint64_t now)
 static void count(enum prod_chase_counter which)
 {
     __atomic_fetch_add(&rt_control->counter[which], 1, __ATOMIC_RELAXED);
+}
+
+/* We have spent that much, other than by waiting. */
+static void charge(uint64_t ns)
+{
+    __atomic_fetch_add(&rt_control->counter[CHASE_OWN_NS], ns, __ATOMIC_RELAXED);
 }
 
 static void note_time(uint64_t now)
@@ -92,6 +103,7 @@ static void self_start(uint32_t generation)
 
 static void flush_hits(uint64_t now)
 {
+    charge(HIT_NS * (uint64_t)(self.pending[0] + self.pending[1]));
     for (int k = 0; k < 2; k++)
         if (self.pending[k])
             __atomic_fetch_add(&rt_control->hits[k], self.pending[k], __ATOMIC_RELAXED);
@@ -102,7 +114,8 @@ static void flush_hits(uint64_t now)
 
 /* ---- hot sites ---- */
 
-/* s2 must be patched while somebody waits, s1 only if it is part of s2. */
+/* s2 must be patched while somebody waits, s1 only if it is part of s2. The time is the caller's to
+ * charge: that of a waiter is charged already. */
 static void patch_as_needed(void)
 {
     bool waiting = __atomic_load_n(&core.waiting, __ATOMIC_SEQ_CST) != 0;
@@ -113,6 +126,14 @@ static void patch_as_needed(void)
         if (on != pair_is_patched(k))
             pair_patch(k, on);
     }
+}
+
+static void patch_and_charge(void)
+{
+    uint64_t start = prod_now_ns();
+
+    patch_as_needed();
+    charge(prod_now_ns() - start);
 }
 
 static bool some_hot(void)
@@ -126,7 +147,7 @@ static void cool_down(unsigned side)
         return;
     __atomic_store_n(&rest_left[side], side == 0 || both ? REST_TICKS : 0, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&rt_control->unpatched_hot, 1, __ATOMIC_RELAXED);
-    patch_as_needed();
+    patch_and_charge();
 }
 
 /* Exact for the first hits, so that rare sites are counted. */
@@ -201,13 +222,13 @@ static struct chase_waiter *take_place(const struct prod_hit *h, const struct pa
     return w;
 }
 
-static void wait_at(struct chase_waiter *w, uint64_t deadline)
+static void wait_at(struct chase_waiter *w)
 {
     if (some_hot()) {
         count(CHASE_ON_DEMAND);
         patch_as_needed();
     }
-    sleep_until(w, deadline);
+    sleep_until(w, w->until_ns);
     if (__atomic_load_n(&w->woken, __ATOMIC_RELAXED))
         count(CHASE_MET);
     else if (rt_signals_pending)
@@ -216,16 +237,16 @@ static void wait_at(struct chase_waiter *w, uint64_t deadline)
     chase_end(&core, w, prod_now_ns());
     pair_mutex_unlock(&chase_lock);
     if (some_hot())
-        patch_as_needed();
+        patch_and_charge();
     note_time(prod_now_ns());
 }
 
 /* Exact while nobody waits. */
-static uint64_t waited_at_least(void)
+static uint64_t spent_at_least(uint64_t total)
 {
-    return __atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
-               ? 0
-               : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED);
+    return chase_own_ns(&core, total) + (__atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
+                                             ? 0
+                                             : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED));
 }
 
 /* The thread's own draw was for it; now the budget's. A refusal by the budget is no sample. */
@@ -238,14 +259,16 @@ static void sample(const struct prod_hit *h, const struct pair_role *role)
     struct chase_waiter *w;
     int guard;
 
-    if (random >= chase_p_budget(&core.limits, waited_at_least(), total_ns(now)))
+    if (random >= chase_p_budget(&core.limits, spent_at_least(total_ns(now)), total_ns(now)))
         return; /* most draws fail here, and cost no more than this */
+    if (both && *sampled && __atomic_load_n(&core.waiting, __ATOMIC_RELAXED))
+        return; /* who has waited before rather goes to meet those who wait now */
     guard = pair_guard_begin();
     w = take_place(h, role, now, random);
     if (w) {
         *sampled += *sampled < UINT16_MAX;
         __atomic_fetch_add(&rt_control->waits, 1, __ATOMIC_RELAXED);
-        wait_at(w, now + core.limits.delay_ns);
+        wait_at(w);
     }
     pair_guard_end(guard);
 }
@@ -283,9 +306,15 @@ static void look(const struct prod_hit *h, const struct pair_role *role)
 {
     struct chase_access a = access_of(h);
     struct prod_side waiter, own;
-    int guard = pair_guard_begin(), side;
+    int guard, side;
 
+    if (!chase_may_meet(&core, &a))
+        return;
+    guard = pair_guard_begin();
     while ((side = meet(&a, role, &waiter)) >= 0) {
+        if (side == 0 ? pair_count_again(waiter.site, role->number[1])
+                      : pair_count_again(role->number[0], waiter.site))
+            continue; /* its stacks are known */
         pair_side(&own, h, role, (unsigned)!side);
         if (side == 0)
             pair_report(&waiter, &own);
@@ -322,10 +351,17 @@ static void hit(const struct prod_hit *h)
     errno = saved;
 }
 
+/* At most two percent, and two thirds of any limit are left for waits. */
+static uint32_t reserve(uint32_t max_ppm)
+{
+    return max_ppm / 3 < 20000 ? max_ppm / 3 : 20000;
+}
+
 static void take_limits(const struct prod_control *c)
 {
     pair_mutex_lock(&chase_lock);
-    core.limits = (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm };
+    core.limits =
+        (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm, reserve(c->max_ppm) };
     for (int i = 0; i < CHASE_WAITERS; i++) /* the pair may be another */
         if (core.waiter[i].used) {
             __atomic_store_n(&core.waiter[i].woken, 1, __ATOMIC_RELEASE);
@@ -343,6 +379,17 @@ static void changed(struct prod_control *c)
     pair_take_up(c);
 }
 
+/* The tables were read and sorted before we came here, and the program has done little else. */
+static uint64_t start_cost_ns(void)
+{
+    struct timespec t = { 0 };
+    uint64_t ns;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return ns < START_MOST_NS ? ns : START_MOST_NS;
+}
+
 static void start(struct prod_control *c)
 {
     uint64_t none = 0;
@@ -351,7 +398,9 @@ static void start(struct prod_control *c)
                                 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     core.waited_ns = &c->waited_ns;
     core.late_ns = &c->counter[CHASE_LATE_NS];
+    core.own_ns = &c->counter[CHASE_OWN_NS];
     changed(c);
+    charge(start_cost_ns());
     note_time(prod_now_ns());
 }
 
@@ -376,7 +425,7 @@ static void tick(void)
             rested = true;
         }
     if (rested)
-        patch_as_needed();
+        patch_and_charge();
 }
 
 static void flush(void)
@@ -388,7 +437,7 @@ static void flush(void)
 static void forked(void)
 {
     chase_lock.state = 0;
-    core.waiting = 0;
+    core.waiting = core.used = 0;
     for (int i = 0; i < CHASE_WAITERS; i++)
         core.waiter[i].used = false;
     self.pending[0] = self.pending[1] = 0;

@@ -1,8 +1,7 @@
 /* chase_core.c - who waits where, when to wait, and what waiting has cost
  *
- * Intervals in which threads wait overlap. As every wait ends a fixed delay after
- * it began, the union of those under way is one interval, up to the latest end:
- * one number per process says what is charged already.
+ * Intervals in which threads wait overlap. The union of those under way is one
+ * interval, up to the latest end: one number per process says what is charged already.
  */
 #include "runtime/chase_core.h"
 
@@ -40,15 +39,22 @@ static struct overlap overlap_at(const struct chase_core *c, uint64_t now)
                            : (struct overlap){ 0, now - c->end_ns };
 }
 
-/* Charge a wait from now on if the budget's draw says so. */
-static bool charge(struct chase_core *c, uint64_t now, uint64_t total, uint32_t random)
+/* The whole delay for a random number that ends with zeros, else up to a half less. */
+static uint64_t length_of(const struct chase_core *c, uint32_t random)
+{
+    return c->limits.delay_ns - (c->limits.delay_ns / 2 * (random & 0xff) >> 8);
+}
+
+/* Charge a wait of so long from now on if the budget's draw says so. */
+static bool charge(struct chase_core *c, uint64_t now, uint64_t total, uint32_t random,
+                   uint64_t delay)
 {
     struct overlap o = overlap_at(c, now);
-    uint64_t delay = c->limits.delay_ns, more = delay > o.ahead ? delay - o.ahead : 0;
+    uint64_t more = delay > o.ahead ? delay - o.ahead : 0;
     uint64_t sum = __atomic_load_n(c->waited_ns, __ATOMIC_RELAXED);
 
     do {
-        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead);
+        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead) + chase_own_ns(c, total);
 
         if (random >= chase_p_budget(&c->limits, waited, total))
             return false;
@@ -74,11 +80,17 @@ struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access
     struct chase_waiter *w = free_place(c);
 
     *full = !w;
-    if (!w || !charge(c, now, total, random))
+    if (!w || !charge(c, now, total, random, length_of(c, random)))
         return NULL;
+    w->until_ns = now + length_of(c, random);
     w->used = true;
     w->woken = 0;
-    w->access = *a;
+    w->access.write = a->write;
+    w->access.atomic = a->atomic;
+    __atomic_store_n(&w->access.address, a->address, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->access.bytes, a->bytes, __ATOMIC_RELAXED);
+    if (w >= c->waiter + c->used)
+        __atomic_store_n(&c->used, (uint32_t)(w - c->waiter) + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&c->waiting, c->waiting + 1, __ATOMIC_SEQ_CST);
     return w;
 }
@@ -88,6 +100,7 @@ void chase_end(struct chase_core *c, struct chase_waiter *w, uint64_t now)
     struct overlap o = overlap_at(c, now);
 
     w->used = false;
+    __atomic_store_n(&w->access.bytes, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&c->waiting, c->waiting - 1, __ATOMIC_SEQ_CST);
     if (c->waiting)
         return;
@@ -96,10 +109,25 @@ void chase_end(struct chase_core *c, struct chase_waiter *w, uint64_t now)
     __atomic_fetch_add(c->late_ns, o.behind, __ATOMIC_RELAXED);
 }
 
+bool chase_may_meet(const struct chase_core *c, const struct chase_access *a)
+{
+    uint32_t n = __atomic_load_n(&c->used, __ATOMIC_RELAXED);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct chase_access *w = &c->waiter[i].access;
+        uint64_t at = __atomic_load_n(&w->address, __ATOMIC_RELAXED);
+
+        if (at < a->address + a->bytes &&
+            a->address < at + __atomic_load_n(&w->bytes, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
 struct chase_waiter *chase_meet(struct chase_core *c, const struct chase_access *a,
                                 struct chase_waiter *after)
 {
-    for (struct chase_waiter *w = after ? after + 1 : c->waiter; w < c->waiter + CHASE_WAITERS; w++)
+    for (struct chase_waiter *w = after ? after + 1 : c->waiter; w < c->waiter + c->used; w++)
         if (w->used && chase_conflict(&w->access, a))
             return w;
     return NULL;

@@ -9,17 +9,20 @@
  *     P_freq   = 1 / (times this thread sampled s1, counting from 1)
  *     P_budget = 1 - (t_waited + t_delay) / ((max(t_total, t_min) + t_delay) * r_max)
  *
- * t_waited is the wall time in which one or more threads wait. A wait is charged when it begins, up
- * to its planned end; what it takes less or more is set right when the last thread stops waiting.
- * So at every moment, also when processes of one run share the sum and when one is killed,
+ * t_waited is the wall time in which one or more threads wait, and with it goes t_own, what we cost
+ * otherwise (the paper's formula has the waits only). A wait is charged when it begins, up to its
+ * planned end; what it takes less or more is set right when the last thread stops waiting.
+ * So at every moment, also when processes of one run share the sums and when one is killed,
  *
  *     waited - late <= r_max * (max(t_total, t_min) + t_delay)
+ *
+ * and a wait begins only where the same is true of waited + own.
  *
  * where `late` is what the system added to waits that were over (counted in waited, and so paid
  * for by fewer waits later). All in integers: 2^32 stands for probability 1.
  *
- * Concurrency: the caller holds one lock around every call, but for the two sums, which other
- * processes change too, and `waiting`, which may be read at any time.
+ * Concurrency: the caller holds one lock around every call but chase_may_meet(); the sums are
+ * changed by other processes, too, and `waiting` may be read at any time.
  */
 #ifndef HEDDLE_RUNTIME_CHASE_CORE_H
 #define HEDDLE_RUNTIME_CHASE_CORE_H
@@ -37,6 +40,9 @@ struct chase_limits {
     uint64_t delay_ns; /* t_delay */
     uint64_t least_ns; /* t_min */
     uint32_t max_ppm;  /* r_max */
+    /* Of the time that has passed, for what we cost and cannot see: no-ops that are not patched (1
+     * to 4 percent of programs that do little but access memory). */
+    uint32_t reserve_ppm;
 };
 
 /* P_budget, in 2^32nds. */
@@ -64,24 +70,36 @@ struct chase_waiter {
     bool used;
     bool is[2];     /* the sides of the pair that its site is on */
     uint32_t woken; /* futex: 1 ends the wait */
+    uint64_t until_ns;
     struct chase_access access;
     struct prod_side side; /* what a sighting says of it */
 };
 
 struct chase_core {
     struct chase_limits limits;
-    uint64_t *waited_ns, *late_ns; /* shared with other processes of the run */
-    uint64_t end_ns;               /* up to then waiting is charged, while `waiting` */
-    uint32_t waiting;              /* threads */
+    uint64_t *waited_ns, *late_ns, *own_ns; /* shared with other processes of the run */
+    uint64_t end_ns;                        /* up to then waiting is charged, while `waiting` */
+    uint32_t waiting;                       /* threads */
+    uint32_t used;                          /* places that have been taken at some time */
     struct chase_waiter waiter[CHASE_WAITERS];
 };
 
+/* What we have spent, other than by waiting. */
+static inline uint64_t chase_own_ns(const struct chase_core *c, uint64_t total_ns)
+{
+    return __atomic_load_n(c->own_ns, __ATOMIC_RELAXED) +
+           total_ns / 1000000 * c->limits.reserve_ppm;
+}
 /* Draw with P_budget, and if that says so take a place; NULL: do not wait. `full`: all places are
- * taken. The wait is to end at now + delay. */
+ * taken. The wait is to end at until_ns: after t_delay or up to a half of it less, at random, since
+ * threads that do the same wait at the same time, and would also go on at the same time. */
 struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access *a,
                                  uint64_t now_ns, uint64_t total_ns, uint32_t random, bool *full);
 /* The thread goes on to its access. */
 void chase_end(struct chase_core *c, struct chase_waiter *w, uint64_t now_ns);
+/* Might a thread wait for this access? Without the lock, and exact for threads that began to wait
+ * before: most accesses that come while somebody waits are of other memory. */
+bool chase_may_meet(const struct chase_core *c, const struct chase_access *a);
 /* The next thread after `after` (NULL: the first) that waits before an access that makes a race
  * with this one. */
 struct chase_waiter *chase_meet(struct chase_core *c, const struct chase_access *a,

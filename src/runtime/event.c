@@ -410,6 +410,15 @@ static void leave_frames(uint32_t depth)
     commit(2);
 }
 
+/* The code that was interrupted never goes on. It may have been making its last record longer,
+ * before the cursor knows (pass/stretch.c): nothing may follow that one in its chunk. */
+void rt_handler_left(void *saved)
+{
+    rt_handler_end(saved);
+    if (saved && rt.mode == MODE_ON)
+        ((struct ring_chunk *)saved)->limit = 0;
+}
+
 void rt_handler_end(void *saved)
 {
     if (saved) {

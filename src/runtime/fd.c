@@ -42,7 +42,7 @@ void fd_release(int fd, uint64_t where)
 {
     struct stat s;
 
-    if (!rt_watching() || !status_of(fd, &s))
+    if (rt_deaf_to_sync || !rt_watching() || !status_of(fd, &s))
         return;
     switch (s.st_mode & S_IFMT) {
     case S_IFSOCK:
@@ -88,7 +88,7 @@ void fd_acquire(int fd, uint64_t where)
     struct stat s;
     uint64_t key;
 
-    if (!rt_watching() || !status_of(fd, &s))
+    if (rt_deaf_to_sync || !rt_watching() || !status_of(fd, &s))
         return;
     key = key_of_reader(fd, &s);
     if (key)

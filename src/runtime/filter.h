@@ -76,6 +76,46 @@ static inline bool filter_mark_words(struct heddle_filter_line *l, unsigned from
     return false;
 }
 
+/* ---- aligned accesses of 4 bytes and more ---- */
+
+static inline struct heddle_filter_units *filter_units(uintptr_t address)
+{
+    return &__heddle_tls.filter->units[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK];
+}
+
+/* The bits of `bytes` bytes, a multiple of 4 within the block. */
+static inline uint32_t filter_unit_bits(uintptr_t address, unsigned bytes)
+{
+    return (uint32_t)(((UINT64_C(1) << bytes / 4) - 1) << (address >> 2 & 31));
+}
+
+/* Mark them. True if they were covered before. */
+static inline bool filter_mark_units(uintptr_t address, uint32_t bits, bool write)
+{
+    struct heddle_filter_units *u = filter_units(address);
+
+    if (unlikely(u->tag != filter_tag(address)))
+        *u = (struct heddle_filter_units){ .tag = filter_tag(address) };
+    if (((write ? u->written : u->read) & bits) == bits)
+        return true;
+    u->read |= bits;
+    if (write)
+        u->written |= bits;
+    return false;
+}
+
+/* ---- forgetting ---- */
+
+static inline void filter_forget_units(uintptr_t a, uint32_t bits)
+{
+    struct heddle_filter_units *u = filter_units(a);
+
+    if (u->tag != filter_tag(a))
+        return;
+    u->read &= ~bits;
+    u->written &= ~bits;
+}
+
 /* Nothing is known of the words that hold the bytes; lines that know nothing of them are only
  * looked at. */
 static inline void filter_forget(uintptr_t a, uint64_t bytes)
@@ -88,6 +128,7 @@ static inline void filter_forget(uintptr_t a, uint64_t bytes)
 
         next = (a | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
         to = end < next ? filter_word(end - 1) + 1 : FILTER_WORDS;
+        filter_forget_units(a, filter_unit_bits(a & ~(uintptr_t)7, 8 * (to - from)));
         if (l->tag != filter_tag(a))
             continue;
         __builtin_memset(l->read + from, 0, to - from);

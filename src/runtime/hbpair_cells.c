@@ -22,22 +22,13 @@ struct cell {
     uint32_t next; /* in its bucket or the list of free ones: number + 1 */
 };
 
-struct stack {
-    uint64_t hash;
-    uint32_t n;
-    uint64_t frame[PROD_FRAMES_MAX];
-};
-
 static struct cell *cells;
 static uint32_t *buckets; /* number of the first + 1 */
 static struct pair_mutex stripes[HB_STRIPES];
-static struct pair_mutex pool_lock; /* taken inside a stripe */
+static uint32_t in_stripe[HB_STRIPES];   /* cells; with its lock */
+static uint64_t filled[HB_STRIPES / 64]; /* a bit per stripe that has some */
+static struct pair_mutex pool_lock;      /* taken inside a stripe */
 static uint32_t used, free_cells, kept, most;
-
-static struct stack *stacks; /* [0] is not used */
-static uint16_t *stack_buckets;
-static struct pair_mutex stack_lock;
-static uint32_t nstacks;
 
 static uint32_t bucket_of(uint64_t granule)
 {
@@ -86,6 +77,17 @@ static void cell_free(struct cell *c)
     free_cells = (uint32_t)(c - cells) + 1;
     kept--;
     pair_mutex_unlock(&pool_lock);
+}
+
+static void stripe_has(uint32_t stripe, int more)
+{
+    uint64_t bit = UINT64_C(1) << stripe % 64, *word = &filled[stripe / 64];
+
+    in_stripe[stripe] += (uint32_t)more;
+    if (more > 0 && in_stripe[stripe] == 1)
+        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+    else if (!in_stripe[stripe])
+        __atomic_fetch_and(word, ~bit, __ATOMIC_RELAXED);
 }
 
 static bool is_same(const struct hb_access *a, const struct hb_access *b)
@@ -139,6 +141,7 @@ static void keep_in(uint64_t granule, const struct hb_access *a)
     c->access = *a;
     c->next = buckets[b];
     buckets[b] = (uint32_t)(c - cells) + 1;
+    stripe_has(b % HB_STRIPES, 1);
 }
 
 void hb_cells_keep(const struct hb_access *a)
@@ -220,9 +223,17 @@ static void forget_in(uint32_t b, uint64_t first, uint64_t last)
             continue;
         }
         *link = c->next;
+        stripe_has(b % HB_STRIPES, -1);
         cell_free(c);
     }
     pair_mutex_unlock(m);
+}
+
+static void forget_stripe(uint32_t stripe, uint64_t first, uint64_t last)
+{
+    for (uint32_t b = stripe; b < HB_BUCKETS; b += HB_STRIPES)
+        if (__atomic_load_n(&buckets[b], __ATOMIC_RELAXED))
+            forget_in(b, first, last);
 }
 
 /* Memory is given out in units of 8 bytes and more. */
@@ -233,9 +244,10 @@ void hb_cells_forget(uint64_t address, uint64_t bytes)
     if (!__atomic_load_n(&kept, __ATOMIC_RELAXED))
         return;
     if (bytes > SCAN_BYTES) {
-        for (uint32_t b = 0; b < HB_BUCKETS; b++)
-            if (__atomic_load_n(&buckets[b], __ATOMIC_RELAXED))
-                forget_in(b, first, last);
+        for (uint32_t word = 0; word < HB_STRIPES / 64; word++)
+            for (uint64_t left = __atomic_load_n(&filled[word], __ATOMIC_RELAXED); left;
+                 left &= left - 1)
+                forget_stripe(word * 64 + (uint32_t)__builtin_ctzll(left), first, last);
         return;
     }
     for (uint64_t g = first; g <= last; g++)
@@ -243,52 +255,18 @@ void hb_cells_forget(uint64_t address, uint64_t bytes)
             forget_in(bucket_of(g), g, g);
 }
 
-/* ---- stacks ---- */
-
-uint32_t hb_stack_put(const uint64_t *frames, uint32_t n)
-{
-    uint64_t hash = n;
-    uint32_t at, found = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        hash = hb_hash(hash ^ frames[i]) + i;
-    pair_mutex_lock(&stack_lock);
-    at = hash % STACK_BUCKETS;
-    while (stack_buckets[at] && stacks[stack_buckets[at]].hash != hash)
-        at = (at + 1) % STACK_BUCKETS;
-    found = stack_buckets[at];
-    if (!found && nstacks + 1 < STACKS) {
-        found = ++nstacks;
-        stacks[found].hash = hash;
-        stacks[found].n = n;
-        memcpy(stacks[found].frame, frames, n * sizeof(*frames));
-        stack_buckets[at] = (uint16_t)found;
-    }
-    pair_mutex_unlock(&stack_lock);
-    return found;
-}
-
-uint32_t hb_stack_get(uint32_t stack, uint64_t *frames, uint32_t room)
-{
-    uint32_t n = stack ? stacks[stack].n : 0;
-
-    n = n < room ? n : room;
-    memcpy(frames, stacks[stack].frame, n * sizeof(*frames));
-    return n;
-}
-
 bool hb_cells_init(void)
 {
     memset(stripes, 0, sizeof(stripes));
-    pool_lock.state = stack_lock.state = 0;
+    memset(in_stripe, 0, sizeof(in_stripe));
+    memset(filled, 0, sizeof(filled));
+    pool_lock.state = 0;
     used = free_cells = kept = 0;
-    if (cells && buckets && stacks && stack_buckets) {
+    if (cells && buckets) {
         hb_pages_clear(buckets, HB_BUCKETS * sizeof(*buckets));
         return true;
     }
     cells = hb_pages(CELLS * sizeof(*cells));
     buckets = hb_pages(HB_BUCKETS * sizeof(*buckets));
-    stacks = hb_pages(STACKS * sizeof(*stacks));
-    stack_buckets = hb_pages(STACK_BUCKETS * sizeof(*stack_buckets));
-    return cells && buckets && stacks && stack_buckets;
+    return cells && buckets;
 }

@@ -36,6 +36,7 @@ HIDDEN void rt_hold_again(uint64_t held);
 HIDDEN void *rt_handler_begin(void);
 HIDDEN void rt_handler_entered(uint64_t return_address, uint64_t where);
 HIDDEN void rt_handler_end(void *saved);
+HIDDEN void rt_handler_left(void *saved); /* the same, and it does not return to the code around */
 HIDDEN void rt_atomic_store_1(uint8_t *p, uint8_t value, unsigned order, uint64_t where);
 
 /* A function that takes the place of libc's, which is never called. */

@@ -72,7 +72,7 @@ static void leave_innermost(void)
     struct handler_frame *f = handler_innermost;
 
     handler_innermost = f->outer;
-    rt_handler_end(f->saved);
+    rt_handler_left(f->saved);
 }
 
 void handlers_leave_all(void)

@@ -59,6 +59,11 @@
 #include "runtime/libc_list.h"
 #include "runtime/libc_chk.h"
 #include "runtime/rt.h"
+#ifdef LIBC_NAMES
+#define LIBC_ENTER() ((void)0)
+#else
+#include "runtime/prod_libc.h"
+#endif
 
 #ifdef HEDDLE_STATIC
 #define CALL(name) name
@@ -99,6 +104,7 @@ LIBC_FUNCTIONS(LIBC_NEXT)
     EXPORT type __heddle_##name(LIBC_LIST params, uint32_t site);                                  \
     EXPORT type __heddle_##name(LIBC_LIST params, uint32_t site)                                   \
     {                                                                                              \
+        LIBC_ENTER();                                                                              \
         return at_##name(LIBC_LIST args, where_site(site));                                        \
     }
 #define VLIBC(type, name, params, last, call)                                                      \
@@ -106,6 +112,8 @@ LIBC_FUNCTIONS(LIBC_NEXT)
     EXPORT type __heddle_##name(uint32_t site, LIBC_LIST params, ...)                              \
     {                                                                                              \
         uint64_t where = where_site(site);                                                         \
+                                                                                                   \
+        LIBC_ENTER();                                                                              \
         VLIBC_BODY(type, last, call)                                                               \
     }
 #endif
@@ -136,6 +144,7 @@ LIBC_FUNCTIONS(LIBC_NEXT)
     EXPORT type __heddle_##name(uint32_t site);                                                    \
     EXPORT type __heddle_##name(uint32_t site)                                                     \
     {                                                                                              \
+        LIBC_ENTER();                                                                              \
         return at_##name(where_site(site));                                                        \
     }
 #endif

@@ -21,7 +21,6 @@ struct rt_options rt_options = {
     .filter = true,
     .malloc_events = true,
     .children = true,
-    .max_memory_mib = 16,
     .directory = "heddle.data",
     .calls_text = "once",
     .patch = "auto",
@@ -46,7 +45,7 @@ static const struct {
     { "pid", NULL, &rt_options.pid, NULL, "with children=0: the process to record" },
     { "verbose", &rt_options.verbose, NULL, NULL, "say on stderr what goes wrong (0)" },
     { "memory", NULL, &rt_options.max_memory_mib, NULL,
-      "MiB of records that may wait for the writer (16)" },
+      "MiB of records that may wait for the writer (8, of full builds 16)" },
     { "calls", NULL, NULL, rt_options.calls_text,
       "calls of untraced code: once, exact, none (once)" },
     { "calls_objects", NULL, &rt_options.calls_objects, NULL,
@@ -163,8 +162,6 @@ void options_read(void)
         rt_options.record = false;
     if (rt_options.record && rt_options.only[0])
         only_read(rt_options.only);
-    if (rt_options.max_memory_mib < 1)
-        rt_options.max_memory_mib = 1;
     if (rt_options.max_memory_mib > 1024)
         rt_options.max_memory_mib = 1024;
     set_calls();

@@ -1,6 +1,7 @@
 /* patch.c - which no-ops are jumps: sites that a mode wants, and their hits
  *
- * Every production image hands over its table of no-ops (prod.h). Nothing is done with it until
+ * Every production image hands over its table of places (prod.h): no-ops, and instructions that
+ * make accesses; below, no-ops are both. Nothing is done with it until
  * there is a mode; then it is indexed: places (no-ops, by address) and for each site a list of its
  * places. A place is a jump while one of its sites is wanted. The block behind it reports all sites
  * of the place; a bit per site says which of them go to the mode.
@@ -157,9 +158,12 @@ static void add_places(struct image *im)
 
     im->first_place = places.count;
     for (const struct heddle_patch *e = im->start; e < im->stop; e++)
-        if (is_known(e) && text_is_nop(AT(e, nop)))
-            *PLACE(places.count + n++) =
-                (struct place){ .nop = AT(e, nop), .target = AT(e, target) };
+        if (is_known(e)) {
+            struct place *p = PLACE(places.count + n);
+
+            *p = (struct place){ .nop = AT(e, nop), .target = AT(e, target) };
+            n += text_can_change(p, e->what & HIT_SITE);
+        }
     sort(PLACE(places.count), n);
     for (size_t i = 0; i < n; i++)
         if (!i || PLACE(im->first_place + i)->nop != PLACE(places.count - 1)->nop)
@@ -492,14 +496,21 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
     }
 
 /* In caper most hits are of private memory, and that is all there is to say of them. */
-static inline bool is_idle(const void *address, uint64_t what, const struct heddle_module *module)
+bool site_is_private(const void *address)
+{
+    return caper_quick && own_at((uintptr_t)address) && --caper_left >= 0;
+}
+
+static inline bool is_on(uint64_t what, const struct heddle_module *module)
 {
     uint32_t number = module->base + (uint32_t)what;
 
-    if (caper_quick && own_at((uintptr_t)address) && --caper_left >= 0)
-        return true;
-    return !patch_is_on(number) &&
-           !(what >> HIT_FLAGS_SHIFT & HIT_UPDATE && patch_is_on(number + 1));
+    return patch_is_on(number) || (what >> HIT_FLAGS_SHIFT & HIT_UPDATE && patch_is_on(number + 1));
+}
+
+static inline bool is_idle(const void *address, uint64_t what, const struct heddle_module *module)
+{
+    return (caper_quick && own_at((uintptr_t)address) && --caper_left >= 0) || !is_on(what, module);
 }
 
 #define HIT_FUNCTIONS(convention, suffix)                                                          \
@@ -523,6 +534,38 @@ static inline bool is_idle(const void *address, uint64_t what, const struct hedd
             slow_hit##suffix(address, what, module, bytes, (uintptr_t)__builtin_return_address(0), \
                              *(void **)__builtin_frame_address(0));                                \
     }
+
+/* Of a stub (prod_site.c): the access, or accesses, of one patched instruction. */
+bool site_is_idle(const void *address, const struct heddle_patch *e)
+{
+    (void)address;
+    for (;; e++) {
+        uint64_t what = e->index | (uint64_t)(e->what & HIT_ENTRY_FLAGS) << HIT_FLAGS_SHIFT;
+
+        if (is_on(what, module_of(e)))
+            return false;
+        if (!(e->what & HIT_MORE))
+            return true;
+    }
+}
+
+void site_hit(const void *address, const struct heddle_patch *e)
+{
+    const void *frame = *(void **)__builtin_frame_address(0);
+
+    for (;; e++) {
+        struct prod_hit h = { .address = (uintptr_t)address + (e->what >> HIT_ENTRY_DELTA_SHIFT),
+                              .bytes = e->what >> HIT_ENTRY_BYTES_SHIFT & 0xff,
+                              .site = module_of(e)->base + e->index,
+                              .pc = AT(e, nop) + NOP_BYTES - 1,
+                              .frame = frame };
+
+        fill_what(&h, e->what & HIT_ENTRY_FLAGS);
+        hit(&h, 0);
+        if (!(e->what & HIT_MORE))
+            return;
+    }
+}
 
 HIT_FUNCTIONS(preserve_most, )
 HIT_FUNCTIONS(preserve_all, _all)

@@ -2,23 +2,33 @@
 #ifndef HEDDLE_RUNTIME_PATCH_H
 #define HEDDLE_RUNTIME_PATCH_H
 
+#include "runtime/abi.h"
 #include "runtime/prod.h"
 
-enum { NOP_BYTES = 5 };
+enum { NOP_BYTES = 5, HIT_ENTRY_FLAGS = HIT_SITE - 1 };
 
 /* A no-op. Sorted by address within an image; addresses are 0 when the image is gone. */
 struct place {
     uintptr_t nop, target;
-    uint32_t wanted; /* by how many entries */
-    bool on;         /* is a jump now */
-    bool change;     /* to be turned round by text_change() */
-    uint8_t rest[2];
+    uint32_t wanted;             /* by how many entries */
+    bool on;                     /* is a jump now */
+    bool change;                 /* to be turned round by text_change() */
+    uint8_t original[NOP_BYTES]; /* what is there when it is no jump */
+    uint8_t rest[5];
 };
 
-/* Is there a no-op that can be changed? */
-HIDDEN bool text_is_nop(uintptr_t nop);
+/* Can the bytes there be changed? `any`: they need not be a no-op. Takes `original`. */
+HIDDEN bool text_can_change(struct place *p, bool any);
 /* Turn all places with `change` set round, and clear it. 0, or an error number: then those that
  * could not be changed are as they were, and `change` is cleared, too. */
 HIDDEN int text_change(struct place *places, size_t n);
+
+/* What a stub asks: is it private, in caper; does anybody want to hear of this? And the report.
+ * They keep all registers. */
+__attribute__((preserve_all)) HIDDEN bool site_is_private(const void *address);
+__attribute__((preserve_all)) HIDDEN bool site_is_idle(const void *address,
+                                                       const struct heddle_patch *e);
+__attribute__((preserve_all)) HIDDEN void site_hit(const void *address,
+                                                   const struct heddle_patch *e);
 
 #endif

@@ -1,9 +1,10 @@
 /* patch_text.c - no-ops become jumps and back, while other threads run over them
  *
+ * A place is a no-op of 5 bytes, or another single instruction of at least 5 (prod.h).
  * Three steps for up to BATCH no-ops at a time; after each every core that runs one of our
  * threads executes a serialising instruction (membarrier, SYNC_CORE):
  *
- *     0f 1f 44 00 00   nop          eb fe 44 00 00   a jump to itself
+ *     b0 b1 b2 b3 b4   as it was    eb fe b2 b3 b4   a jump to itself
  *     eb fe d1 d2 d3                e9 d0 d1 d2 d3   a jump to the cold block
  *
  * The first two bytes never lie across a boundary of 8 (the plugin sees to it), so they change in
@@ -38,9 +39,10 @@ enum {
 static const uint8_t nop_bytes[NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const uint8_t here[2] = { 0xeb, 0xfe };
 
-bool text_is_nop(uintptr_t nop)
+bool text_can_change(struct place *p, bool any)
 {
-    return (nop & 7) != 7 && !memcmp((const void *)nop, nop_bytes, NOP_BYTES);
+    memcpy(p->original, (const void *)p->nop, NOP_BYTES);
+    return (p->nop & 7) != 7 && (any || !memcmp(p->original, nop_bytes, NOP_BYTES));
 }
 
 /* ---- serialising ---- */
@@ -102,9 +104,9 @@ static void wanted_bytes(const struct place *p, uint8_t *out)
 {
     int32_t distance = (int32_t)(p->target - (p->nop + NOP_BYTES));
 
-    memcpy(out, nop_bytes, NOP_BYTES);
+    memcpy(out, p->original, NOP_BYTES);
     if (p->on)
-        return; /* back to the no-op */
+        return; /* back to what was there */
     out[0] = 0xe9;
     memcpy(out + 1, &distance, sizeof(distance));
 }

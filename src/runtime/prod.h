@@ -24,11 +24,13 @@
  * share a no-op, so several entries may name the same; and one site may have several no-ops (copies
  * that the compiler made). */
 struct heddle_patch {
-    int32_t nop; /* to the 5-byte no-op; never at 7 mod 8, so its first two bytes change at once */
-    int32_t target; /* to the block that calls __heddle_hit() for each site of the no-op */
+    int32_t nop; /* to the 5-byte no-op, or the access's own instruction (HIT_SITE); never at 7 mod
+                    8, so its first two bytes change at once */
+    int32_t target; /* to the block that calls __heddle_hit() for each site of the no-op, or to the
+                       stub that calls __heddle_site() and then makes the access */
     int32_t module; /* to the struct heddle_module */
     uint32_t index; /* of the site in that module's table */
-    uint32_t what;  /* as in the call: HIT_* of abi.h, without the bytes */
+    uint32_t what;  /* as in the call: HIT_* of abi.h; the bytes with stubs only */
 };
 #define PATCH_SECTION "heddle_patch"
 
@@ -100,6 +102,8 @@ HIDDEN bool patch_is_on(uint32_t site);
 HIDDEN uint32_t prod_thread(void);
 HIDDEN uint64_t prod_now_ns(void); /* CLOCK_MONOTONIC */
 HIDDEN uint32_t prod_backtrace(const struct prod_hit *h, uint64_t *frames, uint32_t room);
+/* The calling thread's stack: what is on it can be read without asking. */
+HIDDEN void prod_stack_is(uint64_t low, uint64_t bytes);
 /* Make sure that the images that hold these are in the control file. */
 HIDDEN void prod_note_images(const uint64_t *frames, uint32_t n);
 /* A slot for a sighting, or NULL (counted); set `ready` when it is complete. */

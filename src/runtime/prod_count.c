@@ -18,7 +18,10 @@ enum count {
     COUNT_FORKED,
     COUNT_TICKS,
     COUNT_ENDS,
-    COUNT_CHANGES
+    COUNT_CHANGES,
+    COUNT_BYTES, /* all sites are patched: of reads, and two further on of writes */
+    COUNT_PLACES /* the same: sum of the bytes' addresses in their pages, so the same sum for an
+                    access as for its halves */
 };
 
 static struct prod_control *control;
@@ -77,11 +80,23 @@ static void changed(struct prod_control *c)
     patch();
 }
 
+static void add_bytes(const struct prod_hit *h, int k)
+{
+    uint64_t places = 0;
+
+    for (uint64_t i = 0; i < h->bytes && i < 4096; i++)
+        places += (h->address + i) & 4095;
+    __atomic_fetch_add(&control->counter[COUNT_BYTES + 2 * k], h->bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&control->counter[COUNT_PLACES + 2 * k], places, __ATOMIC_RELAXED);
+}
+
 static void hit(const struct prod_hit *h)
 {
     for (int k = 0; k < 2; k++) {
         bool counts = all && (k ? h->write : h->read);
 
+        if (counts)
+            add_bytes(h, k);
         for (uint32_t i = 0; i < nsides[k]; i++)
             counts |= sides[k][i] == h->site;
         if (counts)

@@ -359,16 +359,23 @@ static bool map_ring(int fd)
     return false;
 }
 
+/* What comes while the writer sleeps or compresses; more only costs memory, and cache. With 4 MiB a
+ * program that keeps the writer busy (leveldb) switches to and fro twice as often as with 16. A
+ * full build writes ten times as fast. */
+enum { QUEUE_MIB = 8, QUEUE_MIB_FULL = 16 };
+
 static void fill_header(void)
 {
     struct ring_header *r = rt.ring;
+    uint32_t mib = rt_options.max_memory_mib;
 
     r->magic = RING_MAGIC;
     r->version = RING_VERSION;
     r->pid = (uint32_t)syscall(SYS_getpid);
     r->mode = rt.full ? RING_MODE_FULL : RING_MODE_RECORD;
     r->chunks_max = (uint32_t)((r->bytes - RING_CHUNKS_OFFSET) / RING_CHUNK_BYTES);
-    r->queue_max = rt_options.max_memory_mib * (uint32_t)((1 << 20) / RING_CHUNK_BYTES);
+    mib = mib ? mib : rt.full ? QUEUE_MIB_FULL : QUEUE_MIB;
+    r->queue_max = mib * (uint32_t)((1 << 20) / RING_CHUNK_BYTES);
     r->lose = rt_options.lose;
     r->filter = rt_options.filter;
     r->tsc_start = clock_stamp();

@@ -33,6 +33,7 @@ enum {
     RUN_CACHE = 16,
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
+    QUIET = 16,              /* pieces in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
     RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
 };
@@ -53,6 +54,13 @@ struct run {
     uintptr_t high;
 };
 
+/* Bytes in which stores of pointers change nothing, as long as no piece of memory becomes logged
+ * (reach.c). */
+struct quiet {
+    uintptr_t low, high;
+    uint64_t generation;
+};
+
 /* One per thread (and fiber) of the trace; recycled, never given back to the system. */
 struct rt_thread {
     struct heddle_tls saved; /* while another fiber runs on the system thread */
@@ -60,6 +68,8 @@ struct rt_thread {
     struct heddle_filter *filter;
     struct heddle_frame *shadow, *told; /* frames there are; those that the trace knows of */
     uint64_t epoch;                     /* goes on when recycled, so that old entries never match */
+    uintptr_t stack_low; /* of a thread that was created under our eyes; else 0 bytes */
+    uint64_t stack_bytes;
     uint32_t number;
     uint32_t serial;   /* of the next chunk */
     uint32_t recorded; /* how many the trace knows of */
@@ -79,6 +89,7 @@ struct rt_thread {
     uint32_t handlers;       /* chunks that they took */
     uint32_t nannotated;     /* HEDDLE_GLOBAL, for the next call */
     uintptr_t annotated[ANNOTATED_MAX];
+    struct quiet quiet[QUIET];
 };
 
 struct rt_process {

@@ -64,6 +64,7 @@ static struct rt_thread *state_get(uint32_t number)
     t->fiber = t->fenced = false;
     t->releases = 0;
     t->nannotated = 0;
+    t->stack_low = t->stack_bytes = 0;
     memset(t->known, 0, sizeof(t->known));
     memset(t->loads, 0, sizeof(t->loads));
     return t;
@@ -93,9 +94,12 @@ void epoch_wrap(struct rt_thread *t)
 {
     size_t i;
 
-    for (i = 0; i < FILTER_BLOCKS; i++)
+    for (i = 0; i < FILTER_BLOCKS; i++) {
         if (t->filter->lines[i].tag)
             t->filter->lines[i].tag = 0;
+        if (t->filter->units[i].tag)
+            t->filter->units[i].tag = 0;
+    }
     memset(t->loads, 0, sizeof(t->loads));
     memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
@@ -192,6 +196,8 @@ static void record_stack(uint32_t number)
     if (!pthread_attr_getstack(&attr, &low, &bytes) && bytes) {
         r->stack_low = (uintptr_t)low;
         r->stack_high = (uintptr_t)low + bytes;
+        tls.self->stack_low = (uintptr_t)low;
+        tls.self->stack_bytes = bytes;
         if (objects_on)
             stacks_add((uintptr_t)low, (uintptr_t)low + bytes);
         event_memory(OP_ALLOC, (uintptr_t)low, bytes, WHERE_PC);

@@ -369,7 +369,7 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
     s->way = SOLVE_BY_NEEDS;
     if (!freeze_start(s) || !freeze_raise(s))
         return SOLVE_UNDECIDED;
-    if (s->p->thread[a] == s->p->thread[b] || !solver_need(s, a, b))
+    if ((a != b && s->p->thread[a] == s->p->thread[b]) || !solver_need(s, a, b))
         return SOLVE_INFEASIBLE;
     if (budget->nodes && needed(s) > budget->nodes) {
         s->too_long = true;

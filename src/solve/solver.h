@@ -33,7 +33,7 @@ struct solver;
 struct solver *solver_new(const struct problem *p);
 void solver_free(struct solver *s);
 
-/* a and b are nodes of different threads. */
+/* a and b are nodes of different threads; or the same node: can it be next? */
 enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
                                 const struct solve_budget *budget);
 

@@ -48,12 +48,13 @@ struct stretch_context {
     uint32_t chunk; /* that it belongs to */
     uint32_t at;    /* first word of its last record */
     uint32_t next[2];
+    uint64_t masks; /* which bytes of its words 1 to 7 changed last, if it has no more */
 };
 
 struct stretch_contexts {
     struct stretch_context *at; /* by number + 1; the first stands for the chunk's beginning */
     size_t cap;
-    uint64_t *words;
+    uint64_t *words; /* at a multiple of 64 bytes, like each record's */
     size_t nwords, words_cap;
     uint32_t chunk;   /* the current one's number, from 1 */
     uint32_t last;    /* stretch + 1 */

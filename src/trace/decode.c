@@ -534,6 +534,18 @@ static uint64_t take_word(struct decoder *d, uint64_t last, unsigned mask)
     return bytes_plus(last, change);
 }
 
+/* The masks of words 1 to 7 of a record that has no more: those of the last one, or others. */
+static uint64_t take_masks(struct decoder *d, uint64_t last, unsigned words, bool same)
+{
+    uint64_t masks = 0;
+
+    if (same)
+        return last;
+    for (unsigned i = 1; i < words; i++)
+        masks |= take(&d->at[COL_MASKS], d->end[COL_MASKS], 0) << 8 * (i - 1);
+    return masks;
+}
+
 /* The next record, into the contexts: its stretch, or STRETCH_NONE. */
 static uint32_t take_record(struct decoder *d, const struct stretches *s, unsigned item,
                             const uint64_t **record)
@@ -541,7 +553,8 @@ static uint32_t take_record(struct decoder *d, const struct stretches *s, unsign
     uint32_t *expected = stretch_expected(&d->stretches);
     uint64_t number = *expected, *words;
     const struct stretch *shape;
-    const struct stretch_context *c;
+    struct stretch_context *c;
+    bool few;
 
     if (item & ITEM_NUMBER)
         number = take_varint(&d->at[COL_STRETCHES], d->end[COL_STRETCHES]);
@@ -549,11 +562,18 @@ static uint32_t take_record(struct decoder *d, const struct stretches *s, unsign
         return STRETCH_NONE;
     *expected = (uint32_t)number;
     shape = &s->at[number];
+    few = shape->words <= ITEM_SAME_WORDS;
+    if (item & ITEM_SAME && !few)
+        return STRETCH_NONE;
     c = stretch_context_of(&d->stretches, (uint32_t)number, shape->words);
     words = d->stretches.words + c->at;
     words[0] = take_word(d, words[0], item & 7u << ITEM_BYTES_SHIFT);
+    if (few)
+        c->masks = take_masks(d, c->masks, shape->words, item & ITEM_SAME);
     for (unsigned i = 1; i < shape->words; i++)
-        words[i] = take_word(d, words[i], (unsigned)take(&d->at[COL_MASKS], d->end[COL_MASKS], 0));
+        words[i] = take_word(d, words[i],
+                             few ? (unsigned)(c->masks >> 8 * (i - 1)) & 0xff
+                                 : (unsigned)take(&d->at[COL_MASKS], d->end[COL_MASKS], 0));
     stretch_context_moves(&d->stretches, (uint32_t)number, words[0]);
     *record = words;
     return (uint32_t)number;

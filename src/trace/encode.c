@@ -69,7 +69,8 @@ static void make_room(struct encoder *e, size_t events)
     for (int i = 0; i < COLUMNS; i++) {
         struct column *c = &e->columns[i];
 
-        GROW(c->data, c->cap, c->len + events * MOST_BYTES + MOST_BYTES);
+        if (c->cap < c->len + events * MOST_BYTES + MOST_BYTES) /* few events: calls would show */
+            GROW(c->data, c->cap, c->len + events * MOST_BYTES + MOST_BYTES);
     }
 }
 

@@ -17,19 +17,38 @@ enum {
 
 /* Where the columns end. */
 struct pens {
-    uint8_t *flags, *sites, *targets, *values;
+    uint8_t *flags, *sites, *targets, *values, *sizes;
 };
 
 /* What is in a record. */
 struct common {
     uint32_t number; /* of the site, the process's own */
     uint64_t shape, target, value;
+    uint32_t size; /* where the shape has none */
     unsigned words;
 };
 
 static inline uint64_t shape_of(unsigned op, unsigned size, unsigned flags)
 {
     return size | (uint64_t)op << 32 | (uint64_t)flags << 48;
+}
+
+/* Several accesses as one. */
+static inline bool read_run(const uint64_t *w, const uint64_t *end, struct common *c)
+{
+    unsigned head = (unsigned)(w[0] >> 48);
+
+    if (head & ACCESS_PC || end - w < 2)
+        return false;
+    c->number = (uint32_t)w[1];
+    c->size = (uint32_t)(w[1] >> 32);
+    c->value = 0;
+    c->target = w[0] & RING_LOW;
+    c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), c->size, 0);
+    if (c->size > 16 || (c->size & (c->size - 1)))
+        c->shape |= SIZE_EXPLICIT;
+    c->words = 2;
+    return c->size && c->size <= ACCESS_MAX_BYTES;
 }
 
 /* False: some other record, or one that goes beyond `end`. */
@@ -41,9 +60,14 @@ static inline bool read_common(const uint64_t *w, const uint64_t *end, struct co
     if (head >> 8 == R_ACCESS) {
         bool wide = head & ACCESS_VALUE64, valued = head & (ACCESS_VALUE32 | ACCESS_VALUE64);
 
-        if (head & (ACCESS_PC | ACCESS_RUN) || log > 4 || end - w < 2 + wide)
+        if (log > 4)
+            return false;
+        if (head & ACCESS_RUN)
+            return !wide && read_run(w, end, c);
+        if (head & ACCESS_PC || end - w < 2 + wide)
             return false;
         c->number = (uint32_t)w[1];
+        c->size = 0;
         c->value = wide ? w[2] : w[1] >> 32;
         c->target = word & RING_LOW;
         c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), 1u << log, valued ? EV_VALUE : 0);
@@ -51,6 +75,7 @@ static inline bool read_common(const uint64_t *w, const uint64_t *end, struct co
         return true;
     }
     c->number = (uint32_t)word;
+    c->size = 0;
     c->value = word >> 32 & 0xffff;
     c->target = 0;
     c->shape = shape_of(OP_BRANCH, 0, EV_VALUE);
@@ -73,6 +98,17 @@ bool raw_run_is_common(const struct raw_run *r)
     struct common c;
 
     return r->at < r->end && read_common(r->at, r->end, &c) && site_of(r, c.number) != SITE_NONE;
+}
+
+static inline bool is_stamp(const struct raw_run *r, const uint64_t *w)
+{
+    return *w >> 56 == R_STAMP && r->stamp_of;
+}
+
+void raw_run_take_stamps(struct raw_run *r)
+{
+    for (; r->at < r->end && is_stamp(r, r->at); r->at++)
+        r->stamp = r->stamp_of(r->arg, *r->at);
 }
 
 /* ---- columns ---- */
@@ -147,8 +183,8 @@ static inline unsigned put_value(struct pens *p, struct site_context *c, uint64_
 
 static void make_room(struct encoder *e, size_t events, struct pens *p)
 {
-    static const uint8_t used[] = { COL_FLAGS,  COL_THREADS, COL_SITES,
-                                    COL_SHAPES, COL_TARGETS, COL_VALUES };
+    static const uint8_t used[] = { COL_FLAGS,   COL_THREADS, COL_SITES, COL_SHAPES,
+                                    COL_TARGETS, COL_VALUES,  COL_SIZES };
     struct column *c;
 
     for (size_t i = 0; i < sizeof(used); i++) {
@@ -160,6 +196,7 @@ static void make_room(struct encoder *e, size_t events, struct pens *p)
     p->sites = c[COL_SITES].data + c[COL_SITES].len;
     p->targets = c[COL_TARGETS].data + c[COL_TARGETS].len;
     p->values = c[COL_VALUES].data + c[COL_VALUES].len;
+    p->sizes = c[COL_SIZES].data + c[COL_SIZES].len;
 }
 
 static void note_ends(struct encoder *e, const struct pens *p)
@@ -170,6 +207,7 @@ static void note_ends(struct encoder *e, const struct pens *p)
     c[COL_SITES].len = (size_t)(p->sites - c[COL_SITES].data);
     c[COL_TARGETS].len = (size_t)(p->targets - c[COL_TARGETS].data);
     c[COL_VALUES].len = (size_t)(p->values - c[COL_VALUES].data);
+    c[COL_SIZES].len = (size_t)(p->sizes - c[COL_SIZES].data);
 }
 
 /* Up to `most` events, for which there is room. */
@@ -182,12 +220,16 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
     uint32_t site = *last;
     size_t n = 0;
 
-    for (; n < most && w < r->end; n++) {
+    while (n < most && w < r->end) {
         struct site_context *c;
         struct common k;
         uint32_t next;
         unsigned flags = 0;
 
+        if (__builtin_expect(is_stamp(r, w), 0)) {
+            r->stamp = r->stamp_of(r->arg, *w++);
+            continue;
+        }
         if (!read_common(w, r->end, &k) || (next = site_of(r, k.number)) == SITE_NONE)
             break;
         c = context_of(&e->context, next);
@@ -203,7 +245,12 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
         flags |= put_target(&p, c, k.target);
         if (k.shape >> 48)
             flags |= put_value(&p, c, k.value);
+        if (__builtin_expect((uint32_t)k.shape == SIZE_EXPLICIT, 0))
+            p.sizes = put_varint(p.sizes, k.size);
+        if (__builtin_expect(r->stamp != e->stamp, 0))
+            flags |= encoder_put_stamp(e, r->stamp);
         *p.flags++ = (uint8_t)flags;
+        n++;
         before = c;
         site = next;
         w += k.words;
@@ -221,14 +268,12 @@ size_t encoder_add_raw(struct encoder *e, struct raw_run *r, uint32_t limit)
     while (n == AT_ONCE && e->count < limit) {
         size_t most = limit - e->count < AT_ONCE ? limit - e->count : AT_ONCE;
         struct pens p;
-        uint8_t *first;
 
         make_room(e, most, &p);
-        first = p.flags;
         n = add_some(e, r, &p, most);
         note_ends(e, &p);
         if (n)
-            *first |= (uint8_t)encoder_put_stamp(e, r->stamp);
+            r->encoded = e->stamp;
         e->count += (uint32_t)n;
         e->plain += (uint32_t)n;
         all += n;

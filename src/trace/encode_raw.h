@@ -9,7 +9,7 @@
 
 #include "trace/codec.h"
 
-/* A run of records of one thread, none of which changes the stamp. */
+/* A run of records of one thread. */
 struct raw_run {
     const uint64_t *at, *end; /* `at` moves on */
     uint32_t thread;
@@ -19,7 +19,14 @@ struct raw_run {
     uint64_t *const *pages;
     uint64_t *const *stretch_pages; /* the same for stretches: encode_stretch.h */
     unsigned page_bits;
+    /* The stamp that a record of the time (R_STAMP) stands for; NULL: such records end the run. */
+    uint64_t (*stamp_of)(void *arg, uint64_t word);
+    void *arg;
+    uint64_t encoded; /* the stamp of the last event that was encoded */
 };
+
+/* Takes records of the time at its beginning. */
+void raw_run_take_stamps(struct raw_run *r);
 
 /* Is there something to encode at its beginning? */
 bool raw_run_is_common(const struct raw_run *r);

@@ -13,8 +13,8 @@
 #define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
-/* Files say the lowest minor version that has what they use: 1, 2 with stretches, 3 with lists. */
-enum { HDL_MAJOR = 1, HDL_MINOR = 3, HDL_MINOR_STRETCHES = 2, HDL_MINOR_EVENTS = 1 };
+/* Files say the lowest minor version that has what they use: 1, 3 with lists, 4 with stretches. */
+enum { HDL_MAJOR = 1, HDL_MINOR = 4, HDL_MINOR_LISTS = 3, HDL_MINOR_EVENTS = 1 };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
@@ -23,8 +23,10 @@ enum { HDL_MAJOR = 1, HDL_MINOR = 3, HDL_MINOR_STRETCHES = 2, HDL_MINOR_EVENTS =
                         */
 #define HDL_FEATURE_STRETCHES ((uint64_t)1 << 2) /* may have kinds 9 and 10; since 1.2 */
 #define HDL_FEATURE_LISTS     ((uint64_t)1 << 3) /* may have FILE_LIST, link, object; since 1.3 */
+#define HDL_FEATURE_PATHS     ((uint64_t)1 << 4) /* stretches may be of several blocks; since 1.4 */
 #define HDL_FEATURES_KNOWN                                                                         \
-    (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS)
+    (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
+     HDL_FEATURE_PATHS)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -124,6 +126,8 @@ enum {
 enum {
     ITEM_NUMBER = 1 << 0, /* not the stretch that was predicted */
     ITEM_STAMP = 1 << 1,  /* the stamp moves on */
+    ITEM_SAME = 1 << 2,   /* masks as in the last record of the stretch; since 1.4 */
+    ITEM_SAME_WORDS = 8,  /* ... which has no more words than this */
     ITEM_BYTES_SHIFT = 4, /* 3 bits: which of bytes 4 to 6 of the record changed */
     ITEM_EVENTS = 1 << 7, /* no record: (byte & 127) + 1 events as in chunks of kind 2 */
     ITEM_EVENTS_MAX = 128

@@ -25,37 +25,62 @@ static inline unsigned value_bytes(const struct stretch_access *a)
     return stretch_value_bytes(1u << a->log);
 }
 
+static inline bool is_branch(const struct stretch_access *a)
+{
+    return a->log == STRETCH_DECIDED;
+}
+
 /* ---- adding ---- */
 
 static bool access_is_possible(const struct stretch_access *a, unsigned i)
 {
     unsigned back = a[i].from & FROM_BACK;
 
+    if (a[i].begins > BLOCK_BEGINS_WORD)
+        return false;
+    if (is_branch(&a[i]))
+        return !a[i].from && !a[i].write && !a[i].begins && a[i].offset >= 0 &&
+               a[i].offset < STRETCH_OUTCOMES;
     if (a[i].log > 4)
         return false;
     if (!a[i].from)
         return true;
-    return back && back <= i && (!(a[i].from & FROM_VALUE) || a[i - back].log == 3);
+    return back && back <= i && !is_branch(&a[i - back]) &&
+           (!(a[i].from & FROM_VALUE) || a[i - back].log == 3);
+}
+
+/* The entries of one block; how many bytes there are afterwards may be too many for `at`. */
+static void lay_out_block(struct stretch_room *room, struct stretch_access *a, unsigned n)
+{
+    if (n && a->begins == BLOCK_BEGINS_WORD)
+        room->next = 8 * stretch_words(room);
+    for (unsigned i = 0; i < n; i++)
+        a[i].address_at =
+            a[i].from || is_branch(&a[i]) ? 0 : (uint8_t)stretch_place(room, STRETCH_ADDRESS_BYTES);
+    for (unsigned i = 0; i < n; i++)
+        a[i].value_at = (uint8_t)stretch_place(room, value_bytes(&a[i]));
 }
 
 /* Where everything stands in the record; its words. */
-static unsigned lay_out(struct stretch_access *a, unsigned n, bool branches)
+static unsigned lay_out(struct stretch_access *a, unsigned n, unsigned flags)
 {
-    struct stretch_room room = STRETCH_ROOM;
+    struct stretch_room room = flags & STRETCH_LONG ? STRETCH_ROOM_LONG : STRETCH_ROOM;
 
-    if (branches)
+    if (flags == STRETCH_BRANCHES)
         stretch_place(&room, 1);
-    for (unsigned i = 0; i < n; i++)
-        a[i].address_at = a[i].from ? 0 : (uint8_t)stretch_place(&room, STRETCH_ADDRESS_BYTES);
-    for (unsigned i = 0; i < n; i++)
-        a[i].value_at = (uint8_t)stretch_place(&room, value_bytes(&a[i]));
+    for (unsigned i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && !a[end].begins;)
+            end++;
+        lay_out_block(&room, a + i, end - i);
+    }
     return stretch_words(&room);
 }
 
 bool stretches_add(struct stretches *s, const struct stretch_access *accesses, unsigned n,
-                   bool branches, uint32_t branch_site)
+                   unsigned flags, uint32_t branch_site)
 {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
+    bool branches = flags & STRETCH_BRANCHES;
     unsigned words;
 
     if (n > STRETCH_ACCESSES_MAX || !(n + branches) || s->count == STRETCH_NONE)
@@ -65,7 +90,7 @@ bool stretches_add(struct stretches *s, const struct stretch_access *accesses, u
             return false;
     if (n)
         memcpy(a, accesses, n * sizeof(*a));
-    words = lay_out(a, n, branches);
+    words = lay_out(a, n, flags);
     if (words > STRETCH_WORDS_MAX)
         return false;
     GROW(s->at, s->cap, s->count + (size_t)1);
@@ -73,7 +98,8 @@ bool stretches_add(struct stretches *s, const struct stretch_access *accesses, u
                                           .branch_site = branch_site,
                                           .accesses = (uint8_t)n,
                                           .words = (uint8_t)words,
-                                          .branches = branches };
+                                          .branches = branches,
+                                          .is_long = flags & STRETCH_LONG };
     GROW(s->accesses, s->accesses_cap, s->naccesses + n);
     if (n)
         memcpy(s->accesses + s->naccesses, a, n * sizeof(*a));
@@ -91,6 +117,13 @@ static inline uint64_t bytes_at(const uint64_t *record, unsigned at, unsigned n)
     return v;
 }
 
+static inline struct event branch_event(uint32_t site, uint64_t outcome, uint32_t thread)
+{
+    return (struct event){
+        .value = outcome, .thread = thread, .site = site, .op = OP_BRANCH, .flags = EV_VALUE
+    };
+}
+
 void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
                     uint32_t thread, struct event *out)
 {
@@ -100,6 +133,11 @@ void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
     for (unsigned i = 0; i < shape->accesses; i++, a++, out++) {
         const struct event *base = out - (a->from & FROM_BACK);
         uint64_t address;
+
+        if (is_branch(a)) {
+            *out = branch_event(a->site, (uint64_t)a->offset, thread);
+            continue;
+        }
 
         if (!a->from)
             address = bytes_at(record, a->address_at, STRETCH_ADDRESS_BYTES);
@@ -114,11 +152,19 @@ void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
                                .flags = value_bytes(a) ? EV_VALUE : 0 };
     }
     if (shape->branches)
-        *out = (struct event){ .value = bytes_at(record, 4, 1),
-                               .thread = thread,
-                               .site = shape->branch_site,
-                               .op = OP_BRANCH,
-                               .flags = EV_VALUE };
+        *out = branch_event(shape->branch_site, bytes_at(record, 4, 1), thread);
+}
+
+unsigned stretch_events_within(const struct stretches *s, uint32_t number, size_t bytes)
+{
+    const struct stretch *shape = &s->at[number];
+    const struct stretch_access *a = s->accesses + shape->first;
+
+    for (unsigned i = 0; i < shape->accesses; i++)
+        if ((!a[i].from && a[i].address_at + (size_t)STRETCH_ADDRESS_BYTES > bytes) ||
+            a[i].value_at + value_bytes(&a[i]) > bytes)
+            return i;
+    return stretch_events(shape);
 }
 
 /* ---- in files ---- */
@@ -133,11 +179,11 @@ void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to
     const struct stretch *shape = &s->at[number];
     const struct stretch_access *a = s->accesses + shape->first;
 
-    add_varint(to, shape->accesses << 1 | shape->branches);
+    add_varint(to, shape->accesses << 1 | shape->branches | (unsigned)shape->is_long << 8);
     for (unsigned i = 0; i < shape->accesses; i++, a++) {
         add_varint(to, a->site);
-        add_varint(to, a->write | a->log << 1 | (unsigned)a->from << 4);
-        if (a->from)
+        add_varint(to, a->write | a->log << 1 | (unsigned)a->from << 4 | (unsigned)a->begins << 12);
+        if (a->from || is_branch(a))
             add_varint(to, zigzag(a->offset));
     }
     if (shape->branches)
@@ -149,13 +195,14 @@ static bool decode_access(const uint8_t **at, const uint8_t *end, uint32_t sites
 {
     uint64_t site, kind, offset = 0;
 
-    if (!take_varint(at, end, &site) || !take_varint(at, end, &kind) || site >= sites || kind >> 12)
+    if (!take_varint(at, end, &site) || !take_varint(at, end, &kind) || site >= sites || kind >> 14)
         return false;
     *a = (struct stretch_access){ .site = (uint32_t)site,
                                   .from = (uint8_t)(kind >> 4),
                                   .log = kind >> 1 & 7,
-                                  .write = kind & 1 };
-    if (a->from && !take_varint(at, end, &offset))
+                                  .write = kind & 1,
+                                  .begins = (uint8_t)(kind >> 12) };
+    if ((a->from || is_branch(a)) && !take_varint(at, end, &offset))
         return false;
     a->offset = (int32_t)(offset >> 1 ^ -(offset & 1));
     return offset >> 32 == 0;
@@ -165,13 +212,19 @@ bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *en
 {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
     uint64_t head, branch_site = SITE_NONE;
+    unsigned n;
 
-    if (!take_varint(at, end, &head) || head >> 1 > STRETCH_ACCESSES_MAX)
+    if (!take_varint(at, end, &head) || head >> 9)
         return false;
-    for (unsigned i = 0; i < head >> 1; i++)
+    n = head >> 1 & 127;
+    if (n > STRETCH_ACCESSES_MAX)
+        return false;
+    for (unsigned i = 0; i < n; i++)
         if (!decode_access(at, end, sites, &a[i]))
             return false;
     if (head & 1 && (!take_varint(at, end, &branch_site) || branch_site >= sites))
         return false;
-    return stretches_add(s, a, (unsigned)(head >> 1), head & 1, (uint32_t)branch_site);
+    return stretches_add(s, a, n,
+                         (head & 1 ? STRETCH_BRANCHES : 0) | (head >> 8 ? STRETCH_LONG : 0),
+                         (uint32_t)branch_site);
 }

@@ -17,13 +17,20 @@
 #include "trace/event.h"
 
 #define STRETCH_NONE UINT32_MAX
+enum { STRETCH_DECIDED = 7 }; /* a branch: log of its entry among the accesses */
 
+/* How a block of a path begins, at its first access: where the data of the block before ends, or at
+ * the next word. */
+enum stretch_begins { BLOCK_GOES_ON, BLOCK_BEGINS, BLOCK_BEGINS_WORD };
+
+/* An access, or a branch between that went as the path says. */
 struct stretch_access {
     uint32_t site;
-    int32_t offset;
-    uint8_t from; /* as in rt_stretch.h */
-    uint8_t log;  /* log2 of the bytes, 0 to 4; those of 16 bytes have no value */
+    int32_t offset; /* with `from`; of a branch: its outcome */
+    uint8_t from;   /* as in rt_stretch.h */
+    uint8_t log; /* log2 of the bytes, 0 to 4; those of 16 bytes have no value; STRETCH_DECIDED */
     bool write;
+    uint8_t begins;               /* enum stretch_begins */
     uint8_t address_at, value_at; /* bytes of the record; filled in by stretches_add() */
 };
 
@@ -31,7 +38,8 @@ struct stretch {
     uint32_t first; /* of its accesses */
     uint32_t branch_site;
     uint8_t accesses, words;
-    bool branches;
+    bool branches; /* a branch ends it */
+    bool is_long;  /* laid out as STRETCH_LONG of rt_stretch.h says */
 };
 
 struct stretches {
@@ -54,9 +62,12 @@ static inline unsigned stretch_events(const struct stretch *s)
 void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
                     uint32_t thread, struct event *out);
 
-/* A new stretch, with the next number. False: there is no such shape. */
+/* A new stretch, with the next number; `flags` are STRETCH_BRANCHES and STRETCH_LONG of
+ * rt_stretch.h. False: there is no such shape. */
 bool stretches_add(struct stretches *s, const struct stretch_access *accesses, unsigned n,
-                   bool branches, uint32_t branch_site);
+                   unsigned flags, uint32_t branch_site);
+/* How many of the events have all of their data in the first `bytes` of the record. */
+unsigned stretch_events_within(const struct stretches *s, uint32_t number, size_t bytes);
 
 /* The shape of one stretch as it stands in a file; back, for sites below `sites`. */
 void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to);

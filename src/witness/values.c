@@ -160,16 +160,50 @@ static struct val part(struct val x, uint64_t offset, uint64_t bytes)
     return x;
 }
 
+/* Byte i of what a long write writes, as recorded; 0: it has no pieces. */
+static expr piece_of(const struct changing *v, uint32_t event, uint64_t i)
+{
+    const struct execution_event *x = &v->e->events[event];
+
+    if (!x->known || !x->npieces || i / x->piece_bytes >= x->npieces)
+        return 0;
+    return v->e->pieces[x->pieces + i / x->piece_bytes];
+}
+
+static struct val recorded(const struct expr_node *n)
+{
+    return (struct val){ n->value, SAME, (n->flags & EXPR_KNOWN) != 0 };
+}
+
+/* Bytes of a write in the record. */
+static struct val part_record(const struct changing *v, uint32_t event, uint64_t offset,
+                              uint64_t bytes)
+{
+    struct val all = { .state = SAME, .known = true };
+
+    if (!v->e->events[event].npieces || bytes > 8)
+        return part(write_record(v, event), offset, bytes);
+    for (uint64_t i = 0; i < bytes; i++) {
+        expr e = piece_of(v, event, offset + i);
+        struct val x = e ? recorded(expr_get(v->x, e)) : (struct val){ .state = SAME };
+
+        all.known &= x.known;
+        all.v |= (x.v >> 8 * ((offset + i) % v->e->events[event].piece_bytes) & 0xff) << 8 * i;
+    }
+    return all;
+}
+
 bool changing_recorded(const struct changing *v, uint32_t event, bool write, uint64_t offset,
                        uint64_t bytes, uint64_t *value)
 {
     struct val x = { .state = SAME };
 
-    if (write)
-        x = write_record(v, event);
-    else
+    if (write) {
+        x = part_record(v, event, offset, bytes);
+    } else {
         x.known = read_record(&v->e->trace->events[event], &x.v);
-    x = part(x, offset, bytes);
+        x = part(x, offset, bytes);
+    }
     *value = (uint64_t)x.v;
     return x.known && bytes <= 8;
 }
@@ -180,11 +214,6 @@ bool changing_recorded(const struct changing *v, uint32_t event, bool write, uin
 static bool is_changed(const struct changing *v, uint32_t thread, uint64_t position)
 {
     return v->threads[thread].inherited || v->threads[thread].changed < position;
-}
-
-static struct val recorded(const struct expr_node *n)
-{
-    return (struct val){ n->value, SAME, (n->flags & EXPR_KNOWN) != 0 };
 }
 
 /* From operands that are all SAME (of code that did not run nothing is recorded), or not. */
@@ -493,6 +522,12 @@ static void note(struct changing *v, uint32_t event, const struct values_cell *c
         t->swallowed = event;
 }
 
+/* Code that was not executed wrote it: a recorded read did not see that. */
+static bool is_unseen(const struct changing *v, uint32_t event, uint32_t writer)
+{
+    return writer != VALUES_NONE && v->e->events[writer].is_new && !v->e->events[event].is_new;
+}
+
 void changing_read(struct changing *v, uint32_t event, const struct values_cell *c)
 {
     const struct memory *m = &v->memory[c->life];
@@ -503,7 +538,7 @@ void changing_read(struct changing *v, uint32_t event, const struct values_cell 
     was.known = read_record(e, &value);
     was = part((struct val){ value, SAME, was.known }, c->offset, c->bytes);
     if (x.state == SAME && m->writer == c->observed && !c->hidden &&
-        !(x.known && was.known && x.v != was.v)) {
+        !is_unseen(v, event, m->writer) && !(x.known && was.known && x.v != was.v)) {
         if (x.known && !was.known)
             note(v, event, c, x, m->writer);
         return;
@@ -517,24 +552,47 @@ void changing_read(struct changing *v, uint32_t event, const struct values_cell 
     note(v, event, c, x, m->writer);
 }
 
+/* Bytes of what a write writes now. */
+static struct val part_now(struct changing *v, uint32_t event, uint64_t offset, uint64_t bytes)
+{
+    const struct execution_event *x = &v->e->events[event];
+    struct val all = { .state = SAME, .known = true };
+
+    if (x->known && x->value)
+        return part(evaluate(v, x->value), offset, bytes);
+    for (uint64_t i = 0; i < bytes; i++) {
+        expr e = bytes <= 8 ? piece_of(v, event, offset + i) : 0;
+        struct val one = { .state = BAD };
+
+        if (e)
+            one = evaluate(v, e);
+        else if (!is_changed(v, v->e->trace->events[event].thread, UINT64_MAX))
+            one.state = SAME;
+        if (one.state == BAD)
+            return one;
+        all.known &= one.known;
+        all.state = one.state == OTHER ? OTHER : all.state;
+        if (e)
+            all.v |= (one.v >> 8 * ((offset + i) % x->piece_bytes) & 0xff) << 8 * i;
+    }
+    if (all.state == OTHER && !all.known)
+        all.state = BAD;
+    return all;
+}
+
 void changing_write(struct changing *v, uint32_t event, const struct values_cell *c)
 {
     const struct event *e = &v->e->trace->events[event];
-    const struct execution_event *x = &v->e->events[event];
-    struct val value = write_record(v, event);
+    struct val value = part_record(v, event, c->offset, c->bytes);
 
     if (op_is_access(e->op) && (is_changed(v, e->thread, UINT64_MAX) || !value.known)) {
-        if (x->known && x->value) {
-            struct val now = evaluate(v, x->value);
+        struct val now = part_now(v, event, c->offset, c->bytes);
 
-            value = now.state == SAME && value.known ? value : now;
-        } else if (is_changed(v, e->thread, UINT64_MAX)) {
-            value = (struct val){ .state = BAD };
-        }
+        value = now.state == SAME && value.known ? value : now;
     }
     GROW(v->touched, v->touched_cap, v->ntouched + 1);
     v->touched[v->ntouched++] = c->life;
-    v->memory[c->life] = (struct memory){ part(value, c->offset, c->bytes), event };
+    v->memory[c->life] = (struct memory){ value, event };
 }
 
 void changing_fork(struct changing *v, uint32_t parent, uint32_t child)
@@ -544,7 +602,8 @@ void changing_fork(struct changing *v, uint32_t parent, uint32_t child)
 
 bool changing_is_same(const struct changing *v, uint32_t life, uint32_t writer)
 {
-    return v->memory[life].writer == writer && v->memory[life].val.state == SAME;
+    return v->memory[life].writer == writer && v->memory[life].val.state == SAME &&
+           !(writer != VALUES_NONE && v->e->events[writer].is_new);
 }
 
 bool changing_changed(const struct changing *v, uint32_t event, uint64_t *value, bool *known,

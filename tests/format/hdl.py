@@ -3,6 +3,7 @@
 Only for tests: columns stored as they are. Slow, and strict: what the document does
 not allow is an AssertionError.
 """
+import collections
 import struct
 
 CHUNK = struct.Struct("<IBBBBIIIIQQQQII")
@@ -243,13 +244,25 @@ class Shape:
     """A stretch: where the pieces of its record are, and the events it stands for."""
 
     def __init__(self, stretch):
-        self.accesses, self.branch = stretch
-        self.small, self.next = 4, 8
-        if self.branch is not None:
+        self.accesses, self.branch, whole = stretch
+        self.small, self.next = 7 if whole else 4, 8
+        if self.branch is not None and not whole:
             assert self.place(1) == 4
-        self.address_at = [None if a[3] else self.place(6) for a in self.accesses]
-        self.value_at = [self.place(a[2]) if a[2] < 16 else None for a in self.accesses]
+        self.address_at, self.value_at = [], []
+        block = []
+        for a in self.accesses:
+            if a[5]:
+                self.lay_out(block)
+                block = []
+            block.append(a)
+        self.lay_out(block)
         self.words = (self.next + 7) // 8
+
+    def lay_out(self, block):
+        if block and block[0][5] == 2:
+            self.next = (self.next + 7) // 8 * 8
+        self.address_at += [None if a[3] or a[1] == 30 else self.place(6) for a in block]
+        self.value_at += [self.place(a[2]) if 0 < a[2] < 16 else None for a in block]
 
     def place(self, size):
         if self.small + size <= 7:
@@ -260,8 +273,12 @@ class Shape:
 
     def events(self, record, thread, stamp):
         out = []
-        for (site, op, size, source, offset), a, v in zip(self.accesses, self.address_at,
-                                                          self.value_at):
+        for (site, op, size, source, offset, _), a, v in zip(self.accesses, self.address_at,
+                                                             self.value_at):
+            if op == 30:
+                out.append({"thread": thread, "site": site, "size": 0, "op": 30, "order": 0,
+                            "flags": VALUE, "stamp": stamp, "target": 0, "value": offset})
+                continue
             base = out[-(source & 127)] if source else None
             if source:
                 address = ((base["value"] if source & 128 else base["target"]) + offset) & ((1 << 48) - 1)
@@ -289,7 +306,7 @@ class Reader:
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~15
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~31
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -368,14 +385,19 @@ class Reader:
     def entry_10(self, column):
         head = column.varint()
         accesses = []
-        for _ in range(head >> 1):
+        for _ in range(head >> 1 & 127):
             site, kind = column.varint(), column.varint()
-            offset = unzigzag(column.varint()) if kind >> 4 else 0
-            assert site < len(self.tables[4])
-            accesses.append((site, 2 if kind & 1 else 1, 1 << (kind >> 1 & 7), kind >> 4, offset))
+            log, source = kind >> 1 & 7, kind >> 4 & 255
+            offset = unzigzag(column.varint()) if source or log == 7 else 0
+            assert site < len(self.tables[4]) and (log == 7 or log <= 4) and kind >> 14 == 0
+            if log == 7:
+                assert not kind & 1 and not kind >> 4 and 0 <= offset < 256
+                accesses.append((site, 30, 0, 0, offset, 0))
+            else:
+                accesses.append((site, 2 if kind & 1 else 1, 1 << log, source, offset, kind >> 12))
         branch = column.varint() if head & 1 else None
-        assert len(accesses) <= 32 and (accesses or head & 1)
-        self.stretches.append((accesses, branch))
+        assert len(accesses) <= 64 and (accesses or head & 1) and head >> 9 == 0
+        self.stretches.append((accesses, branch, head >> 8))
 
     def names(self, column, h):
         table = self.tables[h["subject"]]
@@ -395,21 +417,26 @@ class Reader:
         """Kind 9: events, and records of stretches."""
         items, numbers, masks, changed = cols[9:]
         stamp, records, after, before, out = [h["stamp_first"]], {}, {}, None, []
+        changes = collections.defaultdict(lambda: [0] * 8)
         others = self.event(cols[:9], h, stamp, len(cols[0].data))
         while len(out) < h["count"]:
             item = items.number(1)
             if item & 128:
                 out += [next(others) for _ in range((item & 127) + 1)]
                 continue
-            assert not item & 12
+            assert not item & 8
             number = numbers.varint() if item & 1 else after[before]
             after[before] = number
             if item & 2:
                 stamp[0] += cols[1].varint()
             shape = Shape(self.stretches[number])
             record = records.setdefault(number, bytearray(8 * shape.words))
+            if item & 4:
+                assert shape.words <= 8
+            else:
+                changes[number] = [masks.number(1) for _ in range(shape.words - 1)]
             for word in range(shape.words):
-                mask = masks.number(1) if word else item & 0x70
+                mask = changes[number][word - 1] if word else item & 0x70
                 for i in range(8):
                     if mask >> i & 1:
                         record[8 * word + i] = (record[8 * word + i] + changed.number(1)) & 255

@@ -38,30 +38,48 @@ class Module:
         self.bitcode = blob[at:at + size]
 
 
+BRANCHES, LONG, JOINS = 1, 2, 4  # bits of a stretch's `how`
+
+
+def stretch_block(module, number):
+    """The accesses of a stretch's last block, and the site of the branch that may end it."""
+    shape = module.sites[number]
+    end = number - shape['column'] - (shape['how'] & BRANCHES)
+    return range(end - shape['size'], end), end
+
+
+def stretch_path(module, number):
+    """The stretches that it goes on from, itself last."""
+    path = [number]
+    while module.sites[path[0]]['function_index']:
+        path.insert(0, module.sites[path[0]]['function_index'] - 1)
+    return path
+
+
 def stretch_events(module, number, record):
     """What the record of a stretch (src/base/rt_stretch.h) stands for: (kind, site, size, value)."""
-    shape = module.sites[number]
-    end = number - shape['how']  # its branch, if one ends it
-    accesses = range(end - shape['size'], end)
-    small, large = 4, 8
+    path, at = stretch_path(module, number), 8
+    assert module.sites[number]['how'] & LONG
 
     def take(nbytes):
-        nonlocal small, large
-        if small + nbytes <= 7:
-            at, small = small, small + nbytes
-        else:
-            at, large = large, large + nbytes
-        return int.from_bytes(record[at:at + nbytes], 'little')
+        nonlocal at
+        at += nbytes
+        return int.from_bytes(record[at - nbytes:at], 'little')
 
-    outcome = take(1) if shape['how'] else None
-    for a in accesses:
-        if module.sites[a]['how'] == 0:
-            take(6)
-    for a in accesses:
-        s = module.sites[a]
-        yield s['kind'], a, s['size'], take(s['size']) if s['size'] < 16 else '-'
-    if shape['how']:
-        yield 'branch', end, 0, outcome
+    for i, block in enumerate(path):
+        accesses, branch = stretch_block(module, block)
+        if module.sites[block]['how'] & JOINS:
+            at = (at + 7) // 8 * 8
+        for a in accesses:
+            if module.sites[a]['how'] == 0:
+                take(6)
+        for a in accesses:
+            s = module.sites[a]
+            yield s['kind'], a, s['size'], take(s['size']) if s['size'] < 16 else '-'
+        if module.sites[block]['how'] & BRANCHES:
+            decided = i + 1 < len(path)
+            yield 'branch', branch, 0, (module.sites[path[i + 1]]['instruction_index'] - 1 if decided
+                                        else record[4])
 
 
 def modules(path):

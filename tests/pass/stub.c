@@ -34,7 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
-char __heddle_abi_2;
+char __heddle_abi_3;
 uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 
@@ -124,19 +124,23 @@ void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
     base = 1000;
 }
 
-#define ACCESS(verb, n)                                                                            \
-    __attribute__((preserve_most)) void __heddle_##verb##n(void *p, uint32_t site)                 \
+#define ACCESS(verb, n, name)                                                                      \
+    __attribute__((preserve_most)) void __heddle_##verb##name(void *p, uint32_t site)              \
     {                                                                                              \
         (void)p;                                                                                   \
         flush();                                                                                   \
         say("%s %d %d\n", #verb, n, (int)(site - base));                                           \
     }
-#define ACCESSES(n) ACCESS(read, n) ACCESS(write, n) ACCESS(update, n)
-ACCESSES(1)
-ACCESSES(2)
-ACCESSES(4)
-ACCESSES(8)
-ACCESSES(16)
+#define ACCESSES(n, name) ACCESS(read, n, name) ACCESS(write, n, name) ACCESS(update, n, name)
+ACCESSES(1, 1)
+ACCESSES(2, 2)
+ACCESSES(4, 4)
+ACCESSES(8, 8)
+ACCESSES(16, 16)
+ACCESSES(2, 2_unaligned)
+ACCESSES(4, 4_unaligned)
+ACCESSES(8, 8_unaligned)
+ACCESSES(16, 16_unaligned)
 
 void __heddle_read_range(void *p, uint64_t bytes, uint32_t site)
 {

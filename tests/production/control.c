@@ -128,8 +128,10 @@ static unsigned toggle(pid_t pid, unsigned times)
 
 static void print(unsigned switches)
 {
-    static const char *const names[] = { "sync", "alloc",  "free",   "fork",  "begin", "end",
-                                         "join", "images", "forked", "ticks", "ends",  "changes" };
+    static const char *const names[] = { "sync",   "alloc",   "free",   "fork",
+                                         "begin",  "end",     "join",   "images",
+                                         "forked", "ticks",   "ends",   "changes",
+                                         "bytes0", "places0", "bytes1", "places1" };
 
     printf("taken_up %u\npatched %u\nerror %s\nunknown %u\nswitches %u\n", control->taken_up,
            control->patched, control->patch_errno ? strerrorname_np(control->patch_errno) : "0",

@@ -69,8 +69,8 @@ static bool go_on(struct walk *w)
     return found;
 }
 
-static bool is_possible(struct subject *s, const struct view *v, size_t first, size_t end, size_t a,
-                        size_t b)
+bool window_allows(struct subject *s, const struct view *v, size_t first, size_t end, size_t a,
+                   size_t b)
 {
     struct walk w = { .s = s, .v = v, .first = first, .end = end, .a = a, .b = b };
     bool found;
@@ -111,7 +111,7 @@ struct court {
 static enum verdict judge_pair(struct court *c, size_t a, size_t b)
 {
     struct predict_budget budget = { .conflicts = 100000 };
-    bool possible = is_possible(c->s, c->view, c->first, c->end, a, b), listed;
+    bool possible = window_allows(c->s, c->view, c->first, c->end, a, b), listed;
     enum verdict v = HOLDS;
     uint64_t *list;
     size_t n;

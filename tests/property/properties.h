@@ -18,6 +18,7 @@ extern const struct property properties_observed[];
 extern const struct property properties_sshb[];
 extern const struct property properties_solve[];
 extern const struct property properties_windows[];
+extern const struct property properties_parts[];
 extern const struct property properties_z3[];
 extern const struct property properties_wcp[];
 extern const struct property properties_osr[];
@@ -41,6 +42,12 @@ enum verdict judge_witness(struct subject *s, const struct race *r, const struct
 
 /* Every race of the engine passes judge_witness(); for exact traces. */
 enum verdict races_have_witnesses(struct subject *s, const struct engine *e, struct buf *why);
+
+/* Can two accesses meet when all before `first` stays as recorded and nothing from `end` on
+ * happens? By enumeration (prop_windows.c). */
+struct view;
+bool window_allows(struct subject *s, const struct view *v, size_t first, size_t end, size_t a,
+                   size_t b);
 
 /* For the theorems of cp and wcp (first_race.c). The race whose second access comes first, with
  * the latest first access. */

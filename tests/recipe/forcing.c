@@ -164,7 +164,8 @@ static bool is_between(const struct task *t, const struct step *s)
 {
     if (t->op == ENDED || fits(t, s))
         return false;
-    return t->op == BEGIN || t->site < 0 || t->loose || (t->op == CREATE && s->other == NEW);
+    return t->op == BEGIN || t->site < 0 || t->loose ||
+           ((t->op == CREATE || t->op == WAKE) && s->other == NEW);
 }
 
 static struct task *wanted(int step)

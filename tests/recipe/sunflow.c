@@ -17,6 +17,7 @@
 // vars: shadow deep marked dirty percent cancel dropped finished
 // never: bucket bucket
 // never: pixel pixel
+// slow: recipe
 // stdout: sum 474, 24 rays, 96 %, shown 24, 0 dropped
 #include <pthread.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ static const uint64_t one = UINT64_C(1) << 32;
 
 static struct chase_limits usual(void)
 {
-    return (struct chase_limits){ 10 * MS, 1000 * MS, 50000 };
+    return (struct chase_limits){ 10 * MS, 1000 * MS, 50000, 0 };
 }
 
 /* The formula, in floating point. */
@@ -36,7 +36,7 @@ static void the_budget_is_that_of_the_formula(void **state)
     srand(7);
     for (int i = 0; i < 100000; i++) {
         struct chase_limits l = { (uint64_t)(rand() % 100) * MS / 7, (uint64_t)rand() % 3000 * MS,
-                                  (uint32_t)rand() % 1000001 };
+                                  (uint32_t)rand() % 1000001, 0 };
         uint64_t total = (uint64_t)rand() * (uint64_t)(rand() % 2000),
                  waited = total / (uint64_t)(1 + rand() % 100);
         double expected = p_budget(&l, (double)waited, (double)total),
@@ -81,17 +81,18 @@ static void a_thread_samples_less_each_time(void **state)
 
 /* ---- waits ---- */
 
-static uint64_t waited, late;
+static uint64_t waited, late, own;
 
 static struct chase_core *new_core(uint32_t max_ppm)
 {
     struct chase_core *c = calloc(1, sizeof(*c));
 
-    waited = late = 0;
+    waited = late = own = 0;
     c->limits = usual();
     c->limits.max_ppm = max_ppm;
     c->waited_ns = &waited;
     c->late_ns = &late;
+    c->own_ns = &own;
     return c;
 }
 
@@ -207,6 +208,43 @@ static void the_limit_holds_at_every_moment(void **state)
     }
 }
 
+static void waits_have_different_lengths_of_at_most_the_delay(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    bool full;
+
+    (void)state;
+    for (uint32_t random = 0; random < 256; random += 51) {
+        struct chase_waiter *w = chase_begin(c, &word, 5 * MS, 5 * MS, random, &full);
+
+        assert_int_equal(w->until_ns, 15 * MS - 5 * MS * random / 256);
+        assert_int_equal(waited, 10 * MS); /* the first is the longest */
+    }
+    free(c);
+}
+
+static void what_we_cost_otherwise_leaves_less_to_wait(void **state)
+{
+    struct chase_core *c = new_core(50000);
+    struct chase_waiter *w;
+
+    (void)state;
+    own = 40 * MS; /* of 50.5 */
+    w = begin(c, 0);
+    assert_non_null(w);
+    chase_end(c, w, 0); /* met at once: nothing was waited */
+    own = 41 * MS;
+    assert_null(begin(c, 0));
+    assert_non_null(begin(c, 2000 * MS));
+    own = 0;
+    c->limits.reserve_ppm = 45000; /* of 5 percent: 10 ms are left after 2 seconds */
+    c->waiting = 0;
+    waited = 0;
+    assert_null(begin(c, 1900 * MS));
+    assert_non_null(begin(c, 2100 * MS));
+    free(c);
+}
+
 static void full_places_are_said(void **state)
 {
     struct chase_core *c = new_core(1000000);
@@ -262,6 +300,25 @@ static void each_waiter_is_met_and_none_that_has_gone(void **state)
     free(c);
 }
 
+static void a_look_without_the_lock_misses_no_waiter(void **state)
+{
+    struct chase_core *c = new_core(1000000);
+    struct chase_access other = { .address = 4096 + 8, .bytes = 8, .write = true };
+    struct chase_waiter *a, *b;
+
+    (void)state;
+    assert_false(chase_may_meet(c, &word));
+    a = begin(c, 0);
+    b = begin(c, 0);
+    assert_true(chase_may_meet(c, &word));
+    assert_false(chase_may_meet(c, &other));
+    chase_end(c, a, 1);
+    assert_true(chase_may_meet(c, &word));
+    chase_end(c, b, 1);
+    assert_false(chase_may_meet(c, &word));
+    free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,9 +330,12 @@ int main(void)
         cmocka_unit_test(time_beyond_the_end_is_counted_and_called_late),
         cmocka_unit_test(random_waits_add_up_to_the_union_of_their_times),
         cmocka_unit_test(the_limit_holds_at_every_moment),
+        cmocka_unit_test(waits_have_different_lengths_of_at_most_the_delay),
+        cmocka_unit_test(what_we_cost_otherwise_leaves_less_to_wait),
         cmocka_unit_test(full_places_are_said),
         cmocka_unit_test(only_overlapping_accesses_with_a_write_meet),
         cmocka_unit_test(each_waiter_is_met_and_none_that_has_gone),
+        cmocka_unit_test(a_look_without_the_lock_misses_no_waiter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,17 @@ static bool inline_check(uintptr_t address, unsigned size, bool write)
            (address & 127) <= 128 - size;
 }
 
+/* The same for aligned accesses of 4 bytes and more. */
+static bool inline_units(uintptr_t address, unsigned size, bool write)
+{
+    uint64_t block = address >> FILTER_BLOCK_SHIFT;
+    const struct heddle_filter_units *u = &__heddle_tls.filter->units[block & FILTER_BLOCK_MASK];
+    uint32_t bits = (write ? u->written : u->read) >> (address >> 2 & 31);
+
+    return u->tag == (block ^ __heddle_tls.epoch) &&
+           (bits & ((1u << size / 4) - 1)) == (1u << size / 4) - 1;
+}
+
 /* Two distant areas whose words share the table's entries. */
 static uintptr_t address_of(unsigned byte)
 {
@@ -114,6 +125,50 @@ static void what_is_dropped_was_seen_before(void **unused)
     assert_true(kept_though_seen > 0); /* the two areas do collide */
 }
 
+static void units_are_dropped_only_when_seen(void **unused)
+{
+    uint64_t dropped = 0, kept_though_seen = 0;
+
+    (void)unused;
+    memset(seen, 0, sizeof(seen));
+    __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    for (int i = 0; i < ROUNDS; i++) {
+        unsigned size = 4u << rnd() % 3, area = rnd() % 64 == 0,
+                 at = (unsigned)(rnd() % (BYTES - 16)) & ~(size - 1), k;
+        bool write = rnd() % 3 == 0, covered = true;
+        uintptr_t a = address_of(2 * at + area);
+
+        if (rnd() % 1000 == 0) {
+            __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+            memset(seen, 0, sizeof(seen));
+        }
+        if (rnd() % 50 == 0) { /* forgetting goes by words of 8 bytes */
+            unsigned bytes = 1 + (unsigned)rnd() % (BYTES - at), from = at & ~7u;
+
+            filter_forget(a, bytes);
+            for (k = from; k < ((at + bytes + 7) & ~7u); k++)
+                seen[2 * k + area] = 0;
+            assert_false(inline_units(a, size, false));
+        }
+        for (k = 0; k < size; k++)
+            covered &= (seen[2 * (at + k) + area] & (write ? 2 : 1)) != 0;
+        if (inline_units(a, size, write)) {
+            assert_true(covered);
+            dropped++;
+            continue;
+        }
+        kept_though_seen += covered;
+        assert_false(filter_mark_units(a, filter_unit_bits(a, size), write));
+        assert_true(inline_units(a, size, write));
+        for (k = 0; k < size; k++)
+            seen[2 * (at + k) + area] |= write ? 3 : 1;
+    }
+    assert_true(dropped > ROUNDS / 10);
+    assert_true(kept_though_seen > 0);
+    memset(seen, 0, sizeof(seen));
+    __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+}
+
 static void a_read_does_not_cover_a_write(void **unused)
 {
     uintptr_t a = 0x600000000100;
@@ -145,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_dropped_was_seen_before),
+        cmocka_unit_test(units_are_dropped_only_when_seen),
         cmocka_unit_test(a_read_does_not_cover_a_write),
         cmocka_unit_test(synchronisation_forgets_everything),
     };

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -113,13 +114,119 @@ static void a_broken_file_is_refused(void **state)
     }
 }
 
+/* ---- the form that is mapped ---- */
+
+static char path[] = "pairs-XXXXXX";
+
+static void put_file(const char *data, size_t bytes)
+{
+    FILE *out = fopen(path, "w");
+
+    assert_int_equal(fwrite(data, 1, bytes, out), bytes);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Owned by the caller. */
+static char *mapped_form(size_t *bytes)
+{
+    struct error err;
+    struct pairs p;
+    char *data = NULL;
+    FILE *out = open_memstream(&data, bytes);
+
+    assert_int_equal(read_text(&p, good, &err), 0);
+    pairs_map_write(&p, out);
+    fclose(out);
+    pairs_release(&p);
+    return data;
+}
+
+static void a_mapped_file_says_the_same(void **state)
+{
+    const uint64_t module[2] = { 1, 2 };
+    struct error err;
+    struct pairs p, q;
+    size_t bytes, n;
+    char *data = mapped_form(&bytes), *text = NULL;
+    FILE *out = open_memstream(&text, &n);
+
+    (void)state;
+    put_file(data, bytes);
+    assert_int_equal(pairs_map(&p, path, &err), 0);
+    assert_int_equal(pairs_check(&p, path, &err), 0);
+    assert_int_equal(p.total, 5);
+    assert_int_equal(pairs_count(&p), 5);
+    assert_int_equal(pairs_find(&p, module, 9), 1);
+    assert_true(pairs_has(&p, 1, 0));
+    assert_false(pairs_has(&p, 0, 0));
+    assert_int_equal(read_text(&q, good, &err), 0);
+    assert_true(pairs_hash(&p) == pairs_hash(&q));
+    pairs_write(&p, out);
+    fclose(out);
+    assert_string_equal(text, good);
+    pairs_release(&p);
+    pairs_release(&q);
+    assert_int_equal(pairs_read(&p, path, &err), 0); /* known by its first bytes */
+    assert_int_equal(pairs_count(&p), 5);
+    pairs_release(&p);
+    free(text);
+    free(data);
+}
+
+/* Whatever byte is wrong: refused, or an answer within bounds (ASan looks on). */
+static void a_damaged_mapped_file_does_no_harm(void **state)
+{
+    size_t bytes, refused = 0;
+    char *data = mapped_form(&bytes);
+    struct error err;
+    struct pairs p;
+
+    (void)state;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned n = 0;
+
+        data[i] ^= (char)0x81;
+        put_file(data, bytes);
+        data[i] ^= (char)0x81;
+        if (pairs_read(&p, path, &err) < 0) {
+            refused++;
+            continue;
+        }
+        pairs_each(&p, count, &n);
+        assert_true(n == p.total);
+        pairs_release(&p);
+    }
+    assert_true(refused > bytes / 4);
+    for (size_t i = 0; i < bytes; i++) {
+        put_file(data, i);
+        assert_int_equal(pairs_read(&p, path, &err), -1);
+    }
+    free(data);
+}
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mapped_file_says_the_same),
+        cmocka_unit_test(a_damaged_mapped_file_does_no_harm),
         cmocka_unit_test(a_file_is_read_and_asked),
         cmocka_unit_test(what_is_written_is_what_was_read),
         cmocka_unit_test(a_broken_file_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_file, remove_file);
 }

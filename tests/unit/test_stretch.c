@@ -31,9 +31,25 @@ static uint64_t next_random(uint64_t below)
 
 /* ---- shapes ---- */
 
+/* Of a path: with branches between, and blocks that begin. */
+static void make_path(struct stretch_access *a, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (i && next_random(4) == 0)
+            a[i].begins = (uint8_t)(1 + next_random(2));
+        if (next_random(5) == 0)
+            a[i] = (struct stretch_access){ .site = a[i].site,
+                                            .log = STRETCH_DECIDED,
+                                            .offset = (int32_t)next_random(256) };
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (a[i].from && a[i - (a[i].from & FROM_BACK)].log == STRETCH_DECIDED)
+            a[i].from = 0, a[i].offset = 0;
+}
+
 static unsigned random_shape(struct stretch_access *a)
 {
-    unsigned n = (unsigned)next_random(9);
+    unsigned n = (unsigned)next_random(next_random(4) ? 9 : 15);
 
     for (unsigned i = 0; i < n; i++) {
         unsigned back = i ? 1 + (unsigned)next_random(i) : 0;
@@ -57,9 +73,14 @@ static void fill(struct stretches *s)
     while (s->count < SHAPES) {
         unsigned n = random_shape(a);
         bool branches = !n || next_random(2);
+        unsigned flags = branches ? STRETCH_BRANCHES : 0;
 
+        if (next_random(2)) {
+            flags |= STRETCH_LONG;
+            make_path(a, n);
+        }
         assert_true(
-            stretches_add(s, a, n, branches, branches ? (uint32_t)next_random(SITES) : SITE_NONE));
+            stretches_add(s, a, n, flags, branches ? (uint32_t)next_random(SITES) : SITE_NONE));
     }
 }
 
@@ -82,14 +103,16 @@ static void shapes_come_back(void **state)
         const struct stretch *x = &s.at[i], *y = &again.at[i];
 
         assert_true(x->accesses == y->accesses && x->words == y->words &&
-                    x->branches == y->branches && x->branch_site == y->branch_site);
+                    x->branches == y->branches && x->branch_site == y->branch_site &&
+                    x->is_long == y->is_long);
     }
     assert_int_equal(s.naccesses, again.naccesses);
     for (size_t i = 0; i < s.naccesses; i++) {
         const struct stretch_access *x = &s.accesses[i], *y = &again.accesses[i];
 
         assert_true(x->site == y->site && x->offset == y->offset && x->from == y->from &&
-                    x->log == y->log && x->write == y->write && x->value_at == y->value_at);
+                    x->log == y->log && x->write == y->write && x->value_at == y->value_at &&
+                    x->begins == y->begins);
     }
     buf_release(&b);
     stretches_release(&s);
@@ -112,13 +135,18 @@ static void impossible_shapes_are_refused(void **state)
     struct stretches s = { 0 };
 
     (void)state;
-    expect_refused("\x00", 1);                     /* nothing at all */
-    expect_refused("\x42", 1);                     /* 33 accesses */
-    expect_refused("\x02\x01", 2);                 /* cut */
-    expect_refused("\x02\xf4\x03\x00", 4);         /* site 500 */
-    expect_refused("\x02\x01\x0a", 3);             /* 32 bytes */
-    expect_refused("\x02\x01\x16\x02", 4);         /* from an access before the first */
-    expect_refused("\x04\x01\x04\x01\x94\x10", 6); /* from a value of 4 bytes, cut */
+    expect_refused("\x00", 1);                         /* nothing at all */
+    expect_refused("\x82\x01", 2);                     /* 65 accesses */
+    expect_refused("\x81\x04\x00", 3);                 /* unknown flag */
+    expect_refused("\x02\x01\x0e", 3);                 /* a branch without its outcome */
+    expect_refused("\x02\x01\x0e\x01", 4);             /* outcome -1 */
+    expect_refused("\x02\x01\x0e\x80\x04", 5);         /* outcome 256 */
+    expect_refused("\x04\x01\x0e\x02\x01\x16\x02", 7); /* an address from a branch */
+    expect_refused("\x02\x01", 2);                     /* cut */
+    expect_refused("\x02\xf4\x03\x00", 4);             /* site 500 */
+    expect_refused("\x02\x01\x0a", 3);                 /* 32 bytes */
+    expect_refused("\x02\x01\x16\x02", 4);             /* from an access before the first */
+    expect_refused("\x04\x01\x04\x01\x94\x10", 6);     /* from a value of 4 bytes, cut */
     expect_refused("\x04\x01\x04\x01\x94\x10\x02", 7);
     expect_refused("\x04\x01\x06\x01\x86\x10\x02", 7);              /* from itself */
     expect_refused("\x04\x01\x06\x01\x16\x80\x80\x80\x80\x20", 10); /* offset too far */
@@ -149,36 +177,68 @@ static uint64_t piece(const uint8_t *record, unsigned *small, unsigned *next, un
     return v;
 }
 
+/* The places of the document: bytes used, and what stands next. */
+struct reader {
+    const uint8_t *record;
+    unsigned small, next;
+};
+
+/* The accesses of one block. */
+static void expect_block(struct reader *r, const struct stretch_access *a, unsigned n,
+                         struct event *ev)
+{
+    if (n && a->begins == BLOCK_BEGINS_WORD)
+        r->next = (r->next + 7) / 8 * 8;
+    for (unsigned i = 0; i < n; i++)
+        ev[i].target = a[i].from || a[i].log == 7 ? 0 : piece(r->record, &r->small, &r->next, 6);
+    for (unsigned i = 0; i < n; i++) {
+        bool branch = a[i].log == 7;
+
+        ev[i].value = branch          ? (uint64_t)a[i].offset
+                      : a[i].log == 4 ? 0
+                                      : piece(r->record, &r->small, &r->next, 1u << a[i].log);
+        ev[i].flags = a[i].log == 4 ? 0 : EV_VALUE;
+        ev[i].thread = THREAD;
+        ev[i].site = a[i].site;
+        ev[i].size = branch ? 0 : 1u << a[i].log;
+        ev[i].op = branch ? OP_BRANCH : a[i].write ? OP_WRITE : OP_READ;
+    }
+}
+
+static struct reader expect_accesses(const struct stretches *s, uint32_t number,
+                                     const uint64_t *words, struct event *ev)
+{
+    const struct stretch *x = &s->at[number];
+    const struct stretch_access *a = s->accesses + x->first;
+    struct reader r = { (const uint8_t *)words, x->is_long ? 7 : x->branches ? 5 : 4, 8 };
+
+    for (unsigned i = 0, end; i < x->accesses; i = end) {
+        for (end = i + 1; end < x->accesses && !a[end].begins;)
+            end++;
+        expect_block(&r, a + i, end - i, ev + i);
+    }
+    return r;
+}
+
 /* From the document. */
 static void expect_record(struct expected *to, const struct stretches *s, uint32_t number,
                           const uint64_t *words, uint64_t stamp)
 {
     const struct stretch_access *a = s->accesses + s->at[number].first;
-    const uint8_t *record = (const uint8_t *)words;
     struct event *ev = to->events + to->count;
-    unsigned small = 4, next = 8, n = s->at[number].accesses;
-    uint64_t outcome = 0;
+    unsigned n = s->at[number].accesses;
 
-    if (s->at[number].branches)
-        outcome = piece(record, &small, &next, 1);
-    for (unsigned i = 0; i < n; i++)
-        ev[i].target = a[i].from ? 0 : piece(record, &small, &next, 6);
+    expect_accesses(s, number, words, ev);
     for (unsigned i = 0; i < n; i++) {
         const struct event *base = &ev[i] - a[i].from % 128;
 
-        ev[i].value = a[i].log == 4 ? 0 : piece(record, &small, &next, 1u << a[i].log);
-        ev[i].flags = a[i].log == 4 ? 0 : EV_VALUE;
-        ev[i].thread = THREAD;
-        ev[i].site = a[i].site;
-        ev[i].size = 1u << a[i].log;
-        ev[i].op = a[i].write ? OP_WRITE : OP_READ;
         if (a[i].from)
             ev[i].target =
                 ((a[i].from & 128 ? base->value : base->target) + (uint64_t)(int64_t)a[i].offset) %
                 (UINT64_C(1) << 48);
     }
     if (s->at[number].branches)
-        ev[n++] = (struct event){ .value = outcome,
+        ev[n++] = (struct event){ .value = ((const uint8_t *)words)[4],
                                   .thread = THREAD,
                                   .site = s->at[number].branch_site,
                                   .op = OP_BRANCH,
@@ -191,23 +251,17 @@ static void expect_record(struct expected *to, const struct stretches *s, uint32
 static size_t random_record(const struct stretches *s, uint32_t number, uint64_t *w)
 {
     static uint64_t last[SHAPES][STRETCH_WORDS_MAX];
-    unsigned words = s->at[number].words, used = 8;
-    struct stretch_room room = STRETCH_ROOM;
+    struct event ignored[STRETCH_ACCESSES_MAX];
+    unsigned words = s->at[number].words;
+    struct reader r;
 
     for (uint64_t n = next_random(6); n; n--)
         ((uint8_t *)last[number])[next_random(8 * words)] = (uint8_t)next_random(256);
-    if (s->at[number].branches)
-        stretch_place(&room, 1);
-    for (unsigned i = 0; i < s->at[number].accesses; i++)
-        if (!s->accesses[s->at[number].first + i].from)
-            stretch_place(&room, 6);
-    for (unsigned i = 0; i < s->at[number].accesses; i++)
-        stretch_place(&room, stretch_value_bytes(1u << s->accesses[s->at[number].first + i].log));
-    used = room.next;
     memcpy(w, last[number], 8 * words);
-    memset((char *)w + used, 0, 8 * words - used);
+    r = expect_accesses(s, number, w, ignored);
+    memset((char *)w + r.next, 0, 8 * words - r.next);
     w[0] = (w[0] & STRETCH_DATA) | (number + 10) | (uint64_t)(STRETCH_MARK | words) << 56;
-    for (unsigned i = room.small; i < 7; i++)
+    for (unsigned i = s->at[number].is_long ? 5 : r.small; i < 7; i++)
         ((uint8_t *)w)[i] = 0;
     return words;
 }

@@ -13,6 +13,7 @@ which holds by construction, on a machine of any speed.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -222,6 +223,30 @@ class Test:
                 else:
                     self.fine(done, scene, '%s %s' % (command, scene))
 
+    def case_crowd(self):
+        """64 and 1,000 threads at a time: all are followed, and what they race for is found."""
+        for scene in ('crowd64', 'crowd1000'):
+            for command in ('litehb', 'fullhb'):
+                found = self.must_find(command, 'crowd,crowd', scene)
+                need(found['engines'][0]['counters']['threads_not_tracked'] == 0, 'left out')
+                self.must_not_find(command, 'queue,queue', scene)
+            self.must_find('chase', 'crowd,crowd', scene)
+            self.must_not_find('chase', 'queue,queue', scene, '--max-overhead', '50%')
+
+    def case_stir(self):
+        """Cancellation at any instruction, handlers that access the pair, forks: all at once."""
+        for command in ('chase', 'litehb', 'fullhb'):
+            for marks in ('stirred,stirred', 'stirred,handler', 'handler,stirred'):
+                done, _ = self.run(command, marks, 'stir')
+                self.fine(done, 'stir', '%s %s' % (command, marks))
+
+    def case_own(self):
+        """What we cost ourselves is known, and leaves less to wait."""
+        _, found = self.run('chase', 'self,self', 'self')
+        need(found['engines'][0]['counters']['own_us'] > 100, 'own cost')
+        _, found = self.run('chase', 'self,self', 'self', '--max-overhead', '0.01%', '--delay', '1ms')
+        need(found['engines'][0]['counters']['waits'] == 0, 'waited, though nothing was left to spend')
+
     def case_processes(self):
         found = self.must_find('chase', 'self,self', 'forks')
         need(found['engines'][0]['counters']['hits_s1'] > 1000, 'children are watched, too')
@@ -299,6 +324,82 @@ class Test:
         need(done.returncode == 0 and not done.stderr, done.stderr)
         done = self.chase('--pid', pid, '--pair', 'nothing.c:1,nothing.c:2')
         need(done.returncode == 2 and 'nothing.c' in done.stderr, done.stderr)
+
+    def start_long(self, environment=None):
+        """A program that runs until its marker is removed: the command's process, the program's number."""
+        marker = os.path.join(self.scratch, 'marker')
+        open(marker, 'w').close()
+        parent = subprocess.Popen(
+            [self.heddle, 'chase', '-q', '--', self.program, 'long'], stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, env=dict(environment or os.environ, SCENES_FILE=marker))
+        pid = self.wait_for(lambda: self.child_of(parent.pid), 'the program starts')[0]
+        self.wait_for(lambda: 'heddle-control-' in open('/proc/%s/maps' % pid).read(),
+                      'it maps its control file')
+        return parent, pid, marker
+
+    def controls(self, folder):
+        return sorted(f for f in os.listdir(folder) if f.startswith('heddle-control-'))
+
+    def case_orphans(self):
+        """A command that is killed leaves its control file; the next one removes it, and no other."""
+        folder = os.path.join(self.scratch, 'run')
+        os.makedirs(folder, exist_ok=True)
+        for f in os.listdir(folder):
+            os.remove(os.path.join(folder, f))
+        environment = dict(os.environ, XDG_RUNTIME_DIR=folder)
+        for name, text in (('heddle-control-else', 'not ours'), ('heddle-control-zero', chr(0) * 999999)):
+            with open(os.path.join(folder, name), 'w') as out:
+                out.write(text)
+        os.symlink('/dev/null', os.path.join(folder, 'heddle-control-link'))
+        foreign = self.controls(folder)
+        first, first_pid, marker = self.start_long(environment)
+        orphan = [f for f in self.controls(folder) if f not in foreign]
+        first.kill()
+        first.wait()
+        need([f for f in self.controls(folder) if f not in foreign] == orphan, 'a killed command leaves it')
+        second, _, _ = self.start_long(environment)
+        left = [f for f in self.controls(folder) if f not in foreign]
+        need(len(left) == 1 and left != orphan, 'the next command: %s, %s' % (left, orphan))
+        done = self.chase('--pid', first_pid, '--stop')
+        need(done.returncode == 2 and 'is gone' in done.stderr, done.stderr)
+        self.run('chase', 'self,self', 'self', environment=environment)
+        need([f for f in self.controls(folder) if f not in foreign] == left, 'of a command that runs')
+        os.remove(marker)
+        need(second.wait(TIMEOUT) == 0, 'second')
+        need(self.controls(folder) == foreign, 'files of others are left alone')
+
+    def case_pid_faults(self):
+        """Processes that end, are stopped, or belong to somebody else."""
+        parent, pid, marker = self.start_long()
+        try:
+            os.kill(int(pid), signal.SIGSTOP)
+            done = self.chase('--pid', pid, '--pair', self.pair('run,run'))
+            need(done.returncode == 0 and 'is stopped' in done.stderr, done.stderr)
+            os.kill(int(pid), signal.SIGCONT)
+            done = subprocess.run([self.heddle, 'litehb', '--pid', pid, '--stop'],
+                                  stderr=subprocess.PIPE, universal_newlines=True, timeout=TIMEOUT)
+            need(done.returncode == 129, 'only chase has --pid')
+            os.kill(int(pid), signal.SIGSTOP)
+            change = subprocess.Popen([self.heddle, 'chase', '--pid', pid, '--pair', self.pair('run,run')],
+                                      stderr=subprocess.PIPE, universal_newlines=True)
+            time.sleep(0.3)
+            os.kill(int(pid), signal.SIGKILL)
+            _, errors = change.communicate(timeout=TIMEOUT)
+            need(change.returncode == 2 and 'has ended' in errors, errors)
+        finally:
+            os.remove(marker)
+            parent.wait(TIMEOUT)
+        child = subprocess.Popen(['true'])
+        self.wait_for(lambda: ') Z ' in open('/proc/%d/stat' % child.pid).read(), 'it ends')
+        done = self.chase('--pid', str(child.pid), '--stop')
+        need(done.returncode == 2 and 'has ended' in done.stderr, done.stderr)
+        child.wait()
+        if os.geteuid() == 0:
+            done = subprocess.run(['setpriv', '--reuid=65534', '--clear-groups', self.heddle, 'chase', '--pid',
+                                   '1', '--stop'], stderr=subprocess.PIPE, universal_newlines=True)
+        else:
+            done = self.chase('--pid', '1', '--stop')
+        need(done.returncode == 2 and 'belongs to another user' in done.stderr, done.stderr)
 
     def case_errors(self):
         done = self.chase('--pid', str(os.getpid()), '--stop')

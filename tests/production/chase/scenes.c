@@ -595,6 +595,107 @@ static void many(void)
     }
 }
 
+/* ---- many threads ---- */
+
+static pthread_barrier_t crowd_gate;
+static atomic_int crowd_sum;
+
+/* All of them are alive when the first accesses, and all access. */
+static void *in_crowd(void *arg)
+{
+    pthread_barrier_wait(&crowd_gate);
+    for (int i = 0; i < 4; i++) {
+        shared++; /* @crowd */
+        pthread_mutex_lock(&mutex);
+        handed++; /* @queue */
+        pthread_mutex_unlock(&mutex);
+        sched_yield();
+    }
+    atomic_fetch_add(&crowd_sum, 1);
+    return arg;
+}
+
+static void crowd(int n)
+{
+    pthread_t *t = calloc((size_t)n, sizeof(*t));
+    pthread_attr_t attr;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 128 << 10);
+    pthread_barrier_init(&crowd_gate, NULL, (unsigned)n);
+    for (int i = 0; i < n; i++)
+        check(pthread_create(&t[i], &attr, in_crowd, NULL) == 0, "create");
+    for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+    check(atomic_load(&crowd_sum) == n && handed == 4 * n, "crowd");
+    free(t);
+}
+
+static void crowd64(void)
+{
+    crowd(64);
+}
+
+static void crowd1000(void)
+{
+    crowd(1000);
+}
+
+/* Everything at once: threads that are cancelled at any instruction, signals, forks, and children
+ * that end in the middle of it. */
+static void *stirs(void *arg)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    for (;;) {
+        shared++; /* @stirred */
+        spun++;
+    }
+    return arg;
+}
+
+static void on_usr2(int sig)
+{
+    (void)sig;
+    shared++; /* @handler */
+}
+
+static void fork_once(int i)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        two(both, both);
+        _exit(i);
+    }
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == i, "fork");
+}
+
+static void stir(void)
+{
+    struct sigaction a = { .sa_handler = on_usr2, .sa_flags = SA_RESTART };
+    void *result;
+
+    sigaction(SIGUSR2, &a, NULL);
+    for (int i = 0; i < 12; i++) {
+        pthread_t t[4];
+
+        for (int k = 0; k < 4; k++)
+            pthread_create(&t[k], NULL, stirs, NULL);
+        for (int k = 0; k < 40; k++) {
+            pthread_kill(t[k % 4], SIGUSR2);
+            usleep(100);
+        }
+        if (i % 6 == 0)
+            fork_once(i);
+        for (int k = 0; k < 4; k++) {
+            pthread_cancel(t[k]);
+            pthread_join(t[k], &result);
+            check(result == PTHREAD_CANCELED, "stirred");
+        }
+    }
+}
+
 static volatile int heat;
 
 static void *hot_loop(void *arg)
@@ -662,6 +763,9 @@ static const struct {
     { "execs", execs },
     { "exits", exits },
     { "many", many },
+    { "crowd64", crowd64 },
+    { "crowd1000", crowd1000 },
+    { "stir", stir },
     { "hot", hot },
     { "long", long_run },
     { "killed", killed },

@@ -1,0 +1,209 @@
+"""production_pairs.py - bench/production: potential pairs, which of them to watch, and caper
+
+Static pairs are pairs of classes of sites (heddle static --format sites); caper's are those of them whose
+sites have both escaped. There may be a million, so they are counted and drawn from, not listed.
+"""
+import collections
+import itertools
+import json
+import os
+
+from production_common import REAL, Failed, call, say
+
+MOST_PAIRS = 40  # that are kept of a program
+
+
+class Static:
+    """A file of `heddle static --format sites`."""
+
+    def __init__(self, path):
+        self.group, self.groups = {}, set()
+        members = collections.Counter()
+        module = ""
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                word, *rest = line.rstrip("\n").split(" ")
+                if word == "module":
+                    module = rest[0][:8]
+                elif word == "s":
+                    self.group[f"{module}:{rest[0]}"] = int(rest[2])
+                    members[int(rest[2])] += 1
+                elif word == "p":
+                    self.groups.add((int(rest[0]), int(rest[1])))
+        self.count = self.count_of(members)
+
+    def count_of(self, members):
+        """Pairs, where a class has so many members."""
+        return sum(members[a] * (members[a] + 1) // 2 if a == b else members[a] * members[b]
+                   for a, b in self.groups)
+
+    def has(self, pair):
+        a, b = (self.group.get(s) for s in pair)
+        return a is not None and b is not None and (min(a, b), max(a, b)) in self.groups
+
+
+def ordered(a, b):
+    return (a, b) if a <= b else (b, a)
+
+
+class Possible:
+    """The state of caper (docs/format/caper.md)."""
+
+    def __init__(self, static, path):
+        self.static, self.sites = static, []
+        module = ""
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                word, *rest = line.rstrip("\n").split(" ")
+                if word == "module":
+                    module = rest[0][:8]
+                elif word == "e" and f"{module}:{rest[0]}" in static.group:
+                    self.sites.append(f"{module}:{rest[0]}")
+                elif word == "pairs":
+                    break
+        self.escaped = set(self.sites)
+        self.count = static.count_of(collections.Counter(static.group[s] for s in self.sites))
+
+    def has(self, pair):
+        return set(pair) <= self.escaped and self.static.has(pair)
+
+    def some(self, dice, wanted, most):
+        """Up to so many random pairs that are wanted."""
+        if len(self.sites) <= 1000:
+            every = [p for p in itertools.combinations_with_replacement(self.sites, 2) if self.has(p) and wanted(p)]
+            return dice.sample(every, min(most, len(every)))
+        found = set()
+        for _ in range(300000):
+            pair = ordered(dice.choice(self.sites), dice.choice(self.sites))
+            if self.has(pair) and wanted(pair):
+                found.add(pair)
+            if len(found) == most:
+                break
+        return sorted(found)
+
+
+# ---- running tests/real's workload, small: which pairs there are does not hang on its size ----
+
+def work(bench, p, build, words=""):
+    """Run it with heddle before the program; files that `words` names with %d are one for each run."""
+    wrap = os.path.join(p.scratch, "wrap")
+    with open(wrap, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n" + (f"exec {bench.heddle} {words} -- \"$@\"\n" if words else "exec \"$@\"\n"))
+    os.chmod(wrap, 0o755)
+    out = os.path.join(p.scratch, "work")
+    call([REAL, "work", p.name, "prod-" + build, out], env=bench.environment(WRAP=wrap))
+    with open(os.path.join(out, "times"), encoding="ascii") as f:
+        rows = [[float(x) for x in line.split()] for line in f]
+    return sum(r[0] for r in rows), sum(r[1] for r in rows)
+
+
+def outputs(p, name):
+    found = [os.path.join(p.scratch, f) for f in os.listdir(p.scratch) if f.startswith(name + ".")]
+    documents = []
+    for path in found:
+        with open(path, encoding="utf-8") as f:
+            documents.append(json.load(f))
+        os.unlink(path)
+    return documents
+
+
+def kept(bench, p, name):
+    return os.path.join(bench.args.keep, f"{p.name}.{name}")
+
+
+def analyse(bench, p):
+    """Static pairs, sound and with locks."""
+    for option, name in (([], "static"), (["--lockset"], "locked")):
+        path = kept(bench, p, name)
+        if not os.path.exists(path):
+            call([bench.heddle, "static", "--quiet", "--format", "sites", *option, "-o", path + ".new",
+                  p.executable("production")])
+            os.rename(path + ".new", path)
+    static, locked = (Static(kept(bench, p, n)) for n in ("static", "locked"))
+    p.got["static"], p.got["locked"] = static.count, locked.count
+    return static, locked
+
+
+def see_aliases(bench, p):
+    """The pairs that alias saw; None: it failed."""
+    try:
+        p.got["alias seconds"] = work(bench, p, "production",
+                                      f"alias --count --format json -o {p.scratch}/alias.$$")
+    except Failed as e:
+        say(f"{p.name}: alias: {e}")
+        return None
+    pairs, counted = set(), collections.Counter()
+    for document in outputs(p, "alias"):
+        pairs |= {ordered(a["site"], b["site"]) for a, b in document["pairs"]}
+        counted.update(document.get("accesses", {}))
+    if counted["all"]:
+        p.got["shares"]["alias"] = counted["alias"] / counted["all"]
+    return pairs
+
+
+def see_escapes(bench, p, static):
+    state = kept(bench, p, "caper")
+    if not os.path.exists(state):
+        for _ in range(2):
+            work(bench, p, "production", f"caper --quiet --state {state} --static {kept(bench, p, 'static')}")
+    return Possible(static, state)
+
+
+def find(bench, p):
+    """What to watch, and how many pairs there are by each analysis."""
+    static, locked = analyse(bench, p)
+    aliases = see_aliases(bench, p)
+    possible = see_escapes(bench, p, static)
+    p.got["alias"] = None if aliases is None else len(aliases)
+    p.got["caper"] = possible.count
+    chosen = [q for q in sorted(aliases or ()) if locked.has(q)]
+    bench.dice.shuffle(chosen)
+    p.got["chosen by"] = "alias and locks" if chosen else "caper and locks"
+    for wanted in (locked.has, lambda q: True):
+        if not chosen:
+            chosen = possible.some(bench.dice, wanted, MOST_PAIRS)
+    p.got["pairs"] = chosen[:MOST_PAIRS]
+
+
+def count_missing(bench, p):
+    """Table 3: how many of the races that were found the analyses do not call possible."""
+    known = {tuple(name.split(",")) for counts in p.got["found"].values() for name in counts}
+    p.got["known"] = len(known)
+    if not known:
+        return
+    static, locked = analyse(bench, p)
+    possible = see_escapes(bench, p, static)
+    p.got["missing"] = {name: sum(not by.has(q) for q in known)
+                        for name, by in (("static", static), ("locked", locked), ("caper", possible))}
+
+
+def measure_caper(bench, p):
+    """First runs and the steady state, in turn with the native build, by tests/real's workload."""
+    state = os.path.join(p.scratch, "state")
+    static = kept(bench, p, "static")
+    times = p.got.setdefault("caper times", {})
+
+    def once(tool, *args):
+        times.setdefault(tool, []).append(work(bench, p, *args))
+    for _ in range(bench.args.rounds):
+        for f in (state, state + ".lock"):
+            if os.path.exists(f):
+                os.unlink(f)
+        once("native", "native")
+        once("caper first", "production", f"caper --quiet --state {state} --static {static}")
+    for _ in range(3):
+        work(bench, p, "production", f"caper --quiet --state {state}")
+    for _ in range(bench.args.rounds):
+        once("native", "native")
+        once("caper steady", "production", f"caper --quiet --state {state}")
+    count_shares(bench, p, state)
+
+
+def count_shares(bench, p, state):
+    """Table 4: executed accesses whose sites are in potential pairs."""
+    work(bench, p, "production", f"caper --quiet --state {state} --count --format json -o {p.scratch}/counted.$$")
+    sums = collections.Counter()
+    for document in outputs(p, "counted"):
+        sums.update(document.get("accesses", {}))
+    if sums["all"]:
+        p.got["shares"].update({"static": sums["static"] / sums["all"], "caper": sums["dp"] / sums["all"]})

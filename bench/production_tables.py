@@ -1,0 +1,196 @@
+"""production_tables.py - bench/production: Markdown tables of what was kept"""
+import datetime
+import json
+import os
+import statistics
+
+PAIR_TOOLS = ["chase 0 %", "chase 5 %", "chase 10 %", "litehb", "fullhb"]
+
+
+def row(*cells):
+    print("| " + " | ".join(str(c) for c in cells) + " |")
+
+
+def table(*heading):
+    print()
+    row(*heading)
+    row(*["---"] * len(heading))
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def mean(values):
+    values = [v for v in values if v]
+    return statistics.geometric_mean(values) if values else None
+
+
+def percent(ratio):
+    return "–" if ratio is None else f"{100 * (ratio - 1):.1f} %"
+
+
+def overhead(p, tool, which, kind="times", middle=median):
+    """Median (or minimum) of this tool's runs over that of the native ones; of wall (0) or CPU time (1)."""
+    base = middle([t[which] for t in p.get(kind, {}).get("native", [])] or [0])
+    ours = middle([t[which] for t in p.get(kind, {}).get(tool, [])] or [0])
+    return ours / base if base and ours else None
+
+
+def faster(values):
+    """The median of the faster half: what else the machine did makes runs slower only."""
+    return median(sorted(values)[:(len(values) + 1) // 2])
+
+
+def cell(ratios):
+    return f"{percent(ratios[0])} ({percent(ratios[1])}; {percent(ratios[2])})"
+
+
+WAYS = ((0, faster), (1, median), (1, min))
+
+
+def overheads(title, programs, tools, kind):
+    programs = [p for p in programs if p.get(kind, {}).get("native")]
+    if not programs:
+        return
+    print(f"\n### {title}: overhead over the native build: wall time of the faster half of the runs (CPU time, "
+          "median; fastest)")
+    table("program", "native s", "runs", *tools)
+    for p in programs:
+        native = [t[0] for t in p[kind]["native"]]
+        row(p["name"], f"{median(native):.2f}", len(p[kind].get(tools[-1], [])),
+            *(cell([overhead(p, t, w, kind, m) for w, m in WAYS]) for t in tools))
+    row("geometric mean", "", "", *(cell([mean(overhead(p, t, w, kind, m) for p in programs) for w, m in WAYS])
+                                    for t in tools))
+
+
+def races(programs):
+    programs = [p for p in programs if p.get("trials")]
+    print("\n### Table 2: pairs that were seen to race")
+    tools = ["chase 5 %", "litehb", "fullhb"]
+    table("program", "pairs tried", *tools, "chase and fullhb", "fullhb only", "trials that chase needed: mean, most")
+    for p in programs:
+        found = p["found"]
+        chase, full = set(found.get("chase 5 %", {})), set(found.get("fullhb", {}))
+        needed = [p["trials"][name]["chase 5 %"] for name in chase & full]
+        row(p["name"], len(p["trials"]), *(len(found.get(t, {})) for t in tools), len(chase & full), len(full - chase),
+            f"{sum(needed) / len(needed):.1f}, {max(needed)}" if needed else "–")
+
+
+def potential(programs):
+    programs = [p for p in programs if "static" in p]
+    print("\n### Table 3: potential pairs (known races that are missing)")
+    table("program", "known races", "static, locks (not sound)", "static", "caper", "alias", "static / caper")
+    ratios = []
+    for p in programs:
+        ratio = p["static"] / p["caper"] if p.get("caper") else None
+        ratios.append(ratio)
+        missing = p.get("missing", {}) if p.get("known") else {}
+        row(p["name"], p.get("known", "–"),
+            *((f"{p[n]:,} ({missing[n]})" if n in missing else f"{p[n]:,}") if n in p else "–"
+              for n in ("locked", "static", "caper")),
+            f"{p['alias']:,}" if p.get("alias") is not None else "–", f"{ratio:.1f}" if ratio else "–")
+    return mean(ratios)
+
+
+def shares(programs):
+    programs = [p for p in programs if p.get("shares")]
+    print("\n### Table 4: share of executed accesses in potential pairs")
+    table("program", "static", "caper", "alias")
+    for p in programs:
+        row(p["name"], *(f"{100 * p['shares'][n]:.1f} %" if n in p["shares"] else "–"
+                         for n in ("static", "caper", "alias")))
+
+
+def scaling(programs):
+    programs = [p for p in programs if p.get("scaling")]
+    if not programs:
+        return
+    print("\n### Figure 3: seconds for 1 to 64 threads, medians")
+    counts = sorted({int(n) for p in programs for rows in p["scaling"].values() for n in rows})
+    table("program", "tool", *counts)
+    for p in programs:
+        for tool, rows in p["scaling"].items():
+            row(p["name"], tool, *(f"{median([t[0] for t in rows[str(n)]]):.2f}" if rows.get(str(n)) else "–"
+                                   for n in counts))
+
+
+def test_programs(keep):
+    path = os.path.join(keep, "tests")
+    got = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            got = json.load(f)
+    if not got:
+        return None
+    pairs = [q for program in got.values() for q in program.values()]
+    full = [q for q in pairs if q["fullhb"]]
+    met = [q for q in full if q["chase"]]
+    print("\n### Race programs of tests/programs: pairs found in the trials")
+    table("pairs that race", "chase", "fullhb", "chase and fullhb", "fullhb only")
+    row(len(pairs), sum(q["chase"] > 0 for q in pairs), len(full), len(met), len(full) - len(met))
+    missed = [(name, q) for name, program in sorted(got.items()) for q in program.values()
+              if q["fullhb"] and not q["chase"]]
+    apart = [name for name, q in missed if q["apart"]]
+    other = [name for name, q in missed if not q["apart"]]
+    print(f"\nOf those that only fullhb found {len(apart)} are in programs that keep the accesses apart in time by relaxed "
+          "flags or pauses, which no analysis finds that looks for two threads at the same place at the same time: "
+          + ", ".join(sorted(set(apart))) + ".")
+    print("The others: " + (", ".join(other) or "none") + ".")
+    return len(other)
+
+
+def verdict(ratio, bar):
+    if ratio is None:
+        return "not measured"
+    return f"{percent(ratio)} {'met' if 100 * (ratio - 1) <= bar else '**missed**'}"
+
+
+def bars(programs, static_by_caper, missed_tests):
+    print("\n### Bars: by wall time of the faster half, by CPU time, by CPU time of the fastest runs")
+    for tool, bar, kind in (("chase 0 %", 2, "times"), ("caper steady", 9, "caper times"),
+                            ("caper first", 27, "caper times")):
+        print(f"- {tool}, geometric mean, ≤ {bar} %: " + ", ".join(
+            verdict(mean(overhead(p, tool, w, kind, m) for p in programs), bar) for w, m in WAYS))
+    for tool, bar in (("chase 5 %", 5), ("chase 10 %", 10)):
+        worst = [max((o for o in (overhead(p, tool, w, "times", m) for p in programs) if o), default=None)
+                 for w, m in WAYS]
+        print(f"- {tool}, worst program, ≤ {bar} %: " + ", ".join(verdict(w, bar) for w in worst))
+        alone = [max((o for o in (on_top(p, tool, w, m) for p in programs) if o), default=None) for w, m in WAYS]
+        print(f"  - on top of the production build alone: {', '.join(percent(w) for w in alone)}")
+    missed = sum(len(set(p["found"].get("fullhb", {})) - set(p["found"].get("chase 5 %", {}))) for p in programs)
+    if not any(p["found"].get("fullhb") for p in programs):
+        print("- races of fullhb that chase missed in real programs, 0: fullhb saw none, which says nothing")
+    else:
+        print(f"- races of fullhb that chase missed in real programs, 0: {missed} {'**missed**' if missed else 'met'}")
+    if missed_tests is not None:
+        print(f"- the same in tests/programs, but those kept apart, 0: {missed_tests} {'**missed**' if missed_tests else 'met'}")
+    if static_by_caper:
+        print(f"- static pairs / caper's, geometric mean, ≥ 3: {static_by_caper:.1f} "
+              f"{'met' if static_by_caper >= 3 else '**missed**'}")
+
+
+def on_top(p, tool, which, middle):
+    ours, alone = (overhead(p, t, which, "times", middle) for t in (tool, "build alone"))
+    return ours / alone if ours and alone else None
+
+
+def show(keep, names):
+    programs = []
+    for name in names:
+        path = os.path.join(keep, name + ".json")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                programs.append(json.load(f))
+    with open("/proc/cpuinfo", encoding="ascii") as f:
+        model = next((line.split(":")[1].strip() for line in f if "model name" in line), "?")
+    print(f"## Production runs: chase, litehb, fullhb, caper\n\n{datetime.date.today()}, {os.cpu_count()} cores of {model}; "
+          "both builds by clang 19 with -O2 -g; whole commands")
+    overheads("Figure 2", programs, ["build alone"] + PAIR_TOOLS, "times")
+    overheads("Figure 4", programs, ["caper first", "caper steady"], "caper times")
+    races(programs)
+    missed_tests = test_programs(keep)
+    ratio = potential(programs)
+    shares(programs)
+    scaling(programs)
+    bars(programs, ratio, missed_tests)

@@ -1,0 +1,109 @@
+"""production_tests.py - bench/production: chase against fullhb on the race programs of tests/programs
+
+Each program says which of its marked lines race ("// race: a b", "[a]"). Built for production without optimisation,
+so that every access is where its line is; each pair in as many trials by fullhb and by chase, until it is found.
+chase waits before the one access, before the other, and before both (--both-orders) in turn.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+
+from production_common import ROOT, say, turn
+
+SOURCES = os.path.join(ROOT, "tests/programs")
+TIMEOUT = 60
+
+
+def marked_pairs(path):
+    """Pairs of lines that race."""
+    lines, pairs = {}, []
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            found = re.match(r"// race: (\S+) (\S+)", line)
+            if found:
+                pairs.append(found.groups())
+            for mark in re.findall(r"\[(\w+)\]", line.split("//", 1)[1] if "//" in line else ""):
+                lines.setdefault(mark, number)
+    return [(lines[a], lines[b]) for a, b in pairs if a in lines and b in lines]
+
+
+def is_kept_apart(path):
+    """Does the program itself see to it that its accesses are never there at the same time, though unordered? (A relaxed
+    flag that is waited for, or a pause longer than a wait.)"""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    return re.search(r"await\(|pause_ms\(|sleep\(|relaxed|RELAXED", text) is not None
+
+
+def flags_of(path):
+    """What it says to be built with, but for the optimisation."""
+    with open(path, encoding="utf-8") as f:
+        found = re.search(r"^// flags: (.*)$", f.read(), re.M)
+    return [w for w in (found.group(1).split() if found else []) if not w.startswith("-O")]
+
+
+def build(bench, path):
+    out = os.path.join(bench.scratch, os.path.basename(path).replace(".", "_"))
+    compiler = "heddle-cc" if path.endswith(".c") else "heddle-c++"
+    done = subprocess.run([f"{bench.build}/{compiler}", "--production", "-g", "-O0", "-w", "-pthread", path, "-o", out, "-lm",
+                           *flags_of(path)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT)
+    return out if done.returncode == 0 else None
+
+
+def run(bench, words, pair, program):
+    """The exit code, and the races that it found."""
+    result = os.path.join(bench.scratch, "result.json")
+    if os.path.exists(result):
+        os.unlink(result)
+    try:
+        code = subprocess.run([bench.heddle, *words, "--pair", ",".join(pair), "--quiet", "--format", "json", "-o", result,
+                               "--", program], cwd=bench.scratch, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, timeout=TIMEOUT).returncode
+    except subprocess.TimeoutExpired:
+        say(f"{os.path.basename(program)}: {words[0]}: not done after {TIMEOUT} s")
+        return None, []
+    if not os.path.exists(result):
+        return code, []
+    with open(result, encoding="utf-8") as f:
+        return code, json.load(f)["races"]
+
+
+def try_pair(bench, program, source, lines):
+    """None: these are no sites. chase gets the pair that fullhb found: a line may have several accesses."""
+    counts = {"trials": 0, "chase": 0, "fullhb": 0}
+    pair = tuple(f"{os.path.basename(source)}:{n}" for n in lines)
+    for _ in range(bench.args.trials):
+        code, races = run(bench, ["fullhb"], pair, program)
+        if code == 2:
+            return None
+        if races:
+            counts["fullhb"] += 1
+            pair = tuple(a["location"] for a in races[0]["accesses"])
+            break
+    while counts["trials"] < bench.args.trials and not counts["chase"]:
+        turned, more = turn(pair, counts["trials"])
+        counts["chase"] += bool(run(bench, ["chase", *more], turned, program)[1])
+        counts["trials"] += 1
+    return counts
+
+
+def hunt(bench, names):
+    path = os.path.join(bench.args.keep, "tests")
+    got = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            got = json.load(f)
+    for source in sorted(glob.glob(SOURCES + "/*_race_*.c") + glob.glob(SOURCES + "/*_race_*.cc")):
+        name = os.path.basename(source)
+        if name in got or (names and name not in names) or not bench.has_time():
+            continue
+        program = build(bench, source)
+        results = {f"{a},{b}": try_pair(bench, program, source, (a, b)) for a, b in marked_pairs(source)} if program else {}
+        got[name] = {pair: dict(r, apart=is_kept_apart(source)) for pair, r in results.items() if r}
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(got, f, indent=1)
+        os.rename(path + ".new", path)
+    say(f"tests: {len(got)} programs so far")

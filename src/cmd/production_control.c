@@ -1,0 +1,333 @@
+/* production_control.c - the control file: made, found, changed, and swept away
+ *
+ * The file outlives the program: what was seen is there however it ended. It is removed when the
+ * command ends; processes that still run keep their mapping, and nothing else of them depends on
+ * it.
+ *
+ * A command that is killed cannot remove it. So it holds a lock on the file for as long as it lives
+ * (of the open file, so that the kernel gives it up with the process, and from before the file has
+ * a name); a file of ours that nobody holds is removed by the next command. Files that somebody
+ * looks at later (`heddle fleet`, by its spool) are not `disposable` and stay.
+ */
+#include "base/alloc.h"
+#include "cmd/common.h"
+#include "cmd/production.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TAKE_UP_POLL_MS = 5 };
+
+/* What the runtime can keep of a path. */
+enum { PATH_BYTES = 511 };
+
+static void sleep_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, (long)(ms % 1000) * 1000000 }, NULL);
+}
+
+/* ---- the file ---- */
+
+static bool is_writable_directory(const char *path)
+{
+    return path && path[0] == '/' && access(path, W_OK | X_OK) == 0;
+}
+
+static const char *folder(void)
+{
+    const char *run = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+
+    return is_writable_directory(run) ? run : is_writable_directory(tmp) ? tmp : "/tmp";
+}
+
+/* Its first byte: one holder at a time, until the last descriptor of this opening is closed. */
+static bool hold(int fd)
+{
+    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+    return fcntl(fd, F_OFD_SETLK, &l) == 0;
+}
+
+static int map_file(struct production *p)
+{
+    void *m = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+
+    if (m == MAP_FAILED)
+        return own_failure("cannot map the control file '%s': %s", p->path, strerror(errno));
+    p->control = m;
+    return 0;
+}
+
+static int make_file(struct production *p)
+{
+    const char *where = folder();
+    int failure;
+
+    if (strlen(where) + sizeof("/" CONTROL_PREFIX "XXXXXX") > PATH_BYTES || strchr(where, '\n'))
+        return own_failure("cannot make a control file: the path '%s' is too long or contains a "
+                           "line end",
+                           where);
+    p->path = xasprintf("%s/" CONTROL_PREFIX "XXXXXX", where);
+    p->fd = mkostemp(p->path, O_CLOEXEC);
+    if (p->fd < 0)
+        return own_failure("cannot make the control file '%s': %s", p->path, strerror(errno));
+    p->made = true;
+    hold(p->fd); /* before anything in it says what it is */
+    failure = posix_fallocate(p->fd, 0, (off_t)p->bytes);
+    if (failure)
+        return own_failure("cannot make room for the control file '%s': %s", p->path,
+                           strerror(failure));
+    return map_file(p);
+}
+
+int production_open(struct production *p, enum prod_mode_kind mode, size_t extra_bytes)
+{
+    int code;
+
+    *p = (struct production){ .fd = -1, .bytes = sizeof(struct prod_control) + extra_bytes };
+    code = make_file(p);
+    if (code) {
+        production_close(p);
+        return code;
+    }
+    memcpy(p->control->magic, PROD_MAGIC, sizeof(p->control->magic));
+    p->control->version = PROD_VERSION;
+    p->control->mode = mode;
+    p->control->disposable = mode != PROD_CHASE; /* the fleet's runs of chase are read later */
+    p->control->generation = 2;                  /* not what `taken_up` is before it is */
+    return 0;
+}
+
+void production_close(struct production *p)
+{
+    if (p->control)
+        munmap(p->control, p->bytes);
+    if (p->path && p->fd >= 0)
+        close(p->fd);
+    if (p->made)
+        unlink(p->path);
+    free(p->path);
+    *p = (struct production){ .fd = -1 };
+}
+
+/* ---- files of commands that were killed ---- */
+
+/* Ours, of this version, to be thrown away, and held by nobody. */
+static bool is_orphan(int fd)
+{
+    struct prod_control head;
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           pread(fd, &head, offsetof(struct prod_control, site), 0) ==
+               (ssize_t)offsetof(struct prod_control, site) &&
+           memcmp(head.magic, PROD_MAGIC, sizeof(head.magic)) == 0 &&
+           head.version == PROD_VERSION && head.disposable && hold(fd);
+}
+
+/* The name may have become another file's only if that was one of ours, too. */
+static void sweep_one(int folder_fd, const char *name)
+{
+    int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (is_orphan(fd))
+        unlinkat(folder_fd, name, 0);
+    close(fd);
+}
+
+void production_sweep(void)
+{
+    DIR *d = opendir(folder());
+    const struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (strncmp(e->d_name, CONTROL_PREFIX, strlen(CONTROL_PREFIX)) == 0)
+            sweep_one(dirfd(d), e->d_name);
+    if (d)
+        closedir(d);
+}
+
+/* ---- a process that runs ---- */
+
+/* As /proc has it: 'R', 'S', 'T' ...; 'Z' for one that has ended, 0 for none. */
+static char state_of(pid_t pid)
+{
+    char *name = xasprintf("/proc/%d/stat", (int)pid), text[512] = "", *end;
+    FILE *f = fopen(name, "re");
+    char state = 0;
+
+    if (f && fgets(text, sizeof(text), f) && (end = strrchr(text, ')')) && end[1] == ' ')
+        state = end[2];
+    if (f)
+        fclose(f);
+    free(name);
+    return state;
+}
+
+bool production_has_ended(const struct production *p)
+{
+    char state = state_of(p->pid);
+
+    return !state || state == 'Z' || state == 'X';
+}
+
+/* The path of a line of /proc/PID/maps, if that maps a control file. */
+static const char *control_in_line(char *line, ino_t *inode)
+{
+    unsigned long number;
+    int at = 0;
+    char *name;
+
+    line[strcspn(line, "\n")] = 0;
+    if (sscanf(line, "%*s %*s %*s %*s %lu %n", &number, &at) < 1 || !at)
+        return NULL;
+    name = strrchr(line + at, '/');
+    if (!name || strncmp(name + 1, CONTROL_PREFIX, strlen(CONTROL_PREFIX)) != 0)
+        return NULL;
+    *inode = number;
+    return line + at;
+}
+
+static int no_control(pid_t pid)
+{
+    return bad_input("process %d has no control file: it was not started by 'heddle chase', or is "
+                     "no program built with 'heddle-cc --production'",
+                     (int)pid);
+}
+
+/* Owned by the caller; NULL where the process maps none. */
+static char *find_control(FILE *maps, ino_t *inode)
+{
+    char *line = NULL, *path = NULL;
+    size_t cap = 0;
+
+    while (!path && getline(&line, &cap, maps) > 0) {
+        const char *found = control_in_line(line, inode);
+
+        path = found ? xstrndup(found, strlen(found)) : NULL;
+    }
+    free(line);
+    return path;
+}
+
+static int is_gone(const struct production *p, pid_t pid)
+{
+    return bad_input("the control file '%s' of process %d is gone: the command that started it has "
+                     "ended",
+                     p->path, (int)pid);
+}
+
+static int check_control(const struct production *p, pid_t pid, ino_t inode)
+{
+    struct stat st;
+
+    if (fstat(p->fd, &st) < 0 || st.st_ino != inode)
+        return is_gone(p, pid);
+    if ((size_t)st.st_size < sizeof(struct prod_control))
+        return bad_input("'%s' is no control file", p->path);
+    return 0;
+}
+
+static int open_control(struct production *p, pid_t pid, ino_t inode)
+{
+    struct stat st;
+    int code;
+
+    p->fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (p->fd < 0 && errno == ENOENT)
+        return is_gone(p, pid);
+    if (p->fd < 0)
+        return bad_input("cannot open the control file '%s' of process %d: %s", p->path, (int)pid,
+                         strerror(errno));
+    code = check_control(p, pid, inode);
+    if (code)
+        return code;
+    p->bytes = fstat(p->fd, &st) == 0 ? (size_t)st.st_size : 0;
+    code = map_file(p);
+    if (code == 0 && (memcmp(p->control->magic, PROD_MAGIC, sizeof(p->control->magic)) != 0 ||
+                      p->control->version != PROD_VERSION))
+        code = bad_input("'%s' is no control file of this version of heddle", p->path);
+    return code;
+}
+
+/* Another user's process can be seen, but not looked at: the kernel says so when we try. */
+static int cannot_look(pid_t pid, int failure)
+{
+    if (failure == ENOENT || failure == ESRCH)
+        return bad_input("cannot look at process %d: there is none", (int)pid);
+    return bad_input("cannot look at process %d: %s%s", (int)pid, strerror(failure),
+                     failure == EACCES || failure == EPERM ? " (it belongs to another user)" : "");
+}
+
+static FILE *open_maps(pid_t pid)
+{
+    char *name = xasprintf("/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(name, "re");
+    int failure = errno;
+
+    free(name);
+    errno = failure;
+    return maps;
+}
+
+int production_attach(struct production *p, pid_t pid)
+{
+    FILE *maps = open_maps(pid);
+    ino_t inode = 0;
+    int code;
+
+    *p = (struct production){ .fd = -1, .pid = pid };
+    if (!maps)
+        return cannot_look(pid, errno);
+    p->path = find_control(maps, &inode);
+    fclose(maps);
+    if (p->path)
+        code = open_control(p, pid, inode);
+    else
+        code =
+            production_has_ended(p) ? bad_input("process %d has ended", (int)pid) : no_control(pid);
+    if (code)
+        production_close(p);
+    return code;
+}
+
+static void wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool production_change(struct production *p, void (*fill)(struct prod_control *c, void *arg),
+                       void *arg, unsigned patience_ms)
+{
+    struct prod_control *c = p->control;
+    uint32_t now;
+
+    flock(p->fd, LOCK_EX);
+    now = __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE);
+    now += now & 1; /* a command that was killed in the middle */
+    __atomic_store_n(&c->generation, now + 1, __ATOMIC_SEQ_CST);
+    fill(c, arg);
+    __atomic_store_n(&c->generation, now + 2, __ATOMIC_SEQ_CST);
+    flock(p->fd, LOCK_UN);
+    wake(&c->generation);
+    for (unsigned ms = 0; ms < patience_ms && !production_has_ended(p); ms += TAKE_UP_POLL_MS) {
+        if (__atomic_load_n(&c->taken_up, __ATOMIC_ACQUIRE) == now + 2)
+            return true;
+        sleep_ms(TAKE_UP_POLL_MS);
+    }
+    return false;
+}

@@ -1,0 +1,29 @@
+/* batches.h - many questions decided by several threads, their answers used in order
+ *
+ * Tasks 0 .. count - 1 are decided by any thread, in batches; after each batch its answers
+ * are used, one after the other, by the calling thread. So what is used does not depend on
+ * the number of threads but for where batches end, and answers do not pile up. Between
+ * tasks the calling thread asks whether to stop (whole.h).
+ */
+#ifndef HEDDLE_ENGINES_BATCHES_H
+#define HEDDLE_ENGINES_BATCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct whole;
+
+struct batches {
+    struct whole *whole;
+    unsigned threads;
+    size_t per_thread;                                       /* tasks of a batch for each of them */
+    void (*decide)(void *arg, unsigned thread, size_t task); /* any thread */
+    void (*use)(void *arg, size_t task);
+    void *arg;
+};
+
+/* How many were used: fewer than `count` when it was told to stop. Of the last batch some may not
+ * have been decided then. */
+size_t batches_run(const struct batches *b, size_t count);
+
+#endif

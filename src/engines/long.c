@@ -1,0 +1,141 @@
+/* long.c - the rest of a trace that is longer than what is held in memory */
+#include "engines/long.h"
+#include "base/seconds.h"
+#include "engines/judge.h"
+#include "engines/mc.h"
+#include "engines/vindicate.h"
+
+struct long_work {
+    struct analysis *a;
+    size_t from, to;
+    struct whole *whole;
+    double *left;
+    uint64_t parts, seen; /* so far; the position up to which */
+};
+
+static bool searches(const struct engine *e)
+{
+    return e == &engine_mc || e == &engine_rdit || e == &engine_sb;
+}
+
+/* Do its races get schedules by the solver? */
+static bool is_shown_here(const struct engine *e)
+{
+    return e == &engine_shb || e == &engine_syncp || e == &engine_osr || e == &engine_wcp ||
+           e == &engine_cp;
+}
+
+/* Of races whose schedule is beyond what was held. */
+static uint64_t unshown(const struct long_work *l, const struct engine_run *run)
+{
+    const struct race_table *t = &run->result.races;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        n += t->races[i].strength > STRENGTH_WITNESSED &&
+             t->races[i].last_second >= whole_limit(l->whole);
+    return n;
+}
+
+static bool takes_part(const struct long_work *l, const struct engine_run *run)
+{
+    if (run->idle)
+        return false;
+    return searches(run->engine) || (is_shown_here(run->engine) && whole_can_show(l->whole) &&
+                                     !whole_options(l->whole)->no_witness && unshown(l, run));
+}
+
+static size_t participants(const struct long_work *l, size_t from)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < l->to; i++)
+        n += takes_part(l, &l->a->runs[i]);
+    return n;
+}
+
+/* Of what is left for this part and those to come. */
+static double share(const struct long_work *l, size_t engine)
+{
+    uint64_t events = whole_info(l->whole)->events, step = whole_part_step(l->whole);
+    double parts = (double)(events - l->seen) / (double)step + 1;
+    size_t engines = participants(l, engine);
+
+    return *l->left / parts / (double)(engines ? engines : 1);
+}
+
+static int decide_part(struct long_work *l, size_t i, struct error *err)
+{
+    struct engine_run *run = &l->a->runs[i];
+    double start = seconds_now(), used;
+    int r;
+
+    whole_begin(l->whole, run->engine, share(l, i));
+    r = searches(run->engine) ? mc_run(&run->result, l->whole, err)
+                              : vindicate(l->whole, &run->result, err);
+    whole_end(l->whole, &run->result);
+    if (r == 0 && whole_options(l->whole)->cascade && run->engine == &engine_rdit) {
+        whole_begin(l->whole, run->engine, share(l, i));
+        r = judge(l->a, i, l->whole, err);
+    }
+    used = seconds_now() - start;
+    run->seconds += used;
+    *l->left = used < *l->left ? *l->left - used : 0;
+    return r;
+}
+
+/* All parts for which there is time; 1 when the user had enough. */
+static int go_through(struct long_work *l, struct error *err)
+{
+    bool stopped = false;
+    int r = 0;
+
+    while (!stopped && *l->left > 0 && (r = whole_next_part(l->whole, err)) > 0) {
+        const struct trace_mem *mem = whole_events(l->whole, err);
+
+        for (size_t i = l->from; i < l->to && r > 0; i++)
+            if (takes_part(l, &l->a->runs[i]) && decide_part(l, i, err) < 0)
+                r = -1;
+        l->parts++;
+        l->seen = whole_position(l->whole, mem->count - 1) + 1;
+        if (r < 0)
+            break;
+        stopped = whole_interrupted(l->whole);
+    }
+    return r < 0 ? -1 : stopped;
+}
+
+static void count_up(const struct long_work *l, struct engine_run *run)
+{
+    uint64_t events = whole_info(l->whole)->events;
+    struct engine_result *result = &run->result;
+
+    if (is_shown_here(run->engine) && unshown(l, run))
+        engine_count(result, "witness_too_far", unshown(l, run));
+    if (!searches(run->engine))
+        return;
+    if (!whole_options(l->whole)->window) {
+        engine_count(result, "window", whole_part_step(l->whole));
+        engine_count(result, "windows", l->parts + 1);
+    }
+    if (l->seen < events)
+        engine_count(result, "events_not_seen", events - l->seen);
+    result->complete = false;
+}
+
+int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, double *left,
+                struct error *err)
+{
+    struct long_work l = { .a = a, .from = from, .to = to, .whole = w, .left = left };
+    int r;
+
+    if (!whole_has_parts(w) || !participants(&l, from))
+        return 0;
+    l.seen = whole_limit(w);
+    r = go_through(&l, err);
+    whole_end_parts(w);
+    for (size_t i = from; i < to && r >= 0; i++)
+        if (!a->runs[i].idle)
+            count_up(&l, &a->runs[i]);
+    return r;
+}

@@ -1,0 +1,351 @@
+/* whole_check.c - schedules, put to the independent checker
+ *
+ * The checker decides; what is counted here is what became of schedules. In a
+ * part of a long trace (trace/parts.h) a schedule begins with the events that
+ * stand for all before it.
+ */
+#include "engines/whole_inside.h"
+#include "base/alloc.h"
+#include "engines/certain.h"
+#include "program/execution.h"
+#include "witness/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The value a read saw, where the trace tells. */
+static bool value_read(const struct event *e, uint64_t *value)
+{
+    *value = e->op == OP_RMW ? e->old : e->value;
+    return op_table[e->op].reads && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE);
+}
+
+/* Does a read contradict the last write to its word, a plain match of address and size? */
+static bool contradicts(const struct trace_mem *trace, const struct event *e, const uint32_t *last)
+{
+    const struct event *w = last && *last ? &trace->events[*last - 1] : NULL;
+    uint64_t value;
+
+    if (!value_read(e, &value))
+        return false;
+    if (!w)
+        return is_named(e->target) && value != 0;
+    return w->target == e->target && w->size == e->size && w->flags & EV_VALUE && w->value != value;
+}
+
+/* Some recorded value is not what the recorded order says: then no schedule in that order need
+ * be right. */
+static bool values_contradict_order(const struct trace_mem *trace)
+{
+    struct map last = { 0 }; /* word -> last write + 1 */
+    bool found = false;
+
+    for (size_t i = 0; i < trace->count && !found; i++) {
+        const struct event *e = &trace->events[i];
+        uint64_t bytes = op_is_access(e->op) ? e->size : e->value;
+
+        if (!op_is_access(e->op) && e->op != OP_ALLOC && e->op != OP_FREE)
+            continue;
+        found = op_is_access(e->op) && contradicts(trace, e, map_get(&last, e->target / 8));
+        if (!op_table[e->op].writes && e->op != OP_ALLOC)
+            continue;
+        for (uint64_t w = e->target / 8; w <= (e->target + bytes - 1) / 8 && bytes; w++)
+            *map_put(&last, w, 0) = (uint32_t)i + 1;
+    }
+    map_release(&last);
+    return found;
+}
+
+void whole_end(struct whole *w, struct engine_result *result)
+{
+    if (w->accepted)
+        engine_count(result, "witnessed", w->accepted);
+    if (w->uncertain)
+        engine_count(result, "witness_uncertain", w->uncertain);
+    if (w->not_kept)
+        engine_count(result, "witness_not_kept", w->not_kept);
+    if (w->too_long)
+        engine_count(result, "witness_too_long", w->too_long);
+    if (w->over_budget)
+        engine_count(result, "witness_over_budget", w->over_budget);
+    if (w->refused)
+        engine_count(result,
+                     values_contradict_order(&w->events) ? "witness_contradicted"
+                                                         : "witness_refused",
+                     w->refused);
+}
+
+/* The last two, which race, need not see what they saw. Where not the whole trace is there, even a
+ * recorded value may be that of another write: before the part, and not the last there, or behind
+ * it, though it came before. */
+static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t n,
+                            struct error *err)
+{
+    bool long_trace = whole_has_parts(w);
+
+    if (w->part && !w->clean) {
+        error_set(err, "what came before the part is not known for sure");
+        return false;
+    }
+    for (size_t i = 0; w->certain && i + 2 < n; i++) {
+        const struct event *e = &w->events.events[order[i]];
+
+        if (op_table[e->op].reads && order[i] >= whole_base(w) &&
+            (long_trace || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE))) &&
+            !certain_is(w->certain, whole_position(w, order[i]))) {
+            error_set(err, "event %llu: which write it read is not known for sure",
+                      (unsigned long long)whole_position(w, order[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static int ask(const struct whole *w, const uint64_t *order, size_t n, size_t requests,
+               struct error *err)
+{
+    return requests ? witness_check_deadlock(w->checker, order, n, requests, err)
+                    : witness_check(w->checker, order, n, err);
+}
+
+/* The same rule in the checker's words. */
+static enum witness_calls calls_rule(enum barriers b)
+{
+    return b == BARRIERS_NONE ? CALLS_IGNORED : b == BARRIERS_PAIRS ? CALLS_PAIRS : CALLS_SIMPLE;
+}
+
+/* Was the schedule refused only because accesses may be missing in the recording? */
+static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, size_t requests)
+{
+    struct error unused;
+    bool accepted;
+
+    if (!witness_trace_set_stretches(w->checker, false))
+        return false;
+    accepted = ask(w, order, n, requests, &unused) == 1;
+    witness_trace_set_stretches(w->checker, true);
+    return accepted;
+}
+
+/* With the lock held. A race, or a deadlock of so many requests; -1: not known for sure. */
+static int check(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                 struct error *err)
+{
+    int verdict;
+
+    if (!reads_are_known(w, order, n, err)) {
+        w->uncertain++;
+        return -1;
+    }
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    verdict = ask(w, order, n, requests, err);
+    if (verdict != 1 && lacks_repetitions(w, order, n, requests)) {
+        w->uncertain++;
+        return -1;
+    }
+    w->accepted += verdict == 1;
+    w->refused += verdict != 1;
+    return verdict;
+}
+
+/* A part's schedule with what stands for all before it. */
+static int check_after(struct whole *w, const uint64_t *order, size_t n, struct error *err)
+{
+    size_t kept = w->part->kept;
+    uint64_t *all = xcalloc(kept + n + 1, sizeof(*all));
+    int verdict;
+
+    for (size_t i = 0; i < kept; i++)
+        all[i] = i;
+    memcpy(all + kept, order, n * sizeof(*order));
+    verdict = check(w, all, kept + n, 0, err);
+    free(all);
+    return verdict;
+}
+
+int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
+{
+    int verdict;
+
+    pthread_mutex_lock(&w->checking);
+    verdict = w->part ? check_after(w, order, n, err) : check(w, order, n, 0, err);
+    pthread_mutex_unlock(&w->checking);
+    return verdict == 1;
+}
+
+/* ---- schedules to keep ---- */
+
+uint64_t whole_room(const struct whole *w)
+{
+    uint64_t max = w->options->max_witness;
+
+    if (w->kept >= WITNESS_EVENTS_MAX)
+        return 0;
+    return max && w->checked >= WITNESS_CHECKED_MAX ? max : UINT64_MAX;
+}
+
+void whole_skip(struct whole *w)
+{
+    if (whole_room(w))
+        w->too_long++;
+    else
+        w->over_budget++;
+}
+
+static bool is_long(const struct whole *w, size_t n)
+{
+    return w->options->max_witness && n > w->options->max_witness;
+}
+
+/* The race has the list now, in positions of the trace. */
+static void keep_list(struct whole *w, struct race *r, uint64_t *list, size_t n)
+{
+    free(r->witness);
+    r->strength = STRENGTH_WITNESSED;
+    r->after = w->part ? w->part->first : 0;
+    r->part = w->part ? w->part->mem.count - w->part->kept : 0;
+    r->long_witness = is_long(w, n) ? n : 0;
+    if (is_long(w, n)) {
+        free(list);
+        list = NULL;
+        n = 0;
+        w->not_kept++;
+    }
+    for (size_t i = 0; w->part && i < n; i++)
+        list[i] = whole_position(w, list[i]);
+    r->witness = list;
+    r->nwitness = n;
+}
+
+int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                         struct error *err)
+{
+    int verdict;
+
+    pthread_mutex_lock(&w->checking);
+    verdict = check(w, order, n, requests, err);
+    pthread_mutex_unlock(&w->checking);
+    return verdict;
+}
+
+int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err)
+{
+    if (n > whole_room(w)) {
+        whole_skip(w);
+        error_set(err, "the schedule is too long");
+        free(list);
+        return 0;
+    }
+    *(is_long(w, n) ? &w->checked : &w->kept) += n;
+    if (whole_check(w, list, n, err) != 1) {
+        free(list);
+        return 0;
+    }
+    keep_list(w, r, list, n);
+    return 1;
+}
+
+/* With the lock held: as check(). */
+static int check_values(struct whole *w, const uint64_t *order, size_t n,
+                        const struct witness_change *changes, size_t nchanges, struct error *err)
+{
+    int verdict;
+
+    if (!reads_are_known(w, order, n, err)) {
+        w->uncertain++;
+        return -1;
+    }
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_execution(w->checker, w->execution);
+    verdict = witness_check_values(w->checker, order, n, changes, nchanges, err);
+    w->accepted += verdict == 1;
+    w->refused += verdict != 1;
+    return verdict;
+}
+
+int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                      struct value_change *changes, size_t nchanges, struct error *err)
+{
+    struct witness_change *words = xcalloc(nchanges + 1, sizeof(*words));
+    int verdict;
+
+    for (size_t i = 0; i < nchanges; i++)
+        words[i] = (struct witness_change){ changes[i].read, changes[i].writer, changes[i].value,
+                                            changes[i].has_value };
+    pthread_mutex_lock(&w->checking);
+    verdict = check_values(w, list, n, words, nchanges, err);
+    pthread_mutex_unlock(&w->checking);
+    free(words);
+    if (verdict != 1) {
+        free(list);
+        free(changes);
+        return 0;
+    }
+    free(r->witness);
+    free(r->changes);
+    r->strength = STRENGTH_WITNESSED;
+    r->witness = list;
+    r->nwitness = n;
+    r->changes = changes;
+    r->nchanges = nchanges;
+    r->by_values = true;
+    return 1;
+}
+
+/* ---- executions with new events ---- */
+
+static int check_flip(struct whole *w, const struct execution *e, const uint64_t *order, size_t n,
+                      const struct value_change *changes, size_t nchanges, struct error *err)
+{
+    struct witness_trace *checker = witness_trace_new(e->trace, trace_info(w->trace));
+    struct witness_change *words = xcalloc(nchanges + 1, sizeof(*words));
+    int verdict;
+
+    for (size_t i = 0; i < nchanges; i++)
+        words[i] = (struct witness_change){ changes[i].read, changes[i].writer, changes[i].value,
+                                            changes[i].has_value };
+    witness_trace_set_calls(checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_execution(checker, e);
+    verdict = witness_check_values(checker, order, n, words, nchanges, err);
+    witness_trace_free(checker);
+    free(words);
+    return verdict;
+}
+
+int whole_check_flip(struct whole *w, const struct execution *e, const uint64_t *order,
+                     const uint64_t *original, size_t n, const struct value_change *changes,
+                     size_t nchanges, struct error *err)
+{
+    int verdict = 1;
+
+    for (size_t i = 0; i + 2 < n && verdict == 1; i++)
+        if (original[i] < w->events.count) {
+            const uint64_t one[3] = { original[i], original[i], original[i] };
+
+            verdict = reads_are_known(w, one, 3, err) ? 1 : -1;
+        }
+    if (verdict == 1)
+        verdict = check_flip(w, e, order, n, changes, nchanges, err);
+    pthread_mutex_lock(&w->checking);
+    w->accepted += verdict == 1;
+    w->refused += verdict == 0;
+    w->uncertain += verdict == -1;
+    pthread_mutex_unlock(&w->checking);
+    return verdict;
+}
+
+int whole_show_again(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                     struct value_change *changes, size_t nchanges, struct error *err)
+{
+    uint64_t accepted = w->accepted, refused = w->refused, uncertain = w->uncertain;
+    int verdict = whole_show_values(w, r, list, n, changes, nchanges, err);
+
+    w->accepted = accepted;
+    w->refused = refused;
+    w->uncertain = uncertain;
+    return verdict;
+}

@@ -1,0 +1,40 @@
+/* whole_inside.h - what whole.c and whole_check.c share */
+#ifndef HEDDLE_ENGINES_WHOLE_INSIDE_H
+#define HEDDLE_ENGINES_WHOLE_INSIDE_H
+
+#include <pthread.h>
+
+#include "engines/whole.h"
+#include "order/view.h"
+#include "trace/parts.h"
+
+struct whole {
+    struct trace *trace;
+    struct sieve *sieve;   /* or NULL */
+    struct memory *memory; /* of whole_next(), or NULL */
+    const struct analysis *analysis;
+    const struct engine_options *options;
+    const struct analysis_hooks *hooks;
+    const struct engine *engine; /* that decides now */
+    double deadline;
+    double done; /* as whole_stop() was told */
+    bool stopped;
+    bool loaded;
+    struct trace_mem events;                 /* a part's are borrowed */
+    struct view *views[BARRIERS_SIMPLE + 1]; /* by enum barriers */
+    struct witness_trace *checker;
+    struct execution *execution; /* once asked for; may be NULL all the same */
+    bool execution_sought;
+    struct error no_execution; /* why */
+    struct certain *certain;   /* made for traces whose plain accesses are not in exact order */
+    pthread_mutex_t checking;  /* one check at a time: it uses the checker's scratch memory */
+    uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
+    uint64_t kept, checked;                /* events of its schedules that are kept, that are not */
+    uint64_t not_kept, too_long, over_budget; /* schedules */
+    struct parts *parts;                      /* of a long trace; or NULL */
+    const struct part *part; /* that `events` are of; NULL: the beginning of the trace */
+    struct cut *cut;         /* where plain accesses are not in exact order */
+    bool clean; /* what came before the part is sure, also where plain accesses are not in order */
+};
+
+#endif

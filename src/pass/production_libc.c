@@ -1,0 +1,214 @@
+/* production_libc.c - production builds: calls of the C library that access the program's memory
+ *
+ * Two kinds of calls get a no-op and a site of their own (SITE_LIBC):
+ *
+ *     modelled functions (runtime/libc_list.h: memcpy, strlen, read, printf ...)
+ *         nop ─▶ cold: r' = __heddle_f(args, site); jmp behind
+ *         r = f(args)
+ *         behind: phi(r, r')
+ *     functions that free (free, delete, realloc, munmap)
+ *         nop ─▶ cold: __heddle_hit_free(pointer, bytes, site); jmp back
+ *
+ * Where the no-op is a jump the runtime's twin of the function runs in its place: it knows what the
+ * function touches, also where that depends on what is in memory, tells the mode, and calls the
+ * function. Unpatched there is nothing but the no-op. Emitted after all else (the links of
+ * production_links.c before and behind the call hold for both ways).
+ *
+ * Left out: calls that must be tail calls, and calls in excluded code.
+ */
+#include "pass/pass.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rt_sites.h"
+#include "runtime/abi.h"
+
+struct libc_calls {
+    struct libc_call {
+        LLVMValueRef call;
+        uint32_t index;
+        bool frees;
+    } *at;
+    size_t count, room;
+};
+
+/* ---- which ---- */
+
+static bool is_freeing(LLVMValueRef call)
+{
+    static const char *const names[] = { "free",    "cfree",   "realloc", "reallocarray",
+                                         "_ZdlPv*", "_ZdaPv*", "munmap" };
+    LLVMValueRef callee = called_function(call);
+    const char *name = callee && LLVMIsDeclaration(callee) ? callee_name(call) : "";
+    if (!LLVMGetNumArgOperands(call) ||
+        LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMPointerTypeKind)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fnmatch(names[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool must_stay(LLVMValueRef call)
+{
+    return LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail;
+}
+
+struct libc_calls *production_libc_list(struct pass *p, const struct items *items)
+{
+    struct libc_calls *l = zeroed(sizeof *l);
+    for (size_t i = 0; i < items->count; i++) {
+        const struct item *item = &items->at[i];
+        bool call = is_call(item->inst) && !LLVMIsACallBrInst(item->inst);
+        bool frees = item->kind != ITEM_LIBC && call && is_freeing(item->inst);
+        if (!call || (item->kind != ITEM_LIBC && !frees) || must_stay(item->inst) ||
+            is_excluded_inline(p, item->inst))
+            continue;
+        RESERVE(*l);
+        l->at[l->count++] = (struct libc_call){ item->inst, item->index, frees };
+    }
+    return l;
+}
+
+/* ---- the no-op ---- */
+
+/* Ends `head`: goes on at `next`, or, patched, at `cold`. */
+static void build_nop(struct pass *p, uint32_t site, bool frees, LLVMBasicBlockRef head,
+                      LLVMBasicBlockRef next, LLVMBasicBlockRef cold)
+{
+    static char constraints[] = "i,!i";
+    char text[256];
+    LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
+    snprintf(text, sizeof text,
+             ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n.pushsection heddle_patch,\"aR?\"\n"
+             ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n.popsection",
+             site, frees ? HIT_WRITE : 0);
+    LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                        true, false, LLVMInlineAsmDialectATT, false);
+    LLVMPositionBuilderAtEnd(p->b, head);
+    LLVMBuildCallBr(p->b, type, nop, next, &cold, 1, &p->record, 1, NULL, 0, "");
+}
+
+/* ---- free() ---- */
+
+static void emit_free(struct pass *p, const struct libc_call *c, uint32_t site)
+{
+    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(c->call);
+    LLVMBasicBlockRef head = split_before(p, c->call), tail = LLVMGetInstructionParent(c->call);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    bool unmaps = strcmp(callee_name(c->call), "munmap") == 0;
+    LLVMSetCurrentDebugLocation2(p->b, where);
+    build_nop(p, site, true, head, tail, cold);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    LLVMValueRef args[] = { LLVMGetOperand(c->call, 0),
+                            unmaps ? LLVMGetOperand(c->call, 1) : const64(p, 0),
+                            site_value(p, site) };
+    call_runtime(p, "__heddle_hit_free", EFFECT_RECORD, p->none, 3, args);
+    LLVMBuildBr(p->b, tail);
+}
+
+/* ---- modelled functions ---- */
+
+/* The block has another predecessor, `from`, with what it gets from `like`. */
+static void add_predecessor(LLVMBasicBlockRef block, LLVMBasicBlockRef like, LLVMBasicBlockRef from,
+                            LLVMValueRef old, LLVMValueRef new)
+{
+    for (LLVMValueRef phi = LLVMGetFirstInstruction(block); LLVMIsAPHINode(phi);
+         phi = LLVMGetNextInstruction(phi))
+        for (unsigned i = LLVMCountIncoming(phi); i-- > 0;)
+            if (LLVMGetIncomingBlock(phi, i) == like) {
+                LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+                value = value == old ? new : value;
+                LLVMAddIncoming(phi, &value, &from, 1);
+                break;
+            }
+}
+
+/* All uses of `old` but those in PHIs of the block get a PHI there. */
+static void merge_results(struct pass *p, LLVMBasicBlockRef block, LLVMValueRef old,
+                          LLVMBasicBlockRef old_from, LLVMValueRef new, LLVMBasicBlockRef new_from)
+{
+    LLVMValueRef values[] = { old, new };
+    LLVMBasicBlockRef blocks[] = { old_from, new_from };
+    struct {
+        LLVMValueRef *at;
+        size_t count, room;
+    } users = { 0 };
+    for (LLVMUseRef u = LLVMGetFirstUse(old); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsAPHINode(user) && LLVMGetInstructionParent(user) == block)
+            continue;
+        RESERVE(users);
+        users.at[users.count++] = user;
+    }
+    if (users.count) {
+        LLVMPositionBuilderBefore(p->mover, LLVMGetFirstInstruction(block));
+        LLVMSetCurrentDebugLocation2(p->mover, NULL);
+        LLVMValueRef merged = LLVMBuildPhi(p->mover, LLVMTypeOf(old), "");
+        for (size_t k = 0; k < users.count; k++)
+            for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(users.at[k]); i++)
+                if (LLVMGetOperand(users.at[k], i) == old)
+                    LLVMSetOperand(users.at[k], i, merged);
+        LLVMAddIncoming(merged, values, blocks, 2);
+    }
+    free(users.at);
+}
+
+static bool has_one_predecessor(LLVMBasicBlockRef block)
+{
+    LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+    return u && !LLVMGetNextUse(u);
+}
+
+static void emit_invoke(struct pass *p, const struct libc_call *c, uint32_t site)
+{
+    LLVMValueRef call = c->call;
+    LLVMBasicBlockRef normal = LLVMGetNormalDest(call), unwind = LLVMGetUnwindDest(call);
+    bool single = has_one_predecessor(normal);
+    LLVMBasicBlockRef head = split_before(p, call), own = LLVMGetInstructionParent(call);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    build_nop(p, site, false, head, own, cold);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    LLVMValueRef new = build_modelled(p, call, site_value(p, site));
+    add_predecessor(normal, own, cold, call, new);
+    add_predecessor(unwind, own, cold, call, new);
+    if (single)
+        merge_results(p, normal, call, own, new, cold);
+}
+
+static void emit_modelled(struct pass *p, const struct libc_call *c, uint32_t site)
+{
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(c->call));
+    if (LLVMIsAInvokeInst(c->call)) {
+        emit_invoke(p, c, site);
+        return;
+    }
+    LLVMValueRef next = LLVMGetNextInstruction(c->call);
+    LLVMBasicBlockRef own = split_before(p, next), behind = LLVMGetInstructionParent(next);
+    LLVMPositionBuilderAtEnd(p->b, own);
+    LLVMBuildBr(p->b, behind);
+    LLVMBasicBlockRef head = split_before(p, c->call);
+    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    build_nop(p, site, false, head, own, cold);
+    LLVMPositionBuilderAtEnd(p->b, cold);
+    LLVMValueRef new = build_modelled(p, c->call, site_value(p, site));
+    LLVMBuildBr(p->b, behind);
+    merge_results(p, behind, c->call, own, new, cold);
+}
+
+void production_libc_emit(struct pass *p, struct libc_calls *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct libc_call *c = &l->at[i];
+        uint32_t site = table_site(p, SITE_LIBC, c->call, c->index, 0, callee_name(c->call));
+        if (c->frees)
+            emit_free(p, c, site);
+        else
+            emit_modelled(p, c, site);
+    }
+    free(l->at);
+    free(l);
+}

@@ -1,0 +1,67 @@
+/* prod_libc.c - hits of calls of the C library (prod_libc.h, pass/production_libc.c)
+ *
+ * chase must stand before its access, and these functions may already be behind it when they tell:
+ * it gets what is freed, and nothing else. The other modes get all.
+ *
+ * Limit: of a block that is freed the first bytes count, as far as every allocator has them: its
+ * size is the allocator's to know, and asking a foreign one (malloc_usable_size) may crash.
+ */
+#include "runtime/prod_libc.h"
+#include "runtime/state.h"
+
+enum { FREED_BYTES = 8 };
+
+static _Thread_local struct {
+    const void *frame;
+    uintptr_t pc;
+} entered __attribute__((tls_model("initial-exec")));
+
+EXPORT void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site);
+
+void prod_libc_enter(const void *frame, const void *return_address)
+{
+    entered.frame = frame;
+    entered.pc = (uintptr_t)return_address;
+}
+
+static void tell(const struct rt_mode *mode, struct prod_hit *h)
+{
+    int saved = errno;
+
+    h->read = !h->write;
+    h->op = h->write ? OP_WRITE : OP_READ;
+    rt_busy_begin();
+    mode->hit(h);
+    rt_busy_end();
+    errno = saved;
+}
+
+void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where)
+{
+    struct prod_hit h = { .address = (uintptr_t)p,
+                          .bytes = bytes,
+                          .site = (uint32_t)where,
+                          .write = write,
+                          .pc = entered.pc - 1,
+                          .frame = entered.frame };
+    const struct rt_mode *mode = rt_mode;
+
+    if (!bytes || !mode || mode == &mode_chase || tls.busy || where >> 32 || !patch_is_on(h.site))
+        return;
+    tell(mode, &h);
+}
+
+/* Before it is freed. */
+void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site)
+{
+    struct prod_hit h = { .address = (uintptr_t)p,
+                          .bytes = bytes ? bytes : FREED_BYTES,
+                          .site = site,
+                          .write = true,
+                          .pc = (uintptr_t)__builtin_return_address(0) - 1,
+                          .frame = *(void **)__builtin_frame_address(0) };
+    const struct rt_mode *mode = rt_mode;
+
+    if (p && mode && !tls.busy && patch_is_on(site))
+        tell(mode, &h);
+}

@@ -1,0 +1,43 @@
+/* prod_libc.h - modelled libc functions in production runs
+ *
+ * A production build calls __heddle_memcpy() and so on only where the call's no-op is patched
+ * (pass/production_libc.c). What such a function touches then goes to the mode as hits of the
+ * call's site, and is not recorded. Included by libc.h, for which it stands in for rt_read() and
+ * rt_write(); other users of these are interposers, whose accesses have no site here.
+ */
+#ifndef HEDDLE_RUNTIME_PROD_LIBC_H
+#define HEDDLE_RUNTIME_PROD_LIBC_H
+
+#include "runtime/prod.h"
+
+/* The function was called from here: for stacks. */
+HIDDEN void prod_libc_enter(const void *frame, const void *return_address);
+HIDDEN void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where);
+
+#define LIBC_ENTER()                                                                               \
+    do {                                                                                           \
+        if (unlikely(rt_mode))                                                                     \
+            prod_libc_enter(*(void **)__builtin_frame_address(0), __builtin_return_address(0));    \
+    } while (0)
+
+static inline void libc_read(const void *p, uint64_t bytes, uint64_t where)
+{
+    if (unlikely(rt_mode))
+        prod_libc_access(p, bytes, false, where);
+    else
+        rt_read(p, bytes, where);
+}
+
+static inline void libc_write(const void *p, uint64_t bytes, uint64_t where)
+{
+    if (unlikely(rt_mode))
+        prod_libc_access(p, bytes, true, where);
+    else
+        rt_write(p, bytes, where);
+}
+
+#define rt_recording rt_watching
+#define rt_read      libc_read
+#define rt_write     libc_write
+
+#endif

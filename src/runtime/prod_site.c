@@ -1,0 +1,92 @@
+/* prod_site.c - what the stubs of patched instructions call
+ *
+ * An instruction of the program was replaced by a jump to its stub (pass/production_code.cpp):
+ * between any two instructions, so every register and the flags are in use. The stub has left the
+ * red zone, saved rdi and rsi, and loaded the address (rdi) and the entry of the table (rsi). Here
+ * the flags and what preserve_all does not keep are saved, and the stack is aligned; rbp stays, so
+ * that the stack can be walked.
+ *
+ * Code for AVX has values in the upper halves of its registers, of which a runtime compiled for
+ * SSE2 knows nothing and which the C library clobbers: there all of them are saved, but only if
+ * somebody wants to hear of the access.
+ */
+#include "runtime/patch.h"
+
+/* rbx keeps the stack pointer while the stack is aligned; C++ and cancellation unwind through. */
+#define ENTER                                                                                      \
+    "endbr64\n"                                                                                    \
+    "push %%rax\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "lahf\n"                                                                                       \
+    "seto %%al\n"                                                                                  \
+    "push %%rax\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "push %%r11\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "call %c2\n"                                                                                   \
+    "test %%al, %%al\n"                                                                            \
+    "jne 1f\n"                                                                                     \
+    "push %%rbx\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    ".cfi_rel_offset %%rbx, 0\n"                                                                   \
+    "mov %%rsp, %%rbx\n"                                                                           \
+    ".cfi_def_cfa_register %%rbx\n"                                                                \
+    "and $-16, %%rsp\n"                                                                            \
+    "call %c0\n"                                                                                   \
+    "test %%al, %%al\n"                                                                            \
+    "jne 2f\n"
+#define LEAVE                                                                                      \
+    "2: mov %%rbx, %%rsp\n"                                                                        \
+    ".cfi_def_cfa_register %%rsp\n"                                                                \
+    "pop %%rbx\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    ".cfi_restore %%rbx\n"                                                                         \
+    "1: pop %%r11\n"                                                                               \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "pop %%rax\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "add $127, %%al\n" /* the overflow flag */                                                     \
+    "sahf\n"                                                                                       \
+    "pop %%rax\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "ret\n"
+#define FUNCTIONS "i"(site_is_idle), "i"(site_hit), "i"(site_is_private)
+
+EXPORT void __heddle_site(void);
+__attribute__((naked)) EXPORT void __heddle_site(void)
+{
+    __asm__(ENTER "call %c1\n" LEAVE : : FUNCTIONS);
+}
+
+/* 0xe7: x87, SSE, AVX and AVX-512 state, 2,688 bytes at most; its header must be zero. */
+EXPORT void __heddle_site_avx(void);
+__attribute__((naked)) EXPORT void __heddle_site_avx(void)
+{
+    __asm__(ENTER "push %%rdx\n"
+                  "push %%rdx\n"
+                  "mov %%rsp, %%r11\n"
+                  "sub $2816, %%rsp\n"
+                  "and $-64, %%rsp\n"
+                  "push %%r11\n"
+                  "sub $56, %%rsp\n"
+                  "xor %%eax, %%eax\n"
+                  "mov %%rax, 576(%%rsp)\n"
+                  "mov %%rax, 584(%%rsp)\n"
+                  "mov %%rax, 592(%%rsp)\n"
+                  "mov %%rax, 600(%%rsp)\n"
+                  "mov %%rax, 608(%%rsp)\n"
+                  "mov %%rax, 616(%%rsp)\n"
+                  "mov %%rax, 624(%%rsp)\n"
+                  "mov %%rax, 632(%%rsp)\n"
+                  "mov $0xe7, %%eax\n"
+                  "xor %%edx, %%edx\n"
+                  "xsave64 64(%%rsp)\n"
+                  "call %c1\n"
+                  "mov $0xe7, %%eax\n"
+                  "xor %%edx, %%edx\n"
+                  "xrstor64 64(%%rsp)\n"
+                  "mov 56(%%rsp), %%rsp\n"
+                  "pop %%rdx\n" LEAVE
+            :
+            : FUNCTIONS);
+}
