@@ -156,7 +156,7 @@ enum {
 /* A call: not all that can be reached from its pointers was looked at, take it for everything. Its
  * function is known to be untraced: shown whatever record comes next. */
 enum { CALL_ALL = 1, CALL_KNOWN = 2 };
-#define CALL_HIDDEN (UINT32_MAX - 1) /* instead of a site: untraced code that called traced code */
+#define CALL_HIDDEN (UINT32_MAX - 1) /* instead of a site: untraced code that runs a thread */
 enum { OBJECT_MORE = 1 };
 
 /* Full builds say at which depth of the shadow stack a frame begins and ends: what an exception, a

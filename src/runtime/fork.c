@@ -21,7 +21,7 @@ static pid_t process; /* that this memory belongs to */
 static _Thread_local bool forking __attribute__((tls_model("initial-exec")));
 
 static struct rt_lock *const fork_locks[] = { &threads_lock, &actions_lock, &contexts_lock,
-                                           &openmp_lock };
+                                              &openmp_lock };
 enum { LOCKS = sizeof(fork_locks) / sizeof(fork_locks[0]) };
 
 static void before(void)

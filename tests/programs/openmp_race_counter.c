@@ -11,7 +11,7 @@ int count;
 int main(void)
 {
 #pragma omp parallel num_threads(4)
-    count++; // [a]
+    count++;    // [a]
     USE(count); // [b]
     return 0;
 }

@@ -12,7 +12,7 @@ int main(void)
 #pragma omp parallel num_threads(4)
     {
 #pragma omp master
-        x = 1; // [a]
+        x = 1;                         // [a]
         out[omp_get_thread_num()] = x; // [b]
     }
     return 0;

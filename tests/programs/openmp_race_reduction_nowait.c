@@ -13,7 +13,7 @@ int main(void)
     {
 #pragma omp for nowait reduction(+ : sum) // [a]
         for (int i = 0; i < 100; i++)
-            sum += i; // [b]
+            sum += i;                    // [b]
         out[omp_get_thread_num()] = sum; // [c]
     }
     return 0;

@@ -1,4 +1,4 @@
-/* A library that runs a function in a thread and does nothing else there, by a name that is known. */
+/* A library that only runs a function in a thread, by a name that is known. */
 #include <pthread.h>
 #include <stdlib.h>
 
