@@ -114,10 +114,10 @@ void production_close(struct production *p)
 {
     if (p->control)
         munmap(p->control, p->bytes);
+    if (p->made) /* while it is locked: who waits for the lock must not go on with it */
+        unlink(p->path);
     if (p->path && p->fd >= 0)
         close(p->fd);
-    if (p->made)
-        unlink(p->path);
     free(p->path);
     *p = (struct production){ .fd = -1 };
 }
