@@ -13,23 +13,29 @@ from production_common import REAL, Failed, call, say
 MOST_PAIRS = 40  # that are kept of a program
 
 
+def lines(path):
+    """(first word, the other words, module that the line belongs to)"""
+    module = ""
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            word, *rest = line.rstrip("\n").split(" ")
+            if word == "module":
+                module = rest[0][:8]
+            yield word, rest, module
+
+
 class Static:
     """A file of `heddle static --format sites`."""
 
     def __init__(self, path):
         self.group, self.groups = {}, set()
         members = collections.Counter()
-        module = ""
-        with open(path, encoding="utf-8") as f:
-            for line in f:
-                word, *rest = line.rstrip("\n").split(" ")
-                if word == "module":
-                    module = rest[0][:8]
-                elif word == "s":
-                    self.group[f"{module}:{rest[0]}"] = int(rest[2])
-                    members[int(rest[2])] += 1
-                elif word == "p":
-                    self.groups.add((int(rest[0]), int(rest[1])))
+        for word, rest, module in lines(path):
+            if word == "s":
+                self.group[f"{module}:{rest[0]}"] = int(rest[2])
+                members[int(rest[2])] += 1
+            elif word == "p":
+                self.groups.add((int(rest[0]), int(rest[1])))
         self.count = self.count_of(members)
 
     def count_of(self, members):
@@ -51,16 +57,11 @@ class Possible:
 
     def __init__(self, static, path):
         self.static, self.sites = static, []
-        module = ""
-        with open(path, encoding="utf-8") as f:
-            for line in f:
-                word, *rest = line.rstrip("\n").split(" ")
-                if word == "module":
-                    module = rest[0][:8]
-                elif word == "e" and f"{module}:{rest[0]}" in static.group:
-                    self.sites.append(f"{module}:{rest[0]}")
-                elif word == "pairs":
-                    break
+        for word, rest, module in lines(path):
+            if word == "e" and f"{module}:{rest[0]}" in static.group:
+                self.sites.append(f"{module}:{rest[0]}")
+            elif word == "pairs":
+                break
         self.escaped = set(self.sites)
         self.count = static.count_of(collections.Counter(static.group[s] for s in self.sites))
 

@@ -127,19 +127,27 @@ static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, 
     return accepted;
 }
 
+/* The checker, ready for a schedule; false: what that read is not known for sure. */
+static bool can_check(struct whole *w, const uint64_t *order, size_t n, struct error *err)
+{
+    if (!reads_are_known(w, order, n, err)) {
+        w->uncertain++;
+        return false;
+    }
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    return true;
+}
+
 /* With the lock held. A race, or a deadlock of so many requests; -1: not known for sure. */
 static int check(struct whole *w, const uint64_t *order, size_t n, size_t requests,
                  struct error *err)
 {
     int verdict;
 
-    if (!reads_are_known(w, order, n, err)) {
-        w->uncertain++;
+    if (!can_check(w, order, n, err))
         return -1;
-    }
-    if (!w->checker)
-        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
-    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
     verdict = ask(w, order, n, requests, err);
     if (verdict != 1 && lacks_repetitions(w, order, n, requests)) {
         w->uncertain++;
@@ -253,13 +261,8 @@ static int check_values(struct whole *w, const uint64_t *order, size_t n,
 {
     int verdict;
 
-    if (!reads_are_known(w, order, n, err)) {
-        w->uncertain++;
+    if (!can_check(w, order, n, err))
         return -1;
-    }
-    if (!w->checker)
-        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
-    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
     witness_trace_set_execution(w->checker, w->execution);
     verdict = witness_check_values(w->checker, order, n, changes, nchanges, err);
     w->accepted += verdict == 1;

@@ -13,7 +13,7 @@
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14, INLINE_MAX = 3000 /* accesses of a function */ };
+enum { INLINE_MAX = 3000 /* accesses of a function */ };
 
 LLVMValueRef tls_field(struct pass *p, unsigned offset)
 {
@@ -161,9 +161,7 @@ static void call_access(struct pass *p, const struct item *item, LLVMValueRef po
     snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
              item->align >= item->bytes ? "" : "_unaligned");
     LLVMValueRef args[] = { pointer, site_value(p, item->site) };
-    LLVMValueRef call = call_runtime(p, name, EFFECT_RECORD, p->none, 2, args);
-    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
-    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, name), CC_PRESERVE_MOST);
+    call_preserving(p, name, EFFECT_RECORD, 2, args);
 }
 
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)

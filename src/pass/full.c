@@ -23,7 +23,6 @@
 #include "runtime/abi.h"
 
 enum {
-    CC_PRESERVE_MOST = 14,
     SELECTS_MAX = 6,
     ENTER_BYTES = 16,
     END_BYTES = 8, /* R_EXIT, or a branch with very many ways */
@@ -96,9 +95,7 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     LLVMValueRef branch = LLVMBuildCondBr(p->b, is_full, cold, tail);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
     LLVMPositionBuilderAtEnd(p->b, cold);
-    LLVMValueRef call = call_runtime(p, "__heddle_full", EFFECT_ALL, p->none, 0, NULL);
-    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
-    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, "__heddle_full"), CC_PRESERVE_MOST);
+    call_preserving(p, "__heddle_full", EFFECT_ALL, 0, NULL);
     load_cursor(p, &new);
     LLVMBuildBr(p->b, tail);
     at_instruction(p, before);

@@ -12,8 +12,6 @@
 
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14 };
-
 /* Computed by arithmetic: a counter, a length. */
 static bool is_computed(LLVMValueRef v)
 {
@@ -73,9 +71,7 @@ void list_copy_link(struct pass *p, struct items *items, LLVMValueRef call)
 static void call_stored(struct pass *p, LLVMValueRef address, LLVMValueRef bytes)
 {
     LLVMValueRef args[] = { address, bytes };
-    LLVMValueRef call = call_runtime(p, "__heddle_stored", EFFECT_RECORD, p->none, 2, args);
-    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
-    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, "__heddle_stored"), CC_PRESERVE_MOST);
+    call_preserving(p, "__heddle_stored", EFFECT_RECORD, 2, args);
 }
 
 static LLVMValueRef is_logged(struct pass *p, LLVMValueRef address)

@@ -125,6 +125,15 @@ LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect 
     return call;
 }
 
+void call_preserving(struct pass *p, const char *name, enum runtime_effect effect, unsigned n,
+                     LLVMValueRef *args)
+{
+    enum { CC_PRESERVE_MOST = 14 };
+    LLVMValueRef call = call_runtime(p, name, effect, p->none, n, args);
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, name), CC_PRESERVE_MOST);
+}
+
 static void move_to(struct pass *p, LLVMBasicBlockRef block, LLVMValueRef inst)
 {
     size_t n;

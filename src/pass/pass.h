@@ -124,6 +124,9 @@ struct callee runtime_function(struct pass *p, const char *name, LLVMTypeRef res
 enum runtime_effect { EFFECT_ALL, EFFECT_RECORD /* touches only what is the runtime's own */ };
 LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect effect,
                           LLVMTypeRef result, unsigned n, LLVMValueRef *args);
+/* Without result, by clang's preserve_most convention: the caller's registers stay. */
+void call_preserving(struct pass *p, const char *name, enum runtime_effect effect, unsigned n,
+                     LLVMValueRef *args);
 /* What stands before `inst` in its block moves to a new block before it, without terminator. */
 LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst);
 /* The first instruction of a block behind PHIs and landing pads. */

@@ -8,8 +8,6 @@
 #include "base/rt_ring.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14 };
-
 static LLVMValueRef depth_field(struct pass *p)
 {
     return tls_field(p, offsetof(struct heddle_tls, depth));
@@ -38,10 +36,7 @@ static void tell_outermost(struct pass *p, LLVMValueRef before, bool entered)
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
     LLVMPositionBuilderAtEnd(p->b, cold);
     LLVMValueRef arg = LLVMConstInt(p->i1, entered, false);
-    LLVMValueRef call = call_runtime(p, "__heddle_outermost", EFFECT_ALL, p->none, 1, &arg);
-    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
-    LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, "__heddle_outermost"),
-                            CC_PRESERVE_MOST);
+    call_preserving(p, "__heddle_outermost", EFFECT_ALL, 1, &arg);
     LLVMBuildBr(p->b, tail);
 }
 

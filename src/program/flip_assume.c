@@ -168,11 +168,7 @@ static size_t list_leaves(struct flip *f, expr e, expr *leaves)
             leaves[count++] = e;
         if (n->op < EX_ADD || depth + 3 > STACK)
             continue;
-        stack[depth++] = n->a;
-        if (n->op != EX_ZEXT && n->op != EX_SEXT && n->op != EX_EXTRACT)
-            stack[depth++] = n->b;
-        if (n->op == EX_ITE)
-            stack[depth++] = n->c;
+        depth += expr_operands(n, stack + depth);
     }
     map_release(&seen);
     return count;

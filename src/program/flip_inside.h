@@ -148,4 +148,17 @@ void flip_return(struct flip *f);
 /* flip_join.c: the immediate post-dominator of each block, CODE_NONE: the function's end */
 uint32_t *joins_of(const struct code *c);
 
+/* The operands of an operation (EX_ADD and above), at most three; how many. */
+static inline unsigned expr_operands(const struct expr_node *n, expr out[3])
+{
+    unsigned count = 0;
+
+    out[count++] = n->a;
+    if (n->op != EX_ZEXT && n->op != EX_SEXT && n->op != EX_EXTRACT)
+        out[count++] = n->b;
+    if (n->op == EX_ITE)
+        out[count++] = n->c;
+    return count;
+}
+
 #endif

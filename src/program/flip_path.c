@@ -84,13 +84,8 @@ bool flip_is_followed(struct flip *f, expr e)
             f->made_up |= IS_FLIP_HEAP((uint64_t)v);
         else if (n->op >= EX_ADD && depth + 3 >= FLIP_CONE_MAX)
             good = false;
-        else if (n->op >= EX_ADD) {
-            stack[depth++] = n->a;
-            if (n->op != EX_ZEXT && n->op != EX_SEXT && n->op != EX_EXTRACT)
-                stack[depth++] = n->b;
-            if (n->op == EX_ITE)
-                stack[depth++] = n->c;
-        }
+        else if (n->op >= EX_ADD)
+            depth += expr_operands(n, stack + depth);
     }
     map_release(&seen);
     return good;
