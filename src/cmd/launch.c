@@ -8,6 +8,7 @@
 #include "cmd/launch.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/place.h"
 #include "cmd/common.h"
 
 #include <errno.h>
@@ -236,4 +237,17 @@ char *program_find(const char *name)
         if (!*p)
             return NULL;
     }
+}
+
+char *launch_preload(enum program_kind kind)
+{
+    const char *old = getenv("LD_PRELOAD");
+    char *runtime =
+        kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ? place_find("libheddle-rt.so") : NULL;
+    char *text = NULL;
+
+    if (runtime)
+        text = xasprintf("LD_PRELOAD=%s%s%s", runtime, old && *old ? ":" : "", old ? old : "");
+    free(runtime);
+    return text;
 }

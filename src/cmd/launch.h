@@ -52,5 +52,9 @@ enum program_kind {
     PROGRAM_PRODUCTION /* by heddle-cc --production: it has sites, but nothing that records */
 };
 enum program_kind program_look(const char *path);
+/* A program that heddle-cc did not link may load libraries that it compiled: they need the
+ * runtime before anything else of the program runs. A change of its environment, or NULL where it
+ * needs none; owned by the caller. */
+char *launch_preload(enum program_kind kind);
 
 #endif

@@ -1,7 +1,6 @@
 /* production.c - run a program under a control file, and read the numbers of its options */
 #include "cmd/production.h"
 #include "base/alloc.h"
-#include "base/place.h"
 #include "base/seconds.h"
 #include "cmd/common.h"
 
@@ -26,21 +25,6 @@ static enum program_kind kind_of(const char *name)
 
     free(path);
     return kind;
-}
-
-/* A program that heddle-cc did not link may load libraries that it compiled: they need the
- * runtime before anything else of the program runs. */
-static char *preload(enum program_kind kind)
-{
-    const char *old = getenv("LD_PRELOAD");
-    char *runtime =
-        kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ? place_find("libheddle-rt.so") : NULL;
-    char *text = NULL;
-
-    if (runtime)
-        text = xasprintf("LD_PRELOAD=%s%s%s", runtime, old && *old ? ":" : "", old ? old : "");
-    free(runtime);
-    return text;
 }
 
 struct watcher {
@@ -99,7 +83,7 @@ int production_run(struct production *p, char *const argv[], void (*watch)(void 
     p->pid = l.pid;
     p->kind = kind_of(argv[0]);
     changes[0] = xasprintf("HEDDLE_RT=record=0\ncontrol=%s\n", p->path);
-    changes[1] = preload(p->kind);
+    changes[1] = launch_preload(p->kind);
     code = launch_go(&l, changes);
     if (code == 0) {
         watcher_start(&w);

@@ -159,21 +159,6 @@ static void add_options(struct buf *b, const struct options *o)
         buf_addf(b, "writer_options=--max-size=%" PRIu64 "\n", o->numbers[OPT_MAX_SIZE]);
 }
 
-/* A program that heddle-cc did not link may load libraries that it compiled: they need the
- * runtime before anything else of the program runs. */
-static char *preload(enum program_kind kind)
-{
-    const char *old = getenv("LD_PRELOAD");
-    char *runtime =
-        kind == PROGRAM_PLAIN || kind == PROGRAM_OTHER ? place_find("libheddle-rt.so") : NULL;
-    char *text = NULL;
-
-    if (runtime)
-        text = xasprintf("LD_PRELOAD=%s%s%s", runtime, old && *old ? ":" : "", old ? old : "");
-    free(runtime);
-    return text;
-}
-
 static int let_go(struct recording *r, struct launch *l, const struct options *o)
 {
     char *changes[3] = { NULL };
@@ -190,7 +175,7 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
         add_options(&b, o);
         buf_addf(&b, "pid=%d\n", (int)l->pid);
         changes[0] = b.data;
-        changes[1] = preload(r->kind);
+        changes[1] = launch_preload(r->kind);
         code = launch_go(l, changes);
     } else {
         launch_cancel(l);

@@ -1,12 +1,6 @@
 /* pairs.c - HBP and SHBP
  *
- * Differences from the paper: accesses may be atomic. Two atomics never race,
- * so a variable has separate sets for atomic accesses: an access is compared
- * with the sets it conflicts with, and throws out of them what it makes
- * redundant. A plain access makes redundant whatever happened before it, an
- * atomic one only atomics (a later atomic may race with an earlier plain
- * access but not with this one). An rmw is a write. As in the paper a write
- * leaves the reads alone.
+ * Differences from the paper: accesses may be atomic (order/accesses.h).
  * An event may touch several variables; its steps are then done phase by
  * phase, each phase for all of them: compare, learn, record, publish.
  * The paper ticks at every event; ticking where a clock is published gives
@@ -14,19 +8,14 @@
  */
 #include "engines/pairs.h"
 #include "base/alloc.h"
-#include "order/access_set.h"
+#include "order/accesses.h"
 
 #include <stdlib.h>
 
 struct variable {
-    struct access_set writes, reads;
-    uint32_t atomic;         /* index into atomics, 0 none */
+    struct accesses last;
     struct clock last_write; /* shb only */
     struct clock birth;      /* shb only: when its memory was allocated */
-};
-
-struct atomic_sets {
-    struct access_set writes, reads;
 };
 
 struct pairs {
@@ -35,8 +24,7 @@ struct pairs {
     bool schedulable;
     struct variable *vars;
     size_t vars_cap;
-    struct atomic_sets *atomics;
-    size_t natomics, atomics_cap;
+    struct atomic_table atomics;
     uint64_t accesses, comparisons;
     pairs_probe *probe;
     void *probe_arg;
@@ -50,7 +38,6 @@ struct pairs *pairs_new(struct engine_result *result, bool schedulable)
     p->result = result;
     p->schedulable = schedulable;
     p->hb.births = schedulable;
-    p->natomics = 1;
     return p;
 }
 
@@ -58,16 +45,10 @@ void pairs_free(void *state)
 {
     struct pairs *p = state;
 
-    for (size_t i = 0; i < p->vars_cap; i++) {
-        access_set_clear(&p->vars[i].writes);
-        access_set_clear(&p->vars[i].reads);
-    }
-    for (size_t i = 0; i < p->natomics && i < p->atomics_cap; i++) {
-        access_set_clear(&p->atomics[i].writes);
-        access_set_clear(&p->atomics[i].reads);
-    }
+    for (size_t i = 0; i < p->vars_cap; i++)
+        accesses_clear(&p->vars[i].last, &p->atomics);
     free(p->vars);
-    free(p->atomics);
+    atomic_table_release(&p->atomics);
     hb_release(&p->hb);
     free(p);
 }
@@ -102,27 +83,20 @@ static inline void check(struct pairs *p, const struct access_set *set, const st
 
 /* ---- the phases of an access ---- */
 
-static struct atomic_sets *atomic_sets(struct pairs *p, struct variable *v)
-{
-    if (!v->atomic) {
-        GROW(p->atomics, p->atomics_cap, p->natomics + 1);
-        v->atomic = (uint32_t)p->natomics++;
-    }
-    return &p->atomics[v->atomic];
-}
-
 static inline void compare(struct pairs *p, const struct variable *v, const struct hb_thread *t,
                            const struct step *s)
 {
     bool writes = s->op != OP_READ && s->op != OP_LOAD;
 
-    check(p, &v->writes, t, s);
+    check(p, &v->last.writes, t, s);
     if (writes)
-        check(p, &v->reads, t, s);
-    if (__builtin_expect(v->atomic, 0) && !op_is_atomic(s->op)) {
-        check(p, &p->atomics[v->atomic].writes, t, s);
+        check(p, &v->last.reads, t, s);
+    if (__builtin_expect(v->last.atomic, 0) && !op_is_atomic(s->op)) {
+        const struct atomic_accesses *atomics = &p->atomics.rows[v->last.atomic];
+
+        check(p, &atomics->writes, t, s);
         if (writes)
-            check(p, &p->atomics[v->atomic].reads, t, s);
+            check(p, &atomics->reads, t, s);
     }
 }
 
@@ -132,25 +106,6 @@ static inline void learn(struct pairs *p, const struct variable *v, struct hb_th
 {
     if (p->schedulable && op_table[s->op].reads)
         hb_learn(&p->hb, t, &v->last_write);
-}
-
-/* A plain access also throws older atomic ones out of the sets of its kind. */
-static inline void record(struct pairs *p, struct variable *v, const struct hb_thread *t,
-                          const struct step *s)
-{
-    if (s->op == OP_READ) {
-        access_set_put(&v->reads, t, s->position, s->site);
-        if (__builtin_expect(v->atomic, 0))
-            access_set_prune(&p->atomics[v->atomic].reads, t);
-    } else if (s->op == OP_WRITE) {
-        access_set_put(&v->writes, t, s->position, s->site);
-        if (__builtin_expect(v->atomic, 0))
-            access_set_prune(&p->atomics[v->atomic].writes, t);
-    } else {
-        struct atomic_sets *sets = atomic_sets(p, v);
-
-        access_set_put(s->op == OP_LOAD ? &sets->reads : &sets->writes, t, s->position, s->site);
-    }
 }
 
 /* True: the thread has to tick at the end of the event. */
@@ -169,12 +124,7 @@ static inline bool publish(struct pairs *p, struct variable *v, const struct hb_
 
 static void forget(struct pairs *p, struct variable *v)
 {
-    access_set_clear(&v->writes);
-    access_set_clear(&v->reads);
-    if (v->atomic) {
-        access_set_clear(&p->atomics[v->atomic].writes);
-        access_set_clear(&p->atomics[v->atomic].reads);
-    }
+    accesses_clear(&v->last, &p->atomics);
     if (p->schedulable) {
         clock_clear(&p->hb.pool, &v->last_write);
         clock_clear(&p->hb.pool, &v->birth);
@@ -193,8 +143,7 @@ static void begin(struct pairs *p, struct variable *v, const struct step *s)
         clock_copy(&p->hb.pool, &v->birth, &b->birth);
     if (!b->freed)
         return;
-    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot, b->free_time,
-                                                       b->free_site, 0 });
+    accesses_put_free(&v->last, b);
     if (p->schedulable)
         clock_copy(&p->hb.pool, &v->last_write, &b->death);
 }
@@ -204,14 +153,7 @@ static void split(struct pairs *p, uint32_t from, uint32_t to)
     struct variable *old = &p->vars[from], *new = &p->vars[to];
 
     forget(p, new);
-    access_set_copy(&new->writes, &old->writes);
-    access_set_copy(&new->reads, &old->reads);
-    if (old->atomic) {
-        struct atomic_sets *sets = atomic_sets(p, new);
-
-        access_set_copy(&sets->writes, &p->atomics[old->atomic].writes);
-        access_set_copy(&sets->reads, &p->atomics[old->atomic].reads);
-    }
+    accesses_copy(&new->last, &old->last, &p->atomics);
     if (p->schedulable) {
         clock_copy(&p->hb.pool, &new->last_write, &old->last_write);
         clock_copy(&p->hb.pool, &new->birth, &old->birth);
@@ -262,7 +204,7 @@ static inline void single(struct pairs *p, const struct step *s)
     probe(p, s, t);
     compare(p, v, t, s);
     learn(p, v, t, s);
-    record(p, v, t, s);
+    accesses_put(&v->last, &p->atomics, t, s);
     t->clock.time += publish(p, v, t, s);
 }
 
@@ -283,7 +225,7 @@ static void group(struct pairs *p, const struct step *s, size_t n)
             learn(p, &p->vars[s[i].id], t, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            record(p, &p->vars[s[i].id], t, &s[i]);
+            accesses_put(&p->vars[s[i].id].last, &p->atomics, t, &s[i]);
     for (size_t i = 0; i < n; i++) {
         if (s[i].op == OP_FREE) {
             hb_free_block(&p->hb, t, &s[i]);

@@ -208,39 +208,7 @@ static struct value eval_unknown(const struct eval *ev, const struct expr_node *
 
 unsigned eval_operands(const struct expr_node *n)
 {
-    if (n->op == EX_ITE)
-        return 3;
-    if (n->op == EX_ZEXT || n->op == EX_SEXT || n->op == EX_EXTRACT)
-        return 1;
-    return n->op >= EX_OPAQUE ? 2 : 0;
-}
-
-static u128 sign_extend(u128 v, unsigned from, unsigned to)
-{
-    return v >> (from - 1) & 1 ? (v | ~expr_mask(from)) & expr_mask(to) : v;
-}
-
-static bool compute(const struct exprs *x, const struct expr_node *n, const struct value *in,
-                    u128 *v)
-{
-    unsigned width = expr_get(x, n->a)->width;
-
-    switch (n->op) {
-    case EX_ZEXT:
-        *v = in[0].v;
-        return true;
-    case EX_SEXT:
-        *v = sign_extend(in[0].v, width, n->width);
-        return true;
-    case EX_EXTRACT:
-        *v = in[0].v >> n->b & expr_mask(n->width);
-        return true;
-    case EX_CONCAT:
-        *v = in[0].v << expr_get(x, n->b)->width | in[1].v;
-        return true;
-    default:
-        return expr_compute((enum expr_op)n->op, width, in[0].v, in[1].v, v);
-    }
+    return n->op == EX_OPAQUE ? 2 : expr_arity((enum expr_op)n->op);
 }
 
 /* From the values of the operands. */
@@ -257,7 +225,7 @@ static struct value apply(const struct exprs *exprs, const struct expr_node *n,
     if (same && (n->flags & EXPR_KNOWN || !all || n->op == EX_OPAQUE))
         return same_as_recorded(n);
     if (same) { /* of code that did not run: nothing is recorded */
-        struct value x = { .has = n->op == EX_ITE || compute(exprs, n, in, &v) };
+        struct value x = { .has = n->op == EX_ITE || expr_apply(exprs, n, in[0].v, in[1].v, &v) };
 
         x.v = n->op == EX_ITE ? in[in[0].v ? 1 : 2].v : v;
         return x;
@@ -270,7 +238,8 @@ static struct value apply(const struct exprs *exprs, const struct expr_node *n,
     for (unsigned i = 0; i < count; i++)
         if (in[i].state == VALUE_BAD)
             return bad;
-    if (n->op == EX_OPAQUE || n->op == EX_ITE || !all || !compute(exprs, n, in, &v))
+    if (n->op == EX_OPAQUE || n->op == EX_ITE || !all ||
+        !expr_apply(exprs, n, in[0].v, in[1].v, &v))
         return bad;
     return known(n, v);
 }

@@ -28,18 +28,16 @@ struct birth {
 #define BIRTH_NONE ((struct birth){ SLOT_NONE, 0, 0, SLOT_NONE })
 
 struct variable {
-    struct access_set writes, reads;
+    struct accesses last;
     struct sshb_readers readers;
     struct sshb_racy *racy;          /* owned; NULL while all is ordered */
-    uint32_t atomic;                 /* index into atomics, 0 none */
     uint32_t first_slot, first_time; /* of its first write; time 0: none yet */
     struct birth birth;
 };
 
-struct atomic_sets {
-    struct access_set writes, reads;
-    struct sshb_readers readers; /* atomic ones */
-    uint64_t last;               /* position of the last write */
+struct atomic_reads {
+    struct sshb_readers readers;
+    uint64_t last; /* position of the last atomic write */
 };
 
 static uint64_t now_us(void)
@@ -59,23 +57,17 @@ static void *sshb_open(struct engine_result *result, const struct engine_options
     hb_init(&p->hb);
     sshb_facts_init(&p->facts, &p->hb);
     sshb_reads_init(&p->reads, &p->facts);
-    p->natomics = 1;
-    GROW(p->atomics, p->atomics_cap, 1);
     return p;
 }
 
 static void forget(struct sshb *p, struct variable *v)
 {
-    access_set_clear(&v->writes);
-    access_set_clear(&v->reads);
+    accesses_clear(&v->last, &p->atomics);
     sshb_readers_clear(&v->readers);
     sshb_racy_free(v->racy);
     v->racy = NULL;
-    if (v->atomic) {
-        access_set_clear(&p->atomics[v->atomic].writes);
-        access_set_clear(&p->atomics[v->atomic].reads);
-        sshb_readers_clear(&p->atomics[v->atomic].readers);
-    }
+    if (v->last.atomic)
+        sshb_readers_clear(&p->atomic_reads[v->last.atomic].readers);
     v->first_time = 0;
     v->birth = BIRTH_NONE;
 }
@@ -87,7 +79,8 @@ static void sshb_close(void *state)
     for (size_t i = 0; i < p->vars_cap; i++)
         forget(p, &p->vars[i]);
     free(p->vars);
-    free(p->atomics);
+    atomic_table_release(&p->atomics);
+    free(p->atomic_reads);
     free(p->births);
     sshb_reads_release(&p->reads);
     sshb_facts_release(&p->facts);
@@ -110,6 +103,13 @@ static void race(struct sshb *p, const struct set_access *a, const struct hb_thr
                    (struct access){ s->position, s->site }, STRENGTH_MAYBE);
     if (!p->result->races.dropped)
         sshb_add_pair(&p->facts, &pair, &p->result->races);
+}
+
+static const struct access_set *atomic_writes(const struct sshb *p, const struct variable *v)
+{
+    static const struct access_set none;
+
+    return v->last.atomic ? &p->atomics.rows[v->last.atomic].writes : &none;
 }
 
 static struct sshb_racy *racy(struct variable *v, const struct step *s)
@@ -139,8 +139,8 @@ static void may_see(struct sshb *p, struct variable *v, const struct set_access 
 
     if (op_is_atomic(s->op))
         class = atomic ? SSHB_ATOMIC_TO_ATOMIC : SSHB_PLAIN_TO_ATOMIC;
-    else if (v->atomic &&
-             (has_later(&v->writes, write) || has_later(&p->atomics[v->atomic].writes, write)))
+    else if (v->last.atomic &&
+             (has_later(&v->last.writes, write) || has_later(atomic_writes(p, v), write)))
         return;
     sshb_unordered_write(&p->reads, racy(v, s), class, write, t, s->position);
 }
@@ -184,10 +184,10 @@ static const struct set_access *last_of(const struct access_set *set, const stru
 static void saw_atomic(struct sshb *p, struct variable *v, const struct hb_thread *t,
                        const struct step *s)
 {
-    const struct atomic_sets *sets = &p->atomics[v->atomic];
-    const struct set_access *last = last_of(&sets->writes, NULL);
+    const struct set_access *last = last_of(atomic_writes(p, v), NULL);
 
-    if (last && last->position == sets->last && !hb_knows(t, last->slot, last->time))
+    if (last && last->position == p->atomic_reads[v->last.atomic].last &&
+        !hb_knows(t, last->slot, last->time))
         sshb_saw_atomic(&p->reads, racy(v, s), last, t, s->position);
 }
 
@@ -195,14 +195,12 @@ static void saw_atomic(struct sshb *p, struct variable *v, const struct hb_threa
 static void observe(struct sshb *p, struct variable *v, const struct hb_thread *t,
                     const struct step *s)
 {
-    const struct atomic_sets *sets = &p->atomics[v->atomic];
-    const struct set_access *last = last_of(&v->writes, NULL);
-    size_t candidates = v->writes.count + (v->atomic ? sets->writes.count : 0);
+    const struct access_set *atomics = atomic_writes(p, v);
+    const struct set_access *last = last_of(atomics, last_of(&v->last.writes, NULL));
+    size_t candidates = v->last.writes.count + atomics->count;
 
-    if (v->atomic && op_is_atomic(s->op))
+    if (v->last.atomic && op_is_atomic(s->op))
         saw_atomic(p, v, t, s);
-    if (v->atomic)
-        last = last_of(&sets->writes, last);
     if (!hb_knows(t, last->slot, last->time))
         sshb_observed_write(&p->reads, racy(v, s), last, t, s->position,
                             candidates > 1 || hb_knows(t, v->first_slot, v->first_time));
@@ -210,10 +208,8 @@ static void observe(struct sshb *p, struct variable *v, const struct hb_thread *
 
 static inline void count_candidates(struct sshb *p, const struct variable *v)
 {
-    uint64_t n = v->writes.count;
+    uint64_t n = v->last.writes.count + atomic_writes(p, v)->count;
 
-    if (__builtin_expect(v->atomic, 0))
-        n += p->atomics[v->atomic].writes.count;
     p->reads.reads += n > 0;
     p->reads.candidates += n;
     if (n > p->reads.most)
@@ -228,10 +224,10 @@ static void may_be_seen(struct sshb *p, struct variable *v, const struct hb_thre
 
     sshb_look_at_certain(&p->reads, racy(v, s), t);
     sshb_unordered_reads(&p->reads, v->racy, SSHB_TO_PLAIN, &v->readers, t, s->position, first);
-    if (v->atomic)
+    if (v->last.atomic)
         sshb_unordered_reads(&p->reads, v->racy,
                              op_is_atomic(s->op) ? SSHB_ATOMIC_TO_ATOMIC : SSHB_PLAIN_TO_ATOMIC,
-                             &p->atomics[v->atomic].readers, t, s->position, first);
+                             &p->atomic_reads[v->last.atomic].readers, t, s->position, first);
 }
 
 /* Whatever the access is not ordered with: races, and who may have seen whom.
@@ -243,15 +239,16 @@ static inline void compare(struct sshb *p, struct variable *v, const struct hb_t
     unsigned sees = reads ? SEES : 0, atomic = op_is_atomic(s->op) ? 0 : RACES;
     uint32_t unseen, unread = 0;
 
-    unseen =
-        check(p, v, &v->writes, t, s, RACES | sees, writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
+    unseen = check(p, v, &v->last.writes, t, s, RACES | sees,
+                   writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
     if (writes)
-        unread = check(p, v, &v->reads, t, s, RACES, SSHB_READ_WRITE);
-    if (__builtin_expect(v->atomic, 0)) {
-        unseen += check(p, v, &p->atomics[v->atomic].writes, t, s, atomic | sees | ATOMIC,
+        unread = check(p, v, &v->last.reads, t, s, RACES, SSHB_READ_WRITE);
+    if (__builtin_expect(v->last.atomic, 0)) {
+        unseen += check(p, v, atomic_writes(p, v), t, s, atomic | sees | ATOMIC,
                         writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
         if (writes)
-            unread += check(p, v, &p->atomics[v->atomic].reads, t, s, atomic, SSHB_READ_WRITE);
+            unread +=
+                check(p, v, &p->atomics.rows[v->last.atomic].reads, t, s, atomic, SSHB_READ_WRITE);
     }
     if (reads)
         count_candidates(p, v);
@@ -264,40 +261,24 @@ static inline void compare(struct sshb *p, struct variable *v, const struct hb_t
     }
 }
 
-/* ---- recording: as in pairs.c ---- */
+/* ---- recording ---- */
 
-static struct atomic_sets *atomic_sets(struct sshb *p, struct variable *v)
+static struct atomic_reads *atomic_reads(struct sshb *p, const struct variable *v)
 {
-    if (!v->atomic) {
-        GROW(p->atomics, p->atomics_cap, p->natomics + 1);
-        v->atomic = (uint32_t)p->natomics++;
-    }
-    return &p->atomics[v->atomic];
+    GROW(p->atomic_reads, p->atomic_reads_cap, (size_t)v->last.atomic + 1);
+    return &p->atomic_reads[v->last.atomic];
 }
 
-/* A plain access also throws older atomic ones out of the sets of its kind. */
 static inline void record(struct sshb *p, struct variable *v, const struct hb_thread *t,
                           const struct step *s)
 {
-    if (s->op == OP_READ) {
-        access_set_put(&v->reads, t, s->position, s->site);
-        if (__builtin_expect(v->atomic, 0))
-            access_set_prune(&p->atomics[v->atomic].reads, t);
-    } else if (s->op == OP_WRITE) {
-        access_set_put(&v->writes, t, s->position, s->site);
-        if (__builtin_expect(v->atomic, 0))
-            access_set_prune(&p->atomics[v->atomic].writes, t);
-    } else {
-        struct atomic_sets *sets = atomic_sets(p, v);
-
-        access_set_put(s->op == OP_LOAD ? &sets->reads : &sets->writes, t, s->position, s->site);
-        if (s->op != OP_LOAD)
-            sets->last = s->position;
-    }
+    accesses_put(&v->last, &p->atomics, t, s);
+    if (op_is_atomic(s->op) && s->op != OP_LOAD)
+        atomic_reads(p, v)->last = s->position;
     if (s->op == OP_READ)
         sshb_log_read(&p->reads, &v->readers, t, s->position);
     else if (op_table[s->op].reads)
-        sshb_log_read(&p->reads, &p->atomics[v->atomic].readers, t, s->position);
+        sshb_log_read(&p->reads, &atomic_reads(p, v)->readers, t, s->position);
     if (!v->first_time && op_table[s->op].writes) {
         v->first_slot = t->clock.slot;
         v->first_time = t->clock.time;
@@ -327,8 +308,7 @@ static void begin(struct sshb *p, struct variable *v, const struct step *s)
     v->birth.told = SLOT_NONE;
     if (!b->freed)
         return;
-    access_set_append(&v->writes, (struct set_access){ b->free_position, b->free_slot, b->free_time,
-                                                       b->free_site, 0 });
+    accesses_put_free(&v->last, b);
     v->first_slot = b->free_slot;
     v->first_time = b->free_time;
 }
@@ -338,17 +318,15 @@ static void split(struct sshb *p, uint32_t from, uint32_t to)
     struct variable *old = &p->vars[from], *new = &p->vars[to];
 
     forget(p, new);
-    access_set_copy(&new->writes, &old->writes);
-    access_set_copy(&new->reads, &old->reads);
+    accesses_copy(&new->last, &old->last, &p->atomics);
     sshb_readers_copy(&new->readers, &old->readers);
     new->racy = sshb_racy_copy(&p->reads, old->racy, to);
-    if (old->atomic) {
-        struct atomic_sets *sets = atomic_sets(p, new);
+    if (old->last.atomic) {
+        struct atomic_reads *to_reads = atomic_reads(p, new);
+        const struct atomic_reads *from_reads = &p->atomic_reads[old->last.atomic];
 
-        access_set_copy(&sets->writes, &p->atomics[old->atomic].writes);
-        access_set_copy(&sets->reads, &p->atomics[old->atomic].reads);
-        sshb_readers_copy(&sets->readers, &p->atomics[old->atomic].readers);
-        sets->last = p->atomics[old->atomic].last;
+        sshb_readers_copy(&to_reads->readers, &from_reads->readers);
+        to_reads->last = from_reads->last;
     }
     new->first_slot = old->first_slot;
     new->first_time = old->first_time;

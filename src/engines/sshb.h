@@ -5,9 +5,10 @@
 #include "engines/engine.h"
 #include "engines/sshb_facts.h"
 #include "engines/sshb_reads.h"
+#include "order/accesses.h"
 
 struct variable;
-struct atomic_sets;
+struct atomic_reads;
 struct birth;
 
 struct sshb {
@@ -17,8 +18,9 @@ struct sshb {
     struct sshb_reads reads;
     struct variable *vars;
     size_t vars_cap;
-    struct atomic_sets *atomics; /* [0] unused */
-    size_t natomics, atomics_cap;
+    struct atomic_table atomics;
+    struct atomic_reads *atomic_reads; /* a row for each of the table's */
+    size_t atomic_reads_cap;
     struct birth *births; /* block -> where it was allocated */
     size_t births_cap;
     uint64_t phase1_us, phase2_us; /* of CPU time */

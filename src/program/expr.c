@@ -247,30 +247,29 @@ bool expr_compute(enum expr_op op, unsigned width, u128 a, u128 b, u128 *r)
     return defined;
 }
 
-/* The node's value from its operands', which are known. */
-static bool compute_node(const struct exprs *x, const struct expr_node *n, u128 *r)
+bool expr_apply(const struct exprs *x, const struct expr_node *n, u128 a, u128 b, u128 *r)
 {
-    const struct expr_node *a = &x->nodes[n->a], *b = &x->nodes[n->b];
+    unsigned width = x->nodes[n->a].width;
 
     switch (n->op) {
     case EX_ZEXT:
-        *r = a->value;
+        *r = a;
         return true;
     case EX_SEXT:
-        *r = (u128)as_signed(a->value, a->width) & expr_mask(n->width);
+        *r = (u128)as_signed(a, width) & expr_mask(n->width);
         return true;
     case EX_EXTRACT:
-        *r = a->value >> n->b & expr_mask(n->width);
+        *r = a >> n->b & expr_mask(n->width);
         return true;
     case EX_CONCAT:
-        *r = a->value << b->width | b->value;
+        *r = a << x->nodes[n->b].width | b;
         return true;
     default:
-        return expr_compute((enum expr_op)n->op, a->width, a->value, b->value, r);
+        return expr_compute((enum expr_op)n->op, width, a, b, r);
     }
 }
 
-static unsigned operands(enum expr_op op)
+unsigned expr_arity(enum expr_op op)
 {
     if (op < EX_ADD)
         return 0;
@@ -283,7 +282,7 @@ static unsigned operands(enum expr_op op)
 static bool compute_here(const struct exprs *x, struct expr_node *n)
 {
     const struct expr_node *a = &x->nodes[n->a];
-    unsigned count = operands((enum expr_op)n->op);
+    unsigned count = expr_arity((enum expr_op)n->op);
 
     if (n->op == EX_ITE) {
         const struct expr_node *chosen = &x->nodes[a->value ? n->b : n->c];
@@ -293,7 +292,7 @@ static bool compute_here(const struct exprs *x, struct expr_node *n)
         n->value = chosen->value;
     } else if (count == 0 || !(a->flags & EXPR_KNOWN) ||
                (count == 2 && !(x->nodes[n->b].flags & EXPR_KNOWN)) ||
-               !compute_node(x, n, &n->value)) {
+               !expr_apply(x, n, a->value, count == 2 ? x->nodes[n->b].value : 0, &n->value)) {
         return false;
     }
     n->flags |= EXPR_KNOWN;
@@ -304,7 +303,7 @@ static bool compute_here(const struct exprs *x, struct expr_node *n)
 
 static bool all_const(const struct exprs *x, const struct expr_node *n)
 {
-    unsigned count = operands((enum expr_op)n->op);
+    unsigned count = expr_arity((enum expr_op)n->op);
 
     return x->nodes[n->a].op == EX_CONST && (count < 2 || x->nodes[n->b].op == EX_CONST) &&
            (count < 3 || x->nodes[n->c].op == EX_CONST);
@@ -318,9 +317,9 @@ static expr build(struct exprs *x, enum expr_op op, unsigned width, uint32_t a, 
     if (compute_here(x, &n) && all_const(x, &n))
         return expr_const(x, width, n.value);
     n.flags |= x->nodes[a].flags & EXPR_VARIES;
-    if (operands(op) > 1)
+    if (expr_arity(op) > 1)
         n.flags |= x->nodes[b].flags & EXPR_VARIES;
-    if (operands(op) > 2)
+    if (expr_arity(op) > 2)
         n.flags |= x->nodes[c].flags & EXPR_VARIES;
     return put(x, &n);
 }
@@ -491,7 +490,7 @@ expr expr_resize(struct exprs *x, unsigned width, expr a)
 static bool compute_again(struct exprs *x, expr e, unsigned *budget)
 {
     struct expr_node *n = &x->nodes[e];
-    unsigned count = operands((enum expr_op)n->op);
+    unsigned count = expr_arity((enum expr_op)n->op);
 
     if (n->flags & EXPR_KNOWN)
         return true;
@@ -588,7 +587,7 @@ void exprs_mark(struct exprs *x, expr e)
         struct expr_node *n = &x->nodes[e];
 
         if (e && !n->mark) {
-            unsigned count = n->op == EX_OPAQUE ? 2 : operands((enum expr_op)n->op);
+            unsigned count = n->op == EX_OPAQUE ? 2 : expr_arity((enum expr_op)n->op);
 
             n->mark = 1;
             GROW(todo.at, todo.cap, todo.count + 3);
@@ -639,7 +638,7 @@ void expr_print(const struct exprs *x, expr e, unsigned depth, struct buf *out)
 {
     const struct expr_node *n = &x->nodes[e];
     unsigned long long position = (unsigned long long)n->b << 32 | n->a;
-    unsigned count = n->op == EX_OPAQUE ? 2 : operands((enum expr_op)n->op);
+    unsigned count = n->op == EX_OPAQUE ? 2 : expr_arity((enum expr_op)n->op);
 
     if (n->op == EX_CONST) {
         print_number(n->value, out);

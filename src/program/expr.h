@@ -148,6 +148,10 @@ expr expr_base(const struct exprs *x, expr e, uint64_t *offset);
 /* What the operation makes of values; false: undefined there. Comparisons take operands of
  * `width` bits, the others give `width` bits. */
 bool expr_compute(enum expr_op op, unsigned width, u128 a, u128 b, u128 *result);
+/* How many operands its value is computed from: none of leaves and opaque nodes. */
+unsigned expr_arity(enum expr_op op);
+/* The node's value from those of its one or two operands; false: undefined there. */
+bool expr_apply(const struct exprs *x, const struct expr_node *n, u128 a, u128 b, u128 *result);
 
 /* ---- memory ---- */
 

@@ -63,31 +63,15 @@ static bool assumed(const struct flip *f, expr x, u128 *v)
 static bool compute(struct evaluation *e, const struct expr_node *n, u128 *v)
 {
     const struct exprs *x = &e->f->w->x;
-    unsigned width = expr_get(x, n->a)->width;
-    u128 a, b;
+    u128 a, b = 0;
 
     if (!evaluate(e, n->a, &a))
         return false;
-    switch (n->op) {
-    case EX_ITE:
+    if (n->op == EX_ITE)
         return evaluate(e, a ? n->b : n->c, v);
-    case EX_ZEXT:
-        *v = a;
-        return true;
-    case EX_SEXT:
-        *v = (a >> (width - 1) & 1 ? a | ~expr_mask(width) : a) & expr_mask(n->width);
-        return true;
-    case EX_EXTRACT:
-        *v = a >> n->b & expr_mask(n->width);
-        return true;
-    case EX_CONCAT:
-        if (!evaluate(e, n->b, &b))
-            return false;
-        *v = a << expr_get(x, n->b)->width | b;
-        return true;
-    default:
-        return evaluate(e, n->b, &b) && expr_compute((enum expr_op)n->op, width, a, b, v);
-    }
+    if (expr_arity((enum expr_op)n->op) == 2 && !evaluate(e, n->b, &b))
+        return false;
+    return expr_apply(x, n, a, b, v);
 }
 
 static bool evaluate(struct evaluation *e, expr x, u128 *v)

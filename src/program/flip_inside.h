@@ -151,13 +151,13 @@ uint32_t *joins_of(const struct code *c);
 /* The operands of an operation (EX_ADD and above), at most three; how many. */
 static inline unsigned expr_operands(const struct expr_node *n, expr out[3])
 {
-    unsigned count = 0;
+    unsigned count = expr_arity((enum expr_op)n->op);
 
-    out[count++] = n->a;
-    if (n->op != EX_ZEXT && n->op != EX_SEXT && n->op != EX_EXTRACT)
-        out[count++] = n->b;
-    if (n->op == EX_ITE)
-        out[count++] = n->c;
+    out[0] = n->a;
+    if (count > 1)
+        out[1] = n->b;
+    if (count > 2)
+        out[2] = n->c;
     return count;
 }
 

@@ -105,6 +105,13 @@ static bool holds_text(const char *text, size_t len)
     return len && *text != '#';
 }
 
+/* Byte order marks: also in the middle of a file, where files were joined. */
+static void skip_marks(const char **text, size_t *len)
+{
+    for (; *len >= 3 && !memcmp(*text, "\xef\xbb\xbf", 3); *len -= 3)
+        *text += 3;
+}
+
 int lines_next_text(struct lines *l, const char **text, size_t *len, struct error *err)
 {
     const char *bad;
@@ -114,8 +121,7 @@ int lines_next_text(struct lines *l, const char **text, size_t *len, struct erro
         r = lines_next(l, text, len, err);
         if (r <= 0)
             return r;
-        if (l->number == 1 && *len >= 3 && !memcmp(*text, "\xef\xbb\xbf", 3))
-            *text += 3, *len -= 3; /* a byte order mark */
+        skip_marks(text, len);
         bad = find_control(*text, *len);
         if (bad) {
             error_set(err, "control character 0x%02x", (unsigned char)*bad);

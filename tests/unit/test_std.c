@@ -262,6 +262,7 @@ static void line_ends_comments_and_blank_lines_do_not_matter(void **state)
     expect_text(std_open, "# head\n\n  \t\n  # x|y|z\nT0|w(x)|1\n#T0|w(x)|1\n\r\nT1|r(x)|2\n\n",
                 plain);
     expect_text(std_open, "\xef\xbb\xbfT0|w(x)|1\nT1|r(x)|2\n", plain);
+    expect_text(std_open, "T0|w(x)|1\n\xef\xbb\xbf\xef\xbb\xbfT1|r(x)|2\n", plain);
     expect_text(std_open, "T0|fence.sc()|1\n", "T0|fence.sc|1\n");
     expect_text(std_open, "T0|begin(0)|1\nT0|end(x)|1\n", "T0|begin|1\nT0|end|1\n");
     expect_text(std_open, "", "");
