@@ -29,5 +29,7 @@ def call(command, codes=(0,), **more):
 
 
 def turn(pair, trial):
-    """A pair is ordered: trials wait at the one site, at the other, and at both in turn. (pair, options)"""
-    return (pair, pair[::-1], pair)[trial % 3], (["--both-orders"] if trial % 3 == 2 else [])
+    """A pair is ordered: trials wait at the one site, at the other, and at both in turn; and every other three times 30 ms in
+    place of 10, for accesses that are further apart in time. (pair, options)"""
+    return (pair, pair[::-1], pair)[trial % 3], [*(["--both-orders"] if trial % 3 == 2 else []),
+                                                 *(["--delay", "30ms"] if trial // 3 % 2 else [])]

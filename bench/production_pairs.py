@@ -11,6 +11,8 @@ import os
 from production_common import REAL, Failed, call, say
 
 MOST_PAIRS = 40  # that are kept of a program
+MOST_CANDIDATES = 3000  # that fullhb looks at
+SIDE = 64  # sites of a side (PROD_SITES_MAX)
 
 
 def lines(path):
@@ -133,9 +135,10 @@ def see_aliases(bench, p):
     except Failed as e:
         say(f"{p.name}: alias: {e}")
         return None
-    pairs, counted = set(), collections.Counter()
+    pairs, counted, places = set(), collections.Counter(), p.got.setdefault("places", {})
     for document in outputs(p, "alias"):
         pairs |= {ordered(a["site"], b["site"]) for a, b in document["pairs"]}
+        places.update({a["site"]: f"{a['file']}:{a['line']}:{a['column']}" for q in document["pairs"] for a in q if "file" in a})
         counted.update(document.get("accesses", {}))
     if counted["all"]:
         p.got["shares"]["alias"] = counted["alias"] / counted["all"]
@@ -164,11 +167,27 @@ def find(bench, p):
         if not chosen:
             chosen = possible.some(bench.dice, wanted, MOST_PAIRS)
     p.got["pairs"] = chosen[:MOST_PAIRS]
+    p.got["candidates"] = chosen[:MOST_CANDIDATES]
+
+
+def batches(pairs):
+    """All pairs of a side with the other are watched at once: few runs see many pairs."""
+    one, two, count = [], [], 0
+    for a, b in pairs:
+        if len(one) + (a not in one) > SIDE or len(two) + (b not in two) > SIDE:
+            yield one, two, count
+            one, two, count = [], [], 0
+        one += [a] * (a not in one)
+        two += [b] * (b not in two)
+        count += 1
+    if count:
+        yield one, two, count
 
 
 def count_missing(bench, p):
     """Table 3: how many of the races that were found the analyses do not call possible."""
-    known = {tuple(name.split(",")) for counts in p.got["found"].values() for name in counts}
+    places, found = p.got.get("places", {}), {name for counts in p.got["found"].values() for name in counts}
+    known = {(a, b) for a, b in p.got.get("candidates", []) if ",".join(ordered(places.get(a, ""), places.get(b, ""))) in found}
     p.got["known"] = len(known)
     if not known:
         return

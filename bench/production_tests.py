@@ -14,6 +14,29 @@ from production_common import ROOT, say, turn
 
 SOURCES = os.path.join(ROOT, "tests/programs")
 TIMEOUT = 60
+# Races of which no two threads can ever be before their accesses at the same time, however long the one waits: read in
+# their text, program by program. Missing by luck is not a reason.
+FLAG = "the second thread waits for a relaxed flag that the first sets after its access"
+NEVER_TOGETHER = {
+    "atomic_race_acquire_without_release.c": FLAG,
+    "atomic_race_relaxed.c": FLAG,
+    "cxx_race_atomic_relaxed.cc": FLAG,
+    "exit_race_main_returns.c": FLAG,
+    "fence_race_sender_only.c": FLAG,
+    "fence_race_wrong_place.c": FLAG,
+    "heap_race_after_sleep.c": "(the pair a, d) the pointer to the block is stored after the access to the block",
+    "heap_race_realloc.c": FLAG,
+    "heap_race_reused_block.c": "the pointer to the block is stored after the access to the block",
+    "lockfree_race_cas_relaxed.c": "a spin lock of relaxed atomics keeps the second thread out",
+    "lockfree_race_rcu_no_grace.c": FLAG,
+    "lockfree_race_seqlock_plain.c": FLAG,
+    "ring_race_relaxed_tail.c": FLAG,
+    "thread_race_cancel.c": FLAG,
+    "thread_race_detached.c": FLAG,
+}
+# Missed because of the calls of the C library chase is told of freeing only (runtime/prod_libc.c); litehb and fullhb of all.
+LIBC_CALLS = ["hidden_race_localtime.c", "hidden_race_setenv_getenv.c", "hidden_race_setlocale.c", "hidden_race_strtok.c",
+              "io_race_read_buffer.c", "io_race_write_buffer.c", "mem_race_memcmp.c"]
 
 
 def marked_pairs(path):
@@ -27,14 +50,6 @@ def marked_pairs(path):
             for mark in re.findall(r"\[(\w+)\]", line.split("//", 1)[1] if "//" in line else ""):
                 lines.setdefault(mark, number)
     return [(lines[a], lines[b]) for a, b in pairs if a in lines and b in lines]
-
-
-def is_kept_apart(path):
-    """Does the program itself see to it that its accesses are never there at the same time, though unordered? (A relaxed
-    flag that is waited for, or a pause longer than a wait.)"""
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
-    return re.search(r"await\(|pause_ms\(|sleep\(|relaxed|RELAXED", text) is not None
 
 
 def flags_of(path):
@@ -102,7 +117,7 @@ def hunt(bench, names):
             continue
         program = build(bench, source)
         results = {f"{a},{b}": try_pair(bench, program, source, (a, b)) for a, b in marked_pairs(source)} if program else {}
-        got[name] = {pair: dict(r, apart=is_kept_apart(source)) for pair, r in results.items() if r}
+        got[name] = {pair: r for pair, r in results.items() if r}
         with open(path + ".new", "w", encoding="utf-8") as f:
             json.dump(got, f, indent=1)
         os.rename(path + ".new", path)

@@ -24,9 +24,13 @@ enum {
     CAPER_ASSUMED = 4, /* out: too hot to go on watching: taken as if seen */
     CAPER_HIT = 8      /* out: it was executed while it was watched */
 };
+/* A module's pointer stores and so on are one site of its table (SITE_ENTRY), which is no access.
+ * One such site says that they cost too much: CAPER_ASSUMED in one run, CAPER_SEEN in two. From
+ * then on the command sets CAPER_NO_STORES. */
 
 enum {
-    CAPER_COUNT = 1, /* flag: count each execution of all sites; slow */
+    CAPER_COUNT = 1,    /* flag: count each execution of all sites; slow */
+    CAPER_NO_STORES = 2 /* flag: pointer stores are not watched: everything counts as escaped */
 };
 
 /* counter[] of the control file: what caper counts */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC   UINT64_C(0x31474e4952444448) /* "HDDRING1" */
-#define RING_VERSION 1
+#define RING_VERSION 2                            /* 1: without R_MOVE; writers read it, too */
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
@@ -140,7 +140,10 @@ enum ring_kind {
                  changes it; word 1: bytes; word 2: number of slots that follow, two words each: a
                  word's address, the pointer in it (0: none any more). Those before an R_CALL of
                  the thread belong to it */
-    R_LINK    /* 48: address of a word of memory; word 1: the pointer stored there, word 2: site */
+    R_LINK,   /* 48: address of a word of memory; word 1: the pointer stored there, word 2: site */
+    R_MOVE    /* frames left and entered. 48: number of the move, of the thread's own; with arg
+                 MOVE_NEW it is a new one from here on: number | left << 16 | entered << 24, and two
+                 words for each frame entered, as in R_ENTER: return address, WHERE */
     /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
 
@@ -158,6 +161,10 @@ enum {
 enum { CALL_ALL = 1, CALL_KNOWN = 2 };
 #define CALL_HIDDEN (UINT32_MAX - 1) /* instead of a site: untraced code that runs a thread */
 enum { OBJECT_MORE = 1 };
+
+/* Moves: how many a thread has at most, and of how many frames. Of a new one the frames left are
+ * the innermost at that moment; whenever the number is used again they are equal to those. */
+enum { MOVE_NEW = 1, MOVE_BITS = 11, MOVE_LEFT_MAX = 32, MOVE_ENTERED_MAX = 12 };
 
 /* Full builds say at which depth of the shadow stack a frame begins and ends: what an exception, a
  * jump or code that was built otherwise leaves open is put right by the next record. */

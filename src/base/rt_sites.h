@@ -43,7 +43,10 @@ enum site_kind {
      * in the table, but for `column` other stretches with the same last block. `function_index`, if
      * not 0, is 1 + the stretch that it goes on from (before it in the table), `instruction_index`,
      * if not 0, 1 + how the branch went that ends that one. */
-    SITE_STRETCH
+    SITE_STRETCH,
+    /* Nor this: how the value of the store before it in the table follows (rt_stretch.h, `from` and
+     * `offset`). It counts as one of the stretch's accesses. */
+    SITE_VALUE
 };
 
 struct sites_site {

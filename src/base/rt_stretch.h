@@ -12,10 +12,10 @@
  *     byte 8-    the other data; zeros up to the end of the word
  *
  * Data is the last branch's outcome (byte 4) and, block by block, the addresses that do not follow
- * from others (6 bytes each) and then the values (as many bytes as the access; those of 16 bytes
- * have none), from byte 8 on: stretch_place(). A block where paths meet begins a new word. So the
- * record of a path is the beginning of that of each longer one: code writes it block by block, and
- * after each of them it is complete.
+ * from others (6 bytes each) and then the values that do not (as many bytes as the access; those of
+ * 16 bytes have none), from byte 8 on: stretch_place(). A block where paths meet begins a new word.
+ * So the record of a path is the beginning of that of each longer one: code writes it block by
+ * block, and completes it wherever it may end.
  *
  * Objects of older compilers have stretches of one block (without STRETCH_LONG), whose pieces go to
  * bytes 4 to 6 where they fit, the outcome first. The plugin, the writer and readers of the file
@@ -38,6 +38,10 @@ enum {
  * `offset` bytes from the address of the access so many before it in the stretch, branches
  * counted, or, with FROM_VALUE, from the value of that access, which has 8 bytes. */
 enum { FROM_VALUE = 0x80, FROM_BACK = 0x7f };
+
+/* And where a store's value comes from, if the record does not have it (SITE_VALUE): it is the low
+ * bytes of `offset` (from 0), or of `offset` + the value of the access so many before it, which has
+ * as many bytes or more. */
 
 /* Bits of sites_site.branches. */
 enum {

@@ -73,6 +73,15 @@ static void each_seen(struct each *e)
     free(few.members);
 }
 
+/* What is said of pointer stores (base/rt_caper.h) is no site of an access. */
+static bool is_listed(const struct linked *l, const struct caper_part *p, uint32_t k)
+{
+    size_t file;
+    const struct sites_header *h = p->marks[k] ? linked_find(l, p->id, &file) : NULL;
+
+    return p->marks[k] && !(h && k < h->nsites && sites_site(h, k)->kind == SITE_ENTRY);
+}
+
 /* Without static pairs: all marked sites, if they are accesses. */
 static size_t marked_sites(const struct caper_state *s, const struct linked *l,
                            struct prod_site **out)
@@ -87,7 +96,7 @@ static size_t marked_sites(const struct caper_state *s, const struct linked *l,
         for (uint32_t k = 0; k < p->sites; k++) {
             struct prod_site site = { { p->id[0], p->id[1] }, k, SITE_WRITE };
 
-            if (!p->marks[k])
+            if (!is_listed(l, p, k))
                 continue;
             if (h && k < h->nsites)
                 site.flags = sites_site(h, k)->kind;
@@ -167,7 +176,7 @@ static void text_sites(const struct caper_state *s, const struct linked *l, FILE
             struct prod_site site = { { s->parts[i].id[0], s->parts[i].id[1] }, k, 0 };
             struct buf b = { 0 };
 
-            if (!s->parts[i].marks[k])
+            if (!is_listed(l, &s->parts[i], k))
                 continue;
             site_name_add(&b, &site);
             buf_addch(&b, ' ');
@@ -286,7 +295,7 @@ static void json_sites(const struct caper_state *s, struct json *j)
         for (uint32_t k = 0; k < s->parts[i].sites; k++) {
             struct prod_site site = { { s->parts[i].id[0], s->parts[i].id[1] }, k, 0 };
 
-            if (!s->parts[i].marks[k])
+            if (!is_listed(j->linked, &s->parts[i], k))
                 continue;
             emit_open(j->e, NULL, '{', false);
             site_json(j->e, "at", j->linked, &site);

@@ -4,17 +4,10 @@
 #include "cmd/common.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define RUN_SUFFIX ".run-"
 
 /* ---- the table ---- */
 
@@ -100,61 +93,6 @@ bool caper_table_check(const struct caper_table *t, size_t bytes)
         if (t->module[i].at > t->bytes || t->module[i].sites > t->bytes - t->module[i].at)
             return false;
     return true;
-}
-
-/* ---- the file ---- */
-
-static int map_control(struct production *p)
-{
-    void *m = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
-
-    if (m == MAP_FAILED)
-        return own_failure("cannot map '%s': %s", p->path, strerror(errno));
-    p->control = m;
-    return 0;
-}
-
-/* The lock says that somebody looks after the file. It is taken before the file has its magic
- * number, so that nobody takes it for one that was left behind. */
-static int new_file(struct production *p, const char *state)
-{
-    char *folder = state[0] == '/' ? NULL : getcwd(NULL, 0);
-    struct stat st = { 0 };
-
-    while (!st.st_nlink) { /* another command may have taken it away before it was locked */
-        if (p->fd >= 0)
-            close(p->fd);
-        free(p->path);
-        p->path =
-            xasprintf("%s%s%s" RUN_SUFFIX "XXXXXX", folder ? folder : "", folder ? "/" : "", state);
-        p->fd = mkostemp(p->path, O_CLOEXEC);
-        if (p->fd < 0 || flock(p->fd, LOCK_EX) < 0 || fstat(p->fd, &st) < 0)
-            break;
-    }
-    free(folder);
-    p->made = p->fd >= 0;
-    return p->fd >= 0 ? 0 : bad_input("cannot write beside '%s': %s", state, strerror(errno));
-}
-
-int caper_control_open(struct production *p, const char *state, size_t extra_bytes)
-{
-    int code, failure;
-
-    *p = (struct production){ .fd = -1, .bytes = sizeof(struct prod_control) + extra_bytes };
-    code = new_file(p, state);
-    failure = code ? 0 : posix_fallocate(p->fd, 0, (off_t)p->bytes);
-    if (failure)
-        code = own_failure("cannot make room for '%s': %s", p->path, strerror(failure));
-    if (code == 0)
-        code = map_control(p);
-    if (code) {
-        production_close(p);
-        return code;
-    }
-    p->control->version = PROD_VERSION;
-    p->control->mode = PROD_CAPER;
-    memcpy(p->control->magic, PROD_MAGIC, sizeof(p->control->magic));
-    return 0;
 }
 
 /* ---- merging ---- */
@@ -263,31 +201,22 @@ void caper_control_close(struct production *p)
     production_close(p);
 }
 
-/* One file; 1: its sites are in the state. */
-static int collect(const char *state, char *path)
+/* One file; true: its sites are in the state. */
+static bool collect(const char *state, const char *path)
 {
-    struct production p = { .path = path };
-    struct stat st;
+    struct production p;
     uint64_t fresh;
-    int merged = 0;
+    bool merged = false;
 
-    p.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (p.fd < 0 || flock(p.fd, LOCK_EX | LOCK_NB) < 0 || fstat(p.fd, &st) < 0 || !st.st_nlink) {
-        if (p.fd >= 0)
-            close(p.fd);
-        free(path);
-        return 0;
-    }
-    p.bytes = (size_t)st.st_size;
+    if (!production_adopt(&p, path))
+        return false;
     p.made = !is_in_use(path);
-    if (p.bytes >= sizeof(struct prod_control) && map_control(&p) == 0 &&
-        memcmp(p.control->magic, PROD_MAGIC, sizeof(p.control->magic)) == 0 &&
-        caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control)))
-        merged = caper_control_merge(&p, state, NULL, NULL, &fresh) == 0 ? 1 : -1;
-    if (merged < 0)
-        p.made = false;
+    if (p.control && caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control))) {
+        merged = caper_control_merge(&p, state, NULL, NULL, &fresh) == 0;
+        p.made = p.made && merged;
+    }
     production_close(&p);
-    return merged > 0;
+    return merged;
 }
 
 int caper_control_collect(const char *state, unsigned *merged)
@@ -303,8 +232,12 @@ int caper_control_collect(const char *state, unsigned *merged)
     *merged = 0;
     while (d && (e = readdir(d)))
         if (strncmp(e->d_name, base, n) == 0 &&
-            strncmp(e->d_name + n, RUN_SUFFIX, strlen(RUN_SUFFIX)) == 0)
-            *merged += (unsigned)collect(state, xasprintf("%s/%s", folder, e->d_name));
+            strncmp(e->d_name + n, CONTROL_RUN, strlen(CONTROL_RUN)) == 0) {
+            char *path = xasprintf("%s/%s", folder, e->d_name);
+
+            *merged += collect(state, path);
+            free(path);
+        }
     if (d)
         closedir(d);
     free(folder);

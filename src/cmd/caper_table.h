@@ -1,7 +1,7 @@
 /* caper_table.h - the control file of caper and alias runs, and its table (base/rt_caper.h)
  *
- * The file of a caper run stands beside the state, STATE.run-XXXXXX, locked by the command that
- * runs the program. What is found there without a lock is left over from a command that was
+ * The file of a caper run stands beside the state (production_open_at), held by the command that
+ * runs the program. What is found there and held by nobody is left over from a command that was
  * killed: the next one merges it.
  */
 #ifndef HEDDLE_CMD_CAPER_TABLE_H
@@ -28,8 +28,10 @@ void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *
 /* Is it complete, and all in it in its place? */
 bool caper_table_check(const struct caper_table *t, size_t bytes);
 
-/* As production_open(), but beside the state. */
-int caper_control_open(struct production *p, const char *state, size_t extra_bytes);
+static inline int caper_control_open(struct production *p, const char *state, size_t extra_bytes)
+{
+    return production_open_at(p, PROD_CAPER, extra_bytes, state);
+}
 /* Puts what was seen into the state; the number of new sites in *fresh. `after`: as in
  * caper_state_change(). */
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,

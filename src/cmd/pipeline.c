@@ -17,20 +17,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests for locks are worth a look where somebody looks for deadlocks; of a recorded program
- * there must be accesses all the same, or it was not built for this. */
-static bool wants_locks(const struct result *r, const struct choice *c)
+/* Requests for locks are worth a look where somebody looks for deadlocks. */
+static bool wants_locks(const struct choice *c)
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->engines[i] == &engine_deadlock)
-            return !trace_tables(r->trace)->process.known;
+            return true;
     return false;
 }
 
-/* A trace without a single access is no clean bill: look for the first one, then start again. */
+static bool has_traced_code(const struct tables *t)
+{
+    for (size_t i = 0; i < t->nimages; i++)
+        if (t->images[i].traced || t->images[i].modules)
+            return true;
+    return false;
+}
+
+/* What makes a trace worth analysing. A program that was built for this and accesses nothing is
+ * clean; one that was not is no clean bill, whatever locks it takes. */
+enum { WORTH_ACCESSES = 1, WORTH_LOCKS = 2, WORTH_ANYTHING = 4 };
+
+static unsigned worth(const struct result *r, const struct choice *c)
+{
+    const struct tables *t = trace_tables(r->trace);
+
+    if (!t->process.known)
+        return wants_locks(c) ? WORTH_ACCESSES | WORTH_LOCKS : WORTH_ACCESSES;
+    return has_traced_code(t) && !trace_excluded(r->trace) ? WORTH_ANYTHING : WORTH_ACCESSES;
+}
+
+static bool is_worth(const struct event *e, unsigned what)
+{
+    if (e->flags & EV_EXCLUDED)
+        return false;
+    return what & WORTH_ANYTHING || op_is_access(e->op) || e->op == OP_FREE ||
+           (what & WORTH_LOCKS && op_class_of(e->op) == CLASS_LOCK);
+}
+
+/* Look for the first event that is worth it, then start again. */
 static int find_access(struct result *r, const struct choice *c)
 {
-    bool locks = wants_locks(r, c);
+    unsigned what = worth(r, c);
     struct batch b;
     struct error err;
     bool found = false;
@@ -38,9 +66,7 @@ static int find_access(struct result *r, const struct choice *c)
 
     while (!found && (got = trace_next(r->trace, &b, &err)) > 0)
         for (size_t i = 0; i < b.count && !found; i++)
-            found = !(b.events[i].flags & EV_EXCLUDED) &&
-                    (op_is_access(b.events[i].op) || b.events[i].op == OP_FREE ||
-                     (locks && op_class_of(b.events[i].op) == CLASS_LOCK));
+            found = is_worth(&b.events[i], what);
     if (got < 0)
         return operand_error(&r->from, &err);
     r->empty = !found;

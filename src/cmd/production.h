@@ -9,8 +9,9 @@
  *     production_change(&p, fill, arg)       other numbers and sites: they are taken up at once
  *
  * The control file is an ordinary file in the user's runtime directory ($XDG_RUNTIME_DIR, else
- * $TMPDIR, else /tmp), its room reserved before the program starts, so that a full disk cannot hurt
- * it. Its name starts with CONTROL_PREFIX: by that name it is found among the mappings of a process
+ * $TMPDIR, /dev/shm, /tmp), its room reserved before the program starts, so that a full disk cannot
+ * hurt it. Its name starts with CONTROL_PREFIX: by that name it is found among the mappings of a
+ * process
  * (/proc/PID/maps), so nothing has to be kept about who runs under which file.
  * production_control.c is about the file, production.c about the run.
  * Concurrency: one production at a time; changes by several commands are serialised by a lock on
@@ -25,6 +26,7 @@
 #include "cmd/launch.h"
 
 #define CONTROL_PREFIX "heddle-control-"
+#define CONTROL_RUN    ".run-" /* between a stem and what makes the name unique */
 
 struct production {
     struct prod_control *control; /* mapped, shared with the program */
@@ -40,6 +42,12 @@ struct production {
 
 /* All return 0, or the exit code after a message. A failed open or attach needs no close. */
 int production_open(struct production *p, enum prod_mode_kind mode, size_t extra_bytes);
+/* The same beside the file `stem`, as STEM.run-XXXXXX; it is not swept away. */
+int production_open_at(struct production *p, enum prod_mode_kind mode, size_t extra_bytes,
+                       const char *stem);
+/* A file that a command left behind: it is this one's now. False: somebody holds it, or it is gone.
+ * p->control is NULL where it was not complete. */
+bool production_adopt(struct production *p, const char *path);
 int production_attach(struct production *p, pid_t pid);
 /* Run the program to its end. `watch` (may be NULL) is called about ten times a second
  * meanwhile, by another thread, and once when it has ended. */

@@ -7,7 +7,9 @@
  * A command that is killed cannot remove it. So it holds a lock on the file for as long as it lives
  * (of the open file, so that the kernel gives it up with the process, and from before the file has
  * a name); a file of ours that nobody holds is removed by the next command. Files that somebody
- * looks at later (`heddle fleet`, by its spool) are not `disposable` and stay.
+ * looks at later (`heddle fleet`, by its spool) are not `disposable` and stay. Files of caper stand
+ * beside its state, and the next command that uses that state takes what is in them
+ * (caper_table.c).
  */
 #include "base/alloc.h"
 #include "cmd/common.h"
@@ -24,6 +26,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +35,9 @@ enum { TAKE_UP_POLL_MS = 5 };
 
 /* What the runtime can keep of a path. */
 enum { PATH_BYTES = 511 };
+
+/* A file system with less than that is small (64 MiB in containers) and others need it, too. */
+enum { ROOM_BYTES = 32 << 20 };
 
 static void sleep_ms(unsigned ms)
 {
@@ -45,11 +51,23 @@ static bool is_writable_directory(const char *path)
     return path && path[0] == '/' && access(path, W_OK | X_OK) == 0;
 }
 
+static bool has_room(const char *path)
+{
+    struct statvfs v;
+
+    return statvfs(path, &v) == 0 && v.f_bavail >= ROOM_BYTES / v.f_frsize;
+}
+
+/* In memory rather than on a disk, where unlinking it alone may take 10 ms. */
 static const char *folder(void)
 {
-    const char *run = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    const char *run = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR"), *memory = "/dev/shm";
 
-    return is_writable_directory(run) ? run : is_writable_directory(tmp) ? tmp : "/tmp";
+    if (is_writable_directory(run))
+        return run;
+    if (is_writable_directory(tmp))
+        return tmp;
+    return is_writable_directory(memory) && has_room(memory) ? memory : "/tmp";
 }
 
 /* Its first byte: one holder at a time, until the last descriptor of this opening is closed. */
@@ -66,25 +84,57 @@ static int map_file(struct production *p)
 
     if (m == MAP_FAILED)
         return own_failure("cannot map the control file '%s': %s", p->path, strerror(errno));
+    madvise(m, p->bytes, MADV_RANDOM); /* most of it stays empty: nothing to read ahead */
     p->control = m;
     return 0;
 }
 
-static int make_file(struct production *p)
+/* Where it will be: beside `stem`, or in the user's folder; with the X of mkostemp(). Absolute,
+ * since the program may change its directory. */
+static char *template(const char *stem)
 {
-    const char *where = folder();
-    int failure;
+    char *here = stem && stem[0] != '/' ? getcwd(NULL, 0) : NULL, *path;
 
-    if (strlen(where) + sizeof("/" CONTROL_PREFIX "XXXXXX") > PATH_BYTES || strchr(where, '\n'))
-        return own_failure("cannot make a control file: the path '%s' is too long or contains a "
-                           "line end",
-                           where);
-    p->path = xasprintf("%s/" CONTROL_PREFIX "XXXXXX", where);
-    p->fd = mkostemp(p->path, O_CLOEXEC);
-    if (p->fd < 0)
-        return own_failure("cannot make the control file '%s': %s", p->path, strerror(errno));
+    if (stem)
+        path = xasprintf("%s%s%s" CONTROL_RUN "XXXXXX", here ? here : "", here ? "/" : "", stem);
+    else
+        path = xasprintf("%s/" CONTROL_PREFIX "XXXXXX", folder());
+    free(here);
+    return path;
+}
+
+/* A name, and held before anything in it says what it is. Who looks for files that nobody holds may
+ * take it away before that: then there is another. */
+static int name_file(struct production *p, const char *stem)
+{
+    struct stat st = { 0 };
+
+    while (!st.st_nlink) {
+        if (p->fd >= 0)
+            close(p->fd);
+        free(p->path);
+        p->path = template(stem);
+        if (strlen(p->path) > PATH_BYTES || strchr(p->path, '\n'))
+            return own_failure("cannot make a control file: the path '%s' is too long or contains "
+                               "a line end",
+                               p->path);
+        p->fd = mkostemp(p->path, O_CLOEXEC);
+        if (p->fd < 0)
+            return own_failure("cannot make the control file '%s': %s", p->path, strerror(errno));
+        hold(p->fd);
+        if (fstat(p->fd, &st) < 0)
+            break;
+    }
     p->made = true;
-    hold(p->fd); /* before anything in it says what it is */
+    return 0;
+}
+
+static int make_file(struct production *p, const char *stem)
+{
+    int code = name_file(p, stem), failure;
+
+    if (code)
+        return code;
     failure = posix_fallocate(p->fd, 0, (off_t)p->bytes);
     if (failure)
         return own_failure("cannot make room for the control file '%s': %s", p->path,
@@ -94,10 +144,16 @@ static int make_file(struct production *p)
 
 int production_open(struct production *p, enum prod_mode_kind mode, size_t extra_bytes)
 {
+    return production_open_at(p, mode, extra_bytes, NULL);
+}
+
+int production_open_at(struct production *p, enum prod_mode_kind mode, size_t extra_bytes,
+                       const char *stem)
+{
     int code;
 
     *p = (struct production){ .fd = -1, .bytes = sizeof(struct prod_control) + extra_bytes };
-    code = make_file(p);
+    code = make_file(p, stem);
     if (code) {
         production_close(p);
         return code;
@@ -105,9 +161,30 @@ int production_open(struct production *p, enum prod_mode_kind mode, size_t extra
     memcpy(p->control->magic, PROD_MAGIC, sizeof(p->control->magic));
     p->control->version = PROD_VERSION;
     p->control->mode = mode;
-    p->control->disposable = mode != PROD_CHASE; /* the fleet's runs of chase are read later */
-    p->control->generation = 2;                  /* not what `taken_up` is before it is */
+    /* the fleet's runs of chase are read later; what stands beside something belongs to that */
+    p->control->disposable = mode != PROD_CHASE && !stem;
+    p->control->generation = 2; /* not what `taken_up` is before it is */
     return 0;
+}
+
+bool production_adopt(struct production *p, const char *path)
+{
+    struct stat st;
+
+    *p = (struct production){ .path = xstrndup(path, strlen(path)) };
+    p->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (p->fd < 0 || !hold(p->fd) || fstat(p->fd, &st) < 0 || !st.st_nlink) {
+        production_close(p);
+        return false;
+    }
+    p->bytes = (size_t)st.st_size;
+    if (p->bytes >= sizeof(struct prod_control) && map_file(p) == 0 &&
+        (memcmp(p->control->magic, PROD_MAGIC, sizeof(p->control->magic)) != 0 ||
+         p->control->version != PROD_VERSION)) {
+        munmap(p->control, p->bytes);
+        p->control = NULL;
+    }
+    return true;
 }
 
 void production_close(struct production *p)

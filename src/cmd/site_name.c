@@ -175,6 +175,37 @@ int site_name_parse(const struct linked *l, const char *text, struct site_list *
     return parse_place(l, text, out, err);
 }
 
+/* Where the first name of "NAME+NAME" ends: a plus behind a number, since files may have one. */
+static size_t first_name(const char *text)
+{
+    for (size_t i = 1; text[i]; i++)
+        if (text[i] == '+') {
+            size_t n = i;
+
+            while (n && text[n - 1] >= '0' && text[n - 1] <= '9')
+                n--;
+            if (n && n < i && text[n - 1] == ':')
+                return i;
+        }
+    return strlen(text);
+}
+
+static int parse_side(const struct linked *l, const char *text, struct site_list *out,
+                      struct error *err)
+{
+    int status = 0;
+
+    while (status == 0 && text) {
+        size_t n = first_name(text);
+        char *name = xstrndup(text, n);
+
+        status = site_name_parse(l, name, out, err);
+        free(name);
+        text = text[n] ? text + n + 1 : NULL;
+    }
+    return status;
+}
+
 int site_pair_parse(const struct linked *l, const char *text, struct site_list out[2],
                     struct error *err)
 {
@@ -185,9 +216,9 @@ int site_pair_parse(const struct linked *l, const char *text, struct site_list o
     if (!comma || strchr(comma + 1, ','))
         return error_set(err, "pair '%s': expected two sites, separated by a comma", text);
     first = xstrndup(text, (size_t)(comma - text));
-    status = site_name_parse(l, first, &out[0], err);
+    status = parse_side(l, first, &out[0], err);
     free(first);
-    return status ? status : site_name_parse(l, comma + 1, &out[1], err);
+    return status ? status : parse_side(l, comma + 1, &out[1], err);
 }
 
 /* ---- printing ---- */

@@ -26,7 +26,7 @@ void site_list_release(struct site_list *s); /* a zeroed struct is empty */
  * or nothing is there; the error says which. */
 int site_name_parse(const struct linked *l, const char *text, struct site_list *out,
                     struct error *err);
-/* "S1,S2" as --pair has it: both lists. */
+/* "S1,S2" as --pair has it: both lists. A side may be several names, "NAME+NAME+...". */
 int site_pair_parse(const struct linked *l, const char *text, struct site_list out[2],
                     struct error *err);
 

@@ -146,7 +146,8 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
 
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
     r = run->engine->decide(run->state, w, err);
-    if (r == 0 && (run->engine == &engine_mc || run->engine == &engine_rdit))
+    if (r == 0 &&
+        (run->engine == &engine_mc || run->engine == &engine_rdit || run->engine == &engine_sb))
         r = relax_judge(run, w, err);
     whole_end(w, &run->result);
     if (r == 0 && whole_options(w)->cascade && run->engine == &engine_rdit) {

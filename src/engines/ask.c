@@ -11,12 +11,30 @@ static bool is_access(const struct event *e)
     return op_is_access(e->op) || e->op == OP_FREE;
 }
 
+/* A cell's accesses are in the order of the trace. */
+static bool touches(const struct view *v, uint32_t event, uint32_t cell)
+{
+    uint32_t low = v->access_first[cell], high = v->access_first[cell + 1], end = high;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (v->access[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && v->access[low] == event;
+}
+
+/* Of two ranges that overlap the first cell of one is mostly in the other. */
 static bool share_cell(const struct view *v, uint32_t a, uint32_t b)
 {
+    if (v->cell_first[b] < v->cell_first[b + 1] && touches(v, a, v->cell[v->cell_first[b]]))
+        return true;
     for (uint32_t i = v->cell_first[a]; i < v->cell_first[a + 1]; i++)
-        for (uint32_t k = v->cell_first[b]; k < v->cell_first[b + 1]; k++)
-            if (v->cell[i] == v->cell[k])
-                return true;
+        if (touches(v, b, v->cell[i]))
+            return true;
     return false;
 }
 

@@ -19,8 +19,9 @@
  * answered; a lock in memory that was allocated anew is another lock; every
  * schedule goes to the checker.
  *
- * Limits: requests beyond WHOLE_EVENTS_MAX and rings beyond the bounds of
- * lockgraph.h are counted, and make the result incomplete.
+ * Limits: rings beyond the bounds of lockgraph.h are counted, and make the
+ * result incomplete. Deadlocks with a request behind the events in memory
+ * (whole_limit()) have no schedule and are `maybe` ("witness_too_far").
  */
 #include "base/alloc.h"
 #include "engines/closure.h"
@@ -45,15 +46,17 @@ struct deadlocks {
 
     /* while deciding */
     struct whole *whole;
-    const struct trace_mem *events;
     struct closure *closure;
     struct closure_set *set;
     struct closure_past *pasts; /* of the graph's instances */
+    uint64_t *targets;          /* and which lock each wants: event.target */
     size_t npasts;
-    size_t next; /* of the graph's log */
+    uint64_t last;             /* position of the last instance */
+    const struct batch *batch; /* while it is fed */
+    size_t next;               /* of the graph's log */
     struct rebirth *rebirths;
     size_t nrebirths, rebirths_cap;
-    uint64_t unconfirmed, too_long, dropped;
+    uint64_t unconfirmed, too_long, too_far, dropped;
 };
 
 static void *deadlock_open(struct engine_result *result, const struct engine_options *options)
@@ -77,7 +80,7 @@ static void deadlock_steps(void *state, const struct span *span)
 {
     struct deadlocks *d = state;
 
-    lockgraph_steps(&d->graph, span, WHOLE_EVENTS_MAX);
+    lockgraph_steps(&d->graph, span);
 }
 
 static void deadlock_finish(void *state)
@@ -103,33 +106,38 @@ static void at_acquire(void *arg, const struct step *s, const struct closure_pas
 {
     struct deadlocks *d = arg;
     struct lockgraph *g = &d->graph;
+    const struct event *e = &d->batch->events[s->position - d->batch->first];
     struct request *r;
+    size_t i;
 
-    while (d->next < g->nlog && !g->requests[g->log_request[d->next]].in_pattern)
+    while (d->next < g->nlog && !g->requests[g->log[d->next].request].in_pattern)
         d->next++;
-    if (d->next == g->nlog || g->log_position[d->next] != s->position)
+    if (d->next == g->nlog || g->log[d->next].position != s->position)
         return;
-    r = &g->requests[g->log_request[d->next++]];
-    if (d->events->events[s->position].flags & EV_BARE)
+    r = &g->requests[g->log[d->next++].request];
+    if (e->flags & EV_BARE)
         return;
-    g->instances[r->first + r->count] = (uint32_t)s->position;
-    closure_past_keep(d->closure, &d->pasts[r->first + r->count++], past);
+    i = r->first + r->count++;
+    g->instances[i] = (uint32_t)(d->next - 1);
+    d->targets[i] = e->target;
+    closure_past_keep(d->closure, &d->pasts[i], past);
 }
 
 /* 0, 1 when stopped, -1 when the trace cannot be read. Nothing behind the last request matters. */
-static int feed_closure(struct deadlocks *d, uint64_t last, struct error *err)
+static int feed_closure(struct deadlocks *d, struct error *err)
 {
     struct batch b;
     struct span span;
     int r = whole_restart(d->whole, err);
 
-    for (uint64_t done = 0; done <= last && r == 0; done += b.count) {
+    d->batch = &b;
+    for (uint64_t done = 0; done <= d->last && r == 0; done += b.count) {
         int got = whole_next(d->whole, &b, &span, err);
 
         if (got <= 0)
             return got < 0 ? -1 : error_set(err, "the trace changed while it was read");
         closure_feed(d->closure, &b, &span);
-        r = whole_stop(d->whole, 0.7 * (double)done / (double)(last + 1));
+        r = whole_stop(d->whole, 0.7 * (double)done / (double)(d->last + 1));
     }
     return r;
 }
@@ -138,20 +146,20 @@ static int collect_pasts(struct deadlocks *d, struct error *err)
 {
     struct lockgraph *g = &d->graph;
     struct closure_hooks hooks = { .arg = d, .acquire = at_acquire };
-    uint64_t last = 0;
     int r;
 
     for (size_t i = 0; i < g->nrequests; i++) {
         struct request *q = &g->requests[i];
 
         d->npasts += q->count;
-        if (q->count && g->instances[q->first + q->count - 1] > last)
-            last = g->instances[q->first + q->count - 1];
+        if (q->count && lockgraph_position(g, q->first + q->count - 1) > d->last)
+            d->last = lockgraph_position(g, q->first + q->count - 1);
         q->count = 0; /* at_acquire() counts again */
     }
     d->pasts = xcalloc(d->npasts + 1, sizeof(*d->pasts));
+    d->targets = xcalloc(d->npasts + 1, sizeof(*d->targets));
     d->closure = closure_new(CLOSURE_SECTIONS | CLOSURE_EVENTS, &hooks);
-    r = feed_closure(d, last, err);
+    r = feed_closure(d, err);
     closure_seal(d->closure);
     return r;
 }
@@ -181,8 +189,8 @@ static uint64_t *list_targets(const struct deadlocks *d, size_t *count)
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < d->npasts; i++)
-        if (!is_named(d->events->events[d->graph.instances[i]].target))
-            targets[n++] = d->events->events[d->graph.instances[i]].target;
+        if (d->targets[i] && !is_named(d->targets[i]))
+            targets[n++] = d->targets[i];
     qsort(targets, n, sizeof(*targets), compare_targets);
     for (size_t i = 0; i < n; i++)
         if (!kept || targets[kept - 1] != targets[i])
@@ -191,9 +199,9 @@ static uint64_t *list_targets(const struct deadlocks *d, size_t *count)
     return targets;
 }
 
-static void add_rebirths(struct deadlocks *d, const uint64_t *targets, size_t n, uint64_t position)
+static void add_rebirths(struct deadlocks *d, const uint64_t *targets, size_t n,
+                         const struct event *e, uint64_t position)
 {
-    const struct event *e = &d->events->events[position];
     size_t low = 0, high = n;
 
     while (low < high) {
@@ -210,17 +218,23 @@ static void add_rebirths(struct deadlocks *d, const uint64_t *targets, size_t n,
     }
 }
 
-static void find_rebirths(struct deadlocks *d)
+/* 0, or -1 and an error. */
+static int find_rebirths(struct deadlocks *d, struct error *err)
 {
     size_t n;
     uint64_t *targets = list_targets(d, &n);
+    struct trace *t = n ? whole_stream(d->whole, err) : NULL;
+    struct batch b = { 0 };
+    int r = n ? t ? 1 : -1 : 0;
 
-    for (size_t i = 0; n && i < d->events->count; i++)
-        if (d->events->events[i].op == OP_ALLOC && !(d->events->events[i].flags & EV_IGNORED))
-            add_rebirths(d, targets, n, i);
+    while (r > 0 && b.first + b.count <= d->last && (r = trace_next(t, &b, err)) > 0)
+        for (size_t i = 0; i < b.count; i++)
+            if (b.events[i].op == OP_ALLOC && !(b.events[i].flags & EV_IGNORED))
+                add_rebirths(d, targets, n, &b.events[i], b.first + i);
     if (d->nrebirths)
         qsort(d->rebirths, d->nrebirths, sizeof(*d->rebirths), compare_rebirths);
     free(targets);
+    return r < 0 ? -1 : 0;
 }
 
 /* Of several locks at an address, which one is it at this position? */
@@ -265,25 +279,13 @@ static bool is_over(const struct walk *w)
     return false;
 }
 
-/* Where request `i` took what request `before` of the walk waits for: the thread's last acquire of
- * that kind, since it is still held. */
-static uint64_t hold_position(const struct deadlocks *d, const struct walk *w, uint32_t i,
-                              uint32_t before)
+/* What request `i` holds and request `before` of the walk waits for. */
+static struct access hold_access(const struct deadlocks *d, const struct walk *w, uint32_t i,
+                                 uint32_t before)
 {
-    const struct event *events = d->events->events;
-    uint64_t request = d->graph.instances[w->at[i]];
-    const struct event *wanted = &events[d->graph.instances[w->at[before]]];
     const struct hold *h = lockgraph_blocks(&d->graph, w->requests[before], w->requests[i]);
 
-    for (uint64_t k = request; k-- > 0;) {
-        const struct event *e = &events[k];
-
-        if (e->thread == events[request].thread && e->target == wanted->target &&
-            e->op == (h->shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE) &&
-            !(e->flags & (EV_IGNORED | EV_NESTED)))
-            return k;
-    }
-    return request; /* cannot be: the lock is held */
+    return (struct access){ lockgraph_taken(&d->graph, w->at[i], h), h->site };
 }
 
 /* All of them are about the same locks, or the one that is left behind moves on. */
@@ -291,10 +293,9 @@ static bool same_locks(const struct deadlocks *d, struct walk *w)
 {
     for (uint32_t i = 0; d->nrebirths && i < w->count; i++) {
         uint32_t k = (i + 1) % w->count;
-        uint64_t wants = d->graph.instances[w->at[i]];
-        uint64_t lock = d->events->events[wants].target;
-        size_t wanted = which_lock(d, lock, wants);
-        size_t held = which_lock(d, lock, hold_position(d, w, k, i));
+        uint64_t lock = d->targets[w->at[i]];
+        size_t wanted = which_lock(d, lock, lockgraph_position(&d->graph, w->at[i]));
+        size_t held = which_lock(d, lock, hold_access(d, w, k, i).position);
 
         if (is_named(lock) || wanted == held)
             continue;
@@ -334,11 +335,6 @@ static bool walk_pattern(const struct deadlocks *d, struct walk *w)
 
 /* ---- results ---- */
 
-static struct access access_at(const struct deadlocks *d, uint64_t position)
-{
-    return (struct access){ position, d->events->events[position].site };
-}
-
 /* The sites alone: they do not depend on the instances. */
 static void pattern_sites(const struct deadlocks *d, const struct walk *w, struct lock_wait *waits)
 {
@@ -354,19 +350,33 @@ static void pattern_sites(const struct deadlocks *d, const struct walk *w, struc
 static struct lock_wait *make_waits(const struct deadlocks *d, const struct walk *w)
 {
     struct lock_wait *waits = xcalloc(w->count, sizeof(*waits));
-    const uint32_t *instances = d->graph.instances;
     uint32_t first = 0;
 
-    for (uint32_t i = 1; i < w->count; i++)
-        first = instances[w->at[i]] < instances[w->at[first]] ? i : first;
+    for (uint32_t i = 1; i < w->count; i++) /* the log is in the order of the trace */
+        first = d->graph.instances[w->at[i]] < d->graph.instances[w->at[first]] ? i : first;
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t at = (first + i) % w->count, before = (at + w->count - 1) % w->count;
 
-        waits[i].request = access_at(d, instances[w->at[at]]);
-        waits[i].hold = access_at(d, hold_position(d, w, at, before));
-        waits[i].lock = d->events->events[waits[i].request.position].target;
+        waits[i].request =
+            (struct access){ lockgraph_position(&d->graph, w->at[at]), w->requests[at]->site };
+        waits[i].hold = hold_access(d, w, at, before);
+        waits[i].lock = d->targets[w->at[at]];
     }
     return waits;
+}
+
+/* Are all in memory? The closure has nothing behind the last request: needs and writers come
+ * before, and of a lock's sections all but the latest end before that begins. */
+static bool is_at_hand(const struct deadlocks *d, const struct lock_wait *waits, uint32_t n)
+{
+    uint64_t limit = whole_limit(d->whole);
+
+    if (limit > WHOLE_EVENTS_MAX)
+        limit = WHOLE_EVENTS_MAX; /* of the closure's lists */
+    for (uint32_t i = 0; i < n; i++)
+        if (waits[i].request.position >= limit)
+            return false;
+    return true;
 }
 
 /* The schedule, in a list of its own; NULL where it is longer than the user wants. */
@@ -374,9 +384,13 @@ static uint64_t *make_schedule(struct deadlocks *d, const struct lock_wait *wait
                                size_t *length)
 {
     uint64_t max = whole_options(d->whole)->max_witness;
-    uint64_t count = closure_set_count(d->set);
-    uint64_t *list;
+    uint64_t count, *list;
 
+    if (!is_at_hand(d, waits, n)) {
+        d->too_far++;
+        return NULL;
+    }
+    count = closure_set_count(d->set);
     if (max && count + n > max) {
         d->too_long++;
         return NULL;
@@ -464,6 +478,8 @@ static void decide_patterns(struct deadlocks *d)
         engine_count(d->result, "undecided_patterns", n - i);
     if (d->too_long)
         engine_count(d->result, "witness_too_long", d->too_long);
+    if (d->too_far)
+        engine_count(d->result, "witness_too_far", d->too_far);
     if (d->dropped)
         engine_count(d->result, "patterns_dropped", d->dropped);
     d->result->complete &= i == n && !d->dropped;
@@ -479,6 +495,7 @@ static void release_pasts(struct deadlocks *d)
     }
     closure_free(d->closure);
     free(d->pasts);
+    free(d->targets);
     free(d->rebirths);
 }
 
@@ -494,12 +511,12 @@ static int deadlock_decide(void *state, struct whole *whole, struct error *err)
         engine_count(d->result, "unconfirmed_patterns", d->graph.npatterns);
         return 0;
     }
-    d->events = whole_events(whole, err);
-    if (!d->events)
+    if (!whole_options(whole)->no_witness && !whole_events(whole, err))
         return -1;
     r = collect_pasts(d, err);
+    if (r == 0)
+        r = find_rebirths(d, err);
     if (r == 0) {
-        find_rebirths(d);
         decide_patterns(d);
     } else if (r > 0) {
         engine_count(d->result, "undecided_patterns", d->graph.npatterns);

@@ -18,8 +18,8 @@ void lockgraph_release(struct lockgraph *g)
         free(g->threads[i].holds);
     free(g->sets);
     free(g->requests);
-    free(g->log_request);
-    free(g->log_position);
+    free(g->log);
+    free(g->held);
     free(g->instances);
     free(g->threads);
     free(g->handed);
@@ -99,22 +99,22 @@ static uint32_t find_request(struct lockgraph *g, const struct request *r)
 
 /* ---- the pass ---- */
 
-static void note_request(struct lockgraph *g, const struct step *s, const struct thread_holds *t,
-                         uint64_t limit)
+static void note_request(struct lockgraph *g, const struct step *s, const struct thread_holds *t)
 {
     struct request r = {
         .thread = s->thread, .lock = s->id, .site = s->site, .shared = s->op == OP_ACQUIRE_SHARED
     };
 
-    if (s->position >= limit) {
+    if (s->position >= UINT32_MAX || g->nlog == UINT32_MAX) {
         g->too_far++;
         return;
     }
     r.set = find_set(g, t->holds, t->count);
-    GROW(g->log_request, g->log_request_cap, g->nlog + 1);
-    GROW(g->log_position, g->log_position_cap, g->nlog + 1);
-    g->log_request[g->nlog] = find_request(g, &r);
-    g->log_position[g->nlog++] = (uint32_t)s->position;
+    GROW(g->log, g->log_cap, g->nlog + 1);
+    g->log[g->nlog++] = (struct request_at){ g->nheld, find_request(g, &r), (uint32_t)s->position };
+    GROW(g->held, g->held_cap, g->nheld + t->count);
+    for (uint32_t i = 0; i < t->count; i++)
+        g->held[g->nheld++] = t->holds[i].position;
 }
 
 static uint64_t hold_key(uint32_t lock, bool shared)
@@ -137,19 +137,19 @@ static bool is_hold(const struct thread_holds *t, uint32_t i, uint32_t lock, boo
     return i < t->count && t->holds[i].lock == lock && t->holds[i].shared == shared;
 }
 
-static void acquire(struct lockgraph *g, const struct step *s, uint64_t limit)
+static void acquire(struct lockgraph *g, const struct step *s)
 {
     struct thread_holds *t = &g->threads[s->thread];
     bool shared = s->op == OP_ACQUIRE_SHARED;
     uint32_t i = place_of(t, s->id, shared);
 
     if (t->count)
-        note_request(g, s, t, limit);
+        note_request(g, s, t);
     if (is_hold(t, i, s->id, shared))
         return;
     GROW(t->holds, t->cap, (size_t)t->count + 1);
     memmove(&t->holds[i + 1], &t->holds[i], (t->count - i) * sizeof(*t->holds));
-    t->holds[i] = (struct hold){ s->id, s->site, shared };
+    t->holds[i] = (struct hold){ s->id, s->site, (uint32_t)s->position, shared };
     t->count++;
 }
 
@@ -171,7 +171,7 @@ static void release(struct lockgraph *g, const struct step *s)
     memmove(&t->holds[i], &t->holds[i + 1], (t->count - i) * sizeof(*t->holds));
 }
 
-void lockgraph_steps(struct lockgraph *g, const struct span *span, uint64_t limit)
+void lockgraph_steps(struct lockgraph *g, const struct span *span)
 {
     GROW(g->threads, g->threads_cap, span->threads);
     for (size_t i = 0; i < span->count; i++) {
@@ -180,7 +180,7 @@ void lockgraph_steps(struct lockgraph *g, const struct span *span, uint64_t limi
         if (s->op < OP_ACQUIRE || s->op > OP_END)
             continue;
         if ((s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED) && !(s->flags & STEP_NESTED))
-            acquire(g, s, limit);
+            acquire(g, s);
         else if ((s->op == OP_RELEASE || s->op == OP_RELEASE_SHARED) && !(s->flags & STEP_NESTED))
             release(g, s);
         else if (s->op == OP_END)
@@ -198,7 +198,7 @@ static void list_instances(struct lockgraph *g)
     size_t total = 0;
 
     for (size_t i = 0; i < g->nlog; i++)
-        g->requests[g->log_request[i]].count += g->requests[g->log_request[i]].in_pattern;
+        g->requests[g->log[i].request].count += g->requests[g->log[i].request].in_pattern;
     for (size_t i = 0; i < g->nrequests; i++) {
         g->requests[i].first = total;
         total += g->requests[i].count;
@@ -206,10 +206,10 @@ static void list_instances(struct lockgraph *g)
     }
     g->instances = xmalloc((total + 1) * sizeof(*g->instances));
     for (size_t i = 0; i < g->nlog; i++) {
-        struct request *r = &g->requests[g->log_request[i]];
+        struct request *r = &g->requests[g->log[i].request];
 
         if (r->in_pattern)
-            g->instances[r->first + r->count++] = g->log_position[i];
+            g->instances[r->first + r->count++] = (uint32_t)i;
     }
 }
 
@@ -231,4 +231,11 @@ const struct hold *lockgraph_blocks(const struct lockgraph *g, const struct requ
         if (s->holds[i].lock == a->lock && !(s->holds[i].shared && a->shared))
             return &s->holds[i];
     return NULL;
+}
+
+uint64_t lockgraph_taken(const struct lockgraph *g, size_t instance, const struct hold *h)
+{
+    const struct request_at *i = &g->log[g->instances[instance]];
+
+    return g->held[i->held + (size_t)(h - g->sets[g->requests[i->request].set].holds)];
 }

@@ -14,7 +14,8 @@
  *   - all can hold what they hold at the same time: no lock guards two of them;
  *   - each waits for the next one only, so no smaller ring is inside.
  *
- * Memory: a request each, 8 bytes an instance.
+ * Memory: a request each; an instance takes 16 bytes, and 4 for each lock held. Positions up to 4
+ * billion fit.
  */
 #ifndef HEDDLE_ENGINES_LOCKGRAPH_H
 #define HEDDLE_ENGINES_LOCKGRAPH_H
@@ -39,7 +40,8 @@ enum {
 
 struct hold {
     uint32_t lock;
-    uint32_t site; /* where it was taken */
+    uint32_t site;     /* where it was taken */
+    uint32_t position; /* when; in a set: by its first instance */
     bool shared;
 };
 
@@ -55,6 +57,11 @@ struct request {
     bool shared;
     bool in_pattern;
     size_t first, count; /* its instances, once there are patterns */
+};
+
+struct request_at {
+    size_t held; /* into lockgraph.held */
+    uint32_t request, position;
 };
 
 struct thread_holds {
@@ -76,10 +83,12 @@ struct lockgraph {
     struct map set_index, request_index; /* hash -> number; those with the same hash behind it */
 
     /* Every instance, in trace order; later by request. */
-    uint32_t *log_request, *log_position;
-    size_t nlog, log_request_cap, log_position_cap;
-    uint32_t *instances; /* positions */
-    uint64_t too_far;    /* instances at positions that are not kept */
+    struct request_at *log;
+    size_t nlog, log_cap;
+    uint32_t *held; /* when each lock of its set was taken, instance by instance */
+    size_t nheld, held_cap;
+    uint32_t *instances; /* of requests in patterns: numbers in the log */
+    uint64_t too_far;    /* instances at positions that do not fit */
 
     struct thread_holds *threads;
     size_t threads_cap;
@@ -95,8 +104,8 @@ struct lockgraph {
 
 void lockgraph_release(struct lockgraph *g); /* a zeroed struct is empty */
 
-/* The next steps of the trace; only instances below `limit` are kept. */
-void lockgraph_steps(struct lockgraph *g, const struct span *span, uint64_t limit);
+/* The next steps of the trace. */
+void lockgraph_steps(struct lockgraph *g, const struct span *span);
 
 /* After the last step: find all patterns (lockrings.c), and list the instances of their requests.
  */
@@ -106,5 +115,13 @@ void lockgraph_rings(struct lockgraph *g);
 /* The hold of request b that keeps request a waiting, or NULL. */
 const struct hold *lockgraph_blocks(const struct lockgraph *g, const struct request *a,
                                     const struct request *b);
+
+/* Where an instance of a request is, and where its thread took one of the locks it holds there (a
+ * hold of the request's set). */
+static inline uint64_t lockgraph_position(const struct lockgraph *g, size_t instance)
+{
+    return g->log[g->instances[instance]].position;
+}
+uint64_t lockgraph_taken(const struct lockgraph *g, size_t instance, const struct hold *h);
 
 #endif

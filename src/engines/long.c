@@ -123,13 +123,30 @@ static void count_up(const struct long_work *l, struct engine_run *run)
     result->complete = false;
 }
 
+/* Those that look at the beginning only say so. */
+static void count_unseen(const struct long_work *l)
+{
+    for (size_t i = l->from; i < l->to; i++) {
+        struct engine_run *run = &l->a->runs[i];
+
+        if (run->idle || (run->engine != &engine_recipe && run->engine != &engine_recipe_s))
+            continue;
+        engine_count(&run->result, "events_not_seen",
+                     whole_info(l->whole)->events - whole_limit(l->whole));
+        run->result.complete = false;
+    }
+}
+
 int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, double *left,
                 struct error *err)
 {
     struct long_work l = { .a = a, .from = from, .to = to, .whole = w, .left = left };
     int r;
 
-    if (!whole_has_parts(w) || !participants(&l, from))
+    if (!whole_has_parts(w))
+        return 0;
+    count_unseen(&l);
+    if (!participants(&l, from))
         return 0;
     l.seen = whole_limit(w);
     r = go_through(&l, err);

@@ -13,9 +13,12 @@
  * Of a trace longer than whole_limit() the rest comes in parts (whole.h): the
  * same questions about the events that are new in each.
  *
- * Limits: MC_INSTANCES instances of a pair of sites. Pairs that are left open are counted, and the
- * result is then not complete. Where the order of accesses is not exact a race whose schedule has
- * reads of uncertain writers stays `maybe`.
+ * Instances that samples left out are asked about when all that were in them are impossible
+ * (try_more(), try_all()).
+ *
+ * Limits: MORE_MAX, ALL_MAX instances of a pair of sites. Pairs that are left open are counted, and
+ * the result is then not complete. Where the order of accesses is not exact a race whose schedule
+ * has reads of uncertain writers stays `maybe`.
  */
 #include "engines/mc.h"
 #include "base/alloc.h"
@@ -23,6 +26,11 @@
 #include "engines/whole.h"
 
 #include <stdlib.h>
+
+/* Instances of a question beyond the first; and of all pairs together and each pair, for those that
+ * needs alone decide (a few microseconds each), and for those that take a search. */
+enum { CHUNK = 1024, MORE_TIMES = 2 };
+enum { MORE_TOTAL = 1 << 22, MORE_MAX = 1 << 20, ALL_TOTAL = 1 << 18, ALL_MAX = 1 << 12 };
 
 enum pair_state { UNASKED, FOUND, INFEASIBLE, UNDECIDED };
 
@@ -39,7 +47,9 @@ struct mc {
     struct whole *whole;
     struct prover *prover;
     struct mc_pairs pairs;
-    uint8_t *state;           /* of each pair */
+    uint8_t *state;     /* of each pair */
+    bool *searched;     /* not all its instances were decided by what they need of each other */
+    uint64_t at_window; /* what the prover is about */
     uint64_t window, windows; /* events, 0: none; how many were asked about */
     struct part *parts;
     size_t nparts, parts_cap;
@@ -50,6 +60,7 @@ struct mc {
     uint64_t base, nevents; /* of those at hand: the first that counts, and all */
     struct predict_stats stats;
     uint64_t asked, infeasible, undecided, cut, skipped;
+    uint64_t unreachable; /* threads */
 };
 
 static void *mc_open(struct engine_result *result, const struct engine_options *options)
@@ -100,6 +111,7 @@ static void report(struct mc *m, struct question *q)
 
 static void use_answer(struct mc *m, struct question *q, size_t pair)
 {
+    m->searched[pair] |= q->stats.by_search || q->stats.by_backend || m->unreachable;
     if (q->answer == PREDICT_FEASIBLE) {
         m->state[pair] = FOUND;
         report(m, q);
@@ -154,8 +166,15 @@ static bool begin_window(struct mc *m, uint64_t number, struct error *err)
 
     end_window(m);
     m->windows++;
+    m->at_window = number;
     m->prover = prover_new(m->whole, first, m->window ? events : 0, err);
-    return m->prover != NULL;
+    if (!m->prover)
+        return false;
+    if (prover_unreachable(m->prover) > m->unreachable)
+        m->unreachable = prover_unreachable(m->prover);
+    m->questions = xrealloc(m->questions, prover_batch(m->prover), sizeof(*m->questions));
+    m->pair_of = xrealloc(m->pair_of, prover_batch(m->prover), sizeof(*m->pair_of));
+    return true;
 }
 
 static void ask(struct mc *m, const struct part *p)
@@ -179,7 +198,6 @@ static void skip_parts(struct mc *m, size_t from)
 /* -1: the trace cannot be read. */
 static int try_parts(struct mc *m, struct error *err)
 {
-    uint64_t window = UINT64_MAX;
     size_t i;
 
     for (i = 0; i < m->nparts; i++) {
@@ -187,20 +205,16 @@ static int try_parts(struct mc *m, struct error *err)
 
         if (m->state[p->pair] == FOUND)
             continue;
-        if (p->window != window && !begin_window(m, p->window, err))
+        if ((!m->prover || p->window != m->at_window) && !begin_window(m, p->window, err))
             return -1;
-        if (p->window != window) {
-            window = p->window;
-            m->questions = xrealloc(m->questions, prover_batch(m->prover), sizeof(*m->questions));
-            m->pair_of = xrealloc(m->pair_of, prover_batch(m->prover), sizeof(*m->pair_of));
-        }
         ask(m, p);
         if (!m->count && whole_stop(m->whole, (double)i / (double)m->nparts)) {
             i++;
             break;
         }
     }
-    end_window(m);
+    if (m->prover)
+        run_batch(m);
     skip_parts(m, i);
     return 0;
 }
@@ -283,29 +297,101 @@ static void make_parts(struct mc *m)
     sort_parts(m);
 }
 
-/* Pairs of which all instances that were kept are impossible, but not all were: most of the others
- * are impossible for the same reason, and that is found out fast. */
-static int try_more(struct mc *m, struct error *err)
+/* The next instances of pairs for which no answer but no is known. */
+static void list_chunk(struct mc *m, const struct mc_more *more, size_t done, size_t chunk)
 {
-    struct mc_more *more = xcalloc(m->pairs.count + 1, sizeof(*more));
-    size_t wanted = 0;
-    int r = 0;
-
     m->nparts = 0;
     for (size_t i = 0; i < m->pairs.count; i++) {
-        more[i].wanted = m->state[i] == INFEASIBLE && m->pairs.pairs[i].cut;
+        size_t left = more[i].count > done ? more[i].count - done : 0;
+
+        if (m->state[i] == INFEASIBLE && left)
+            add_pair(m, i, more[i].instances + done, (uint32_t)(left < chunk ? left : chunk));
+    }
+    sort_parts(m);
+}
+
+/* Ask about all instances in `more`, so many of each pair at a time; in windows at once, since each
+ * window has to be made. */
+static int try_chunks(struct mc *m, const struct mc_more *more, struct error *err)
+{
+    size_t chunk = m->window ? MORE_MAX : CHUNK;
+
+    for (size_t done = 0;; done += chunk) {
+        list_chunk(m, more, done, chunk);
+        if (!m->nparts)
+            return 0;
+        if (whole_poll(m->whole)) {
+            skip_parts(m, 0);
+            return 0;
+        }
+        if (try_parts(m, err) < 0)
+            return -1;
+    }
+}
+
+static uint32_t share_of(uint32_t total, size_t pairs, uint32_t most)
+{
+    uint32_t share = (uint32_t)(total / (pairs ? pairs : 1));
+
+    return share < MC_MORE_MAX ? MC_MORE_MAX : share > most ? most : share & ~1u;
+}
+
+/* Pairs of which all instances that were kept are impossible, but not all were: most of the others
+ * are impossible for the same reason, and that is found out fast. */
+static int try_more(struct mc *m, struct mc_more *more, struct error *err)
+{
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        free(more[i].instances);
+        more[i] = (struct mc_more){ .wanted = m->state[i] == INFEASIBLE && m->pairs.pairs[i].cut };
         wanted += more[i].wanted;
     }
-    if (wanted && !whole_poll(m->whole)) {
-        mc_pairs_more(&m->pairs, whole_view(m->whole, err), m->window, more);
-        for (size_t i = 0; i < m->pairs.count; i++) {
-            if (more[i].wanted)
-                m->pairs.pairs[i].cut = more[i].stride > 1;
-            add_pair(m, i, more[i].instances, more[i].count);
-        }
-        sort_parts(m);
-        r = try_parts(m, err);
+    if (!wanted || whole_poll(m->whole))
+        return 0;
+    mc_pairs_most(&m->pairs, whole_view(m->whole, err), m->window,
+                  m->window ? MC_MORE_MAX : share_of(MORE_TOTAL, wanted, MORE_MAX), more);
+    for (size_t i = 0; i < m->pairs.count; i++)
+        if (more[i].wanted)
+            m->pairs.pairs[i].cut = more[i].stride > 1;
+    return try_chunks(m, more, err);
+}
+
+/* Instances so far were accesses with the latest ones before them. That is enough where needs
+ * decide: what cannot come without an access cannot come without an earlier one of that thread. But
+ * a later access may be out of reach where an earlier one is not: a search may find that, and in a
+ * trace that is not true there are events that never happen. */
+static int try_all(struct mc *m, struct mc_more *more, struct error *err)
+{
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        free(more[i].instances);
+        more[i] = (struct mc_more){ .wanted = m->state[i] == INFEASIBLE && m->searched[i] };
+        wanted += more[i].wanted;
+        m->pairs.pairs[i].cut |= more[i].wanted; /* should there be no time */
     }
+    if (!wanted || whole_poll(m->whole))
+        return 0;
+    mc_pairs_all(&m->pairs, whole_view(m->whole, err), m->window,
+                 m->window ? MC_MORE_MAX : share_of(ALL_TOTAL, wanted, ALL_MAX), more);
+    for (size_t i = 0; i < m->pairs.count; i++)
+        if (more[i].wanted)
+            m->pairs.pairs[i].cut = more[i].stride > 1;
+    return try_chunks(m, more, err);
+}
+
+/* The first time many pairs want more, and few of them have many instances: these get more room the
+ * next time. */
+static int try_others(struct mc *m, struct error *err)
+{
+    struct mc_more *more = xcalloc(m->pairs.count + 1, sizeof(*more));
+    int r = 0;
+
+    for (int i = 0; i < MORE_TIMES && r == 0; i++)
+        r = try_more(m, more, err);
+    if (r == 0)
+        r = try_all(m, more, err);
     for (size_t i = 0; i < m->pairs.count; i++)
         free(more[i].instances);
     free(more);
@@ -343,6 +429,8 @@ static void count_up(struct mc *m)
         engine_count(m->result, "instances_cut", m->cut);
     if (m->skipped)
         engine_count(m->result, "pairs_skipped", m->skipped);
+    if (m->unreachable) /* what comes late in them races with nothing */
+        engine_count(m->result, "threads_unreachable", m->unreachable);
     if (m->pairs.dropped)
         engine_count(m->result, "instances_dropped", m->pairs.dropped);
     if (m->window && !whole_in_part(m->whole)) { /* what is further apart was not looked at */
@@ -358,10 +446,12 @@ static int decide_pairs(struct mc *m, struct error *err)
     int r;
 
     m->state = xcalloc(m->pairs.count, sizeof(*m->state));
+    m->searched = xcalloc(m->pairs.count, sizeof(*m->searched));
     make_parts(m);
     r = try_parts(m, err);
     if (r == 0)
-        r = try_more(m, err);
+        r = try_others(m, err);
+    end_window(m);
     tally(m);
     if (r == 0)
         count_up(m);
@@ -369,6 +459,7 @@ static int decide_pairs(struct mc *m, struct error *err)
     free(m->pair_of);
     free(m->parts);
     free(m->state);
+    free(m->searched);
     return r;
 }
 

@@ -10,6 +10,9 @@
  * than this loses the pairs of its oldest ones (counted as dropped). */
 enum { GROUPS_MAX = 1024 };
 
+/* Pairs of accesses that mc_pairs_all() looks at: half a second. */
+enum { COMPARED_MAX = 20000000 };
+
 /* Accesses to a cell that look alike. */
 struct group {
     uint32_t site, thread;
@@ -28,6 +31,9 @@ struct finder {
     size_t ngroups, groups_cap;
     uint64_t distance;    /* 0: any */
     struct mc_more *more; /* in the second look: beside the pairs */
+    uint32_t most;        /* instances of each then */
+    struct map *sites;    /* of every access to these, not the latest of its group alone; or NULL */
+    uint64_t compared;
 };
 
 /* ---- locks held ---- */
@@ -249,17 +255,47 @@ static void close_ranks(struct mc_pair *p)
         }
 }
 
-/* Every stride-th of all instances; when there is no more room every second one goes. */
-static void add_more(struct mc_more *m, struct instance new)
+static int compare_instances(const void *a, const void *b)
+{
+    const struct instance *x = a, *y = b;
+
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->second < y->second ? -1 : x->second > y->second;
+}
+
+/* Two copies of large blocks meet in thousands of cells. */
+static void keep_once(struct mc_more *m)
+{
+    uint32_t kept = 0;
+
+    if (m->count)
+        qsort(m->instances, m->count, sizeof(*m->instances), compare_instances);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (!i || compare_instances(&m->instances[i], &m->instances[i - 1]))
+            m->instances[kept++] = m->instances[i];
+    m->count = kept;
+}
+
+/* Half of the room is free; every second one goes where need be. */
+static void make_room(struct mc_more *m, uint32_t most)
+{
+    keep_once(m);
+    if (m->count <= most / 2)
+        return;
+    for (uint32_t i = 0; i < m->count / 2; i++)
+        m->instances[i] = m->instances[2 * i];
+    m->count /= 2;
+    m->stride *= 2;
+}
+
+/* Every stride-th of all instances. */
+static void add_more(struct mc_more *m, uint32_t most, struct instance new)
 {
     if (!m->wanted || m->seen++ % m->stride)
         return;
-    if (m->count == MC_MORE_MAX) {
-        for (uint32_t i = 0; i < MC_MORE_MAX / 2; i++)
-            m->instances[i] = m->instances[2 * i];
-        m->count = MC_MORE_MAX / 2;
-        m->stride *= 2;
-    }
+    if (m->count == most)
+        make_room(m, most);
     GROW(m->instances, m->cap, (size_t)m->count + 1);
     m->instances[m->count++] = new;
 }
@@ -293,7 +329,7 @@ static void compare(struct finder *f, const struct group *old, const struct grou
     }
     p = pair_of(f->out, old->site, new->site);
     if (p && f->more)
-        add_more(&f->more[p - f->out->pairs], (struct instance){ old->last, new->last });
+        add_more(&f->more[p - f->out->pairs], f->most, (struct instance){ old->last, new->last });
     else if (p)
         add_instance(p, (struct instance){ old->last, new->last }, kind_of(f, old, new));
     else
@@ -303,14 +339,14 @@ static void compare(struct finder *f, const struct group *old, const struct grou
 /* The group becomes the latest of its kind. */
 static void keep(struct finder *f, const struct group *new)
 {
-    size_t i = 0;
+    size_t i = f->sites ? f->ngroups : 0;
 
     while (i < f->ngroups &&
            !(f->groups[i].site == new->site && f->groups[i].thread == new->thread &&
              f->groups[i].writes == new->writes &&
              f->groups[i].atomic == new->atomic &&are_same(f, f->groups[i].held, new->held)))
         i++;
-    if (i == f->ngroups && f->ngroups == GROUPS_MAX) {
+    if (!f->sites && i == f->ngroups && f->ngroups == GROUPS_MAX) {
         f->out->dropped++;
         i = 0;
         for (size_t k = 1; k < f->ngroups; k++)
@@ -336,8 +372,11 @@ static void visit_cell(struct finder *f, uint32_t cell)
             e->site, e->thread, i, f->held_of[i], op_table[e->op].writes, op_is_atomic(e->op)
         };
 
-        if (e->op == OP_ALLOC || i < f->out->from)
+        if (e->op == OP_ALLOC || i < f->out->from || (f->sites && !map_get(f->sites, e->site)))
             continue;
+        f->compared += f->ngroups;
+        if (f->sites && f->compared > COMPARED_MAX)
+            return;
         for (size_t g = 0; g < f->ngroups; g++)
             compare(f, &f->groups[g], &new);
         keep(f, &new);
@@ -353,20 +392,20 @@ static bool is_shared(const struct view *v, uint32_t cell)
     return false;
 }
 
-static void look(struct mc_pairs *p, const struct view *v, uint64_t distance, struct mc_more *more)
+static void look(struct finder *f)
 {
-    struct finder f = { .v = v, .out = p, .distance = distance, .more = more };
+    const struct view *v = f->v;
 
-    f.held_of = xcalloc((size_t)v->count + 1, sizeof(*f.held_of));
-    GROW(f.held, f.held_cap, 1);
-    f.held[f.nheld++] = 0; /* the empty list */
-    list_ends(&f);
+    f->held_of = xcalloc((size_t)v->count + 1, sizeof(*f->held_of));
+    GROW(f->held, f->held_cap, 1);
+    f->held[f->nheld++] = 0; /* the empty list */
+    list_ends(f);
     for (uint32_t c = 0; c < v->ncells; c++)
         if (is_shared(v, c))
-            visit_cell(&f, c);
-    free(f.held_of);
-    free(f.held);
-    free(f.groups);
+            visit_cell(f, c);
+    free(f->held_of);
+    free(f->held);
+    free(f->groups);
 }
 
 void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance)
@@ -377,22 +416,58 @@ void mc_pairs_find(struct mc_pairs *p, const struct view *v, uint64_t distance)
 void mc_pairs_find_from(struct mc_pairs *p, const struct view *v, uint64_t distance, uint64_t from,
                         uint64_t fresh)
 {
+    struct finder f = { .v = v, .out = p, .distance = distance };
+
     *p = (struct mc_pairs){ .from = (uint32_t)from, .fresh = (uint32_t)fresh };
-    look(p, v, distance, NULL);
+    look(&f);
     for (size_t i = 0; i < p->count; i++)
         close_ranks(&p->pairs[i]);
+}
+
+static void look_again(struct mc_pairs *p, struct finder *f)
+{
+    uint64_t dropped = p->dropped, locked = p->locked;
+
+    for (size_t i = 0; i < p->count; i++)
+        f->more[i].stride = 1;
+    look(f);
+    for (size_t i = 0; i < p->count; i++)
+        keep_once(&f->more[i]);
+    p->dropped = dropped; /* counted already */
+    p->locked = locked;
+}
+
+void mc_pairs_most(struct mc_pairs *p, const struct view *v, uint64_t distance, uint32_t most,
+                   struct mc_more *more)
+{
+    struct finder f = { .v = v, .out = p, .distance = distance, .more = more, .most = most };
+
+    look_again(p, &f);
 }
 
 void mc_pairs_more(struct mc_pairs *p, const struct view *v, uint64_t distance,
                    struct mc_more *more)
 {
-    uint64_t dropped = p->dropped, locked = p->locked;
+    mc_pairs_most(p, v, distance, MC_MORE_MAX, more);
+}
 
-    for (size_t i = 0; i < p->count; i++)
-        more[i].stride = 1;
-    look(p, v, distance, more);
-    p->dropped = dropped; /* counted already */
-    p->locked = locked;
+void mc_pairs_all(struct mc_pairs *p, const struct view *v, uint64_t distance, uint32_t most,
+                  struct mc_more *more)
+{
+    struct map sites = { 0 };
+    struct finder f = { .v = v, .out = p, .distance = distance, .more = more, .most = most };
+
+    f.sites = &sites;
+    for (size_t i = 0; i < p->count; i++) {
+        if (!more[i].wanted)
+            continue;
+        map_put(&sites, p->pairs[i].site, 1);
+        map_put(&sites, p->pairs[i].other, 1);
+    }
+    look_again(p, &f);
+    for (size_t i = 0; f.compared > COMPARED_MAX && i < p->count; i++)
+        more[i].stride++;
+    map_release(&sites);
 }
 
 void mc_pairs_release(struct mc_pairs *p)

@@ -47,18 +47,25 @@ void mc_pairs_find_from(struct mc_pairs *p, const struct view *v, uint64_t dista
                         uint64_t fresh);
 void mc_pairs_release(struct mc_pairs *p);
 
-/* All instances of a pair, or MC_MORE_MAX of them spread evenly. */
-enum { MC_MORE_MAX = 256 };
-
+/* Of a pair that none of the samples shows: all its instances, or some of them spread evenly. */
 struct mc_more {
     bool wanted;
     uint32_t count;
-    uint64_t seen, stride;
+    uint64_t seen, stride;      /* every stride-th that was seen is kept */
     struct instance *instances; /* owned */
     size_t cap;
 };
 
-/* Look at the trace again, for pairs that are wanted; `more` is beside p->pairs. */
+/* Look at the trace again, for pairs that are wanted, at most `most` (even) instances each; `more`
+ * is beside p->pairs. */
+void mc_pairs_most(struct mc_pairs *p, const struct view *v, uint64_t distance, uint32_t most,
+                   struct mc_more *more);
+/* The same with every access that came before, not the latest of its group alone. Where these are
+ * too many, strides are above 1. */
+void mc_pairs_all(struct mc_pairs *p, const struct view *v, uint64_t distance, uint32_t most,
+                  struct mc_more *more);
+/* mc_pairs_most() with few. */
+enum { MC_MORE_MAX = 256 };
 void mc_pairs_more(struct mc_pairs *p, const struct view *v, uint64_t distance,
                    struct mc_more *more);
 

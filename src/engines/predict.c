@@ -119,6 +119,11 @@ uint64_t predictor_bytes(const struct predictor *p)
     return 36ull * q->nnodes + 8ull * q->touch_first[q->nnodes] + 12ull * q->ncells;
 }
 
+uint32_t predictor_unreachable(const struct predictor *p)
+{
+    return p->model ? p->model->problem.unreachable : 0;
+}
+
 void predictor_free(struct predictor *p)
 {
     if (!p)

@@ -64,6 +64,9 @@ struct predictor *predictor_clone(const struct predictor *p);
 void predictor_free(struct predictor *p);
 /* Memory that a clone takes, about. */
 uint64_t predictor_bytes(const struct predictor *p);
+/* Threads whose last event can never happen: some where recorded values contradict the recorded
+ * order, because a write was not recorded. */
+uint32_t predictor_unreachable(const struct predictor *p);
 
 /* a and b are positions. PREDICT_FEASIBLE: *list holds the schedule, the two last; the caller
  * frees it. Pairs that conflict in no byte are infeasible. */

@@ -227,6 +227,11 @@ size_t prover_answer(struct prover *p, struct question *questions, size_t n)
     return prove_queue_end(&p->queue);
 }
 
+uint32_t prover_unreachable(const struct prover *p)
+{
+    return predictor_unreachable(p->workers[0].predictor);
+}
+
 struct predict_stats prover_stats(const struct prover *p)
 {
     return p->queue.stats;

@@ -62,6 +62,8 @@ size_t prover_batch(const struct prover *p);
  * least one) where their schedules take too much memory to go on; ask the others again. When the
  * user or the clock stops it (whole_stop()), the rest is undecided. */
 size_t prover_answer(struct prover *p, struct question *questions, size_t n);
+/* predictor_unreachable() */
+uint32_t prover_unreachable(const struct prover *p);
 /* Of all answers together. */
 struct predict_stats prover_stats(const struct prover *p);
 

@@ -37,6 +37,7 @@ struct command {
     bool full, foreign;           /* foreign: not for x86-64 */
     bool no_calls;
     bool production;
+    bool openmp;
     char *excludes; /* newline-separated patterns */
 };
 
@@ -190,6 +191,7 @@ static void note_option(struct command *c, const char *s)
     c->bare |= is_one_of(s, bare);
     c->debug |= is_debug_option(s);
     c->shared |= is(s, "-shared") || is(s, "--shared") || is(s, "-dynamiclib");
+    c->openmp |= is(s, "-fopenmp") || is(s, "-fopenacc") || begins(s, "-ftree-parallelize-loops");
     c->is_static |= is(s, "-static") || is(s, "-static-pie") || is(s, "--static");
     if (is(s, "-m32") || is(s, "-mx32") || begins(s, "--target="))
         c->foreign = !begins(s, "--target=x86_64");
@@ -311,6 +313,8 @@ static void add_link(const struct command *c, const char *dir, bool gcc, struct 
     if (gcc && !c->is_static)
         args_addf(out, "-Wl,%s/libheddle-rt-libc.a", dir);
     args_add(out, "-Wl,--no-whole-archive");
+    if (gcc && c->openmp && !c->is_static) /* our functions of its names satisfy the program */
+        args_add(out, "-Wl,--push-state,--no-as-needed,-lgomp,--pop-state");
     if (c->is_static) {
         args_addf(out, "-Wl,%s/libheddle-rt-static-libc.a", dir);
         args_addf(out, "-Wl,@%s/heddle-rt.wrap", dir);

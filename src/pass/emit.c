@@ -44,10 +44,10 @@ static bool asks_units(const struct item *item)
 
 /* The line of the block in the table that begins `offset` bytes into the filter. */
 static LLVMValueRef table_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a, size_t offset,
-                               unsigned line_shift)
+                               uint64_t mask, unsigned line_shift)
 {
     LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - line_shift), "");
-    at = LLVMBuildAnd(p->b, at, const64(p, FILTER_BLOCK_MASK << line_shift), "");
+    at = LLVMBuildAnd(p->b, at, const64(p, mask << line_shift), "");
     LLVMValueRef line = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
     LLVMValueRef table = const64(p, offset);
     return offset ? LLVMBuildInBoundsGEP2(p->b, p->i8, line, &table, 1, "") : line;
@@ -55,12 +55,12 @@ static LLVMValueRef table_line(struct pass *p, LLVMValueRef filter, LLVMValueRef
 
 static LLVMValueRef filter_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
 {
-    return table_line(p, filter, a, offsetof(struct heddle_filter, lines), 6);
+    return table_line(p, filter, a, offsetof(struct heddle_filter, lines), FILTER_LINE_MASK, 6);
 }
 
 static LLVMValueRef filter_units(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
 {
-    return table_line(p, filter, a, offsetof(struct heddle_filter, units), 4);
+    return table_line(p, filter, a, offsetof(struct heddle_filter, units), FILTER_BLOCK_MASK, 4);
 }
 
 /* Units seen, the access's own the lowest. */

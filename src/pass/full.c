@@ -35,7 +35,9 @@ struct batch {
     LLVMValueRef back, site_word; /* R_ENTER: return address, site, as words */
     const struct item *branch;    /* R_BRANCH */
     bool exits;                   /* R_EXIT */
-    LLVMValueRef first;           /* what the first record is about; NULL: there is nothing */
+    bool joined;                  /* the block goes on with a record, which is not complete yet */
+    struct flow_block *block;
+    LLVMValueRef first; /* what the first record is about; NULL: there is nothing */
 };
 
 /* ---- writing ---- */
@@ -104,12 +106,13 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     return c;
 }
 
-static void set_cursor(struct pass *p, LLVMValueRef chunk, LLVMValueRef at)
+static LLVMValueRef set_cursor(struct pass *p, LLVMValueRef chunk, LLVMValueRef at)
 {
     LLVMValueRef field = chunk_field(p, chunk, offsetof(struct ring_chunk, cursor));
     LLVMValueRef store = LLVMBuildStore(p->b, at, field);
     LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(store, 8);
+    return store;
 }
 
 static LLVMValueRef word(struct pass *p, enum ring_kind kind, unsigned arg, LLVMValueRef low)
@@ -193,6 +196,15 @@ static void open_path(struct pass *p, struct batch *b, LLVMValueRef before)
     b->path.at = c.at;
 }
 
+/* The record as it is by now. */
+static LLVMValueRef complete(struct pass *p, struct batch *b, LLVMValueRef outcome)
+{
+    if (b->joined)
+        b->block->tells = true;
+    b->joined = false;
+    return write_stretch(p, &b->path, outcome);
+}
+
 /* What was collected is written; at the end of a block the path may go on. */
 static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goes_on)
 {
@@ -207,18 +219,25 @@ static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goe
         at_instruction(p, before);
         if (branch && !number)
             number = outcome(p, branch->inst);
-        if (stretch_is_new(&path->stretch))
-            write_stretch(p, path, number);
+        LLVMValueRef head = NULL;
+        if (stretch_is_new(&path->stretch) || (b->joined && b->exits))
+            head = complete(p, b, number);
         LLVMValueRef end = path_end(p, path);
         if (b->branch || b->exits) {
             LLVMValueRef place = place_in(p, path->chunk, end);
             b->branch ? write_branch(p, b, place, number) : write_exit(p, place);
             end = LLVMBuildAdd(p->b, end, const64(p, END_BYTES), "");
         }
-        set_cursor(p, path->chunk, end);
+        LLVMValueRef cursor = set_cursor(p, path->chunk, end);
+        if (goes_on && !b->branch && head) {
+            b->block->head = head;
+            b->block->cursor = cursor;
+        }
     }
-    if (!goes_on || b->branch || b->exits || !path->open)
+    if (!goes_on || b->branch || b->exits || !path->open) {
         path_begin(p, path);
+        b->joined = false;
+    }
     b->back = b->first = NULL;
     b->branch = NULL;
     b->exits = false;
@@ -314,8 +333,10 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
 static void emit_block(struct pass *p, struct batch *b, struct flow *f, uint32_t block,
                        struct items *items)
 {
-    const struct flow_block *here = &f->at[block];
-    if (!flow_join(f, p, block, RECORD_BYTES, &b->path))
+    struct flow_block *here = &f->at[block];
+    b->block = here;
+    b->joined = here->joins = flow_join(f, p, block, RECORD_BYTES, &b->path);
+    if (!here->joins)
         path_begin(p, &b->path);
     for (size_t i = here->first; i < here->end; i++)
         append_item(p, b, &items->at[i]);
@@ -339,6 +360,7 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
         }
         emit_block(p, b, &f, f.order[i], items);
     }
+    flow_finish(&f);
     flow_release(&f);
     free(b);
 }

@@ -219,6 +219,8 @@ int pass_run(LLVMModuleRef module)
     p.full = full && strcmp(full, "1") == 0 && !p.production;
     p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
     init_types(&p);
+    if (p.full)
+        unroll_loops(&p);
     p.table = table_new(module); /* takes the bitcode */
     LLVMBool records = LLVMIsNewDbgInfoFormat(module);
     LLVMSetIsNewDbgInfoFormat(module, false);

@@ -223,6 +223,7 @@ LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 
 /* full.c */
 /* The return address and site word of emit_entry(), NULL if there is no frame. */
+void unroll_loops(struct pass *p);
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word);
 

@@ -127,6 +127,37 @@ void flow_leave(struct flow *f, uint32_t block, const struct path *path)
     *f->at[block].path = *path;
 }
 
+/* The ends of the blocks before `b` must leave a complete record. */
+static void need_before(const struct flow *f, const struct flow_block *b, bool *needed)
+{
+    for (size_t k = 0; k < b->nedges; k++)
+        needed[f->from[b->edges + k]] = true;
+}
+
+void flow_finish(struct flow *f)
+{
+    bool *needed = zeroed((f->count + 1) * sizeof *needed);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct flow_block *b = &f->at[i];
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(b->block);
+        needed[i] |= !b->path || LLVMGetNumSuccessors(end) == 0;
+        if (!b->joins)
+            need_before(f, b, needed);
+    }
+    for (uint32_t i = f->count; i-- > 0;) { /* a block that joins comes behind those before it */
+        uint32_t at = f->order[i];
+        struct flow_block *b = &f->at[at];
+        b->tells |= !b->head && !needed[at]; /* those behind it do */
+        if (!b->tells)
+            need_before(f, b, needed);
+        if (b->head && !needed[at]) {
+            LLVMInstructionEraseFromParent(b->head);
+            LLVMInstructionEraseFromParent(b->cursor);
+        }
+    }
+    free(needed);
+}
+
 /* ---- meeting ---- */
 
 /* How the branch at the end of `from` goes to `to`, as full.c numbers it. */

@@ -13,7 +13,10 @@ struct flow_block {
     size_t first, end;       /* its items */
     size_t edges, nedges;    /* of flow.from: where control comes from */
     bool seen, done;
-    struct path *path; /* at its end; NULL: no record can be made longer */
+    bool joins;                /* it goes on with the record of those that it is reached from */
+    bool tells;                /* ... and completes it, whichever way control goes in it */
+    struct path *path;         /* at its end; NULL: no record can be made longer */
+    LLVMValueRef head, cursor; /* the stores there that complete the record, if any */
 };
 
 struct flow {
@@ -33,5 +36,8 @@ bool flow_join(struct flow *f, struct pass *p, uint32_t block, unsigned most_byt
                struct path *path);
 /* The block is done. */
 void flow_leave(struct flow *f, uint32_t block, const struct path *path);
+/* All blocks are done: takes away the stores that complete a record at the end of blocks behind
+ * which it is always completed again. */
+void flow_finish(struct flow *f);
 
 #endif

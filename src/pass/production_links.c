@@ -29,7 +29,7 @@
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14, ELEMENTS_MAX = 16, DEPTH_MAX = 4 };
+enum { CC_PRESERVE_MOST = 14, ELEMENTS_MAX = 16, DEPTH_MAX = 6 };
 
 enum link_kind { LINK_STORE, LINK_COPY, LINK_GIVE, LINK_ALLOC, LINK_REALLOC, LINK_SLOT, LINK_HOOK };
 
@@ -49,17 +49,21 @@ static void add_link(struct links *l, enum link_kind kind, LLVMValueRef inst)
 
 /* ---- what may be a pointer ---- */
 
+/* What programs do to a pointer as a number: adding and masking. A product or a shift is none. */
+static bool keeps_pointers(LLVMOpcode op)
+{
+    return op == LLVMAdd || op == LLVMSub || op == LLVMAnd || op == LLVMOr;
+}
+
 /* Arithmetic: of pointers, or of numbers? */
 static bool comes_from_pointer(LLVMValueRef v, int depth)
 {
     if (LLVMIsAPtrToIntInst(v))
         return true;
-    if (depth == DEPTH_MAX)
-        return true;
-    if (LLVMIsABinaryOperator(v))
-        return comes_from_pointer(LLVMGetOperand(v, 0), depth + 1) ||
-               comes_from_pointer(LLVMGetOperand(v, 1), depth + 1);
-    return false;
+    if (!LLVMIsABinaryOperator(v) || !keeps_pointers(LLVMGetInstructionOpcode(v)))
+        return false;
+    return depth == DEPTH_MAX || comes_from_pointer(LLVMGetOperand(v, 0), depth + 1) ||
+           comes_from_pointer(LLVMGetOperand(v, 1), depth + 1);
 }
 
 static bool is_number(LLVMValueRef v)
@@ -108,23 +112,23 @@ static bool is_quiet_between(LLVMValueRef from, LLVMValueRef to)
     return true;
 }
 
-/* *p++: the pointer that is stored was there before, but for an offset. What it leads to has
- * escaped if the place has. */
-static bool is_step(struct pass *p, LLVMValueRef store)
+/* The pointer that is stored was in the same object before, but for an offset (*p++), or leads into
+ * that object itself. What it leads to has escaped if the object has. */
+static bool is_step(LLVMValueRef store)
 {
-    LLVMValueRef load = underlying_object(LLVMGetOperand(store, 0));
-    int64_t here, there;
-    return LLVMIsALoadInst(load) &&
-           LLVMGetInstructionParent(load) == LLVMGetInstructionParent(store) &&
-           strip_offset(p, LLVMGetOperand(load, 0), &there) ==
-               strip_offset(p, LLVMGetOperand(store, 1), &here) &&
-           here == there && is_quiet_between(load, store);
+    LLVMValueRef value = underlying_object(LLVMGetOperand(store, 0));
+    LLVMValueRef object = underlying_object(LLVMGetOperand(store, 1));
+    if (value == object)
+        return true;
+    return LLVMIsALoadInst(value) &&
+           LLVMGetInstructionParent(value) == LLVMGetInstructionParent(store) &&
+           underlying_object(LLVMGetOperand(value, 0)) == object && is_quiet_between(value, store);
 }
 
 bool is_link_store(struct pass *p, LLVMValueRef store)
 {
     return holds_pointer(LLVMGetOperand(store, 0)) && !is_private(p, LLVMGetOperand(store, 1)) &&
-           !is_step(p, store);
+           !is_step(store);
 }
 
 /* ---- which calls publish ---- */

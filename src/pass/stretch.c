@@ -75,6 +75,92 @@ bool stretch_may_have(struct pass *p, const struct item *item)
     return stretch_value_bytes((unsigned)item->bytes) == 0 || has_word_value(p, item);
 }
 
+/* The bytes that a record has of it. */
+static unsigned bytes_of_value(const struct stretch_access *a)
+{
+    return a->told ? 0 : stretch_value_bytes((unsigned)a->item->bytes);
+}
+
+/* ---- values that follow ---- */
+
+/* One step towards where v comes from, of which the low `bits` count: v = result + offset there.
+ * NULL: there is none. */
+static LLVMValueRef step_back(struct pass *p, LLVMValueRef v, unsigned bits, int64_t *offset)
+{
+    LLVMValueRef from = NULL;
+    if (!LLVMIsAInstruction(v))
+        return NULL;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMAdd:
+        if (!LLVMIsAConstantInt(LLVMGetOperand(v, 1)))
+            return NULL;
+        *offset += LLVMConstIntGetSExtValue(LLVMGetOperand(v, 1));
+        return LLVMGetOperand(v, 0);
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+        from = LLVMGetOperand(v, 0);
+        return LLVMGetTypeKind(LLVMTypeOf(from)) == LLVMIntegerTypeKind &&
+                       LLVMGetIntTypeWidth(LLVMTypeOf(from)) >= bits
+                   ? from
+                   : NULL;
+    case LLVMGetElementPtr: {
+        int64_t bytes = 0;
+        from = strip_offset(p, v, &bytes);
+        *offset += bytes;
+        return from == v ? NULL : from;
+    }
+    default:
+        return NULL;
+    }
+}
+
+static bool is_number(LLVMValueRef v, unsigned bits)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+        return bits == 64;
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == bits;
+}
+
+/* Does access `by` have the value v, with at least as many bytes as a, and not too far back? */
+static bool has_value(const struct stretch_access *by, LLVMValueRef v,
+                      const struct stretch_access *a)
+{
+    uint64_t bytes = by->item->bytes;
+    return bytes < 16 && bytes >= a->item->bytes && a->position - by->position <= FROM_BACK &&
+           accessed_value(by->item) == v && is_number(v, 8 * (unsigned)bytes);
+}
+
+/* The value of a store that is a constant, or a constant more than that of an access before. */
+static void find_value(struct pass *p, const struct stretch *s, struct stretch_access *a)
+{
+    enum { STEPS = 8 };
+    unsigned bits = 8 * (unsigned)a->item->bytes;
+    LLVMValueRef v = LLVMIsAStoreInst(a->item->inst) ? accessed_value(a->item) : NULL;
+    int64_t offset = 0;
+    if (!v || bits > 64 || !is_number(v, bits))
+        return;
+    for (unsigned step = 0; v && step < STEPS; step++) {
+        if (offset != (int32_t)offset)
+            return;
+        int64_t number = LLVMIsAConstantInt(v) ? LLVMConstIntGetSExtValue(v) + offset : offset;
+        a->told = LLVMIsAConstantPointerNull(v) || LLVMIsAConstantInt(v);
+        if (a->told) {
+            a->told = number == (int32_t)number;
+            a->value_offset = (int32_t)number;
+            return;
+        }
+        for (unsigned i = s->count; i > 0 && !a->told; i--)
+            if (has_value(&s->at[i - 1], v, a)) {
+                a->told = true;
+                a->value_from = (uint8_t)(a->position - s->at[i - 1].position);
+                a->value_offset = (int32_t)offset;
+            }
+        v = a->told ? NULL : step_back(p, v, bits, &offset);
+    }
+}
+
 /* ---- addresses ---- */
 
 static bool is_pointer_load(const struct item *item)
@@ -83,16 +169,39 @@ static bool is_pointer_load(const struct item *item)
            LLVMGetTypeKind(LLVMTypeOf(item->inst)) == LLVMPointerTypeKind;
 }
 
+/* Where the address comes from: rounds of an unrolled loop differ by a constant in the index. */
+static void find_root(struct pass *p, struct stretch_access *a)
+{
+    LLVMValueRef v = strip_offset(p, ITEM_ADDRESS(a->item), &a->offset);
+    a->root = v;
+    if (!LLVMIsAGetElementPtrInst(v) || LLVMGetNumOperands(v) != 2)
+        return;
+    LLVMValueRef index = LLVMGetOperand(v, 1);
+    LLVMTypeRef type = LLVMTypeOf(index);
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 64)
+        return;
+    int64_t steps = 0, bytes = 0;
+    a->scale = LLVMABISizeOfType(p->layout, LLVMGetGEPSourceElementType(v));
+    a->root = strip_offset(p, LLVMGetOperand(v, 0), &bytes);
+    while (LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd &&
+           LLVMIsAConstantInt(LLVMGetOperand(index, 1))) {
+        steps += LLVMConstIntGetSExtValue(LLVMGetOperand(index, 1));
+        index = LLVMGetOperand(index, 0);
+    }
+    a->index = index;
+    a->offset = (int64_t)((uint64_t)a->offset + (uint64_t)bytes + (uint64_t)steps * a->scale);
+}
+
 /* Does access `by` tell the address of the next one, `a`? */
 static bool is_told_by(const struct stretch_access *by, struct stretch_access *a)
 {
-    int64_t offset = a->offset - by->offset;
+    int64_t offset = (int64_t)((uint64_t)a->offset - (uint64_t)by->offset);
     unsigned back = a->position - by->position;
     uint8_t from = (uint8_t)back;
     if (back > FROM_BACK)
         return false;
-    if (by->root != a->root) {
-        if (a->root != by->item->inst || !is_pointer_load(by->item))
+    if (by->root != a->root || by->index != a->index || by->scale != a->scale) {
+        if (a->root != by->item->inst || a->index || !is_pointer_load(by->item))
             return false;
         offset = a->offset;
         from |= FROM_VALUE;
@@ -107,15 +216,14 @@ static bool is_told_by(const struct stretch_access *by, struct stretch_access *a
 bool stretch_add(struct pass *p, struct stretch *s, struct item *item, unsigned most_bytes)
 {
     struct stretch_access a = { .item = item, .position = s->entries };
-    unsigned bytes = stretch_value_bytes((unsigned)item->bytes);
     if (s->most_events >= STRETCH_ACCESSES_MAX - 1) /* and a branch */
         return false;
-    a.root = strip_offset(p, ITEM_ADDRESS(item), &a.offset);
+    find_root(p, &a);
     for (unsigned i = s->count; i > 0; i--)
         if (is_told_by(&s->at[i - 1], &a))
             break;
-    if (!a.from)
-        bytes += STRETCH_ADDRESS_BYTES;
+    find_value(p, s, &a);
+    unsigned bytes = bytes_of_value(&a) + (a.from ? 0 : STRETCH_ADDRESS_BYTES);
     if (s->most_bytes + bytes > most_bytes)
         return false;
     s->most_bytes += bytes;
@@ -149,12 +257,18 @@ void store_at(struct pass *p, LLVMValueRef place, unsigned offset, LLVMValueRef 
 static uint32_t number_sites(struct pass *p, struct path *path)
 {
     struct stretch *s = &path->stretch;
-    struct sites_site line = { .kind = SITE_STRETCH, .size = s->count - s->written };
+    struct sites_site line = { .kind = SITE_STRETCH };
     line.branches =
         STRETCH_LONG | (s->branch ? STRETCH_BRANCHES : 0) | (path->joins ? STRETCH_JOINS : 0);
     for (unsigned i = s->written; i < s->count; i++) {
-        number_site(p, s->at[i].item);
-        table_set_from(p->table, s->at[i].item->site, s->at[i].from, s->at[i].from_offset);
+        const struct stretch_access *a = &s->at[i];
+        struct sites_site value = { .kind = SITE_VALUE, .from = a->value_from };
+        value.offset = a->value_offset;
+        number_site(p, a->item);
+        table_set_from(p->table, a->item->site, a->from, a->from_offset);
+        if (a->told)
+            table_stretch(p->table, &value);
+        line.size += 1u + a->told;
     }
     if (s->branch)
         table_site(p, SITE_BRANCH, s->branch->inst, s->branch->index, 0, "");
@@ -176,7 +290,7 @@ static void write_data(struct pass *p, struct stretch *s, LLVMValueRef place)
     for (unsigned i = s->written; i < s->count; i++)
         address_at[i] = s->at[i].from ? 0 : stretch_place(&s->room, STRETCH_ADDRESS_BYTES);
     for (unsigned i = s->written; i < s->count; i++)
-        value_at[i] = stretch_place(&s->room, stretch_value_bytes((unsigned)s->at[i].item->bytes));
+        value_at[i] = stretch_place(&s->room, bytes_of_value(&s->at[i]));
     if (stretch_words(&s->room) > words) /* what is no data is 0 */
         store_at(p, place, 8 * (stretch_words(&s->room) - 1), const64(p, 0));
     for (unsigned i = s->written; i < s->count; i++)
@@ -185,13 +299,14 @@ static void write_data(struct pass *p, struct stretch *s, LLVMValueRef place)
                      LLVMBuildPtrToInt(p->b, ITEM_ADDRESS(s->at[i].item), p->i64, ""));
     for (unsigned i = s->written; i < s->count; i++) {
         const struct item *item = s->at[i].item;
-        if (stretch_value_bytes((unsigned)item->bytes))
+        if (bytes_of_value(&s->at[i]))
             store_at(p, place, value_at[i], to_integer(p, accessed_value(item), item->bytes));
     }
 }
 
 /* Number, outcome, mark and words. */
-static void write_head(struct pass *p, const struct path *path, uint32_t site, LLVMValueRef outcome)
+static LLVMValueRef write_head(struct pass *p, const struct path *path, uint32_t site,
+                               LLVMValueRef outcome)
 {
     LLVMValueRef number = LLVMBuildAdd(p->b, site_value(p, site), path->index, "");
     LLVMValueRef head = LLVMBuildZExt(p->b, number, p->i64, "");
@@ -206,15 +321,16 @@ static void write_head(struct pass *p, const struct path *path, uint32_t site, L
     LLVMValueRef store = LLVMBuildStore(p->b, head, place_in(p, path->chunk, path->at));
     LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(store, 8);
+    return store;
 }
 
-void write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome)
+LLVMValueRef write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome)
 {
     struct stretch *s = &path->stretch;
     uint32_t site = number_sites(p, path);
     LLVMValueRef segment = LLVMBuildAdd(p->b, path->at, path->base, "");
     write_data(p, s, place_in(p, path->chunk, segment));
-    write_head(p, path, site, s->branch ? outcome : NULL);
+    LLVMValueRef head = write_head(p, path, site, s->branch ? outcome : NULL);
     if (s->branch) {
         s->entries++;
         s->most_events++;
@@ -224,6 +340,7 @@ void write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome)
     path->joins = false;
     s->written = s->count;
     s->branch = NULL;
+    return head;
 }
 
 LLVMValueRef path_end(struct pass *p, const struct path *path)

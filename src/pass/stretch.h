@@ -16,11 +16,15 @@ enum { PATHS_MAX = 16 /* that lead to a block: each is a line of the site table 
 /* An access, and where its address comes from. */
 struct stretch_access {
     struct item *item;
-    LLVMValueRef root; /* the address is so many bytes from this value */
+    LLVMValueRef root, index; /* the address is root + index * scale + offset; index NULL: 0 */
+    uint64_t scale;
     int64_t offset;
     unsigned position; /* in the segment, branches counted */
     uint8_t from;      /* as in struct sites_site, with from_offset */
     int32_t from_offset;
+    bool told; /* so is its value: as SITE_VALUE says */
+    uint8_t value_from;
+    int32_t value_offset;
 };
 
 struct stretch {
@@ -57,8 +61,8 @@ bool stretch_add(struct pass *p, struct stretch *s, struct item *item, unsigned 
 /* Accesses or a branch that the record does not have yet? */
 bool stretch_is_new(const struct stretch *s);
 /* Numbers the sites and emits the record's stores at the builder's position; `outcome` is the
- * branch's, an i32. */
-void write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome);
+ * branch's, an i32. The store of the first word. */
+LLVMValueRef write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome);
 /* At the builder's position: where the record ends, as `at`. */
 LLVMValueRef path_end(struct pass *p, const struct path *path);
 /* The path on the edge to another block: with its branch decided. */

@@ -75,7 +75,7 @@ uint32_t flip_site(struct flips *all, const struct function *f, uint32_t index, 
         const struct sites_site *s = sites_site(h, i);
         uint32_t *known;
 
-        if (s->kind == SITE_STRETCH || s->function_index != f->index ||
+        if (s->kind >= SITE_STRETCH || s->function_index != f->index ||
             s->instruction_index != index || !(EXPECTS(s->kind) & kinds))
             continue;
         known = map_put(&all->site_of, (uint64_t)f->module->number << 32 | i, SITE_NONE);

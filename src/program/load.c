@@ -87,7 +87,7 @@ struct module *program_module(struct program *p, uint32_t number)
     for (uint32_t i = 0; i < m->sites->nsites; i++) {
         const struct sites_site *s = sites_site(m->sites, i);
 
-        if (s->kind == SITE_STRETCH || s->function_index >= m->nfunctions)
+        if (s->kind >= SITE_STRETCH || s->function_index >= m->nfunctions)
             continue;
         struct function *f = &m->functions[s->function_index];
         if (!f->sited)
@@ -109,7 +109,7 @@ static void mark_expected(struct function *f)
     for (uint32_t i = f->first_site; f->sited && i <= f->last_site; i++) {
         const struct sites_site *s = sites_site(h, i);
 
-        if (s->kind == SITE_STRETCH || s->kind == SITE_ENTRY || s->function_index != f->index ||
+        if (s->kind >= SITE_STRETCH || s->kind == SITE_ENTRY || s->function_index != f->index ||
             s->instruction_index >= f->code->nindices)
             continue;
         uint32_t at = f->code->at_index[s->instruction_index];

@@ -313,10 +313,25 @@ struct shape {
     enum stretch_begins next; /* how the block of the next access begins */
 };
 
+/* How the value of the last access follows. */
+static bool add_value(const struct sites_site *x, struct shape *to)
+{
+    struct stretch_access *a = to->n ? &to->a[to->n - 1] : NULL;
+
+    if (!a || a->told)
+        return false;
+    a->told = true;
+    a->value_from = x->from;
+    a->value_offset = x->offset;
+    return true;
+}
+
 static bool add_access(struct places *p, const struct module *m, uint32_t index, struct shape *to)
 {
     const struct sites_site *x = sites_site(m->table, index);
 
+    if (x->kind == SITE_VALUE)
+        return add_value(x, to);
     if ((x->kind != SITE_READ && x->kind != SITE_WRITE) || !x->size || x->size > 16 ||
         x->size & (x->size - 1) || to->n == STRETCH_ACCESSES_MAX)
         return false;
@@ -337,7 +352,7 @@ static bool add_block(struct places *p, const struct module *m, uint32_t index, 
     const struct sites_site *s = sites_site(m->table, index);
     uint32_t before = s->size + (s->branches & STRETCH_BRANCHES) + s->column;
 
-    if (s->size > STRETCH_ACCESSES_MAX || before > index)
+    if (s->size > 2 * STRETCH_ACCESSES_MAX || before > index)
         return false;
     if (s->branches & STRETCH_JOINS)
         to->next = BLOCK_BEGINS_WORD;
@@ -401,7 +416,7 @@ static uint64_t new_site(struct places *p, uint32_t number)
     h = table_of(p, m);
     if (!h || number - m->log.base >= h->nsites)
         return site_without_table(p, m, number);
-    if (sites_site(h, number - m->log.base)->kind == SITE_STRETCH)
+    if (sites_site(h, number - m->log.base)->kind >= SITE_STRETCH)
         return make_place(SITE_NONE, FUNCTION_NONE); /* a record of another kind names it */
     return site_from_table(p, m, number - m->log.base);
 }
@@ -472,6 +487,17 @@ unsigned places_expand(struct places *p, uint32_t number, const uint64_t *record
     n = stretch_events_within(all, number, bytes);
     pthread_mutex_unlock(&p->sink->lock);
     return n;
+}
+
+uint32_t places_move(struct places *p, const struct move_frame *frames, unsigned left,
+                     unsigned entered)
+{
+    uint32_t number;
+
+    pthread_mutex_lock(&p->sink->lock);
+    number = moves_put(&places_tables(p)->moves, frames, left, entered);
+    pthread_mutex_unlock(&p->sink->lock);
+    return number;
 }
 
 /* ---- addresses ---- */

@@ -81,6 +81,10 @@ static inline void places_name_thread(struct places *p, uint32_t thread)
         places_name_threads(p, thread);
 }
 
+/* The number of a move of the trace (trace/moves.h). */
+uint32_t places_move(struct places *p, const struct move_frame *frames, unsigned left,
+                     unsigned entered);
+
 /* Makes the entry of a stretch. False: there is no such stretch. */
 bool places_find_stretch(struct places *p, uint32_t number);
 /* The events of a record of stretch `number` (of the trace); how many of them have all of their

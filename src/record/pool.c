@@ -225,7 +225,7 @@ static bool is_full(const struct encoder *e)
 
     for (int i = 0; i < COLUMNS_MIXED; i++)
         bytes += e->columns[i].len;
-    return e->count == CHUNK_EVENTS || bytes >= CHUNK_BYTES;
+    return e->count >= CHUNK_EVENTS || bytes >= CHUNK_BYTES;
 }
 
 /* A slice of events: into the stream's encoder. */

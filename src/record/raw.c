@@ -23,7 +23,7 @@ enum {
     RAW_DEPTH = 1 << 14,   /* frames kept; the runtime's shadow stack has half of it */
     RAW_CALLS = 1 << 16,   /* calls that never return: then something is wrong */
     RAW_OBJECTS = 1 << 16, /* words told before one call; beyond that they do not wait for it */
-    RUN_LEAST = 8
+    RUN_LEAST = 4
 };
 #define RANGE_MAX ((uint64_t)1 << 40) /* no program touches a TiB in one go */
 
@@ -36,10 +36,15 @@ void raw_reader_release(struct raw_reader *r)
 
 void raw_thread_release(struct raw_thread *t)
 {
+    for (size_t i = 0; i < t->moves_cap; i++)
+        free(t->moves[i].frames);
+    free(t->moves);
     free(t->stack);
     free(t->calls);
     free(t->pointers);
     free(t->objects);
+    t->moves = NULL;
+    t->moves_cap = 0;
     t->stack = NULL;
     t->calls = NULL;
     t->pointers = t->objects = NULL;
@@ -352,6 +357,91 @@ static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t word
             leave_frame(r, t);
 }
 
+/* ---- moves ---- */
+
+static uint64_t move_slot(uint64_t word)
+{
+    return word & ((1u << MOVE_BITS) - 1);
+}
+
+static struct raw_move *move_at(const struct raw_thread *t, uint64_t word)
+{
+    uint64_t slot = move_slot(word);
+
+    return slot < t->moves_cap && t->moves[slot].frames ? &t->moves[slot] : NULL;
+}
+
+/* The thread's stack afterwards; never more than the runtime's. */
+static void move_stack(struct raw_thread *t, const struct raw_move *m)
+{
+    t->depth -= m->left < t->depth ? m->left : t->depth;
+    for (unsigned i = 0; i < m->entered && t->depth < RAW_DEPTH; i++) {
+        GROW(t->stack, t->stack_cap, t->depth + 1);
+        t->stack[t->depth] = m->frames[i];
+        t->stack[t->depth].depth = t->depth ? depth_of_top(t) + 1 : 0;
+        t->depth++;
+    }
+}
+
+/* What the frames left are called is on the thread's own stack. */
+static unsigned add_left(const struct raw_reader *r, const struct raw_thread *t, unsigned left,
+                         struct move_frame *out)
+{
+    for (unsigned i = 0; i < left; i++) {
+        size_t at = t->depth - 1 - i;
+
+        out[i] = i < t->depth && at < RAW_DEPTH
+                     ? (struct move_frame){ t->stack[at].function, t->stack[at].site }
+                     : (struct move_frame){ r->places->unknown_function, SITE_NONE };
+    }
+    return left;
+}
+
+/* Of a new move: the frames entered, and all of them as events have them. */
+static void read_move(struct raw_reader *r, const uint64_t *w, struct raw_move *m,
+                      struct move_frame *out)
+{
+    for (unsigned i = 0; i < m->entered; i++) {
+        uint64_t place = place_of(r, w[2 + 2 * i]);
+        uint32_t function = place_function(place);
+
+        if (function == FUNCTION_NONE)
+            function = r->places->unknown_function;
+        m->frames[i] = (struct raw_frame){ function, place_site(place), 0 };
+        out[i] = (struct move_frame){ function, site_of(r, WHERE_PC | (w[1 + 2 * i] & RING_LOW)) };
+    }
+}
+
+static const char *take_new_move(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    struct raw_move m = { .left = w[0] >> 16 & 0xff, .entered = w[0] >> 24 & 0xff };
+    struct move_frame frames[MOVE_LEFT_MAX + MOVE_ENTERED_MAX];
+    uint64_t slot = move_slot(w[0]);
+
+    if (m.left > MOVE_LEFT_MAX || m.entered > MOVE_ENTERED_MAX || !(m.left + m.entered))
+        return "impossible move";
+    m.frames = xcalloc(m.entered + (size_t)1, sizeof(*m.frames));
+    read_move(r, w, &m, frames + add_left(r, t, m.left, frames));
+    m.number = places_move(r->places, frames, m.left, m.entered);
+    if (slot >= t->moves_cap)
+        GROW(t->moves, t->moves_cap, slot + 1);
+    free(t->moves[slot].frames);
+    t->moves[slot] = m;
+    return NULL;
+}
+
+static const char *take_move(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
+{
+    const char *fault = w[0] >> 48 & MOVE_NEW ? take_new_move(r, t, w) : NULL;
+    const struct raw_move *m = fault ? NULL : move_at(t, w[0]);
+
+    if (!m)
+        return fault ? fault : "unknown move";
+    new_event(r, t, OP_MOVE, m->number, SITE_NONE, 0)->size = (uint32_t)m->left + m->entered;
+    move_stack(t, m);
+    return NULL;
+}
+
 /* ---- other records ---- */
 
 static const char *take_range(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
@@ -507,10 +597,10 @@ static const char *find_stretch(struct raw_reader *r, uint64_t word)
 static inline size_t record_words(uint64_t word)
 {
     static const uint8_t words[] = {
-        [R_STAMP] = 1,  [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,
-        [R_EXIT] = 1,   [R_SYNC] = 3,   [R_ATOMIC] = 3, [R_FENCE] = 2,
-        [R_MEMORY] = 4, [R_BRANCH] = 1, [R_CALL] = 2,   [R_RETURN] = 3,
-        [R_LOST] = 1,   [R_END] = 1,    [R_OBJECT] = 3, [R_LINK] = 3,
+        [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3, [R_ENTER] = 2,  [R_EXIT] = 1,
+        [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2, [R_MEMORY] = 4, [R_BRANCH] = 1,
+        [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,  [R_END] = 1,    [R_OBJECT] = 3,
+        [R_LINK] = 3,  [R_MOVE] = 1,
     };
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
@@ -522,6 +612,8 @@ static inline size_t record_words(uint64_t word)
     n = kind < sizeof(words) ? words[kind] : 0;
     if (kind == R_ATOMIC)
         n += word >> 54 & 3;
+    else if (kind == R_MOVE && word >> 48 & MOVE_NEW)
+        n += 2 * (word >> 24 & 0xff);
     else if (kind == R_CALL)
         n += (word & RING_LOW) < RING_CHUNK_BYTES ? (size_t)(word & RING_LOW) : RING_CHUNK_BYTES;
     return n;
@@ -573,6 +665,8 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_LOST:
         t->lost += w[0] & RING_LOW;
         return NULL;
+    case R_MOVE:
+        return take_move(r, t, w);
     case R_OBJECT:
         return take_object(r, t, w);
     case R_LINK:
@@ -584,23 +678,25 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
 }
 
 /* Going over to records and back to events costs as much as some events: are RUN_LEAST in a row
- * ahead? In default builds other records often stand between, in full builds hardly. */
+ * ahead? */
 static inline bool is_run_ahead(const uint64_t *w, const uint64_t *end)
 {
+    const unsigned common = 1u << R_STAMP | 1u << R_ACCESS | 1u << R_RANGE | 1u << R_SYNC |
+                            1u << R_ATOMIC | 1u << R_MEMORY | 1u << R_BRANCH | 1u << R_MOVE;
+
     for (size_t i = 0; i < RUN_LEAST; i++, w += record_words(*w)) {
         unsigned kind = w < end ? (unsigned)(w[0] >> 56) : R_END;
 
-        if (kind != R_ACCESS && kind != R_BRANCH && kind != R_STAMP)
-            return false;
-        if (kind == R_ACCESS && w[0] >> 48 & ACCESS_PC)
+        if (kind > R_MOVE || !(common >> kind & 1) || (kind == R_MOVE && w[0] >> 48 & MOVE_NEW) ||
+            (kind == R_ATOMIC && w[0] >> 54 & 3))
             return false;
     }
     return true;
 }
 
-/* The time of records in a run: of which thread, in which chunk. */
+/* The time of records in a run, moves, addresses: of which thread, in which chunk. */
 struct stamper {
-    const struct raw_reader *reader;
+    struct raw_reader *reader;
     struct raw_thread *thread;
     uint64_t start;
 };
@@ -611,6 +707,31 @@ static uint64_t stamp_of(void *arg, uint64_t word)
 
     take_stamp(s->reader, s->thread, s->start, word & RING_LOW);
     return s->thread->stamp;
+}
+
+static bool move_is_known(void *arg, uint64_t word)
+{
+    const struct stamper *s = arg;
+
+    return move_at(s->thread, word) != NULL;
+}
+
+static uint64_t move_of(void *arg, uint64_t word)
+{
+    const struct stamper *s = arg;
+    const struct raw_move *m = move_at(s->thread, word);
+
+    if (!m)
+        return 0;
+    move_stack(s->thread, m);
+    return m->number | (uint64_t)(m->left + m->entered) << 32;
+}
+
+static uint32_t pc_site(void *arg, uint64_t pc)
+{
+    const struct stamper *s = arg;
+
+    return place_site(places_find_pc(s->reader->places, &s->reader->pcs, pc));
 }
 
 /* Most of a chunk, in one go, up to the first other record. Returns where it stopped. */
@@ -626,6 +747,9 @@ static const uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, u
                            .stretch_pages = r->places->stretch_pages,
                            .page_bits = PLACE_PAGE_BITS,
                            .stamp_of = stamp_of,
+                           .move_of = move_of,
+                           .move_is_known = move_is_known,
+                           .pc_site = pc_site,
                            .arg = &stamper };
 
     if (!is_run_ahead(w, end) && !raw_run_is_stretch(&run))

@@ -31,12 +31,21 @@ struct raw_call {
     bool shown;        /* the trace has an event for it */
 };
 
+/* A move of the thread's, by the number that its records have. */
+struct raw_move {
+    uint32_t number; /* of the trace */
+    uint8_t left, entered;
+    struct raw_frame *frames; /* those entered; owned; NULL: there is no such move */
+};
+
 struct raw_thread {
     uint32_t thread;
     bool ended;
     uint64_t stamp;          /* nanoseconds, of the last record */
     struct raw_frame *stack; /* innermost last */
     size_t depth, stack_cap; /* frames beyond RAW_DEPTH are counted, not kept */
+    struct raw_move *moves;
+    size_t moves_cap;
     struct raw_call *calls;
     size_t ncalls, calls_cap;
     bool call_waits; /* the last of calls: shown once it is clear that its function is untraced */

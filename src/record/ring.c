@@ -25,7 +25,7 @@ static int check_header(struct ring *r, struct error *err)
 
     if (h->magic != RING_MAGIC)
         return error_set(err, "not a recording's memory");
-    if (h->version != RING_VERSION)
+    if (!h->version || h->version > RING_VERSION)
         return error_set(err, "the runtime speaks version %u, this is %u: use those of one heddle",
                          h->version, RING_VERSION);
     r->pid = h->pid;

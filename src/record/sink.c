@@ -68,6 +68,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .threads = true,
                              .stripes = true,
                              .stretches = true,
+                             .moves = true,
                              .lists = true,
                              .stamp_ns = 1,
                              .in_place = true };

@@ -15,7 +15,7 @@
  *     skip if known, and the bits (1 << size / 4) - 1 << (address >> 2 & 31) of units.read are
  *          all set, for a write units.written
  *     all others:
- *     line  = filter.lines[block & FILTER_BLOCK_MASK]
+ *     line  = filter.lines[block & FILTER_LINE_MASK]
  *     known = line.tag == (block ^ tls.epoch)
  *     bytes = 16 bits at line.read[address >> 3 & 15], for a write line.written
  *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set, and
@@ -48,18 +48,23 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        3
-#define ABI_VERSION_SYMBOL "__heddle_abi_3" /* defined by the runtime, used by every module */
+#define ABI_VERSION        4
+#define ABI_VERSION_SYMBOL "__heddle_abi_4" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 18, /* log2 of the lines: 32 MiB remembered. The tables have 4 and 16 MiB, of
-                         which a thread touches an eighth and half of what it touches itself */
+    FILTER_BITS = 18, /* log2 of the units: 32 MiB remembered in 4 MiB, of which a thread touches
+                         an eighth of what it touches itself */
+    FILTER_LINE_BITS = 16, /* of the lines: 8 MiB remembered in 4 MiB. They are half as large as
+                              what is touched: with 18 bits they were most of the memory that
+                              recording pbzip2 and minimap2 took, and hit no more often */
     FILTER_BLOCK_SHIFT = 7,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
     SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
 };
 #define FILTER_BLOCKS     (UINT64_C(1) << FILTER_BITS)
 #define FILTER_BLOCK_MASK (FILTER_BLOCKS - 1)
+#define FILTER_LINES      (UINT64_C(1) << FILTER_LINE_BITS)
+#define FILTER_LINE_MASK  (FILTER_LINES - 1)
 #define FILTER_WORDS      ((1 << FILTER_BLOCK_SHIFT) / 8)
 #define SHADOW_MASK       ((1u << SHADOW_BITS) - 1)
 
@@ -73,7 +78,7 @@ struct heddle_filter {
         uint8_t read[FILTER_WORDS + 4]; /* some more: an access may look at four words at once */
         uint8_t written[FILTER_WORDS + 4];
         uint8_t rest[16];
-    } lines[FILTER_BLOCKS];
+    } lines[FILTER_LINES];
 };
 _Static_assert(sizeof(struct heddle_filter_line) == 64, "a cache line");
 

@@ -128,7 +128,7 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
     uintptr_t at = a, end = a + bytes;
     bool covered = true;
 
-    if (!rt_options.filter || bytes > FILTER_BLOCKS << (FILTER_BLOCK_SHIFT - 2))
+    if (!rt_options.filter || bytes > FILTER_LINES << (FILTER_BLOCK_SHIFT - 2))
         return false;
     while (at < end) {
         uint64_t take = 8 - (at & 7);

@@ -115,6 +115,13 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
     l->epoch = tls.epoch;
 }
 
+/* A compare-and-swap that fails is a load, and a thread that spins on one makes many: those that
+ * find nothing new need no record either. Full builds have one record for each operation. */
+static inline bool cas_would_fail(bool differs)
+{
+    return differs && !rt.full;
+}
+
 /* ---- operations ---- */
 
 #define LOG2(n) ((n) == 1 ? 0u : (n) == 2 ? 1u : (n) == 4 ? 2u : (n) == 8 ? 3u : 4u)
@@ -239,6 +246,11 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
         u##n was = expected;                                                                       \
         bool done, news;                                                                           \
                                                                                                    \
+        if (cas_would_fail(DO_LOAD(n) != expected)) {                                              \
+            was = rt_atomic_load_##n(p, failure, where);                                           \
+            if (was != expected)                                                                   \
+                return was;                                                                        \
+        }                                                                                          \
         if (!prepare()) {                                                                          \
             __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,                 \
                                         __ATOMIC_SEQ_CST);                                         \

@@ -25,9 +25,10 @@
 #include <unistd.h>
 
 enum {
-    TICK = 4096, /* hits of a thread between two looks at the clock (0.3 us) */
-    HIT_NS = 3,
-    LINK_NS = 3,          /* measured: docs/design/production.md */
+    TICK = 4093,     /* hits of a thread between two looks at the clock (0.3 us); prime, so that */
+    TICK_OVER = 509, /* loops do not show the same site each time; while too much is spent */
+    HIT_NS = 5,
+    LINK_NS = 4,          /* measured: docs/design/production.md */
     LEAST_NS = 100000000, /* of CPU time: shorter programs may spend as much as these */
     WASTE = 8192,         /* hits of noted sites by a thread that pay for unpatching (30 us) */
     PENDING_MAX = 4096,
@@ -38,12 +39,15 @@ enum {
 bool caper_on, caper_given_up, caper_quick;
 _Thread_local int32_t caper_left __attribute__((tls_model("initial-exec"))) = TICK;
 static _Thread_local uint32_t wasted __attribute__((tls_model("initial-exec")));
+/* What caper_left began with. */
+static _Thread_local int32_t period __attribute__((tls_model("initial-exec"))) = TICK;
 
 static struct caper_table *table;
 static uint32_t pending[PENDING_MAX], npending, lock;
 static uint32_t link_sites[LINKS_MAX], nlinks, looked_at;
-static uint8_t *samples; /* by dense number */
-static bool threads;     /* there is or was more than one: sites are watched */
+static uint8_t *link_byte; /* in the table: of the first */
+static uint8_t *samples;   /* by dense number */
+static bool threads;       /* there is or was more than one: sites are watched */
 static uint64_t spent_ns, link_ns;
 
 /* ---- sites ---- */
@@ -74,12 +78,13 @@ static void note(uint32_t site, uint8_t *byte, uint8_t bits)
     pair_guard_end(guard);
 }
 
-/* A site that was noted and is still a jump. */
-static void waste(void)
+/* So many hits of sites that were noted and are still jumps. */
+static void waste(uint32_t hits)
 {
     int guard;
 
-    if (++wasted < WASTE)
+    wasted += hits;
+    if (wasted < WASTE)
         return;
     guard = pair_guard_begin();
     if (try_lock()) {
@@ -115,7 +120,16 @@ void caper_give_up(unsigned counter)
     rt_control->counter[counter] = 1;
 }
 
-/* Pointer stores cannot be left out one by one: without them nothing is known. They may cost as
+/* Later runs shall not try it again, if this was not the first (base/rt_caper.h). */
+static void say_too_expensive(void)
+{
+    if (link_byte)
+        __atomic_fetch_or(link_byte, *link_byte & CAPER_ASSUMED ? CAPER_SEEN : CAPER_ASSUMED,
+                          __ATOMIC_RELAXED);
+    caper_give_up(CAPER_GAVE_UP);
+}
+
+/* Pointer stores cannot be left out one by one: without them nothing is known. They may cost
  * twice as much as the sites. */
 void caper_link_tick(void)
 {
@@ -124,19 +138,25 @@ void caper_link_tick(void)
     caper_left = TICK;
     if (!table)
         return;
-    rt_control->counter[CAPER_LINKS] += TICK;
-    ns = __atomic_add_fetch(&link_ns, TICK * LINK_NS, __ATOMIC_RELAXED);
+    rt_control->counter[CAPER_LINKS] += (uint64_t)period;
+    ns = __atomic_add_fetch(&link_ns, (uint64_t)period * LINK_NS, __ATOMIC_RELAXED);
+    period = TICK;
     if (is_over(ns / 2) && !caper_given_up)
-        caper_give_up(CAPER_GAVE_UP);
+        say_too_expensive();
 }
 
+/* The site that a tick meets stands for the hits since the last one. */
 static void hit_tick(uint32_t site, uint8_t *byte)
 {
-    uint64_t ns = __atomic_add_fetch(&spent_ns, TICK * HIT_NS, __ATOMIC_RELAXED);
+    uint32_t hits = (uint32_t)period;
+    uint64_t ns = __atomic_add_fetch(&spent_ns, (uint64_t)hits * HIT_NS, __ATOMIC_RELAXED);
+    bool over = is_over(ns);
 
-    caper_left = TICK;
-    rt_control->counter[CAPER_HITS] += TICK;
-    if (is_over(ns) && ++samples[site] >= SAMPLES && !(*byte & (CAPER_SEEN | CAPER_ASSUMED)))
+    caper_left = period = over ? TICK_OVER : TICK;
+    rt_control->counter[CAPER_HITS] += hits;
+    if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
+        waste(hits);
+    else if (over && ++samples[site] >= SAMPLES)
         note(site, byte, CAPER_ASSUMED);
 }
 
@@ -157,7 +177,7 @@ static void hit(const struct prod_hit *h)
     if (likely(own_at(h->address) && !caper_given_up))
         return;
     if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
-        waste();
+        waste(1);
     else if (*byte & CAPER_WANTED)
         note(h->site, byte, caper_given_up ? CAPER_ASSUMED : CAPER_SEEN);
 }
@@ -194,13 +214,14 @@ static void find_links(void)
         }
         if (h.op != OP_FENCE || h.order)
             continue;
+        link_byte = link_byte ? link_byte : table_bytes[looked_at];
         table_bytes[looked_at] = NULL;
         if (nlinks < LINKS_MAX)
             link_sites[nlinks++] = looked_at;
         else
             caper_give_up(CAPER_NO_LINKS);
     }
-    if (nlinks > first && patch_sites(link_sites + first, nlinks - first, true) < 0)
+    if (caper_on && nlinks > first && patch_sites(link_sites + first, nlinks - first, true) < 0)
         caper_give_up(CAPER_NO_LINKS);
 }
 
@@ -237,7 +258,9 @@ static void start(struct prod_control *c)
     samples = (uint8_t *)syscall(SYS_mmap, NULL, 1L << 24, 3L, 0x4022L, -1L, 0L);
     __atomic_fetch_add(&c->counter[CAPER_PROCESSES], 1, __ATOMIC_RELAXED);
     note_main_stack();
-    caper_on = true;
+    caper_given_up = table->flags & CAPER_NO_STORES;
+    caper_on = !caper_given_up;
+    rt_deaf_to_memory = !caper_on;
     update();
 }
 
@@ -276,6 +299,7 @@ static void tick(void)
     spin_unlock(&lock);
     if (caper_given_up && caper_on) {
         caper_on = false;
+        rt_deaf_to_memory = true;
         patch_sites(link_sites, nlinks, false);
     }
 }

@@ -9,6 +9,7 @@
  * Where it differs from the paper:
  * - A sighting ends the wait: what is left of it goes back to the budget.
  * - Waits are up to a half shorter at random: threads that wait together do not wake together.
+ * - Rare sites are sampled more often than by P_freq (chase_core.h): they can be afforded.
  * - Very hot sites (the paper leaves that open): s1 is unpatched for a while, s2 is patched for the
  *   time of waits only.
  * - Several processes of a run share one budget.
@@ -18,6 +19,7 @@
  * its signal ends the wait and is delivered right after (signal.c). A cancellation waits for the
  * end of the wait, too. Fork: the child has no waiters. Nothing waits for a waiter.
  */
+#include "runtime/chase_company.h"
 #include "runtime/chase_core.h"
 #include "runtime/chase_pair.h"
 
@@ -33,6 +35,9 @@ enum { BATCH = 256, HOT_PER_SECOND = 200000 };
 /* How long s1 then stays unpatched, in ticks of 100 ms. With the defaults (5 %, 10 ms) a wait can
  * be afforded every 200 ms, and BATCH hits of each thread are more than enough to get it. */
 enum { REST_TICKS = 2 };
+/* A thread's waits are set against the time since it first came to a site, in ticks: reading the
+ * clock at each hit would double its cost. Short of 2^32 of the product in chase_draw_freq(). */
+enum { TICK_NS = 100 * 1000 * 1000, TICKS_MOST = 65536 };
 /* What the budget is charged for: a hit; and at most for a start, where the sites come with a
  * library that the program opens late. */
 enum { HIT_NS = 20, START_MOST_NS = 50 * 1000 * 1000 };
@@ -42,6 +47,8 @@ static struct chase_core core;
 static bool both; /* orders: each side is s1 and s2 */
 static bool hot[2];
 static uint32_t rest_left[2]; /* in ticks; 0: for the time of waits only */
+static uint32_t ticks;        /* since the start */
+static uint64_t affordable;   /* waits in a tick, in 2^16ths */
 
 static _Thread_local struct {
     uint32_t generation;
@@ -49,6 +56,8 @@ static _Thread_local struct {
     uint64_t hits, since_ns;
     uint64_t random;
     uint16_t sampled[2][PROD_SITES_MAX];
+    uint32_t came[2][PROD_SITES_MAX];  /* hits */
+    uint32_t first[2][PROD_SITES_MAX]; /* tick of the first of them */
 } self __attribute__((tls_model("initial-exec")));
 
 /* ---- time ---- */
@@ -97,8 +106,10 @@ static void self_start(uint32_t generation)
     self.random = (seed + prod_thread()) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
     next_random();
     memset(self.sampled, 0, sizeof(self.sampled));
+    memset(self.came, 0, sizeof(self.came));
     self.since_ns = prod_now_ns();
     self.generation = generation;
+    company_came();
 }
 
 static void flush_hits(uint64_t now)
@@ -242,11 +253,11 @@ static void wait_at(struct chase_waiter *w)
 }
 
 /* Exact while nobody waits. */
-static uint64_t spent_at_least(uint64_t total)
+static uint64_t waited_at_least(void)
 {
-    return chase_own_ns(&core, total) + (__atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
-                                             ? 0
-                                             : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED));
+    return __atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
+               ? 0
+               : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED);
 }
 
 /* The thread's own draw was for it; now the budget's. A refusal by the budget is no sample. */
@@ -259,8 +270,11 @@ static void sample(const struct prod_hit *h, const struct pair_role *role)
     struct chase_waiter *w;
     int guard;
 
-    if (random >= chase_p_budget(&core.limits, spent_at_least(total_ns(now)), total_ns(now)))
+    if (!chase_may_wait(&core.limits, waited_at_least(), chase_own_ns(&core, total_ns(now)),
+                        total_ns(now), random))
         return; /* most draws fail here, and cost no more than this */
+    if (!company_is_there())
+        return;
     if (both && *sampled && __atomic_load_n(&core.waiting, __ATOMIC_RELAXED))
         return; /* who has waited before rather goes to meet those who wait now */
     guard = pair_guard_begin();
@@ -328,9 +342,17 @@ static void look(const struct prod_hit *h, const struct pair_role *role)
 
 static bool draw(const struct pair_role *role)
 {
-    unsigned side = side_to_wait(role);
+    unsigned side = side_to_wait(role), number = role->number[side];
+    uint32_t now = __atomic_load_n(&ticks, __ATOMIC_RELAXED);
+    uint32_t *came = &self.came[side][number], *first = &self.first[side][number];
 
-    return chase_draw_freq(1u + self.sampled[side][role->number[side]], next_random());
+    if (!*came)
+        *first = now;
+    *came += *came < UINT32_MAX;
+    return chase_draw_freq(1u + self.sampled[side][number], *came,
+                           (now - *first < TICKS_MOST ? now - *first : TICKS_MOST) *
+                               __atomic_load_n(&affordable, __ATOMIC_RELAXED),
+                           next_random());
 }
 
 static void hit(const struct prod_hit *h)
@@ -368,6 +390,7 @@ static void take_limits(const struct prod_control *c)
             syscall(SYS_futex, &core.waiter[i].woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
         }
     both = c->flags & CHASE_BOTH_ORDERS;
+    __atomic_store_n(&affordable, chase_affordable(&core.limits, TICK_NS), __ATOMIC_RELAXED);
     pair_mutex_unlock(&chase_lock);
     hot[0] = hot[1] = false;
     rest_left[0] = rest_left[1] = 0;
@@ -415,6 +438,7 @@ static void tick(void)
     uint32_t generation = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
     bool rested = false;
 
+    __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
     note_time(prod_now_ns());
     if (!(generation & 1) && generation != pair_generation())
         changed(rt_control);
@@ -433,11 +457,24 @@ static void flush(void)
     flush_hits(prod_now_ns());
 }
 
+static void thread_fork(uint32_t child)
+{
+    (void)child;
+    company_made();
+}
+
+static void thread_end(void)
+{
+    flush();
+    company_ended();
+}
+
 /* Waiters and the owner of a lock are threads of the parent. */
 static void forked(void)
 {
     chase_lock.state = 0;
     core.waiting = core.used = 0;
+    company_forked();
     for (int i = 0; i < CHASE_WAITERS; i++)
         core.waiter[i].used = false;
     self.pending[0] = self.pending[1] = 0;
@@ -449,7 +486,8 @@ const struct rt_mode mode_chase = { .name = "chase",
                                     .changed = changed,
                                     .hit = hit,
                                     .images = images,
-                                    .thread_end = flush,
+                                    .thread_fork = thread_fork,
+                                    .thread_end = thread_end,
                                     .forked = forked,
                                     .tick = tick,
                                     .end = flush };

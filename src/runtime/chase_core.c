@@ -25,6 +25,14 @@ uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64
     return ((uint64_t)(allowed - spent) << 32) / (uint64_t)allowed;
 }
 
+bool chase_may_wait(const struct chase_limits *l, uint64_t waited, uint64_t own, uint64_t passed,
+                    uint32_t random)
+{
+    uint64_t spent = waited + own, total = passed > spent ? passed - spent : 0;
+
+    return random < chase_p_budget(l, waited, total) && chase_p_budget(l, spent, total);
+}
+
 /* What the account says that is still to come, and what has passed uncharged since waiters are
  * late. One of them is 0. */
 struct overlap {
@@ -54,9 +62,9 @@ static bool charge(struct chase_core *c, uint64_t now, uint64_t total, uint32_t 
     uint64_t sum = __atomic_load_n(c->waited_ns, __ATOMIC_RELAXED);
 
     do {
-        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead) + chase_own_ns(c, total);
+        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead);
 
-        if (random >= chase_p_budget(&c->limits, waited, total))
+        if (!chase_may_wait(&c->limits, waited, chase_own_ns(c, total), total, random))
             return false;
     } while (!__atomic_compare_exchange_n(c->waited_ns, &sum, sum + o.behind + more, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));

@@ -6,20 +6,21 @@
  * Sampling (spec/production.md, Biswas et al. CC'17, section 4.2):
  *
  *     P        = P_freq * P_budget
- *     P_freq   = 1 / (times this thread sampled s1, counting from 1)
+ *     P_freq   = 1 / (times this thread sampled s1, counting from 1), or more if s1 is rare
  *     P_budget = 1 - (t_waited + t_delay) / ((max(t_total, t_min) + t_delay) * r_max)
  *
- * t_waited is the wall time in which one or more threads wait, and with it goes t_own, what we cost
- * otherwise (the paper's formula has the waits only). A wait is charged when it begins, up to its
- * planned end; what it takes less or more is set right when the last thread stops waiting.
- * So at every moment, also when processes of one run share the sums and when one is killed,
+ * t_waited is the wall time in which one or more threads wait. t_total is the time that has passed
+ * less all that we have spent, which is what the program would have taken: r_max is of that, not of
+ * what we made of it. A wait is charged when it begins, up to its planned end; what it takes less
+ * or more is set right when the last thread stops waiting. So at every moment, also when processes
+ * of one run share the sums and when one is killed,
  *
  *     waited - late <= r_max * (max(t_total, t_min) + t_delay)
  *
- * and a wait begins only where the same is true of waited + own.
- *
  * where `late` is what the system added to waits that were over (counted in waited, and so paid
- * for by fewer waits later). All in integers: 2^32 stands for probability 1.
+ * for by fewer waits later). What we cost otherwise (`own`; the paper's formula has the waits only)
+ * does not change P_budget, but a wait begins only where the same is true of waited + own. All in
+ * integers: 2^32 stands for probability 1.
  *
  * Concurrency: the caller holds one lock around every call but chase_may_meet(); the sums are
  * changed by other processes, too, and `waiting` may be read at any time.
@@ -47,10 +48,28 @@ struct chase_limits {
 
 /* P_budget, in 2^32nds. */
 uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64_t total_ns);
-/* Draw with P_freq: `sampled` from 1 on, `random` uniform. */
-static inline bool chase_draw_freq(uint32_t sampled, uint32_t random)
+/* May a wait begin: the draw with P_budget, and what it and all that we cost otherwise come to is
+ * within r_max. */
+bool chase_may_wait(const struct chase_limits *l, uint64_t waited_ns, uint64_t own_ns,
+                    uint64_t passed_ns, uint32_t random);
+
+/* Waits that the budget pays for in so much time, in 2^16ths. */
+static inline uint64_t chase_affordable(const struct chase_limits *l, uint64_t ns)
 {
-    return (uint64_t)random * sampled < UINT64_C(1) << 32;
+    uint64_t us = ns / 1000 * l->max_ppm / 1000000; /* that may be waited */
+
+    return l->delay_ns ? us * 1000 * 65536 / l->delay_ns : 0;
+}
+/* Draw with P_freq: `sampled` from 1 on, `random` uniform. The paper's 1 / sampled alone leaves
+ * most of the budget unused where s1 is executed once a second: the 100th time it would be sampled
+ * once in fourteen. So P_freq is at least what makes a thread's waits as many as could be afforded
+ * since it first came to s1, of which this is hit `hits`; a site that is executed less often than
+ * that is sampled each time that P_budget lets it. */
+static inline bool chase_draw_freq(uint32_t sampled, uint32_t hits, uint64_t affordable,
+                                   uint32_t random)
+{
+    return (uint64_t)random * sampled < UINT64_C(1) << 32 ||
+           (uint64_t)random * hits >> 16 < affordable;
 }
 
 struct chase_access {

@@ -246,50 +246,6 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
 
 /* ---- frames ---- */
 
-/* A frame that was left and entered again from the same place is the same to whoever reads a
- * stack: in a loop that calls functions only those are written whose place changes. Returns the
- * depth up to which the trace has the frames of now. */
-static uint32_t frames_kept(const struct rt_thread *t)
-{
-    uint32_t depth = tls.low, both = tls.depth < t->recorded ? tls.depth : t->recorded;
-
-    if (unlikely(t->recorded > SHADOW_MASK)) /* the oldest are forgotten */
-        return depth;
-    while (depth < both && t->told[depth].return_address == tls.shadow[depth].return_address &&
-           t->told[depth].site == tls.shadow[depth].site)
-        depth++;
-    return depth;
-}
-
-void frames_flush_slow(struct rt_thread *t)
-{
-    uint32_t kept = frames_kept(t);
-    uint64_t *w;
-
-    if (kept < t->recorded) {
-        w = room(t, true);
-        if (!w)
-            return;
-        w[0] = RING_WORD(R_EXIT, 0, t->recorded - kept);
-        commit(1);
-        t->recorded = kept;
-    }
-    if (tls.depth > t->recorded + SHADOW_MASK)
-        __atomic_fetch_add(&rt.ring->overruns, 1, __ATOMIC_RELAXED);
-    while (t->recorded < tls.depth) {
-        struct heddle_frame *f = &tls.shadow[t->recorded & SHADOW_MASK];
-
-        w = room(t, true);
-        if (!w)
-            return;
-        w[0] = RING_WORD(R_ENTER, 0, f->return_address);
-        w[1] = f->site;
-        commit(2);
-        t->told[t->recorded++ & SHADOW_MASK] = *f;
-    }
-    tls.low = tls.depth;
-}
-
 /* In full builds each frame has its record; those of the compiler's own are written inline. */
 static void record_frame(uint64_t word, uint64_t where, unsigned words)
 {

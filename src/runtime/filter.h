@@ -16,7 +16,7 @@ static inline uint64_t filter_tag(uintptr_t address)
 
 static inline struct heddle_filter_line *filter_line(uintptr_t address)
 {
-    return &__heddle_tls.filter->lines[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK];
+    return &__heddle_tls.filter->lines[address >> FILTER_BLOCK_SHIFT & FILTER_LINE_MASK];
 }
 
 static inline unsigned filter_word(uintptr_t address)

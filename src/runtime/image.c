@@ -195,6 +195,7 @@ void rt_images_closed(void)
 {
     uint32_t i;
 
+    frames_forget_moves();
     rt_busy_begin();
     spin_lock(&rt_start_lock);
     for (i = 0; i < nimages; i++)

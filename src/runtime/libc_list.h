@@ -77,6 +77,7 @@
     X(strtok_r, 3, 0)                                                                              \
     X(__strtok_r, 3, 0)                                                                            \
     X(strsep, 2, 0)                                                                                \
+    X(getsubopt, 3, 0)                                                                             \
     X(__strcpy_chk, 3, 0)                                                                          \
     X(__stpcpy_chk, 3, 0)                                                                          \
     X(__strncpy_chk, 4, 0)                                                                         \
@@ -208,7 +209,7 @@
     X(mq_send, 4, 0)                                                                               \
     X(mq_receive, 4, 0)
 
-/* libc_socket.c */
+/* libc_socket.c; the last three: libc_nss.c */
 #define LIBC_SOCKET(X)                                                                             \
     X(recv, 4, 0)                                                                                  \
     X(recvfrom, 6, 0)                                                                              \
@@ -228,7 +229,10 @@
     X(getsockopt, 5, 0)                                                                            \
     X(setsockopt, 5, 0)                                                                            \
     X(inet_ntop, 4, 0)                                                                             \
-    X(inet_pton, 3, 0)
+    X(inet_pton, 3, 0)                                                                             \
+    X(inet_aton, 2, 0)                                                                             \
+    X(getaddrinfo, 4, 0)                                                                           \
+    X(getnameinfo, 7, 0)
 
 /* libc_system.c: times, files, names */
 #define LIBC_SYSTEM(X)                                                                             \
@@ -252,6 +256,19 @@
     X(lstat64, 2, 0)                                                                               \
     X(fstat64, 2, 0)                                                                               \
     X(fstatat64, 4, 0)                                                                             \
+    X(statvfs, 2, 0)                                                                               \
+    X(statvfs64, 2, 0)                                                                             \
+    X(statfs, 2, 0)                                                                                \
+    X(statfs64, 2, 0)                                                                              \
+    X(fstatvfs, 2, 0)                                                                              \
+    X(fstatvfs64, 2, 0)                                                                            \
+    X(fstatfs, 2, 0)                                                                               \
+    X(fstatfs64, 2, 0)                                                                             \
+    X(mkstemp, 1, 0)                                                                               \
+    X(mkstemp64, 1, 0)                                                                             \
+    X(mkostemp, 2, 0)                                                                              \
+    X(mkostemp64, 2, 0)                                                                            \
+    X(mkdtemp, 1, 0)                                                                               \
     X(access, 2, 0)                                                                                \
     X(unlink, 1, 0)                                                                                \
     X(rename, 2, 0)                                                                                \
@@ -268,7 +285,8 @@
     X(getrlimit, 2, 0)                                                                             \
     X(getrlimit64, 2, 0)                                                                           \
     X(wait, 1, 0)                                                                                  \
-    X(waitpid, 3, 0)
+    X(waitpid, 3, 0)                                                                               \
+    X(wait4, 4, 0)
 
 /* libc_hidden.c: state inside libc that calls share */
 #define LIBC_HIDDEN(X)                                                                             \

@@ -96,3 +96,48 @@ LIBC0(char *, getlogin)
     write_string(r, where);
     return r;
 }
+
+/* ---- addresses and names: results where the caller says ---- */
+
+LIBC(int, inet_aton, (const char *text, struct in_addr *a), (text, a))
+{
+    int r;
+
+    read_string(text, where);
+    r = CALL(inet_aton)(text, a);
+    if (r)
+        rt_write(a, sizeof(*a), where);
+    return r;
+}
+
+/* The list that it makes is its own memory until it is returned. */
+LIBC(int, getaddrinfo,
+     (const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **list),
+     (node, service, hints, list))
+{
+    int r;
+
+    read_string(node, where);
+    read_string(service, where);
+    read_if(hints, sizeof(*hints), where);
+    r = CALL(getaddrinfo)(node, service, hints, list);
+    if (r == 0)
+        rt_write(list, sizeof(*list), where);
+    return r;
+}
+
+LIBC(int, getnameinfo,
+     (const struct sockaddr *a, socklen_t bytes, char *host, socklen_t host_room, char *service,
+      socklen_t service_room, int flags),
+     (a, bytes, host, host_room, service, service_room, flags))
+{
+    int r;
+
+    rt_read(a, bytes, where);
+    r = CALL(getnameinfo)(a, bytes, host, host_room, service, service_room, flags);
+    if (r == 0 && host_room)
+        write_string(host, where);
+    if (r == 0 && service_room)
+        write_string(service, where);
+    return r;
+}

@@ -306,6 +306,36 @@ LIBC(char *, strsep, (char **s, const char *set), (s, set))
     return CALL(strsep)(s, set);
 }
 
+/* Is it this token? Read as far as they agree. */
+static bool read_token(const char *token, const char *name, size_t n, uint64_t where)
+{
+    size_t same = 0;
+
+    while (same < n && token[same] == name[same])
+        same++;
+    rt_read(token, same + 1, where);
+    return same == n && !token[n];
+}
+
+LIBC(int, getsubopt, (char **option, char *const *tokens, char **value), (option, tokens, value))
+{
+    rt_read(option, sizeof(*option), where);
+    if (rt_recording() && **option) {
+        size_t n = CALL(strcspn)(*option, ","), name = CALL(strcspn)(*option, ",=");
+        size_t i = 0;
+
+        while (tokens[i] && !read_token(tokens[i], *option, name, where))
+            i++;
+        rt_read(tokens, (i + 1) * sizeof(*tokens), where);
+        rt_read(*option, n + 1, where);
+        if ((*option)[n])
+            rt_write(*option + n, 1, where);
+        rt_write(option, sizeof(*option), where);
+        rt_write(value, sizeof(*value), where);
+    }
+    return CALL(getsubopt)(option, tokens, value);
+}
+
 /* ---- fortified ---- */
 
 LIBC(char *, __strcpy_chk, (char *d, const char *s, size_t room), (d, s, room))

@@ -136,6 +136,41 @@ STAT(fstatat64, (int dir, const char *path, struct stat64 *out, int flags), (dir
 FILLS(fstat, out, (int fd, struct stat *out), (fd, out))
 FILLS(fstat64, out, (int fd, struct stat64 *out), (fd, out))
 
+STAT(statvfs, (const char *path, struct statvfs *out), (path, out))
+STAT(statvfs64, (const char *path, struct statvfs64 *out), (path, out))
+STAT(statfs, (const char *path, struct statfs *out), (path, out))
+STAT(statfs64, (const char *path, struct statfs64 *out), (path, out))
+FILLS(fstatvfs, out, (int fd, struct statvfs *out), (fd, out))
+FILLS(fstatvfs64, out, (int fd, struct statvfs64 *out), (fd, out))
+FILLS(fstatfs, out, (int fd, struct statfs *out), (fd, out))
+FILLS(fstatfs64, out, (int fd, struct statfs64 *out), (fd, out))
+
+/* A template's six X become a name. */
+static inline void fill_template(const char *t, bool made, uint64_t where)
+{
+    size_t n;
+
+    if (made && rt_recording() && (n = CALL(strlen)(t)) >= 6)
+        rt_write(t + n - 6, 6, where);
+}
+
+#define MAKES(type, name, good, params, args)                                                      \
+    LIBC(type, name, params, args)                                                                 \
+    {                                                                                              \
+        type r;                                                                                    \
+                                                                                                   \
+        read_string(template, where);                                                              \
+        r = CALL(name) args;                                                                       \
+        fill_template(template, good, where);                                                      \
+        return r;                                                                                  \
+    }
+
+MAKES(int, mkstemp, r >= 0, (char *template), (template))
+MAKES(int, mkstemp64, r >= 0, (char *template), (template))
+MAKES(int, mkostemp, r >= 0, (char *template, int flags), (template, flags))
+MAKES(int, mkostemp64, r >= 0, (char *template, int flags), (template, flags))
+MAKES(char *, mkdtemp, r != NULL, (char *template), (template))
+
 LIBC(int, access, (const char *path, int mode), (path, mode))
 {
     read_string(path, where);
@@ -261,5 +296,17 @@ LIBC(pid_t, waitpid, (pid_t pid, int *status, int flags), (pid, status, flags))
 
     if (r > 0)
         write_if(status, sizeof(*status), where);
+    return r;
+}
+
+LIBC(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *used),
+     (pid, status, flags, used))
+{
+    pid_t r = CALL(wait4)(pid, status, flags, used);
+
+    if (r > 0) {
+        write_if(status, sizeof(*status), where);
+        write_if(used, sizeof(*used), where);
+    }
     return r;
 }

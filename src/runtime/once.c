@@ -16,6 +16,9 @@
  * is 1 when the object is there; compiled code reads it before it calls, as an
  * atomic load with acquire, so it is written by a recorded atomic store. The
  * same word as in libstdc++ (Itanium C++ ABI 3.3.3): DONE, PENDING, WAITED.
+ *
+ * std::call_once() of libc++: its headers look at the flag, and call a function of the library for
+ * the rest. That is replaced in the same way.
  */
 #include "runtime/interpose.h"
 
@@ -29,6 +32,7 @@ struct order {
     uint64_t where;
     bool ran;
     struct order *outer;
+    uint64_t *flag; /* libc++'s, to be reset when the function is left */
 };
 
 static _Thread_local struct order *pending __attribute__((tls_model("initial-exec")));
@@ -66,6 +70,8 @@ static void learn(const void *control, uint64_t where)
     seen[i].thread = thread;
 }
 
+static void flag_set(uint64_t *flag, uint64_t state);
+
 /* The personality of run(): the unwinder calls it when an exception, a cancellation or the end of
  * the thread leaves that frame. */
 __attribute__((used)) _Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions,
@@ -80,6 +86,8 @@ _Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions, uint64_t k
     (void)context;
     if (actions & _UA_CLEANUP_PHASE) {
         publish(pending->control, pending->where);
+        if (pending->flag)
+            flag_set(pending->flag, 0);
         pending = pending->outer;
     }
     return _URC_CONTINUE_UNWIND;
@@ -98,7 +106,7 @@ static void run(void)
 
 INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
 {
-    struct order o = { function, control, WHERE_CALLER(), false, pending };
+    struct order o = { function, control, WHERE_CALLER(), false, pending, NULL };
     int r;
 
     pending = &o;
@@ -111,7 +119,7 @@ INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
 
 INTERPOSE(void, call_once, once_flag *control, void (*function)(void))
 {
-    struct order o = { function, control, WHERE_CALLER(), false, pending };
+    struct order o = { function, control, WHERE_CALLER(), false, pending, NULL };
 
     pending = &o;
     REAL(call_once)(control, run);
@@ -178,4 +186,56 @@ REPLACE(void, __cxa_guard_release, uint64_t *guard)
 REPLACE(void, __cxa_guard_abort, uint64_t *guard)
 {
     guard_give((uint32_t *)guard, 0);
+}
+
+/* ---- libc++ ---- */
+
+enum { FLAG_PENDING = 1 };
+#define FLAG_DONE (~UINT64_C(0))
+
+HIDDEN void rt_atomic_store_8(uint64_t *p, uint64_t value, unsigned order, uint64_t where);
+
+/* All that wait look again. The low half of the flag is its futex. */
+static void flag_set(uint64_t *flag, uint64_t state)
+{
+    rt_atomic_store_8(flag, state, ORDER_RELEASE, where_inside((const void *)flag_set));
+    futex((uint32_t *)flag, FUTEX_WAKE_PRIVATE, INT32_MAX);
+}
+
+/* True: the caller calls the function. */
+static bool flag_take(uint64_t *flag)
+{
+    for (;;) {
+        uint64_t state = 0;
+        if (__atomic_compare_exchange_n(flag, &state, FLAG_PENDING, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return true;
+        if (state == FLAG_DONE)
+            return false;
+        futex((uint32_t *)flag, FUTEX_WAIT_PRIVATE, FLAG_PENDING);
+    }
+}
+
+static __attribute__((noinline)) void run_with(void (*function)(void *), void *argument)
+{
+    __asm__ volatile(".cfi_personality 0x1b, rt_once_left");
+    rt_sync(OP_AFTER, pending->control, pending->where); /* of attempts that failed */
+    function(argument);
+    publish(pending->control, pending->where); /* also keeps this frame: no tail call */
+}
+
+/* void std::__1::__call_once(unsigned long volatile &, void *, void (*)(void *)) */
+REPLACE(void, _ZNSt3__111__call_onceERVmPvPFvS2_E, uint64_t *flag, void *argument,
+        void (*function)(void *))
+{
+    struct order o = { NULL, flag, WHERE_CALLER(), true, pending, flag };
+
+    if (!flag_take(flag)) {
+        learn(flag, o.where);
+        return;
+    }
+    pending = &o;
+    run_with(function, argument);
+    pending = o.outer;
+    flag_set(flag, FLAG_DONE);
 }

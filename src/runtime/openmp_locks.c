@@ -11,6 +11,9 @@
     EXPORT void name(__VA_ARGS__);                                                                 \
     EXPORT void name(__VA_ARGS__)
 
+/* The lock of a reduction that this thread did by atomic operations: its end is no release. */
+static _Thread_local const void *not_taken __attribute__((tls_model("initial-exec")));
+
 /* ---- locks; inner levels of nested ones are told apart by the analyser ---- */
 
 FUNCTION(__heddle_openmp_acquired, void *lock)
@@ -26,7 +29,10 @@ FUNCTION(__heddle_openmp_tested, void *lock, int32_t taken)
 
 FUNCTION(__heddle_openmp_releases, void *lock)
 {
-    rt_sync(OP_RELEASE, lock, WHERE_CALLER());
+    if (lock == not_taken)
+        not_taken = NULL;
+    else
+        rt_sync(OP_RELEASE, lock, WHERE_CALLER());
 }
 
 /* ---- ordered: the loop's order, not a lock's ----
@@ -49,8 +55,9 @@ FUNCTION(__heddle_openmp_turn_ends, void)
 /* ---- reductions ----
  *
  * Result 1: the thread has the lock, or is the one that adds the sum of all; it ends with
- * end_reduce. 2: it adds by atomic operations. 0: somebody else has added its part; functions of
- * the program did that inside, on memory of several threads, ordered by the library's barrier.
+ * end_reduce. 2: it adds by atomic operations, and may end with end_reduce, too. 0: somebody else
+ * has added its part; functions of the program did that inside, on memory of several threads,
+ * ordered by the library's barrier.
  */
 
 FUNCTION(__heddle_openmp_reduces, void)
@@ -61,6 +68,7 @@ FUNCTION(__heddle_openmp_reduces, void)
 FUNCTION(__heddle_openmp_reduced, void *lock, int32_t result)
 {
     ignore_end();
+    not_taken = result == 2 ? lock : NULL;
     if (result == 1)
         rt_sync(OP_ACQUIRE, lock, WHERE_CALLER());
 }

@@ -49,6 +49,9 @@ static struct array {
 } places = { .item = sizeof(struct place) }, links = { .item = sizeof(struct link) },
   sites = { .item = sizeof(struct site) }, modules = { .item = sizeof(struct module) };
 
+/* Places whose `change` may be set, [first, last), and how many are jumps. */
+static size_t changes_first = SIZE_MAX, changes_last, places_on;
+
 static uint8_t wanted[SITES_MAX / 8]; /* a bit per site; read without the lock */
 static uint32_t patch_lock;
 
@@ -123,68 +126,39 @@ static bool is_known(const struct heddle_patch *e)
     return e->nop && m->known && (uint64_t)m->base + m->sites <= SITES_MAX;
 }
 
-static void sift(struct place *p, size_t at, size_t n)
+/* Where the run ends that begins at `at`. */
+static size_t run_end(const struct place *p, size_t at, size_t n)
 {
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        struct place t;
-
-        if (child + 1 < n && p[child + 1].nop > p[child].nop)
-            child++;
-        if (p[at].nop >= p[child].nop)
-            return;
-        t = p[at];
-        p[at] = p[child];
-        p[child] = t;
+    while (++at < n && p[at - 1].nop <= p[at].nop) {
     }
+    return at;
 }
 
-/* Heap sort: needs no memory. */
-static void sort(struct place *p, size_t n)
+/* Two runs, [0, middle) and [middle, n), become one. Only what overlaps moves. */
+static void merge(struct place *p, size_t middle, size_t n, struct place *room)
 {
-    for (size_t i = n / 2; i-- > 0;)
-        sift(p, i, n);
-    for (size_t i = n; i-- > 1;) {
-        struct place t = p[0];
+    size_t at = middle, left = 0, count, right = middle;
 
-        p[0] = p[i];
-        p[i] = t;
-        sift(p, 0, i);
-    }
+    while (at > 0 && p[at - 1].nop > p[middle].nop)
+        at--;
+    count = middle - at;
+    memcpy(room, p + at, count * sizeof(*p));
+    while (left < count)
+        p[at++] = right < n && p[right].nop < room[left].nop ? p[right++] : room[left++];
 }
 
-static void add_places(struct image *im)
+/* The compiler writes no-ops where they are and instructions at their function's end, so the table
+ * is two runs a function, and neighbours overlap no further than that. */
+static void sort(struct place *p, size_t n, struct place *room)
 {
-    size_t n = 0;
+    size_t low, middle, end;
 
-    im->first_place = places.count;
-    for (const struct heddle_patch *e = im->start; e < im->stop; e++)
-        if (is_known(e)) {
-            struct place *p = PLACE(places.count + n);
-
-            *p = (struct place){ .nop = AT(e, nop), .target = AT(e, target) };
-            n += text_can_change(p, e->what & HIT_SITE);
+    do {
+        for (low = 0; low < n && (middle = run_end(p, low, n)) < n; low = end) {
+            end = run_end(p, middle, n);
+            merge(p + low, middle - low, end - low, room);
         }
-    sort(PLACE(places.count), n);
-    for (size_t i = 0; i < n; i++)
-        if (!i || PLACE(im->first_place + i)->nop != PLACE(places.count - 1)->nop)
-            *PLACE(places.count++) = *PLACE(im->first_place + i);
-    im->places = places.count - im->first_place;
-}
-
-/* The number of the place at `nop`, or -1. */
-static int64_t find_place(const struct image *im, uintptr_t nop)
-{
-    size_t low = im->first_place, high = low + im->places;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (PLACE(middle)->nop < nop)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < im->first_place + im->places && PLACE(low)->nop == nop ? (int64_t)low : -1;
+    } while (run_end(p, 0, n) < n);
 }
 
 static void add_link(uint32_t number, uint32_t place, uint32_t what)
@@ -203,18 +177,49 @@ static void add_link(uint32_t number, uint32_t place, uint32_t what)
     s->what = what;
 }
 
-static void add_links(const struct image *im)
+static void add_entry(const struct heddle_patch *e, uint32_t place)
 {
-    for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
-        int64_t place = is_known(e) ? find_place(im, AT(e, nop)) : -1;
+    uint32_t number = module_of(e)->base + e->index;
 
-        if (place < 0)
+    add_link(number, place, e->what);
+    if (e->what & HIT_UPDATE) /* the write that follows is a site of its own */
+        add_link(number + 1, place, (e->what & ~(unsigned)HIT_UPDATE) | HIT_WRITE);
+}
+
+/* A place for each entry, behind the places that there are; `wanted` is the entry's number. */
+static size_t list_places(const struct image *im)
+{
+    struct place *first = PLACE(places.count), *p = first;
+
+    for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
+        if (!is_known(e))
             continue;
-        add_link(module_of(e)->base + e->index, (uint32_t)place, e->what);
-        if (e->what & HIT_UPDATE) /* the write that follows is a site of its own */
-            add_link(module_of(e)->base + e->index + 1, (uint32_t)place,
-                     (e->what & ~(unsigned)HIT_UPDATE) | HIT_WRITE);
+        *p = (struct place){ .nop = AT(e, nop),
+                             .target = AT(e, target),
+                             .wanted = (uint32_t)(e - im->start) };
+        p += text_can_change(p, e->what & HIT_SITE);
     }
+    return (size_t)(p - first);
+}
+
+/* Sorted, one place for all entries that name it. */
+static void add_places(struct image *im)
+{
+    size_t n = list_places(im);
+    struct place *p = PLACE(places.count);
+
+    sort(p, n, p + n);
+    im->first_place = places.count;
+    for (size_t i = 0; i < n; i++) {
+        const struct heddle_patch *e = im->start + p[i].wanted;
+
+        if (places.count == im->first_place || PLACE(places.count - 1)->nop != p[i].nop) {
+            p[i].wanted = 0;
+            *PLACE(places.count++) = p[i];
+        }
+        add_entry(e, (uint32_t)places.count - 1);
+    }
+    im->places = places.count - im->first_place;
 }
 
 static bool has_module(const struct heddle_module *m)
@@ -243,11 +248,10 @@ static void index_images(void)
     for (uint32_t i = 0; i < nimages; i++) {
         struct image *im = &images[i];
 
-        if (im->indexed || !im->start || !reserve(&places, (size_t)(im->stop - im->start)))
-            continue;
+        if (im->indexed || !im->start || !reserve(&places, 2 * (size_t)(im->stop - im->start)))
+            continue; /* twice: room to sort in */
         im->indexed = true;
         add_places(im);
-        add_links(im);
         add_modules(im);
     }
 }
@@ -280,8 +284,10 @@ EXPORT void __heddle_forget_patches(const struct heddle_patch *start)
     for (uint32_t i = 0; i < nimages; i++) {
         if (images[i].start != start)
             continue;
-        for (size_t p = 0; p < images[i].places; p++)
+        for (size_t p = 0; p < images[i].places; p++) {
+            places_on -= PLACE(images[i].first_place + p)->on;
             PLACE(images[i].first_place + p)->nop = 0;
+        }
         for (size_t m = 0; m < modules.count; m++)
             if (MODULE(m)->image == i)
                 *MODULE(m) = (struct module){ NULL, UINT32_MAX };
@@ -372,6 +378,13 @@ bool patch_is_on(uint32_t site)
     return site < SITES_MAX && __atomic_load_n(&wanted[site >> 3], __ATOMIC_RELAXED) & bit_of(site);
 }
 
+static void note_change(struct place *p, uint32_t number)
+{
+    p->change = p->nop && (p->wanted > 0) != p->on;
+    changes_first = number < changes_first ? number : changes_first;
+    changes_last = number >= changes_last ? number + 1 : changes_last;
+}
+
 /* Changes the site's bit and counts at its places; notes which of them have to change. */
 static void want(uint32_t site, bool on)
 {
@@ -382,33 +395,26 @@ static void want(uint32_t site, bool on)
         struct place *p = PLACE(LINK(l - 1)->place);
 
         p->wanted += on ? 1 : -1u;
-        p->change = p->nop && (p->wanted > 0) != p->on;
+        note_change(p, LINK(l - 1)->place);
     }
-}
-
-static size_t count_changes(void)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < places.count; i++)
-        n += PLACE(i)->change;
-    return n;
 }
 
 /* Under the lock. */
 static int change_text(void)
 {
-    size_t n = count_changes(), on = 0;
-    int error = n ? text_change(PLACE(0), places.count) : 0;
+    struct text_changes t = { 0 };
 
-    for (size_t i = 0; i < places.count; i++)
-        on += PLACE(i)->on && PLACE(i)->nop;
+    if (changes_first < changes_last)
+        text_change(PLACE(changes_first), changes_last - changes_first, &t);
+    changes_first = SIZE_MAX;
+    changes_last = 0;
+    places_on += t.on - t.off;
     if (rt_control) {
-        rt_control->patched = (uint32_t)on;
-        rt_control->patch_errno = error;
+        rt_control->patched = (uint32_t)places_on;
+        rt_control->patch_errno = t.error;
     }
-    errno = error;
-    return error ? -1 : (int)n;
+    errno = t.error;
+    return t.error ? -1 : (int)(t.on + t.off);
 }
 
 int patch_sites(const uint32_t *list, size_t n, bool on)
@@ -495,12 +501,6 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
         hit(&h, flags);                                                                            \
     }
 
-/* In caper most hits are of private memory, and that is all there is to say of them. */
-bool site_is_private(const void *address)
-{
-    return caper_quick && own_at((uintptr_t)address) && --caper_left >= 0;
-}
-
 static inline bool is_on(uint64_t what, const struct heddle_module *module)
 {
     uint32_t number = module->base + (uint32_t)what;
@@ -508,6 +508,8 @@ static inline bool is_on(uint64_t what, const struct heddle_module *module)
     return patch_is_on(number) || (what >> HIT_FLAGS_SHIFT & HIT_UPDATE && patch_is_on(number + 1));
 }
 
+/* In caper most hits are of private memory, and that is all there is to say of them; likewise in
+ * prod_site.c. */
 static inline bool is_idle(const void *address, uint64_t what, const struct heddle_module *module)
 {
     return (caper_quick && own_at((uintptr_t)address) && --caper_left >= 0) || !is_on(what, module);

@@ -19,13 +19,15 @@ struct place {
 
 /* Can the bytes there be changed? `any`: they need not be a no-op. Takes `original`. */
 HIDDEN bool text_can_change(struct place *p, bool any);
-/* Turn all places with `change` set round, and clear it. 0, or an error number: then those that
- * could not be changed are as they were, and `change` is cleared, too. */
-HIDDEN int text_change(struct place *places, size_t n);
+struct text_changes {
+    size_t on, off; /* places that have become jumps, and that are no longer */
+    int error;
+};
+/* Turn all places with `change` set round, and clear it. With an error those that could not be
+ * changed are as they were, and `change` is cleared, too. */
+HIDDEN void text_change(struct place *places, size_t n, struct text_changes *t);
 
-/* What a stub asks: is it private, in caper; does anybody want to hear of this? And the report.
- * They keep all registers. */
-__attribute__((preserve_all)) HIDDEN bool site_is_private(const void *address);
+/* What a stub asks: does anybody want to hear of this? And the report. They keep all registers. */
 __attribute__((preserve_all)) HIDDEN bool site_is_idle(const void *address,
                                                        const struct heddle_patch *e);
 __attribute__((preserve_all)) HIDDEN void site_hit(const void *address,

@@ -78,24 +78,16 @@ static uintptr_t page_of(uintptr_t a)
     return a & ~(uintptr_t)(PAGE - 1);
 }
 
-static int protect(const struct place *p, int prot)
-{
-    uintptr_t low = page_of(p->nop), high = page_of(p->nop + NOP_BYTES - 1) + PAGE;
-
-    return (int)syscall(SYS_mprotect, low, high - low, prot);
-}
-
-/* The pages of all places of the batch; places are sorted. */
+/* The pages of all places of the batch, neighbours in one call; places are sorted. */
 static int protect_all(struct place *const *batch, size_t n, int prot)
 {
-    uintptr_t done = 0;
+    for (size_t i = 0; i < n;) {
+        uintptr_t low = page_of(batch[i]->nop), high = low;
 
-    for (size_t i = 0; i < n; i++) {
-        if (page_of(batch[i]->nop + NOP_BYTES - 1) == done)
-            continue;
-        if (protect(batch[i], prot))
+        for (; i < n && page_of(batch[i]->nop) <= high; i++)
+            high = page_of(batch[i]->nop + NOP_BYTES - 1) + PAGE;
+        if (syscall(SYS_mprotect, low, high - low, prot))
             return errno;
-        done = page_of(batch[i]->nop + NOP_BYTES - 1);
     }
     return 0;
 }
@@ -225,14 +217,17 @@ static int change_batch(struct place *const *batch, size_t n, size_t *done)
     return error;
 }
 
-static int run_batch(struct place *const *batch, size_t n)
+static void run_batch(struct place *const *batch, size_t n, struct text_changes *t)
 {
     size_t done = 0;
-    int error = n ? change_batch(batch, n, &done) : 0;
 
-    for (size_t i = 0; i < done; i++)
+    if (n && !t->error)
+        t->error = change_batch(batch, n, &done);
+    for (size_t i = 0; i < done; i++) {
         batch[i]->on = !batch[i]->on;
-    return error;
+        t->on += batch[i]->on;
+        t->off += !batch[i]->on;
+    }
 }
 
 /* A handler of the program's, run by this thread in the middle, would go round for ever. */
@@ -244,27 +239,22 @@ static uint64_t block_signals(bool block, uint64_t mask)
     return old;
 }
 
-int text_change(struct place *places, size_t n)
+void text_change(struct place *places, size_t n, struct text_changes *t)
 {
     struct place *batch[BATCH];
     uint64_t mask = block_signals(true, 0);
     size_t k = 0;
-    int error = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (!places[i].change)
             continue;
         places[i].change = false;
-        if (error)
-            continue;
         batch[k++] = &places[i];
         if (k == BATCH) {
-            error = run_batch(batch, k);
+            run_batch(batch, k, t);
             k = 0;
         }
     }
-    if (!error)
-        error = run_batch(batch, k);
+    run_batch(batch, k, t);
     block_signals(false, mask);
-    return error;
 }

@@ -147,10 +147,10 @@ void prod_images(void)
             rt_mode->images();
     } else if (!__atomic_exchange_n(&starting, 1, __ATOMIC_ACQ_REL)) {
         prod_thread(); /* the main thread is number 0, mostly */
-        take_up(chosen->start);
-        __atomic_store_n(&rt_mode, chosen, __ATOMIC_RELEASE);
         rt_deaf_to_memory = !chosen->alloc && !chosen->free;
         rt_deaf_to_sync = !chosen->sync;
+        take_up(chosen->start);
+        __atomic_store_n(&rt_mode, chosen, __ATOMIC_RELEASE);
     }
     rt_busy_end();
 }
@@ -285,11 +285,12 @@ uint32_t prod_thread_fork(void)
     if (tls.busy)
         return UINT32_MAX;
     rt_busy_begin();
-    start_watcher();
     prod_thread();
     child = new_number();
     if (rt_mode->thread_fork)
         rt_mode->thread_fork(child);
+    start_watcher(); /* after it: caper patches its sites there, cheaper while there is one thread
+                      */
     rt_busy_end();
     errno = saved;
     return child;

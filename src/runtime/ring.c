@@ -362,7 +362,7 @@ static bool map_ring(int fd)
 /* What comes while the writer sleeps or compresses; more only costs memory, and cache. With 4 MiB a
  * program that keeps the writer busy (leveldb) switches to and fro twice as often as with 16. A
  * full build writes ten times as fast. */
-enum { QUEUE_MIB = 8, QUEUE_MIB_FULL = 16 };
+enum { QUEUE_MIB = 8, QUEUE_MIB_FULL = 4 };
 
 static void fill_header(void)
 {

@@ -67,6 +67,7 @@ struct rt_thread {
     struct rt_thread *next;  /* in the list of spare ones */
     struct heddle_filter *filter;
     struct heddle_frame *shadow, *told; /* frames there are; those that the trace knows of */
+    uint64_t *moves;                    /* hashes of those told of, 0: none (frames.c) */
     uint64_t epoch;                     /* goes on when recycled, so that old entries never match */
     uintptr_t stack_low; /* of a thread that was created under our eyes; else 0 bytes */
     uint64_t stack_bytes;
@@ -78,6 +79,7 @@ struct rt_thread {
     uint64_t lost;  /* accesses, not yet said in a record */
     uint64_t held;  /* stripe + 1 whose lock the thread holds */
     bool fiber;
+    bool too_deep;              /* deeper than its shadow stack, once */
     bool fenced;                /* has passed a release fence: its stores release */
     uint64_t releases;          /* its own, counted (news.h) */
     uint64_t known[NEWS_KNOWN]; /* of others: the last that it knows */
@@ -203,6 +205,7 @@ static inline void commit(unsigned words)
     __atomic_store_n(&c->cursor, c->cursor + 8 * words, __ATOMIC_RELEASE);
 }
 
+HIDDEN void frames_forget_moves(void); /* addresses have changed their meaning */
 HIDDEN void frames_flush_slow(struct rt_thread *t);
 /* Write the calls and returns since the last event. */
 static inline void frames_flush(struct rt_thread *t)

@@ -34,8 +34,9 @@ static struct rt_thread *new_state(void)
 {
     size_t filter = sizeof(struct heddle_filter),
            shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
+           moves = sizeof(uint64_t) << MOVE_BITS,
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
-    char *m = map(own + filter + 2 * shadow);
+    char *m = map(own + filter + 2 * shadow + moves);
     struct rt_thread *t = (struct rt_thread *)m;
 
     if (!t)
@@ -43,6 +44,7 @@ static struct rt_thread *new_state(void)
     t->filter = (struct heddle_filter *)(m + own);
     t->shadow = (struct heddle_frame *)(m + own + filter);
     t->told = (struct heddle_frame *)(m + own + filter + shadow);
+    t->moves = (uint64_t *)(m + own + filter + 2 * shadow);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     return t;
 }
@@ -61,7 +63,7 @@ static struct rt_thread *state_get(uint32_t number)
     t->number = number;
     t->serial = t->recorded = t->since_stamp = 0;
     t->lost = t->held = t->stamp = 0;
-    t->fiber = t->fenced = false;
+    t->fiber = t->fenced = t->too_deep = false;
     t->releases = 0;
     t->nannotated = 0;
     t->stack_low = t->stack_bytes = 0;
@@ -94,12 +96,12 @@ void epoch_wrap(struct rt_thread *t)
 {
     size_t i;
 
-    for (i = 0; i < FILTER_BLOCKS; i++) {
+    for (i = 0; i < FILTER_LINES; i++)
         if (t->filter->lines[i].tag)
             t->filter->lines[i].tag = 0;
+    for (i = 0; i < FILTER_BLOCKS; i++)
         if (t->filter->units[i].tag)
             t->filter->units[i].tag = 0;
-    }
     memset(t->loads, 0, sizeof(t->loads));
     memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;

@@ -189,6 +189,21 @@ static void visit(struct maker *m, uint32_t node)
     end_sections(m, node);
 }
 
+/* Rows grow along a thread. */
+static bool is_last_unreachable(const struct problem *p, uint32_t thread)
+{
+    const uint32_t *first = p->thread_first;
+    const uint32_t *row;
+    bool unreachable = false;
+
+    if (first[thread] == first[thread + 1])
+        return false;
+    row = problem_row(p, p->must, p->thread_node[first[thread + 1] - 1]);
+    for (uint32_t t = 0; t < p->nthreads; t++)
+        unreachable |= row[t] > first[t + 1] - first[t];
+    return unreachable;
+}
+
 static void release(struct maker *m)
 {
     for (uint32_t t = 0; t < m->p->nthreads; t++)
@@ -216,5 +231,7 @@ void must_make(struct problem *p)
         for (uint32_t n = 0; n < p->nnodes; n++)
             visit(&m, n);
     }
+    for (uint32_t t = 0; t < p->nthreads; t++)
+        p->unreachable += is_last_unreachable(p, t);
     release(&m);
 }

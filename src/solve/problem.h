@@ -88,6 +88,7 @@ struct problem {
     struct problem_group *cell_groups, *lock_groups;
     uint32_t *group_touch, *group_section;
     uint32_t *must, *must_con; /* must.c; NULL: would be too large */
+    uint32_t unreachable;      /* threads whose last node is never executed: none in a true trace */
 };
 
 /* Fill what is made from the rest, and free that part again. */

@@ -218,6 +218,35 @@ bool solver_need(struct solver *s, uint32_t a, uint32_t b)
     return need_next(s, a) && need_next(s, b);
 }
 
+/* Executing this node takes, by the clocks, what may not be executed. */
+static bool takes_too_much(const struct solver *s, uint32_t node)
+{
+    const struct problem *p = s->p;
+    const uint32_t *row = problem_row(p, p->must, node);
+    bool too_much = p->rank[node] >= s->chains[in_chain(p->thread[node])].hi;
+
+    for (uint32_t t = 0; t < p->nthreads && !too_much; t++)
+        too_much = row[t] > s->chains[in_chain(t)].hi;
+    return too_much;
+}
+
+/* The node cannot be next, by the clocks alone: that takes no look at what comes before it, and
+ * answers most questions about programs. */
+static bool is_out_of_reach(const struct solver *s, uint32_t node)
+{
+    const struct problem *p = s->p;
+    uint32_t rank = p->rank[node];
+
+    if (!p->must)
+        return false;
+    if (rank && takes_too_much(s, p->thread_node[p->thread_first[p->thread[node]] + rank - 1]))
+        return true;
+    for (uint32_t k = p->need_first[node]; k < p->soft_first[node]; k++)
+        if (takes_too_much(s, p->need[k]))
+            return true;
+    return false;
+}
+
 static uint64_t needed(const struct solver *s)
 {
     uint64_t n = 0;
@@ -367,6 +396,8 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
 
     begin(s, a, b, budget);
     s->way = SOLVE_BY_NEEDS;
+    if (is_out_of_reach(s, a) || is_out_of_reach(s, b))
+        return SOLVE_INFEASIBLE;
     if (!freeze_start(s) || !freeze_raise(s))
         return SOLVE_UNDECIDED;
     if ((a != b && s->p->thread[a] == s->p->thread[b]) || !solver_need(s, a, b))

@@ -32,10 +32,18 @@ struct site_context {
     bool simple; /* decoder: an access of fixed size without value or sequence number */
 };
 
+/* What came after a move: an event's site, another move. */
+struct move_context {
+    uint32_t site, move;
+};
+
 /* What both directions know after the same events. */
 struct codec_context {
     struct site_context *sites;
-    uint32_t bits; /* log2 of their number */
+    struct move_context *moves; /* by number, as many as sites */
+    uint32_t *moves_after;      /* which move came after a site, as many */
+    uint32_t last_move;         /* MOVE_NONE: the last was an event */
+    uint32_t bits;              /* log2 of their number */
     uint32_t mask;
     uint32_t last_site[THREAD_CONTEXTS];
     uint64_t sequence;
@@ -80,6 +88,7 @@ struct encoder {
     uint32_t count;                      /* events in the chunk so far */
     bool threads;                        /* per-thread chunk: stamps and sequence numbers */
     bool lists;                          /* something in some chunk needs HDL_FEATURE_LISTS */
+    bool moves;                          /* the chunk has some */
     uint64_t stamp;
 };
 
@@ -91,7 +100,9 @@ void encoder_resize(struct encoder *e, uint32_t context_bits);
 void encoder_start(struct encoder *e, uint64_t stamp);
 /* Takes as many of the n events as fit the chunk (at most `limit` events in all); returns how
  * many: fewer than asked for means that the chunk is full. A D has at most CALL_ENTRIES_MAX
- * entries. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. */
+ * entries. `sequence` (0: none) and `stamp` are per event, for thread chunks; else NULL. An event
+ * OP_MOVE stands for a move: number in `target`, how many events in `size`. */
+enum { OP_MOVE = 255 };
 size_t encoder_add(struct encoder *e, const struct event *events, size_t n, const uint64_t *extra,
                    const uint64_t *sequence, const uint64_t *stamp, uint32_t limit);
 
@@ -113,12 +124,13 @@ struct decoder {
     int columns; /* COLUMNS or COLUMNS_MIXED */
     const uint8_t *at[COLUMNS_MIXED], *end[COLUMNS_MIXED];
     uint32_t plain;                                 /* events before the next item */
-    struct event waiting[STRETCH_ACCESSES_MAX + 1]; /* of a record, not yet handed out */
+    struct event waiting[STRETCH_ACCESSES_MAX + 1]; /* of a record or move, not yet handed out */
     unsigned nwaiting, waiting_at;
     uint64_t shapes[SHAPES_MAX];
     uint32_t nshapes;
     uint32_t count, done; /* events of the chunk */
     bool threads;
+    bool moves;          /* the chunk may have some */
     uint32_t thread;     /* of the next event, unless it switches */
     uint32_t *last_site; /* of that thread, in the context */
     uint64_t stamp;

@@ -13,11 +13,15 @@ static inline void context_init(struct codec_context *x, uint32_t bits)
     x->bits = bits;
     x->mask = ((uint32_t)1 << bits) - 1;
     x->sites = xcalloc((size_t)1 << bits, sizeof(*x->sites));
+    x->moves = xcalloc((size_t)1 << bits, sizeof(*x->moves));
+    x->moves_after = xcalloc((size_t)1 << bits, sizeof(*x->moves_after));
 }
 
 static inline void context_release(struct codec_context *x)
 {
     free(x->sites);
+    free(x->moves);
+    free(x->moves_after);
     x->sites = NULL;
 }
 
@@ -26,6 +30,9 @@ static inline void context_reset(struct codec_context *x)
     for (size_t i = 0; i < (size_t)1 << x->bits; i++)
         x->sites[i] = (struct site_context){ .next = SITE_NONE };
     memset(x->last_site, 0xff, sizeof(x->last_site));
+    memset(x->moves, 0xff, sizeof(*x->moves) << x->bits);
+    memset(x->moves_after, 0xff, sizeof(*x->moves_after) << x->bits);
+    x->last_move = MOVE_NONE;
     x->sequence = 0;
     x->thread = THREAD_NONE;
 }
@@ -33,6 +40,21 @@ static inline void context_reset(struct codec_context *x)
 static inline struct site_context *context_of(const struct codec_context *x, uint32_t site)
 {
     return &x->sites[site & x->mask];
+}
+
+/* Where the site of the next event is predicted, and the number of the next move. */
+static inline uint32_t *expected_site(const struct codec_context *x, uint32_t last_site)
+{
+    if (__builtin_expect(x->last_move != MOVE_NONE, 0))
+        return &x->moves[x->last_move & x->mask].site;
+    return &context_of(x, last_site)->next;
+}
+
+static inline uint32_t *expected_move(const struct codec_context *x, uint32_t last_site)
+{
+    if (x->last_move != MOVE_NONE)
+        return &x->moves[x->last_move & x->mask].move;
+    return &x->moves_after[last_site & x->mask];
 }
 
 /* ---- stretches ---- */

@@ -100,8 +100,8 @@ static int read_shapes(struct decoder *d, struct error *err)
     size_t bytes = (size_t)(d->end[COL_SHAPES] - p);
 
     d->nshapes = 0;
-    if (!bytes && d->columns == COLUMNS_MIXED)
-        return 0; /* records of stretches need none */
+    if (!bytes && (d->columns == COLUMNS_MIXED || d->moves))
+        return 0; /* records of stretches and moves need none */
     if (!bytes)
         return error_set(err, "no shapes");
     d->nshapes = p[0] ? p[0] : SHAPES_MAX;
@@ -147,23 +147,27 @@ static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
 
 /* Target codes above TARGET_8 have both upper bits set. All at once, not event by event: the
  * compiler makes vectors of this. */
-static bool targets_are_known(const uint8_t *flags, uint32_t count)
+static bool targets_are_known(const uint8_t *flags, uint32_t count, bool moves)
 {
-    unsigned both = 0;
+    unsigned both = 0, all = 0;
 
     _Static_assert(TARGET_8 == 5 && FLAG_TARGET_SHIFT == 4, "bits 5 and 6 tell");
-    for (uint32_t i = 0; i < count; i++)
-        both |= flags[i] & flags[i] << 1;
-    return !(both & 1 << 6);
+    for (uint32_t i = 0; i < count; i++) {
+        unsigned bits = flags[i] & flags[i] << 1; /* bit 6: 6 or 7 */
+
+        both |= bits;
+        all |= bits & flags[i] << 2; /* bit 6: 7 */
+    }
+    return !((moves ? all : both) & 1 << 6);
 }
 
 static int check_flags(const struct decoder *d, const struct hdl_chunk_header *h, struct error *err)
 {
     size_t n = (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]);
 
-    if (d->columns == COLUMNS ? n != h->count : n > h->count)
+    if (d->columns == COLUMNS && !d->moves ? n != h->count : n > h->count)
         return error_set(err, "%u events but %zu flag bytes", h->count, n);
-    return targets_are_known(d->at[COL_FLAGS], (uint32_t)n)
+    return targets_are_known(d->at[COL_FLAGS], (uint32_t)n, d->moves)
                ? 0
                : error_set(err, "unknown kind of target");
 }
@@ -180,6 +184,7 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
         context_init(&d->context, h->context_bits);
     context_reset(&d->context);
     d->threads = h->kind != HDL_MERGED;
+    d->moves = d->threads && h->flags & CHUNK_MOVES;
     d->columns = h->kind == HDL_MIXED ? COLUMNS_MIXED : COLUMNS;
     set_thread(d, d->threads ? h->subject : THREAD_NONE);
     d->stamp = h->stamp_first;
@@ -425,15 +430,16 @@ static bool take_switch(struct decoder *d, const struct tables *t)
 static inline bool take_site(struct decoder *d, const struct tables *t, unsigned code,
                              uint32_t *site)
 {
-    struct site_context *before = context_of(&d->context, *d->last_site);
+    uint32_t *expected = expected_site(&d->context, *d->last_site);
 
-    *site = before->next;
+    *site = *expected;
     if (code) {
-        *site = before->next = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+        *site = *expected = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
         if (*site >= t->sites.count && *site != SITE_NONE)
             return false;
     }
     *d->last_site = *site;
+    d->context.last_move = MOVE_NONE;
     return true;
 }
 
@@ -519,6 +525,51 @@ static bool thread_is_known(const struct decoder *d, const struct tables *t)
     if (d->threads)
         return d->thread < t->threads.count;
     return d->thread != THREAD_NONE || *d->at[COL_FLAGS] & FLAG_SWITCH;
+}
+
+/* ---- moves ---- */
+
+static inline bool is_move(unsigned flags)
+{
+    return (flags >> FLAG_TARGET_SHIFT & 7) == TARGET_MOVE;
+}
+
+/* Its events wait to be handed out. False: damage. */
+static bool take_move(struct decoder *d, const struct tables *t, unsigned flags)
+{
+    uint32_t *expected = expected_move(&d->context, *d->last_site), number;
+    unsigned code = flags >> FLAG_SITE_SHIFT & 3;
+
+    if (flags & (FLAG_SHAPE | FLAG_VALUE) || (flags & FLAG_SWITCH && !take_switch(d, t)))
+        return false;
+    if (code)
+        *expected = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+    number = d->context.last_move = *expected;
+    if (number >= t->moves.count)
+        return false;
+    move_expand(&t->moves, number, d->thread, d->waiting);
+    d->nwaiting = move_events(&t->moves.at[number]);
+    d->waiting_at = 0;
+    return true;
+}
+
+/* One event of a thread's chunk in which there may be moves. */
+static bool take_moved(struct decoder *d, const struct tables *t, struct event *ev,
+                       uint64_t *sequence)
+{
+    if (d->waiting_at == d->nwaiting) {
+        unsigned flags;
+
+        if (d->at[COL_FLAGS] == d->end[COL_FLAGS])
+            return false;
+        flags = *d->at[COL_FLAGS]++;
+        if (!is_move(flags))
+            return take_event(d, t, flags, ev, sequence);
+        if (!take_move(d, t, flags))
+            return false;
+    }
+    *ev = d->waiting[d->waiting_at++];
+    return true;
 }
 
 /* ---- stretches ---- */
@@ -611,12 +662,9 @@ static bool take_mixed(struct decoder *d, const struct tables *t, struct event *
     while (!d->plain && d->waiting_at == d->nwaiting)
         if (!take_item(d, t))
             return false;
-    if (!d->plain) {
-        *ev = d->waiting[d->waiting_at++];
-        return true;
-    }
-    d->plain--;
-    return take_event(d, t, *d->at[COL_FLAGS]++, ev, sequence);
+    if (d->waiting_at == d->nwaiting)
+        d->plain--;
+    return take_moved(d, t, ev, sequence);
 }
 
 /* The chunk's last event is the last of an item, too. */
@@ -637,7 +685,20 @@ static long next_mixed(struct decoder *d, const struct tables *t, struct event *
     return 0;
 }
 
-/* The same for chunks without stretches. */
+/* The same for a thread's chunk with moves and without stretches. */
+static long next_moved(struct decoder *d, const struct tables *t, struct event *events, size_t n,
+                       uint64_t *sequence, uint64_t *stamp, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        sequence[i] = 0;
+        if (!take_moved(d, t, &events[i], &sequence[i]))
+            return damaged(d, i, err);
+        stamp[i] = d->stamp;
+    }
+    return 0;
+}
+
+/* The same for chunks with neither. */
 static long next_plain(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                        uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
@@ -663,7 +724,7 @@ static long next_plain(struct decoder *d, const struct tables *t, struct event *
 long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                   uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
-    bool mixed = d->columns == COLUMNS_MIXED;
+    bool mixed = d->columns == COLUMNS_MIXED, moved = d->moves;
 
     if (n > d->count - d->done)
         n = d->count - d->done;
@@ -672,7 +733,9 @@ long decoder_next(struct decoder *d, const struct tables *t, struct event *event
     d->nextra = 0;
     if (!thread_is_known(d, t))
         return damaged(d, 0, err);
-    if ((mixed ? next_mixed : next_plain)(d, t, events, n, sequence, stamp, err) < 0)
+    if ((mixed   ? next_mixed
+         : moved ? next_moved
+                 : next_plain)(d, t, events, n, sequence, stamp, err) < 0)
         return -1;
     if (columns_overrun(d))
         return error_set(err, "events %u to %zu: a column ends too early", d->done,

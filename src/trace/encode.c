@@ -38,7 +38,7 @@ void encoder_start(struct encoder *e, uint64_t stamp)
     context_reset(&e->context);
     stretch_contexts_reset(&e->stretches);
     e->plain = 0;
-    e->mixed = false;
+    e->mixed = e->moves = false;
     for (int i = 0; i < COLUMNS_MIXED; i++)
         e->columns[i].len = 0;
     memset(e->shape_hash, 0, sizeof(e->shape_hash));
@@ -267,6 +267,19 @@ static inline unsigned put_thread(struct encoder *e, uint32_t thread)
     return FLAG_SWITCH;
 }
 
+/* A move: its number where an event has its site. */
+static void put_move(struct encoder *e, uint32_t thread, uint32_t number)
+{
+    struct codec_context *x = &e->context;
+    uint32_t *expected = expected_move(x, x->last_site[thread % THREAD_CONTEXTS]);
+    unsigned flags = TARGET_MOVE << FLAG_TARGET_SHIFT;
+
+    flags |= put_site(e, *expected, number);
+    *expected = x->last_move = number;
+    e->columns[COL_FLAGS].data[e->columns[COL_FLAGS].len++] |= (uint8_t)flags;
+    e->moves = true;
+}
+
 enum put { PUT_REFUSED, PUT_DONE, PUT_LAST };
 
 /* Everything of an event but its thread. Refused: the shape dictionary is full. */
@@ -275,7 +288,8 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
 {
     struct codec_context *x = &e->context;
     uint32_t *last = &x->last_site[ev->thread % THREAD_CONTEXTS];
-    struct site_context *before = context_of(x, *last), *c = context_of(x, ev->site);
+    struct site_context *c = context_of(x, ev->site);
+    uint32_t *expected = expected_site(x, *last);
     uint64_t shape = shape_of(ev, extra, sequence != 0);
     unsigned flags = 0;
 
@@ -284,9 +298,9 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
             return PUT_REFUSED;
         flags |= FLAG_SHAPE;
     }
-    flags |= put_site(e, before->next, ev->site);
-    before->next = ev->site;
-    *last = ev->site;
+    flags |= put_site(e, *expected, ev->site);
+    *expected = *last = ev->site;
+    x->last_move = MOVE_NONE;
     flags |= put_target(e, c, ev);
     if (has_value(ev->op, ev->flags))
         flags |= put_value(e, c, ev);
@@ -310,6 +324,7 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
                    const uint64_t *sequence, const uint64_t *stamp, uint32_t limit)
 {
     struct column *flags = &e->columns[COL_FLAGS];
+    uint32_t more = 0; /* events of moves beyond one each */
     size_t i;
 
     if (n > limit - e->count)
@@ -323,8 +338,15 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
         uint64_t before = e->stamp;
         enum put put;
 
+        if (e->count + i + more + (events[i].op == OP_MOVE ? events[i].size : 1) > limit)
+            break;
         flags->data[flags->len] = (uint8_t)(e->threads ? encoder_put_stamp(e, stamp[i])
                                                        : put_thread(e, events[i].thread));
+        if (__builtin_expect(events[i].op == OP_MOVE, 0)) {
+            put_move(e, events[i].thread, (uint32_t)events[i].target);
+            more += events[i].size - 1;
+            continue;
+        }
         put = put_event(e, &events[i], extra, sequence ? sequence[i] : 0);
         if (__builtin_expect(put == PUT_DONE, 1))
             continue;
@@ -337,7 +359,7 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
         }
         break;
     }
-    e->count += (uint32_t)i;
+    e->count += (uint32_t)i + more;
     e->plain += (uint32_t)i;
     return i;
 }

@@ -1,7 +1,7 @@
-/* encode_raw.c - accesses and branches, straight from their records
+/* encode_raw.c - what most records say, straight from the records
  *
  * What encode.c does, with all that is in use in registers: the ends of the columns, the context
- * of the last site. Both files must write the same; tests/unit/test_record.c compares them.
+ * of the last site. Both files must write the same; tests/unit/test_moves.c compares them.
  */
 #include "trace/encode_raw.h"
 #include "base/alloc.h"
@@ -17,15 +17,17 @@ enum {
 
 /* Where the columns end. */
 struct pens {
-    uint8_t *flags, *sites, *targets, *values, *sizes;
+    uint8_t *flags, *sites, *targets, *values, *sizes, *sequence;
 };
 
 /* What is in a record. */
 struct common {
-    uint32_t number; /* of the site, the process's own */
+    uint64_t where; /* a site's number, the process's own, or an address with WHERE_PC */
     uint64_t shape, target, value;
-    uint32_t size; /* where the shape has none */
+    uint64_t sequence; /* 0: none */
+    uint32_t size;     /* where the shape has none */
     unsigned words;
+    bool valued;
 };
 
 static inline uint64_t shape_of(unsigned op, unsigned size, unsigned flags)
@@ -33,54 +35,116 @@ static inline uint64_t shape_of(unsigned op, unsigned size, unsigned flags)
     return size | (uint64_t)op << 32 | (uint64_t)flags << 48;
 }
 
-/* Several accesses as one. */
-static inline bool read_run(const uint64_t *w, const uint64_t *end, struct common *c)
+/* Several accesses as one, or a range. */
+static inline bool read_long(struct common *c, unsigned write, uint64_t bytes)
 {
-    unsigned head = (unsigned)(w[0] >> 48);
-
-    if (head & ACCESS_PC || end - w < 2)
-        return false;
-    c->number = (uint32_t)w[1];
-    c->size = (uint32_t)(w[1] >> 32);
-    c->value = 0;
-    c->target = w[0] & RING_LOW;
-    c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), c->size, 0);
+    c->size = (uint32_t)bytes;
+    c->shape = shape_of(OP_READ + write, c->size, 0);
     if (c->size > 16 || (c->size & (c->size - 1)))
         c->shape |= SIZE_EXPLICIT;
-    c->words = 2;
-    return c->size && c->size <= ACCESS_MAX_BYTES;
+    return bytes && bytes <= ACCESS_MAX_BYTES;
 }
 
-/* False: some other record, or one that goes beyond `end`. */
-static inline bool read_common(const uint64_t *w, const uint64_t *end, struct common *c)
+static inline bool read_access(const uint64_t *w, const uint64_t *end, struct common *c)
 {
-    uint64_t word = w[0];
-    unsigned head = (unsigned)(word >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
+    unsigned head = (unsigned)(w[0] >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
+    bool wide = head & ACCESS_VALUE64, far = head & ACCESS_PC;
 
-    if (head >> 8 == R_ACCESS) {
-        bool wide = head & ACCESS_VALUE64, valued = head & (ACCESS_VALUE32 | ACCESS_VALUE64);
+    c->valued = head & (ACCESS_VALUE32 | ACCESS_VALUE64);
+    if (log > 4 || end - w < 2 + wide || (far && (c->valued || head & ACCESS_RUN)))
+        return false;
+    c->where = far ? w[1] : (uint32_t)w[1];
+    c->target = w[0] & RING_LOW;
+    c->words = 2 + wide;
+    if (head & ACCESS_RUN) {
+        c->valued = false;
+        return !wide && read_long(c, head & ACCESS_WRITE, w[1] >> 32);
+    }
+    c->size = 0;
+    c->value = wide ? w[2] : w[1] >> 32;
+    c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), 1u << log, c->valued ? EV_VALUE : 0);
+    return true;
+}
 
-        if (log > 4)
-            return false;
-        if (head & ACCESS_RUN)
-            return !wide && read_run(w, end, c);
-        if (head & ACCESS_PC || end - w < 2 + wide)
-            return false;
-        c->number = (uint32_t)w[1];
-        c->size = 0;
-        c->value = wide ? w[2] : w[1] >> 32;
-        c->target = word & RING_LOW;
-        c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), 1u << log, valued ? EV_VALUE : 0);
-        c->words = 2 + wide;
+static bool read_sync(const uint64_t *w, struct common *c)
+{
+    unsigned op = w[0] >> 48 & 0xff;
+    bool tried = (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED) && w[0] & RING_TRY;
+
+    if (op < OP_ACQUIRE || op > OP_AFTER || (op >= OP_FORK && op <= OP_END))
+        return false; /* those of threads make names, too */
+    if (tried)
+        c->target &= ~RING_TRY;
+    c->shape = shape_of(op, 0, tried ? EV_BARE : 0);
+    c->sequence = w[2];
+    return true;
+}
+
+/* Without values, as default builds have them. */
+static bool read_atomic(const uint64_t *w, struct common *c)
+{
+    unsigned arg = w[0] >> 48 & 0xff, op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
+    unsigned order = w[2] & 0xff;
+
+    if (op > OP_RMW || log > 4 || arg >> 6 || order < ORDER_RELAXED || order > ORDER_SEQ_CST)
+        return false;
+    c->shape = shape_of(op, 1u << log, 0) | (uint64_t)order << 40;
+    c->sequence = w[2] >> 8;
+    return true;
+}
+
+static bool read_memory(const uint64_t *w, struct common *c)
+{
+    unsigned op = w[0] >> 48 & 0xff;
+
+    if ((op != OP_ALLOC && op != OP_FREE) || w[2] > RING_LOW)
+        return false;
+    c->shape = shape_of(op, 0, 0);
+    c->value = op == OP_ALLOC && !w[2] ? 1 : w[2];
+    c->valued = true;
+    c->sequence = w[3];
+    return true;
+}
+
+/* False: some record that is not for here, or one that goes beyond `end`. */
+static bool read_other(const uint64_t *w, const uint64_t *end, struct common *c)
+{
+    unsigned kind = (unsigned)(w[0] >> 56);
+
+    if (kind == R_BRANCH) {
+        c->where = (uint32_t)w[0];
+        c->value = w[0] >> 32 & 0xffff;
+        c->target = 0;
+        c->shape = shape_of(OP_BRANCH, 0, EV_VALUE);
+        c->words = 1;
+        c->valued = true;
         return true;
     }
-    c->number = (uint32_t)word;
+    c->words = kind == R_MEMORY ? 4 : 3;
+    if (end - w < c->words)
+        return false;
+    c->where = w[1];
+    c->target = w[0] & RING_LOW;
+    if (kind == R_RANGE)
+        return read_long(c, w[0] >> 48 & ACCESS_WRITE, w[2]);
+    if (kind == R_SYNC)
+        return read_sync(w, c);
+    if (kind == R_ATOMIC)
+        return read_atomic(w, c);
+    return kind == R_MEMORY && read_memory(w, c);
+}
+
+static inline bool read_common(const uint64_t *w, const uint64_t *end, struct common *c)
+{
+    c->sequence = 0;
+    if (__builtin_expect(w[0] >> 56 == R_ACCESS, 1))
+        return read_access(w, end, c);
     c->size = 0;
-    c->value = word >> 32 & 0xffff;
-    c->target = 0;
-    c->shape = shape_of(OP_BRANCH, 0, EV_VALUE);
-    c->words = 1;
-    return head >> 8 == R_BRANCH;
+    c->valued = false;
+    if (!read_other(w, end, c))
+        return false;
+    c->shape |= c->sequence ? (uint64_t)FILE_SEQUENCE << 48 : 0;
+    return true;
 }
 
 static inline uint32_t site_of(const struct raw_run *r, uint32_t number)
@@ -93,11 +157,32 @@ static inline uint32_t site_of(const struct raw_run *r, uint32_t number)
     return place ? (uint32_t)place : SITE_NONE;
 }
 
+/* False: it is not known yet. */
+static inline bool find_site(const struct raw_run *r, uint64_t where, uint32_t *site)
+{
+    if (__builtin_expect(where >> 32 != 0, 0)) {
+        if (!(where & WHERE_PC) || !r->pc_site)
+            return false;
+        *site = r->pc_site(r->arg, where & ~WHERE_PC & RING_LOW);
+        return true;
+    }
+    *site = site_of(r, (uint32_t)where);
+    return *site != SITE_NONE;
+}
+
+static inline bool is_move(const struct raw_run *r, const uint64_t *w)
+{
+    return *w >> 48 == (uint64_t)R_MOVE << 8 && r->move_of;
+}
+
 bool raw_run_is_common(const struct raw_run *r)
 {
     struct common c;
+    uint32_t site;
 
-    return r->at < r->end && read_common(r->at, r->end, &c) && site_of(r, c.number) != SITE_NONE;
+    if (r->at < r->end && is_move(r, r->at))
+        return r->move_is_known(r->arg, *r->at);
+    return r->at < r->end && read_common(r->at, r->end, &c) && find_site(r, c.where, &site);
 }
 
 static inline bool is_stamp(const struct raw_run *r, const uint64_t *w)
@@ -184,7 +269,7 @@ static inline unsigned put_value(struct pens *p, struct site_context *c, uint64_
 static void make_room(struct encoder *e, size_t events, struct pens *p)
 {
     static const uint8_t used[] = { COL_FLAGS,   COL_THREADS, COL_SITES, COL_SHAPES,
-                                    COL_TARGETS, COL_VALUES,  COL_SIZES };
+                                    COL_TARGETS, COL_VALUES,  COL_SIZES, COL_SEQUENCE };
     struct column *c;
 
     for (size_t i = 0; i < sizeof(used); i++) {
@@ -197,6 +282,7 @@ static void make_room(struct encoder *e, size_t events, struct pens *p)
     p->targets = c[COL_TARGETS].data + c[COL_TARGETS].len;
     p->values = c[COL_VALUES].data + c[COL_VALUES].len;
     p->sizes = c[COL_SIZES].data + c[COL_SIZES].len;
+    p->sequence = c[COL_SEQUENCE].data + c[COL_SEQUENCE].len;
 }
 
 static void note_ends(struct encoder *e, const struct pens *p)
@@ -208,16 +294,48 @@ static void note_ends(struct encoder *e, const struct pens *p)
     c[COL_TARGETS].len = (size_t)(p->targets - c[COL_TARGETS].data);
     c[COL_VALUES].len = (size_t)(p->values - c[COL_VALUES].data);
     c[COL_SIZES].len = (size_t)(p->sizes - c[COL_SIZES].data);
+    c[COL_SEQUENCE].len = (size_t)(p->sequence - c[COL_SEQUENCE].data);
 }
 
-/* Up to `most` events, for which there is room. */
+/* What is predicted after the last event or move. */
+struct expected {
+    uint32_t *site, *move;
+};
+
+/* A move, of not more than `most` events. How many, 0: not now. */
+static inline size_t add_move(struct encoder *e, struct raw_run *r, uint64_t word, struct pens *p,
+                              struct expected *next, size_t most)
+{
+    struct codec_context *x = &e->context;
+    unsigned flags = TARGET_MOVE << FLAG_TARGET_SHIFT;
+    uint64_t move;
+    uint32_t number;
+
+    if (most < MOVE_FRAMES_MAX || !(move = r->move_of(r->arg, word)))
+        return 0;
+    number = (uint32_t)move;
+    if (*next->move != number) {
+        flags |= put_site(p, number);
+        *next->move = number;
+    }
+    if (__builtin_expect(r->stamp != e->stamp, 0))
+        flags |= encoder_put_stamp(e, r->stamp);
+    *p->flags++ = (uint8_t)flags;
+    x->last_move = number;
+    next->site = &x->moves[number & x->mask].site;
+    next->move = &x->moves[number & x->mask].move;
+    e->moves = true;
+    return move >> 32;
+}
+
+/* Up to `most` events, for which there is room; how many flag bytes that took is in `p`. */
 static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, size_t most)
 {
-    uint32_t *last = &e->context.last_site[r->thread % THREAD_CONTEXTS];
-    struct site_context *before = context_of(&e->context, *last);
+    struct codec_context *x = &e->context;
+    uint32_t *last = &x->last_site[r->thread % THREAD_CONTEXTS];
+    struct expected expected = { expected_site(x, *last), expected_move(x, *last) };
     struct pens p = *pens; /* in registers */
     const uint64_t *w = r->at;
-    uint32_t site = *last;
     size_t n = 0;
 
     while (n < most && w < r->end) {
@@ -230,32 +348,45 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
             r->stamp = r->stamp_of(r->arg, *w++);
             continue;
         }
-        if (!read_common(w, r->end, &k) || (next = site_of(r, k.number)) == SITE_NONE)
+        if (is_move(r, w)) {
+            size_t events = add_move(e, r, *w, &p, &expected, most - n);
+
+            if (!events)
+                break;
+            n += events;
+            w++;
+            continue;
+        }
+        if (!read_common(w, r->end, &k) || !find_site(r, k.where, &next))
             break;
-        c = context_of(&e->context, next);
+        c = context_of(x, next);
         if (__builtin_expect(k.shape != c->shape, 0)) {
             if (!encoder_put_shape(e, c, k.shape))
                 break;
             flags = FLAG_SHAPE;
         }
-        if (before->next != next) {
+        if (*expected.site != next) {
             flags |= put_site(&p, next);
-            before->next = next;
+            *expected.site = next;
         }
         flags |= put_target(&p, c, k.target);
-        if (k.shape >> 48)
+        if (k.valued)
             flags |= put_value(&p, c, k.value);
         if (__builtin_expect((uint32_t)k.shape == SIZE_EXPLICIT, 0))
             p.sizes = put_varint(p.sizes, k.size);
+        if (k.sequence) {
+            p.sequence = put_varint(p.sequence, zigzag(k.sequence - x->sequence));
+            x->sequence = k.sequence;
+        }
         if (__builtin_expect(r->stamp != e->stamp, 0))
             flags |= encoder_put_stamp(e, r->stamp);
         *p.flags++ = (uint8_t)flags;
         n++;
-        before = c;
-        site = next;
+        expected = (struct expected){ &c->next, &x->moves_after[next & x->mask] };
+        x->last_move = MOVE_NONE;
+        *last = next;
         w += k.words;
     }
-    *last = site;
     r->at = w;
     *pens = p;
     return n;
@@ -263,20 +394,21 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
 
 size_t encoder_add_raw(struct encoder *e, struct raw_run *r, uint32_t limit)
 {
-    size_t all = 0, n = AT_ONCE;
+    size_t all = 0, n, most;
 
-    while (n == AT_ONCE && e->count < limit) {
-        size_t most = limit - e->count < AT_ONCE ? limit - e->count : AT_ONCE;
+    do {
+        size_t flags = e->columns[COL_FLAGS].len;
         struct pens p;
 
+        most = limit - e->count < AT_ONCE ? limit - e->count : AT_ONCE;
         make_room(e, most, &p);
         n = add_some(e, r, &p, most);
         note_ends(e, &p);
         if (n)
             r->encoded = e->stamp;
         e->count += (uint32_t)n;
-        e->plain += (uint32_t)n;
+        e->plain += (uint32_t)(e->columns[COL_FLAGS].len - flags);
         all += n;
-    }
+    } while (n + MOVE_FRAMES_MAX > most && n && e->count < limit);
     return all;
 }

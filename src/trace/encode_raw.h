@@ -1,8 +1,8 @@
 /* encode_raw.h - the short way from raw records to columns
  *
- * Nearly everything in a recording is an access or a branch. Their records (base/rt_ring.h) are
- * encoded as they stand, without becoming a struct event between; the bytes that come out are
- * those of encoder_add().
+ * Nearly everything in a recording is an access, a branch or a move on the stack. Their records
+ * (base/rt_ring.h) are encoded as they stand, without becoming a struct event between; the bytes
+ * that come out are those of encoder_add().
  */
 #ifndef HEDDLE_TRACE_ENCODE_RAW_H
 #define HEDDLE_TRACE_ENCODE_RAW_H
@@ -21,6 +21,11 @@ struct raw_run {
     unsigned page_bits;
     /* The stamp that a record of the time (R_STAMP) stands for; NULL: such records end the run. */
     uint64_t (*stamp_of)(void *arg, uint64_t word);
+    /* The move that a record R_MOVE stands for, which happens now: its number, and how many events
+     * it is, in the upper half; 0: it is not known, and nothing happens. NULL: they end the run. */
+    uint64_t (*move_of)(void *arg, uint64_t word);
+    bool (*move_is_known)(void *arg, uint64_t word);
+    uint32_t (*pc_site)(void *arg, uint64_t pc); /* the site of an address, perhaps SITE_NONE */
     void *arg;
     uint64_t encoded; /* the stamp of the last event that was encoded */
 };

@@ -148,36 +148,39 @@ static inline unsigned put_words(struct pens *p, const uint64_t *w, uint64_t *la
 }
 
 #ifdef __x86_64__
-#define WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")))
+#define WIDE __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt,bmi,bmi2,lzcnt")))
+
+/* Up to eight words from word i on; which bytes changed. */
+static inline WIDE uint64_t put_eight(struct pens *p, const uint64_t *w, uint64_t *last, unsigned n,
+                                      __m512i data)
+{
+    __mmask8 these = (__mmask8)_bzhi_u32(0xff, n);
+    __m512i now = _mm512_and_si512(_mm512_maskz_loadu_epi64(these, w), data);
+    __m512i change = _mm512_sub_epi8(now, _mm512_load_si512(last));
+    uint64_t mask = _mm512_test_epi8_mask(change, change);
+
+    _mm512_store_si512(last, now); /* a store of less would delay the next load */
+    _mm512_storeu_si512(p->bytes, _mm512_maskz_compress_epi8(mask, change));
+    p->bytes += __builtin_popcountll(mask);
+    return mask;
+}
 
 /* The same, eight words at a time. */
 static inline WIDE unsigned put_words_wide(struct pens *p, const uint64_t *w, uint64_t *last,
                                            unsigned words, uint64_t *masks)
 {
-    __m512i data = _mm512_mask_set1_epi64(_mm512_set1_epi64(-1), 1, (long long)STRETCH_DATA);
-    unsigned item = 0;
+    const __m512i all = _mm512_set1_epi64(-1);
+    uint64_t mask =
+        put_eight(p, w, last, words, _mm512_mask_set1_epi64(all, 1, (long long)STRETCH_DATA));
+    unsigned item = mask & 0xff;
 
-    for (unsigned i = 0; i < words; i += 8) {
-        unsigned n = words - i < 8 ? words - i : 8, first = i == 0;
-        __mmask8 these = (__mmask8)((1u << n) - 1);
-        __m512i now = _mm512_maskz_loadu_epi64(these, w + i);
-        __m512i change;
-        uint64_t mask, rest;
-
-        if (first)
-            now = _mm512_and_si512(now, data);
-        change = _mm512_sub_epi8(now, _mm512_loadu_si512(last + i));
-        mask = _mm512_test_epi8_mask(change, change);
-        _mm512_storeu_si512(last + i, now); /* a store of less would delay the next load */
-        _mm512_storeu_si512(p->bytes, _mm512_maskz_compress_epi8(mask, change));
-        p->bytes += __builtin_popcountll(mask);
-        rest = mask >> 8 * first;
-        if (first) {
-            item = mask & 0xff;
-            *masks = rest;
-        }
-        memcpy(p->masks, &rest, 8);
-        p->masks += n - first;
+    *masks = mask >>= 8;
+    memcpy(p->masks, &mask, 8);
+    p->masks += words < 8 ? words - 1 : 7;
+    for (unsigned i = 8; __builtin_expect(i < words, 0); i += 8) {
+        mask = put_eight(p, w + i, last + i, words - i, all);
+        memcpy(p->masks, &mask, 8);
+        p->masks += words - i < 8 ? words - i : 8;
     }
     return item;
 }
@@ -191,52 +194,56 @@ static inline uint8_t *put_number(uint8_t *at, uint32_t v)
     return at;
 }
 
+#ifdef __x86_64__
+/* The same without branches; it counts only if it is not known. */
+static inline WIDE uint8_t *put_number_wide(uint8_t *at, uint32_t v, bool known)
+{
+    unsigned more = (unsigned)(31 - __builtin_clz(v | 1)) / 7; /* bytes but one */
+    uint64_t bytes = _pdep_u64(v, UINT64_C(0x7f7f7f7f7f));
+
+    bytes |= _bzhi_u64(UINT64_C(0x8080808080), 8 * more);
+    memcpy(at, &bytes, 8);
+    return at + (known ? 0 : more + 1);
+}
+#endif
+
 /* ---- records ---- */
 
-static inline uint64_t entry_of(const struct raw_run *r, uint32_t number)
+static inline uint64_t entry_of(uint64_t *const *pages, unsigned page_bits, uint32_t number)
 {
-    const uint64_t *page =
-        __atomic_load_n(&r->stretch_pages[number >> r->page_bits], __ATOMIC_ACQUIRE);
+    const uint64_t *page = __atomic_load_n(&pages[number >> page_bits], __ATOMIC_ACQUIRE);
 
-    return page ? __atomic_load_n(&page[number & ((1u << r->page_bits) - 1)], __ATOMIC_RELAXED) : 0;
+    return page ? __atomic_load_n(&page[number & ((1u << page_bits) - 1)], __ATOMIC_RELAXED) : 0;
 }
 
-static inline bool entry_fits(uint64_t entry, unsigned words, const struct raw_run *r,
-                              const uint64_t *w)
+static inline bool entry_fits(uint64_t entry, unsigned words, size_t left)
 {
-    return entry && (entry >> 32 & 0xff) == words && words <= (size_t)(r->end - w);
+    return entry && (entry >> 32 & 0xff) == words && words <= left;
 }
 
 bool raw_run_is_unknown(const struct raw_run *r)
 {
-    return !entry_fits(entry_of(r, (uint32_t)*r->at), *r->at >> 56 & 0x7f, r, r->at);
-}
+    uint64_t entry = entry_of(r->stretch_pages, r->page_bits, (uint32_t)*r->at);
 
-/* The number of the record's stretch, unless it was predicted; the item's bit. */
-static inline unsigned put_stretch(struct pens *p, struct stretch_contexts *x, uint32_t number)
-{
-    uint32_t *expected = stretch_expected(x);
-
-    if (*expected == number)
-        return 0;
-    p->numbers = put_number(p->numbers, number);
-    *expected = number;
-    return ITEM_NUMBER;
+    return !entry_fits(entry, *r->at >> 56 & 0x7f, (size_t)(r->end - r->at));
 }
 
 /* Up to AT_ONCE records, for which there is room; how many events: one function for each kind of
  * processor. */
 #define ADD_NAME                        add_plain
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, false)
+#define PUT_NUMBER(at, v, known)        ((known) ? (at) : put_number(at, v))
 #include "trace/encode_stretch_loop.h"
 
 #ifdef __x86_64__
 #define ADD_NAME                        add_pext
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, true)
+#define PUT_NUMBER(at, v, known)        ((known) ? (at) : put_number(at, v))
 #include "trace/encode_stretch_loop.h"
 
 #define ADD_NAME                        WIDE add_wide
 #define ADD_WORDS(p, w, last, words, m) put_words_wide(p, w, last, words, m)
+#define PUT_NUMBER(at, v, known)        put_number_wide(at, v, known)
 #include "trace/encode_stretch_loop.h"
 #endif
 
@@ -247,7 +254,8 @@ static add_function *best_function(enum stretch_speed most)
 {
 #ifdef __x86_64__
     if (most >= STRETCH_WIDE && __builtin_cpu_supports("avx512vbmi2") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt"))
         return add_wide;
     if (most >= STRETCH_PEXT && __builtin_cpu_supports("bmi2"))
         return add_pext;

@@ -1,36 +1,62 @@
 /* encode_stretch_loop.h - the loop of encode_stretch.c; no header, it is included for each kind of
- * processor, with the function's name in ADD_NAME and how to put words in ADD_WORDS */
+ * processor, with the function's name in ADD_NAME and how to put words in ADD_WORDS
+ *
+ * Columns are bytes, which may alias everything: what the loop needs of the contexts is in local
+ * variables. What comes next is often not what was predicted, so that is no branch either: the
+ * number is always written, and counts or not. */
 static size_t ADD_NAME(struct encoder *e, struct raw_run *r, struct pens *pens, uint32_t limit)
 {
     struct stretch_contexts *x = &e->stretches;
     struct pens p = *pens; /* in registers */
-    const uint64_t *w = r->at;
-    uint32_t count = e->count;
+    const uint64_t *w = r->at, *end = r->end;
+    uint64_t *const *pages = r->stretch_pages;
+    unsigned page_bits = r->page_bits;
+    struct stretch_context *contexts = x->at;
+    uint64_t *all = x->words;
+    size_t cap = x->cap;
+    uint32_t count = e->count, chunk = x->chunk, before = x->last, outcome = x->outcome;
 
-    for (unsigned n = 0; n < AT_ONCE && w < r->end && *w >> 63; n++) {
-        unsigned words = *w >> 56 & 0x7f, item;
-        uint64_t entry = entry_of(r, (uint32_t)*w);
-        uint32_t events = entry >> 40 & 0xff, number = (uint32_t)entry;
+    for (unsigned n = 0; n < AT_ONCE && w < end; n++) {
+        uint64_t head = *w, entry, *last, masks = 0;
+        unsigned words = head >> 56 & 0x7f, item;
+        uint32_t events, number, *expected;
         struct stretch_context *c;
-        uint64_t *last, masks = 0;
         uint8_t *unchanged = p.masks;
-        bool same;
+        bool same, known;
 
-        if (!entry_fits(entry, words, r, w) || events > limit - count)
+        if (!(head >> 63))
             break;
-        c = stretch_context_of(x, number, words);
-        last = x->words + c->at;
-        item = put_stretch(&p, x, number);
+        entry = entry_of(pages, page_bits, (uint32_t)head);
+        events = entry >> 40 & 0xff;
+        number = (uint32_t)entry;
+        if (!entry_fits(entry, words, (size_t)(end - w)) || events > limit - count)
+            break;
+        if (__builtin_expect(number + (size_t)1 >= cap || contexts[number + 1].chunk != chunk, 0)) {
+            stretch_context_new(x, number, words);
+            contexts = x->at;
+            all = x->words;
+            cap = x->cap;
+        }
+        c = &contexts[number + 1];
+        last = all + c->at;
+        expected = &contexts[before].next[outcome];
+        known = *expected == number;
+        *expected = number;
+        p.numbers = PUT_NUMBER(p.numbers, number, known);
+        item = known ? 0 : ITEM_NUMBER;
         item |= ADD_WORDS(&p, w, last, words, &masks);
         same = masks == c->masks && words <= ITEM_SAME_WORDS;
         c->masks = masks;
         p.masks = same ? unchanged : p.masks;
         item |= same ? ITEM_SAME : 0;
         *p.items++ = (uint8_t)item;
-        stretch_context_moves(x, number, *w);
+        before = number + 1;
+        outcome = head >> 32 & 1;
         count += events;
         w += words;
     }
+    x->last = before;
+    x->outcome = outcome;
     r->at = w;
     *pens = p;
     return count - e->count;
@@ -38,3 +64,4 @@ static size_t ADD_NAME(struct encoder *e, struct raw_run *r, struct pens *pens, 
 
 #undef ADD_NAME
 #undef ADD_WORDS
+#undef PUT_NUMBER

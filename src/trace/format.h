@@ -13,8 +13,9 @@
 #define HDL_MAGIC       "HEDDLE\r\n" /* 8 bytes; the line end shows text-mode damage */
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
-/* Files say the lowest minor version that has what they use: 1, 3 with lists, 4 with stretches. */
-enum { HDL_MAJOR = 1, HDL_MINOR = 4, HDL_MINOR_LISTS = 3, HDL_MINOR_EVENTS = 1 };
+/* Files say the lowest minor version that has what they use: 1, 3 with lists, 5 with stretches or
+ * moves. */
+enum { HDL_MAJOR = 1, HDL_MINOR = 5, HDL_MINOR_LISTS = 3, HDL_MINOR_EVENTS = 1 };
 
 /* Features a reader must understand to read the file at all. */
 #define HDL_FEATURE_THREADS ((uint64_t)1 << 0) /* has per-thread chunks, to be merged */
@@ -24,9 +25,11 @@ enum { HDL_MAJOR = 1, HDL_MINOR = 4, HDL_MINOR_LISTS = 3, HDL_MINOR_EVENTS = 1 }
 #define HDL_FEATURE_STRETCHES ((uint64_t)1 << 2) /* may have kinds 9 and 10; since 1.2 */
 #define HDL_FEATURE_LISTS     ((uint64_t)1 << 3) /* may have FILE_LIST, link, object; since 1.3 */
 #define HDL_FEATURE_PATHS     ((uint64_t)1 << 4) /* stretches may be of several blocks; since 1.4 */
+#define HDL_FEATURE_MOVES     ((uint64_t)1 << 5) /* may have kind 12 and TARGET_MOVE; since 1.5 */
+#define HDL_FEATURE_VALUES    ((uint64_t)1 << 6) /* stretches may tell values; since 1.5 */
 #define HDL_FEATURES_KNOWN                                                                         \
     (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
-     HDL_FEATURE_PATHS)
+     HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -58,7 +61,9 @@ enum hdl_kind {
     HDL_MIXED = 9,      /* events of one thread, partly as records of stretches */
     HDL_STRETCHES = 10, /* what those records stand for */
     /* since 1.3 */
-    HDL_ORIGINS = 11 /* sites -> places in the program's site tables */
+    HDL_ORIGINS = 11, /* sites -> places in the program's site tables */
+    /* since 1.5 */
+    HDL_MOVES = 12 /* frames left and entered at once */
 };
 
 enum hdl_table {
@@ -73,9 +78,9 @@ enum hdl_table {
 struct hdl_chunk_header { /* 64 bytes */
     uint32_t magic;
     uint8_t kind;
-    uint8_t compression;  /* enum hdl_compression */
-    uint8_t context_bits; /* events: log2 of the number of site contexts */
-    uint8_t reserved;
+    uint8_t compression;   /* enum hdl_compression */
+    uint8_t context_bits;  /* events: log2 of the number of site contexts */
+    uint8_t flags;         /* kinds 2 and 9: CHUNK_MOVES */
     uint32_t stored_bytes; /* of the payload that follows */
     uint32_t count;        /* events, names, or entries */
     uint32_t subject;      /* thread chunk: thread; names: table */
@@ -87,6 +92,8 @@ struct hdl_chunk_header { /* 64 bytes */
     uint32_t reserved1;
     uint32_t header_checksum; /* XXH32 of the 60 bytes before, seed 0 */
 };
+
+enum { CHUNK_MOVES = 1 }; /* column 0 may have moves; since 1.5 */
 
 /* The payload of an event chunk: for each column its raw and its stored length, then the columns.
  * A column whose two lengths are equal is stored as it is. */
@@ -133,7 +140,15 @@ enum {
     ITEM_EVENTS_MAX = 128
 };
 
-enum hdl_target { TARGET_STRIDE, TARGET_LAST, TARGET_1, TARGET_2, TARGET_4, TARGET_8 };
+enum hdl_target {
+    TARGET_STRIDE,
+    TARGET_LAST,
+    TARGET_1,
+    TARGET_2,
+    TARGET_4,
+    TARGET_8,
+    TARGET_MOVE /* no event but a move, whose number stands where a site would; since 1.5 */
+};
 
 /* Event flags that exist only in files. */
 enum {

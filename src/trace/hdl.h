@@ -29,6 +29,7 @@ struct hdl_options {
     uint64_t stamp_ns; /* how fine the stamps of per-thread chunks are, 0 not a time */
     bool stripes;      /* sequence numbers count per stripe (base/rt_stripe.h) */
     bool stretches;    /* per-thread chunks may have records of stretches (stretch.h) */
+    bool moves;        /* ... and moves (moves.h) */
     bool lists;        /* in_place: calls may have lists of any kind; else that is found out */
     bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
     int fd;

@@ -314,6 +314,17 @@ static int read_stretches(struct tables *t, const struct hdl_chunk_header *h, co
     return p == end ? 0 : -1;
 }
 
+static int read_moves(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
+                      const uint8_t *end)
+{
+    if (h->first != t->moves.count)
+        return -1;
+    for (uint32_t i = 0; i < h->count; i++)
+        if (!moves_decode(&t->moves, &p, end, t->functions.count, t->sites.count))
+            return -1;
+    return p == end ? 0 : -1;
+}
+
 static int read_images(struct tables *t, const struct hdl_chunk_header *h, const uint8_t *p,
                        const uint8_t *end)
 {
@@ -351,6 +362,9 @@ static int read_small(struct tables *t, const struct hdl_chunk_header *h, const 
         break;
     case HDL_STRETCHES:
         r = read_stretches(t, h, p, end);
+        break;
+    case HDL_MOVES:
+        r = read_moves(t, h, p, end);
         break;
     case HDL_ORIGINS:
         r = read_origins(t, h->count, p, end);
@@ -391,7 +405,7 @@ static int small_chunk(const struct hdl_file *f, size_t chunk, struct tables *t,
 static bool is_small(unsigned kind)
 {
     return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES) ||
-           kind == HDL_STRETCHES || kind == HDL_ORIGINS;
+           kind == HDL_STRETCHES || kind == HDL_ORIGINS || kind == HDL_MOVES;
 }
 
 void hdl_file_names(struct hdl_file *f, struct tables *t)

@@ -40,6 +40,7 @@ struct hdl_packer {
     uint32_t count; /* events in it */
     uint32_t context_bits;
     bool mixed;                  /* with records of stretches */
+    bool moves;                  /* with moves */
     uint8_t skip[COLUMNS_MIXED]; /* chunks in which to leave the column as it is */
 };
 
@@ -50,7 +51,7 @@ struct hdl_writer {
     struct hdl_options options;
     struct encoder encoder, thread_encoder;
     uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
-    uint32_t stretches;           /* and stretches */
+    uint32_t stretches, moves;    /* and stretches, and moves */
     uint32_t modules;             /* and modules that sites come from */
     uint32_t chunks;
     uint64_t bytes;    /* in the file: whole chunks */
@@ -100,14 +101,14 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->stretches ? HDL_MINOR
-                 : o->lists   ? HDL_MINOR_LISTS
-                              : HDL_MINOR_EVENTS,
+        .minor = o->moves || o->stretches ? HDL_MINOR
+                 : o->lists               ? HDL_MINOR_LISTS
+                                          : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
-        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
-                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
-                    (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS : 0) |
-                    (o->lists ? HDL_FEATURE_LISTS : 0),
+        .required =
+            (o->threads ? HDL_FEATURE_THREADS : 0) | (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+            (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES : 0) |
+            (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,
@@ -356,15 +357,34 @@ static int write_stretches(struct hdl_writer *w, struct error *err)
     return r;
 }
 
+static int write_moves(struct hdl_writer *w, struct error *err)
+{
+    const struct moves *m = &w->tables->moves;
+    struct hdl_chunk_header h = { .kind = HDL_MOVES, .first = w->moves };
+    struct buf raw = { 0 };
+    int r;
+
+    for (; h.count < m->count - w->moves && raw.len < NAMES_BYTES_FULL; h.count++)
+        moves_encode(m, w->moves + h.count, &raw);
+    r = write_small(w, h, &raw, err);
+    buf_release(&raw);
+    if (r == 0)
+        w->moves += h.count;
+    return r;
+}
+
 static int write_new_names(struct hdl_writer *w, struct error *err)
 {
-    /* Functions before sites, which refer to them, and those before stretches. */
+    /* Functions before sites, which refer to them, and those before stretches and moves. */
     for (int table = 0; table < HDL_TABLES; table++)
         while (w->written[table] < name_table(w->tables, table)->count)
             if (write_names(w, table, err) < 0)
                 return -1;
     while (w->stretches < w->tables->stretches.count)
         if (write_stretches(w, err) < 0)
+            return -1;
+    while (w->moves < w->tables->moves.count)
+        if (write_moves(w, err) < 0)
             return -1;
     return 0;
 }
@@ -457,6 +477,7 @@ void hdl_pack(struct hdl_packer *p, struct encoder *e)
     for (int i = 0; i < n; i++)
         add_column(p, e, i);
     p->mixed = e->mixed;
+    p->moves = e->moves;
     p->count = e->count;
     p->context_bits = e->context.bits;
 }
@@ -490,6 +511,7 @@ int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread
                uint64_t stamp_first, uint64_t stamp_last, struct error *err)
 {
     struct hdl_chunk_header h = { .kind = p->mixed ? HDL_MIXED : HDL_THREAD,
+                                  .flags = p->moves ? CHUNK_MOVES : 0,
                                   .subject = thread,
                                   .first = first,
                                   .stamp_first = stamp_first,

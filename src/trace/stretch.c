@@ -22,7 +22,7 @@ void stretches_release(struct stretches *s)
 /* The bytes of an access's value in the record. */
 static inline unsigned value_bytes(const struct stretch_access *a)
 {
-    return stretch_value_bytes(1u << a->log);
+    return a->told ? 0 : stretch_value_bytes(1u << a->log);
 }
 
 static inline bool is_branch(const struct stretch_access *a)
@@ -32,11 +32,22 @@ static inline bool is_branch(const struct stretch_access *a)
 
 /* ---- adding ---- */
 
+/* A value that follows: of a write, from an access with at least as many bytes. */
+static bool value_is_possible(const struct stretch_access *a, unsigned i)
+{
+    unsigned back = a[i].value_from;
+
+    if (!a[i].told)
+        return !back && !a[i].value_offset;
+    return a[i].write && a[i].log <= 3 && back <= i && back <= FROM_BACK &&
+           (!back || (a[i - back].log <= 3 && a[i - back].log >= a[i].log));
+}
+
 static bool access_is_possible(const struct stretch_access *a, unsigned i)
 {
     unsigned back = a[i].from & FROM_BACK;
 
-    if (a[i].begins > BLOCK_BEGINS_WORD)
+    if (a[i].begins > BLOCK_BEGINS_WORD || !value_is_possible(a, i))
         return false;
     if (is_branch(&a[i]))
         return !a[i].from && !a[i].write && !a[i].begins && a[i].offset >= 0 &&
@@ -117,6 +128,19 @@ static inline uint64_t bytes_at(const uint64_t *record, unsigned at, unsigned n)
     return v;
 }
 
+/* `a` is that of the event at `out`; those before are there. */
+static inline uint64_t value_of(const struct stretch_access *a, const uint64_t *record,
+                                const struct event *out)
+{
+    uint64_t v = (uint64_t)(int64_t)a->value_offset;
+
+    if (!a->told)
+        return bytes_at(record, a->value_at, value_bytes(a));
+    if (a->value_from)
+        v += (out - a->value_from)->value;
+    return v & UINT64_MAX >> (64 - (8 << a->log));
+}
+
 static inline struct event branch_event(uint32_t site, uint64_t outcome, uint32_t thread)
 {
     return (struct event){
@@ -144,12 +168,12 @@ void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
         else
             address = (a->from & FROM_VALUE ? base->value : base->target) + (uint64_t)a->offset;
         *out = (struct event){ .target = address & ADDRESS_MASK,
-                               .value = bytes_at(record, a->value_at, value_bytes(a)),
+                               .value = value_of(a, record, out),
                                .thread = thread,
                                .site = a->site,
                                .size = 1u << a->log,
                                .op = a->write ? OP_WRITE : OP_READ,
-                               .flags = value_bytes(a) ? EV_VALUE : 0 };
+                               .flags = a->log <= 3 ? EV_VALUE : 0 };
     }
     if (shape->branches)
         *out = branch_event(shape->branch_site, bytes_at(record, 4, 1), thread);
@@ -182,30 +206,56 @@ void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to
     add_varint(to, shape->accesses << 1 | shape->branches | (unsigned)shape->is_long << 8);
     for (unsigned i = 0; i < shape->accesses; i++, a++) {
         add_varint(to, a->site);
-        add_varint(to, a->write | a->log << 1 | (unsigned)a->from << 4 | (unsigned)a->begins << 12);
+        add_varint(to, a->write | a->log << 1 | (unsigned)a->from << 4 | (unsigned)a->begins << 12 |
+                           (unsigned)a->told << 14);
         if (a->from || is_branch(a))
             add_varint(to, zigzag(a->offset));
+        if (a->told) {
+            add_varint(to, a->value_from);
+            add_varint(to, zigzag(a->value_offset));
+        }
     }
     if (shape->branches)
         add_varint(to, shape->branch_site);
 }
 
+/* zigzag() of what fits 32 bits. */
+static bool take_offset(const uint8_t **at, const uint8_t *end, int32_t *out)
+{
+    uint64_t n;
+
+    if (!take_varint(at, end, &n) || n >> 32)
+        return false;
+    *out = (int32_t)(n >> 1 ^ -(n & 1));
+    return true;
+}
+
+static bool decode_value(const uint8_t **at, const uint8_t *end, struct stretch_access *a)
+{
+    uint64_t from;
+
+    if (!take_varint(at, end, &from) || from > FROM_BACK)
+        return false;
+    a->value_from = (uint8_t)from;
+    return take_offset(at, end, &a->value_offset);
+}
+
 static bool decode_access(const uint8_t **at, const uint8_t *end, uint32_t sites,
                           struct stretch_access *a)
 {
-    uint64_t site, kind, offset = 0;
+    uint64_t site, kind;
 
-    if (!take_varint(at, end, &site) || !take_varint(at, end, &kind) || site >= sites || kind >> 14)
+    if (!take_varint(at, end, &site) || !take_varint(at, end, &kind) || site >= sites || kind >> 15)
         return false;
     *a = (struct stretch_access){ .site = (uint32_t)site,
                                   .from = (uint8_t)(kind >> 4),
                                   .log = kind >> 1 & 7,
                                   .write = kind & 1,
-                                  .begins = (uint8_t)(kind >> 12) };
-    if ((a->from || is_branch(a)) && !take_varint(at, end, &offset))
+                                  .told = kind >> 14,
+                                  .begins = kind >> 12 & 3 };
+    if ((a->from || is_branch(a)) && !take_offset(at, end, &a->offset))
         return false;
-    a->offset = (int32_t)(offset >> 1 ^ -(offset & 1));
-    return offset >> 32 == 0;
+    return !a->told || decode_value(at, end, a);
 }
 
 bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites)

@@ -30,6 +30,9 @@ struct stretch_access {
     uint8_t from;   /* as in rt_stretch.h */
     uint8_t log; /* log2 of the bytes, 0 to 4; those of 16 bytes have no value; STRETCH_DECIDED */
     bool write;
+    bool told;                    /* its value is not in the record but follows (SITE_VALUE): */
+    uint8_t value_from;           /* from the entry so many before, 0: none, */
+    int32_t value_offset;         /* and this */
     uint8_t begins;               /* enum stretch_begins */
     uint8_t address_at, value_at; /* bytes of the record; filled in by stretches_add() */
 };

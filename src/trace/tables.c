@@ -19,6 +19,7 @@ void tables_release(struct tables *t)
     free(t->site_origin);
     free(t->modules);
     stretches_release(&t->stretches);
+    moves_release(&t->moves);
     process_release(&t->process);
     tables_forget_images(t);
     free(t->images);

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "trace/event.h"
+#include "trace/moves.h"
 #include "trace/process.h"
 #include "trace/stretch.h"
 
@@ -49,6 +50,7 @@ struct tables {
     struct origin_module *modules;
     size_t nmodules, modules_cap;
     struct stretches stretches; /* of full builds: what records stand for */
+    struct moves moves;         /* frames left and entered at once */
     struct process process;     /* of recorded traces */
     struct image *images;       /* its executable and libraries, in the order they were seen */
     size_t nimages, images_cap;

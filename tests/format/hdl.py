@@ -7,7 +7,7 @@ import collections
 import struct
 
 CHUNK = struct.Struct("<IBBBBIIIIQQQQII")
-CHUNK_FIELDS = ("magic kind compression context_bits reserved stored_bytes count subject number "
+CHUNK_FIELDS = ("magic kind compression context_bits flags stored_bytes count subject number "
                 "first stamp_first stamp_last checksum reserved1 header_checksum").split()
 FILE = struct.Struct("<8sHHIQQBBHIQQII")
 FILE_FIELDS = ("magic major minor header_bytes required optional order pointer_bytes reserved0 "
@@ -262,7 +262,7 @@ class Shape:
         if block and block[0][5] == 2:
             self.next = (self.next + 7) // 8 * 8
         self.address_at += [None if a[3] or a[1] == 30 else self.place(6) for a in block]
-        self.value_at += [self.place(a[2]) if 0 < a[2] < 16 else None for a in block]
+        self.value_at += [self.place(a[2]) if 0 < a[2] < 16 and not a[6] else None for a in block]
 
     def place(self, size):
         if self.small + size <= 7:
@@ -273,8 +273,8 @@ class Shape:
 
     def events(self, record, thread, stamp):
         out = []
-        for (site, op, size, source, offset, _), a, v in zip(self.accesses, self.address_at,
-                                                             self.value_at):
+        for (site, op, size, source, offset, _, told), a, v in zip(self.accesses, self.address_at,
+                                                                   self.value_at):
             if op == 30:
                 out.append({"thread": thread, "site": site, "size": 0, "op": 30, "order": 0,
                             "flags": VALUE, "stamp": stamp, "target": 0, "value": offset})
@@ -288,6 +288,9 @@ class Shape:
                         "flags": 0, "stamp": stamp, "target": address})
             if v is not None:
                 out[-1].update(flags=VALUE, value=int.from_bytes(record[v:v + size], "little"))
+            if told:
+                value = told[1] + (out[-1 - told[0]]["value"] if told[0] else 0)
+                out[-1].update(flags=VALUE, value=value & ((1 << 8 * size) - 1))
         if self.branch is not None:
             out.append({"thread": thread, "site": self.branch, "size": 0, "op": 30, "order": 0,
                         "flags": VALUE, "stamp": stamp, "target": 0, "value": record[4]})
@@ -302,11 +305,11 @@ class Reader:
         self.merged = []
         self.threads = {}
         self.process, self.notes, self.thread_names, self.images = {}, [], {}, []
-        self.parents, self.variables, self.stretches = {}, {}, []
+        self.parents, self.variables, self.stretches, self.moves = {}, {}, [], []
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~31
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~127
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -340,12 +343,14 @@ class Reader:
             assert h["first"] == (len(self.merged) if self.layout == 1 else
                                   sum(map(len, self.threads.values())))
             self.complete = True
-        elif h["kind"] in (5, 6, 7, 8, 10):
+        elif h["kind"] in (5, 6, 7, 8, 10, 12):
             column = columns(payload, 1)[0]
             if h["kind"] == 6:
                 self.images = []
             if h["kind"] == 10:
                 assert h["first"] == len(self.stretches)
+            if h["kind"] == 12:
+                assert h["first"] == len(self.moves)
             for _ in range(h["count"]):
                 getattr(self, f"entry_{h['kind']}")(column)
             assert column.at == len(column.data)
@@ -389,15 +394,28 @@ class Reader:
             site, kind = column.varint(), column.varint()
             log, source = kind >> 1 & 7, kind >> 4 & 255
             offset = unzigzag(column.varint()) if source or log == 7 else 0
-            assert site < len(self.tables[4]) and (log == 7 or log <= 4) and kind >> 14 == 0
+            told = (column.varint(), unzigzag(column.varint())) if kind >> 14 else None
+            assert site < len(self.tables[4]) and (log == 7 or log <= 4) and kind >> 15 == 0
             if log == 7:
                 assert not kind & 1 and not kind >> 4 and 0 <= offset < 256
-                accesses.append((site, 30, 0, 0, offset, 0))
+                accesses.append((site, 30, 0, 0, offset, 0, None))
             else:
-                accesses.append((site, 2 if kind & 1 else 1, 1 << log, source, offset, kind >> 12))
+                assert not told or (kind & 1 and log <= 3 and told[0] <= len(accesses))
+                accesses.append((site, 2 if kind & 1 else 1, 1 << log, source, offset,
+                                 kind >> 12 & 3, told))
         branch = column.varint() if head & 1 else None
         assert len(accesses) <= 64 and (accesses or head & 1) and head >> 9 == 0
         self.stretches.append((accesses, branch, head >> 8))
+
+    def entry_12(self, column):
+        left, entered = column.varint(), column.varint()
+        assert 1 <= left + entered <= 64
+        move = []
+        for i in range(left + entered):
+            function, site = column.varint(), column.varint()
+            assert function < len(self.tables[3]) and site <= len(self.tables[4])
+            move.append((32 if i < left else 31, function, site - 1 if site else NONE))
+        self.moves.append(move)
 
     def names(self, column, h):
         table = self.tables[h["subject"]]
@@ -409,8 +427,8 @@ class Reader:
         assert column.at == len(column.data)
 
     def events(self, cols, h):
-        out = list(self.event(cols, h, [h["stamp_first"]], h["count"]))
-        assert all(column.at == len(column.data) for column in cols)
+        out = [ev for some in self.event(cols, h, [h["stamp_first"]]) for ev in some]
+        assert len(out) == h["count"] and all(column.at == len(column.data) for column in cols)
         return out
 
     def mixed(self, cols, h):
@@ -418,11 +436,11 @@ class Reader:
         items, numbers, masks, changed = cols[9:]
         stamp, records, after, before, out = [h["stamp_first"]], {}, {}, None, []
         changes = collections.defaultdict(lambda: [0] * 8)
-        others = self.event(cols[:9], h, stamp, len(cols[0].data))
+        others = self.event(cols[:9], h, stamp)
         while len(out) < h["count"]:
             item = items.number(1)
             if item & 128:
-                out += [next(others) for _ in range((item & 127) + 1)]
+                out += [ev for _ in range((item & 127) + 1) for ev in next(others)]
                 continue
             assert not item & 8
             number = numbers.varint() if item & 1 else after[before]
@@ -445,27 +463,41 @@ class Reader:
         assert len(out) == h["count"] and all(c.at == len(c.data) for c in cols)
         return out
 
-    def event(self, cols, h, clock, count):
-        """The events of columns 0 to 8, one by one; clock[0] is the stamp."""
+    def event(self, cols, h, clock):
+        """The events of columns 0 to 8, a list for each byte of column 0; clock[0] is the stamp."""
         flags, threads, sites, shapes, targets, values, sizes, sequences, calls = cols
         size = 1 << h["context_bits"]
         last, following = [NONE] * 1024, [NONE] * size
         shape, target, stride, value = [None] * size, [0] * size, [0] * size, [0] * size
         thread = h["subject"] if h["kind"] != 1 else None
         sequence = 0
+        last_move, move_after, move_next = NONE, {}, {}
+        site_after = [NONE] * size
         dictionary = []
         if shapes.data:
             dictionary = [shapes.number(8) for _ in range(shapes.number(1) or 256)]
-        for _ in range(count):
-            f = flags.number(1)
+        for f in flags.data:
+            flags.at += 1
             if f & 1 and h["kind"] != 1:
                 clock[0] += threads.varint()
             elif f & 1:
                 thread = threads.varint()
             b = last[thread % 1024] % size
+            if f >> 4 & 7 == 6:
+                assert h["flags"] & 1 and not f & 0x88
+                places, at = (move_after, b) if last_move == NONE else (move_next, last_move % size)
+                if f >> 1 & 3:
+                    places[at] = sites.number((1, 2, 4)[(f >> 1 & 3) - 1])
+                last_move = places[at]
+                yield [{"thread": thread, "site": site, "size": 0, "op": op, "order": 0, "flags": 0,
+                        "stamp": clock[0], "target": function}
+                       for op, function, site in self.moves[last_move]]
+                continue
+            places, at = (following, b) if last_move == NONE else (site_after, last_move % size)
             if f >> 1 & 3:
-                following[b] = sites.number((1, 2, 4)[(f >> 1 & 3) - 1])
-            site = last[thread % 1024] = following[b]
+                places[at] = sites.number((1, 2, 4)[(f >> 1 & 3) - 1])
+            site = last[thread % 1024] = places[at]
+            last_move = NONE
             c = site % size
             if f & 8:
                 shape[c] = dictionary[shapes.number(1)]
@@ -500,7 +532,7 @@ class Reader:
                 else:
                     ev["list"] = [(calls.varint(), calls.varint()) for _ in range(calls.varint())]
                     assert all(first >> 61 <= 1 for first, _ in ev["list"])
-            yield ev
+            yield [ev]
 
     @staticmethod
     def differences(calls, at):

@@ -19,6 +19,7 @@ enum { THREADS = 5, RECORDS = 3000 };
 struct own {
     struct mock_thread t;
     uint64_t seed;
+    bool told[6]; /* moves */
 };
 
 static uint64_t below(struct own *o, uint64_t n)
@@ -45,12 +46,28 @@ static void add_object(struct own *o, uint64_t address)
              address + 16, below(o, 2) ? address : UINT64_MAX);
 }
 
+/* A few moves again and again; some are told of anew. */
+static void add_move(struct own *o)
+{
+    uint64_t n = below(o, 6), left = n % 3, entered = n ? n % 2 : 2;
+
+    if (o->told[n] && below(o, 20)) {
+        mock_add(&o->t, 1, RING_WORD(R_MOVE, 0, n * 300));
+        return;
+    }
+    o->told[n] = true;
+    left += !(left + entered);
+    mock_add(&o->t, (int)(1 + 2 * entered),
+             RING_WORD(R_MOVE, MOVE_NEW, n * 300 | left << 16 | entered << 24),
+             0x1000 + below(o, 9), UINT64_C(5), UINT64_C(0x1010), UINT64_C(7));
+}
+
 static void add_random(struct own *o, struct mock *m)
 {
     uint64_t address = 0x4000 + 8 * below(o, 40), lock = 0x7000 + 64 * below(o, 300);
     unsigned op = OP_LOAD + (unsigned)below(o, 3);
 
-    switch (below(o, 12)) {
+    switch (below(o, 14)) {
     case 0:
         mock_sync(&o->t, below(o, 2) ? OP_ACQUIRE : OP_RELEASE, lock, WHERE_PC | (0x1000 + lock));
         break;
@@ -82,6 +99,10 @@ static void add_random(struct own *o, struct mock *m)
         mock_add(&o->t, 3, RING_WORD(R_RANGE, ACCESS_WRITE, address), UINT64_C(6),
                  1 + below(o, 3 << 20));
         break;
+    case 8:
+    case 9:
+        add_move(o);
+        break;
     default:
         mock_access(&o->t, below(o, 2), address, (unsigned)below(o, 4), (uint32_t)below(o, 30));
     }
@@ -106,7 +127,7 @@ static void run_process(struct mock *m, uint64_t seed)
 
     mock_wait_ready(m);
     for (uint32_t i = 0; i < THREADS; i++) {
-        own[i] = (struct own){ { .m = m, .thread = i }, seed * 1000 + i };
+        own[i] = (struct own){ .t = { .m = m, .thread = i }, .seed = seed * 1000 + i };
         pthread_create(&threads[i], NULL, run_thread, &own[i]);
     }
     for (uint32_t i = 0; i < THREADS; i++)

@@ -1,6 +1,6 @@
 /* fuzz_codec.c - libFuzzer target for the payload of an event chunk
  *
- * The first 5 bytes are the chunk's kind and context bits, its compression,
+ * The first 5 bytes are the chunk's kind, flags and context bits, its compression,
  * and its number of events; the payload follows. What decodes is encoded and
  * decoded again: the same events must come back.
  */
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { HEAD = 5, NAMES = 300, THREAD = 3, STRETCHES = 10 };
+enum { HEAD = 5, NAMES = 300, THREAD = 3, STRETCHES = 10, MOVES = 5 };
 
 struct decoded {
     struct event *events;
@@ -34,6 +34,11 @@ static const struct tables *names(void)
 
         if (!stretches_add(&t.stretches, a, 1 + t.stretches.count % 4, t.stretches.count & 1, 5))
             abort();
+    }
+    while (t.moves.count < MOVES) {
+        struct move_frame f[] = { { t.moves.count, 3 }, { 7, SITE_NONE }, { 9, t.moves.count } };
+
+        moves_put(&t.moves, f, t.moves.count % 3, 3 - t.moves.count % 3);
     }
     return &t;
 }
@@ -186,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     memcpy(payload, data + HEAD, len - HEAD);
     h.kind = data[0] & 0x80 ? HDL_THREAD : data[0] & 0x40 ? HDL_MIXED : HDL_MERGED;
     fix_last_column(payload, len - HEAD, h.kind == HDL_MIXED ? COLUMNS_MIXED : COLUMNS);
+    h.flags = data[0] & 0x20 ? CHUNK_MOVES : 0;
     h.context_bits = data[0] & 0x0f;
     h.compression = data[1] % 3;
     h.count = (uint32_t)(data[2] | data[3] << 8);

@@ -3,9 +3,10 @@ import struct
 import subprocess
 import tempfile
 
-KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call', 7: 'libc', 8: 'stretch'}
+KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call', 7: 'libc', 8: 'stretch',
+         9: 'value'}
 HEADER = struct.Struct('<8sQQQIIIIQQII')
-SITE = struct.Struct('<BBHIIIIIIIII')
+SITE = struct.Struct('<BBHIIIIIIIIi')
 FRAME = struct.Struct('<IIIIII')
 
 
@@ -28,12 +29,12 @@ class Module:
             f['file'], f['function'] = string(f['file']), string(f['function'])
         self.sites = []
         for s in SITE.iter_unpack(blob[HEADER.size:frames]):
-            kind, how, column, line, nbytes, file, function, variable, inlined, fi, ii, _ = s
+            kind, how, column, line, nbytes, file, function, variable, inlined, fi, ii, offset = s
             assert inlined <= nframes
             self.sites.append(dict(kind=KINDS[kind], column=column, line=line, size=nbytes,
                                    file=string(file), function=string(function),
                                    variable=string(variable), inlined_at=inlined,
-                                   function_index=fi, instruction_index=ii, how=how))
+                                   function_index=fi, instruction_index=ii, how=how, offset=offset))
         assert at == strings + nstrings and at + size <= self.total
         self.bitcode = blob[at:at + size]
 
@@ -58,7 +59,7 @@ def stretch_path(module, number):
 
 def stretch_events(module, number, record):
     """What the record of a stretch (src/base/rt_stretch.h) stands for: (kind, site, size, value)."""
-    path, at = stretch_path(module, number), 8
+    path, at, values = stretch_path(module, number), 8, []
     assert module.sites[number]['how'] & LONG
 
     def take(nbytes):
@@ -71,15 +72,23 @@ def stretch_events(module, number, record):
         if module.sites[block]['how'] & JOINS:
             at = (at + 7) // 8 * 8
         for a in accesses:
-            if module.sites[a]['how'] == 0:
+            if module.sites[a]['kind'] != 'value' and module.sites[a]['how'] == 0:
                 take(6)
         for a in accesses:
-            s = module.sites[a]
-            yield s['kind'], a, s['size'], take(s['size']) if s['size'] < 16 else '-'
+            s, told = module.sites[a], module.sites[a + 1]
+            if s['kind'] == 'value':
+                continue
+            if told['kind'] == 'value' and a + 1 in accesses:
+                before = values[-told['how']] if told['how'] else 0
+                values.append((told['offset'] + before) % (1 << 8 * s['size']))
+            else:
+                values.append(take(s['size']) if s['size'] < 16 else '-')
+            yield s['kind'], a, s['size'], values[-1]
         if module.sites[block]['how'] & BRANCHES:
             decided = i + 1 < len(path)
-            yield 'branch', branch, 0, (module.sites[path[i + 1]]['instruction_index'] - 1 if decided
-                                        else record[4])
+            values.append(module.sites[path[i + 1]]['instruction_index'] - 1 if decided
+                          else record[4])
+            yield 'branch', branch, 0, values[-1]
 
 
 def modules(path):

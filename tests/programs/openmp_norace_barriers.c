@@ -1,5 +1,6 @@
 // Many barriers in a row, with work on each other's cells between them.
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

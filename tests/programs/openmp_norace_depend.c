@@ -1,6 +1,7 @@
 // Chains of dependences; a taskwait for one of them.
 // stdout: 31 5
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

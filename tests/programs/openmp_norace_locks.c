@@ -1,6 +1,7 @@
 // critical, a lock, a nested lock, a tested one; atomics.
 // stdout: 5 200
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // Regions and loops one after the other, with different teams.
 // stdout: 79800
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // Teams within teams; the outer variables are the inner thread's after the join.
 // stdout: 40
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

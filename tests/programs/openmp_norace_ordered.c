@@ -1,6 +1,7 @@
 // Ordered blocks, and a loop whose iterations wait for earlier ones.
 // stdout: 99 4950
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

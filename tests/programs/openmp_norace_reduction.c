@@ -1,6 +1,7 @@
 // Sums by a lock, by atomics and by a tree, over few and many threads.
 // stdout: 4950 4950 19800
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>
@@ -27,6 +28,7 @@ int main(void)
         for (int i = 0; i < 100; i++)
             other += i, w.a += i, w.b += i, w.c += i, w.d += i;
         USE(other);
+#pragma omp barrier // else a thread that is done adds while others still read
 #pragma omp for reduction(+ : other)
         for (int i = 0; i < 8; i++)
             other += 0;

@@ -1,5 +1,6 @@
 // single, master with a barrier, sections, copyprivate.
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,5 +1,6 @@
 // The library gives the memory of finished tasks to new ones, of other threads.
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // taskwait, taskgroup, taskloop, and tasks that a barrier waits for.
 // stdout: 6765 10 4950 45
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,5 +1,6 @@
 // A copy for each thread, which lives on in the next region.
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,5 +1,6 @@
 // Untied tasks may go on in another thread.
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -2,6 +2,7 @@
 // race: a a
 // never: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // Two readers by their own word; one of them writes.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

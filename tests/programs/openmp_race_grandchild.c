@@ -1,6 +1,7 @@
 // taskwait does not wait for tasks of tasks.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // The critical blocks happen to order the accesses outside of them.
 // predicted: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -1,6 +1,7 @@
 // Only one of the two takes the lock.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

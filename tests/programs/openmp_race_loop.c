@@ -1,6 +1,7 @@
 // The element that the next thread's first iteration overwrites.
 // race: a a
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

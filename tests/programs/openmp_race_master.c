@@ -1,6 +1,7 @@
 // A master block has no barrier.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

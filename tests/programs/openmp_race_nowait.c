@@ -1,6 +1,7 @@
 // The second loop does not wait for the first, and goes the other way round.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

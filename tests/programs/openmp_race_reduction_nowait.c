@@ -1,6 +1,7 @@
 // The sum is read by a thread that did not wait for the others' parts.
 // race: a|b c
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

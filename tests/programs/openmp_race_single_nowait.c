@@ -1,6 +1,7 @@
 // Who does not execute the single block reads without waiting for it.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

@@ -2,6 +2,7 @@
 // race: a b
 // never: a c
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

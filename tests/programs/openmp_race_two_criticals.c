@@ -1,6 +1,7 @@
 // Two critical blocks of different names.
 // race: a b
 // flags: -fopenmp
+// gcc: also
 #include "prog.h"
 
 #include <omp.h>

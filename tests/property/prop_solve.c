@@ -11,6 +11,7 @@
 
 #include "engines/predict.h"
 #include "order/view.h"
+#include "text_trace.h"
 #include "witness/witness.h"
 
 /* A trace with everything that is asked about it. */
@@ -211,6 +212,57 @@ static enum verdict mc_finds_what_is_possible(struct subject *s, struct buf *why
     return s->info->order == TRACE_EXACT ? both(v, judge_engine(s, &engine_mc, why)) : v;
 }
 
+/* ---- few sites: a site stands for many events ---- */
+
+enum { FEW_SITES = 2 };
+
+/* A pair of sites as a bit: the trace has no other sites. */
+static uint64_t pair_bit(const struct text_trace *t, uint64_t a, uint64_t b)
+{
+    uint32_t x = t->mem.events[a].site % 8, y = t->mem.events[b].site % 8;
+
+    return 1ull << (x < y ? x * 8 + y : y * 8 + x);
+}
+
+static enum verdict compare_sites(const struct subject *s, const struct text_trace *t,
+                                  const struct engine_result *r, struct buf *why)
+{
+    uint64_t found = 0, possible = 0;
+
+    for (size_t i = 0; i < r->races.count; i++)
+        found |= pair_bit(t, r->races.races[i].first.position, r->races.races[i].second.position);
+    for (size_t i = 0; i < s->oracle.count; i++)
+        possible |= pair_bit(t, s->oracle.races[i].first, s->oracle.races[i].second);
+    if (found == possible || (!r->complete && !(found & ~possible)))
+        return HOLDS;
+    buf_addf(why, "pairs of sites %llx, possible are %llx", (unsigned long long)found,
+             (unsigned long long)possible);
+    return VIOLATED;
+}
+
+static enum verdict mc_finds_all_pairs_of_sites(struct subject *s, struct buf *why)
+{
+    const struct engine *engine = &engine_mc;
+    struct text_trace t = { 0 };
+    struct buf text = { 0 };
+    struct analysis a;
+    struct error err;
+    enum verdict v;
+
+    if (!s->exact || !s->oracle.complete)
+        return DOES_NOT_APPLY;
+    few_locations(s, FEW_SITES, &text);
+    buf_addch(&text, 0);
+    text_trace_open(&t, text.data);
+    if (trace_rewind(t.trace, &err) || analysis_run(t.trace, &engine, 1, NULL, NULL, &a, &err))
+        abort();
+    v = compare_sites(s, &t, &a.runs[0].result, why);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+    return v;
+}
+
 const struct property properties_solve[] = {
     { "the-predictor-is-exact", the_predictor_is_exact, 1 },
     { "frozen-prefixes-change-no-answer", frozen_prefixes_change_no_answer, 2 },
@@ -219,5 +271,6 @@ const struct property properties_solve[] = {
     { "possible-races-of-cp-and-wcp-are-shown", possible_races_of_cp_and_wcp_are_shown, 1 },
     { "the-cascade-leaves-out-what-is-impossible", the_cascade_leaves_out_what_is_impossible, 4 },
     { "mc-finds-what-is-possible", mc_finds_what_is_possible, 1 },
+    { "mc-finds-all-pairs-of-sites", mc_finds_all_pairs_of_sites, 2 },
     { NULL, NULL, 0 },
 };

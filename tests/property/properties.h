@@ -40,6 +40,9 @@ struct witness_trace;
 enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
                            struct buf *why);
 
+/* The same trace as text, but the location of an event is one of so many (prop_deadlock.c). */
+void few_locations(const struct subject *s, unsigned locations, struct buf *out);
+
 /* Every race of the engine passes judge_witness(); for exact traces. */
 enum verdict races_have_witnesses(struct subject *s, const struct engine *e, struct buf *why);
 

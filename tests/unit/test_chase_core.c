@@ -72,11 +72,50 @@ static void early_accesses_have_the_least_time_as_budget(void **state)
 static void a_thread_samples_less_each_time(void **state)
 {
     (void)state;
-    assert_true(chase_draw_freq(1, UINT32_MAX));
-    assert_true(chase_draw_freq(2, UINT32_MAX / 2));
-    assert_false(chase_draw_freq(2, UINT32_MAX / 2 + 1));
-    assert_true(chase_draw_freq(10, UINT32_MAX / 10));
-    assert_false(chase_draw_freq(10, UINT32_MAX / 10 + 1));
+    assert_true(chase_draw_freq(1, 1, 0, UINT32_MAX));
+    assert_true(chase_draw_freq(2, 9, 0, UINT32_MAX / 2));
+    assert_false(chase_draw_freq(2, 9, 0, UINT32_MAX / 2 + 1));
+    assert_true(chase_draw_freq(10, 99, 0, UINT32_MAX / 10));
+    assert_false(chase_draw_freq(10, 99, 0, UINT32_MAX / 10 + 1));
+}
+
+/* Five waits of 10 ms a second are affordable. */
+static void rare_hits_are_sampled_as_often_as_can_be_afforded(void **state)
+{
+    struct chase_limits l = usual();
+    uint64_t second = chase_affordable(&l, 1000 * MS);
+
+    (void)state;
+    assert_int_equal(second, 5 * 65536);
+    for (uint32_t n = 2; n < 10000; n++) /* once a second */
+        assert_true(chase_draw_freq(n, n, second * (n - 1), UINT32_MAX));
+    assert_true(chase_draw_freq(99, 10, second, UINT32_MAX / 2)); /* ten times a second */
+    assert_false(chase_draw_freq(99, 10, second, UINT32_MAX / 2 + 1));
+    assert_false(chase_draw_freq(99, 1000000, second, UINT32_MAX / 90));
+    l.max_ppm = 0;
+    assert_int_equal(chase_affordable(&l, 1000000 * MS), 0);
+}
+
+static void the_limit_is_of_the_time_without_us(void **state)
+{
+    struct chase_limits l = usual();
+
+    (void)state;
+    l.least_ns = 0; /* 50 + 30 + 10 of 5 % of what is left + 10 */
+    assert_false(chase_may_wait(&l, 50 * MS, 30 * MS, 1869 * MS, 0));
+    assert_true(chase_may_wait(&l, 50 * MS, 30 * MS, 1871 * MS, 0));
+    assert_false(chase_may_wait(&l, 300 * MS, 200 * MS, 400 * MS, 0));
+}
+
+/* What we cost otherwise bounds waits, but makes them no less likely before. */
+static void the_draw_is_that_of_the_formula(void **state)
+{
+    struct chase_limits l = usual();
+    uint32_t p = (uint32_t)chase_p_budget(&l, 20 * MS, 1950 * MS);
+
+    (void)state;
+    assert_true(chase_may_wait(&l, 20 * MS, 30 * MS, 2000 * MS, p - 1));
+    assert_false(chase_may_wait(&l, 20 * MS, 30 * MS, 2000 * MS, p));
 }
 
 /* ---- waits ---- */
@@ -237,11 +276,11 @@ static void what_we_cost_otherwise_leaves_less_to_wait(void **state)
     assert_null(begin(c, 0));
     assert_non_null(begin(c, 2000 * MS));
     own = 0;
-    c->limits.reserve_ppm = 45000; /* of 5 percent: 10 ms are left after 2 seconds */
+    c->limits.reserve_ppm = 45000; /* 10 ms are left of 5 percent of the rest after 3.45 seconds */
     c->waiting = 0;
     waited = 0;
-    assert_null(begin(c, 1900 * MS));
-    assert_non_null(begin(c, 2100 * MS));
+    assert_null(begin(c, 3400 * MS));
+    assert_non_null(begin(c, 3600 * MS));
     free(c);
 }
 
@@ -326,6 +365,9 @@ int main(void)
         cmocka_unit_test(without_a_budget_nothing_is_sampled),
         cmocka_unit_test(early_accesses_have_the_least_time_as_budget),
         cmocka_unit_test(a_thread_samples_less_each_time),
+        cmocka_unit_test(rare_hits_are_sampled_as_often_as_can_be_afforded),
+        cmocka_unit_test(the_limit_is_of_the_time_without_us),
+        cmocka_unit_test(the_draw_is_that_of_the_formula),
         cmocka_unit_test(overlapping_waits_are_counted_once),
         cmocka_unit_test(time_beyond_the_end_is_counted_and_called_late),
         cmocka_unit_test(random_waits_add_up_to_the_union_of_their_times),

@@ -31,7 +31,7 @@ static uint64_t rnd(void)
 static bool inline_check(uintptr_t address, unsigned size, bool write)
 {
     uint64_t block = address >> FILTER_BLOCK_SHIFT;
-    const struct heddle_filter_line *l = &__heddle_tls.filter->lines[block & FILTER_BLOCK_MASK];
+    const struct heddle_filter_line *l = &__heddle_tls.filter->lines[block & FILTER_LINE_MASK];
     const uint8_t *at = (write ? l->written : l->read) + (address >> 3 & 15);
     unsigned bytes = at[0] | at[1] << 8 | at[2] << 16 | (unsigned)at[3] << 24;
 

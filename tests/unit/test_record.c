@@ -625,13 +625,95 @@ static void a_handlers_records_stand_where_it_interrupted(void **state)
     mock_free(&m);
 }
 
+/* Two threads do the same; T0 tells of frames one by one, T1 of moves. */
+static void run_moves(struct mock *m, void *arg)
+{
+    const uint64_t f = WHERE_PC | 0x1000, g = WHERE_PC | 0x2000, h = WHERE_PC | 0x3000;
+    struct mock_thread t;
+
+    (void)arg;
+    m->h->threads = 2;
+    mock_thread_begin(m, &t, 0);
+    for (int i = 0; i < 3; i++) {
+        mock_add(&t, 2, RING_WORD(R_ENTER, 0, 0x11), f);
+        mock_add(&t, 2, RING_WORD(R_ENTER, 0, 0x22), g);
+        mock_access(&t, false, 0x5000, 2, 7);
+        mock_add(&t, 1, RING_WORD(R_EXIT, 0, 1));
+        mock_add(&t, 2, RING_WORD(R_ENTER, 0, 0x33), h);
+        mock_access(&t, false, 0x6000, 2, 7);
+        mock_add(&t, 1, RING_WORD(R_EXIT, 0, 2));
+        mock_access(&t, false, 0x7000, 2, 7);
+    }
+    mock_add(&t, 2, RING_WORD(R_ENTER, 0, 0x11), f); /* T1 is too deep for moves by now */
+    mock_add(&t, 1, RING_WORD(R_EXIT, 0, 1));
+    mock_thread_end(&t);
+    mock_thread_begin(m, &t, 1);
+    for (int i = 0; i < 3; i++) {
+        if (i) {
+            mock_add(&t, 1, RING_WORD(R_MOVE, 0, 5));
+            mock_access(&t, false, 0x5000, 2, 7);
+            mock_add(&t, 1, RING_WORD(R_MOVE, 0, 2000));
+            mock_access(&t, false, 0x6000, 2, 7);
+            mock_add(&t, 1, RING_WORD(R_MOVE, 0, 6));
+            mock_access(&t, false, 0x7000, 2, 7);
+            continue;
+        }
+        mock_add(&t, 5, RING_WORD(R_MOVE, MOVE_NEW, 5 | 2 << 24), UINT64_C(0x11), f, UINT64_C(0x22),
+                 g);
+        mock_access(&t, false, 0x5000, 2, 7);
+        mock_add(&t, 3, RING_WORD(R_MOVE, MOVE_NEW, 2000 | 1 << 16 | 1 << 24), UINT64_C(0x33), h);
+        mock_access(&t, false, 0x6000, 2, 7);
+        mock_add(&t, 1, RING_WORD(R_MOVE, MOVE_NEW, 6 | 2 << 16));
+        mock_access(&t, false, 0x7000, 2, 7);
+    }
+    mock_add(&t, 2, RING_WORD(R_ENTER, 0, 0x11), f);
+    mock_add(&t, 1, RING_WORD(R_EXIT, 0, 1));
+    mock_thread_end(&t);
+}
+
+static void moves_are_the_enters_and_exits_they_stand_for(void **state)
+{
+    struct event seen[2][64];
+    size_t n[2] = { 0 };
+    struct trace_mem mem;
+    struct trace *t;
+    struct mock m;
+
+    (void)state;
+    mock_new(&m, 256);
+    t = record(&m, run_moves, NULL, NULL);
+    mem = load(t);
+    for (size_t i = 0; i < mem.count; i++) {
+        struct event ev = mem.events[i];
+
+        assert_true(ev.thread < 2 && n[ev.thread] < 64);
+        seen[ev.thread][n[ev.thread]] = ev;
+        seen[ev.thread][n[ev.thread]++].thread = 0;
+    }
+    assert_int_equal(n[0], 1 + 3 * 9 + 2 + 1);
+    assert_int_equal(n[0], n[1]);
+    assert_memory_equal(seen[0], seen[1], n[0] * sizeof(seen[0][0]));
+    assert_int_equal(seen[1][4].op, OP_EXIT); /* of g, at its own place, not where it was called */
+    assert_int_equal(seen[1][4].target, seen[1][2].target);
+    trace_mem_release(&mem);
+    trace_close(t);
+    mock_free(&m);
+}
+
 /* Memory that went mad. */
 static void run_mad(struct mock *m, void *arg)
 {
     struct mock_thread t;
 
     (void)arg;
-    m->h->threads = 4;
+    m->h->threads = 6;
+    for (uint32_t i = 4; i < 6; i++) {
+        mock_thread_begin(m, &t, i);
+        write_counted(&t, 0, 10);
+        mock_add(&t, 1, RING_WORD(R_MOVE, i - 4, 9)); /* never told of; neither left nor entered */
+        write_counted(&t, 10, 20);
+        mock_hand_over(&t);
+    }
     for (uint32_t i = 0; i < 3; i++) {
         mock_thread_begin(m, &t, i);
         write_counted(&t, 0, 10);
@@ -663,19 +745,21 @@ static void damage_is_told_and_hurts_nobody(void **state)
     struct trace_mem mem;
     struct trace *t;
     struct mock m;
-    uint64_t n[4];
+    uint64_t n[6];
     const struct process *p;
 
     (void)state;
     mock_new(&m, 256);
     t = record(&m, run_mad, NULL, NULL);
     mem = load(t);
-    check_counted(&mem, n, 4);
+    check_counted(&mem, n, 6);
     p = &trace_tables(t)->process;
     assert_int_equal(n[0], 10); /* up to the damage */
     assert_int_equal(n[1], 0);
     assert_int_equal(n[2], 10);
-    assert_true(p->numbers[PROCESS_DAMAGED] >= 4);
+    assert_int_equal(n[4], 10);
+    assert_int_equal(n[5], 10);
+    assert_true(p->numbers[PROCESS_DAMAGED] >= 6);
     assert_true(p->nnotes >= 3);
     trace_mem_release(&mem);
     trace_close(t);
@@ -832,6 +916,7 @@ int main(void)
         cmocka_unit_test(a_hundred_thousand_short_threads),
         cmocka_unit_test(exec_ends_the_recording),
         cmocka_unit_test(a_handlers_records_stand_where_it_interrupted),
+        cmocka_unit_test(moves_are_the_enters_and_exits_they_stand_for),
         cmocka_unit_test(damage_is_told_and_hurts_nobody),
         cmocka_unit_test(the_size_limit_stops_the_recording),
         cmocka_unit_test(a_full_disk_stops_the_recording),

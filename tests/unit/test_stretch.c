@@ -31,6 +31,19 @@ static uint64_t next_random(uint64_t below)
 
 /* ---- shapes ---- */
 
+/* A value that follows from none, or from one before. */
+static void tell_value(struct stretch_access *a, unsigned i)
+{
+    unsigned back = i ? (unsigned)next_random(i + 1) : 0;
+
+    if (!a[i].write || a[i].log > 3 || next_random(2))
+        return;
+    a[i].told = true;
+    a[i].value_offset = (int32_t)(next_random(UINT64_C(1) << 32) >> next_random(32));
+    if (back && a[i - back].log <= 3 && a[i - back].log >= a[i].log)
+        a[i].value_from = (uint8_t)back;
+}
+
 /* Of a path: with branches between, and blocks that begin. */
 static void make_path(struct stretch_access *a, unsigned n)
 {
@@ -45,6 +58,8 @@ static void make_path(struct stretch_access *a, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if (a[i].from && a[i - (a[i].from & FROM_BACK)].log == STRETCH_DECIDED)
             a[i].from = 0, a[i].offset = 0;
+    for (unsigned i = 0; i < n; i++)
+        tell_value(a, i);
 }
 
 static unsigned random_shape(struct stretch_access *a)
@@ -112,7 +127,8 @@ static void shapes_come_back(void **state)
 
         assert_true(x->site == y->site && x->offset == y->offset && x->from == y->from &&
                     x->log == y->log && x->write == y->write && x->value_at == y->value_at &&
-                    x->begins == y->begins);
+                    x->begins == y->begins && x->told == y->told &&
+                    x->value_from == y->value_from && x->value_offset == y->value_offset);
     }
     buf_release(&b);
     stretches_release(&s);
@@ -150,7 +166,13 @@ static void impossible_shapes_are_refused(void **state)
     expect_refused("\x04\x01\x04\x01\x94\x10\x02", 7);
     expect_refused("\x04\x01\x06\x01\x86\x10\x02", 7);              /* from itself */
     expect_refused("\x04\x01\x06\x01\x16\x80\x80\x80\x80\x20", 10); /* offset too far */
-    expect_refused("\x01\xf4\x03", 3);                              /* branch at site 500 */
+    expect_refused("\x02\x01\x87\x80\x01\x01\x02", 7);         /* a value from before the first */
+    expect_refused("\x02\x01\x86\x80\x01\x00\x02", 7);         /* a read's value */
+    expect_refused("\x02\x01\x89\x80\x01\x00\x02", 7);         /* 16 bytes */
+    expect_refused("\x02\x01\x87\x80\x01\x00", 6);             /* cut */
+    expect_refused("\x04\x01\x04\x01\x87\x80\x01\x01\x02", 9); /* from fewer bytes */
+    expect_refused("\x02\x01\x87\x80\x02\x00\x02", 7);         /* unknown bit */
+    expect_refused("\x01\xf4\x03", 3);                         /* branch at site 500 */
     for (unsigned i = 0; i < STRETCH_ACCESSES_MAX; i++)
         big[i].log = 3;
     assert_false(stretches_add(&s, big, STRETCH_ACCESSES_MAX, false, 0)); /* 456 bytes */
@@ -194,9 +216,10 @@ static void expect_block(struct reader *r, const struct stretch_access *a, unsig
     for (unsigned i = 0; i < n; i++) {
         bool branch = a[i].log == 7;
 
-        ev[i].value = branch          ? (uint64_t)a[i].offset
-                      : a[i].log == 4 ? 0
-                                      : piece(r->record, &r->small, &r->next, 1u << a[i].log);
+        ev[i].value = branch ? (uint64_t)a[i].offset
+                      : a[i].log == 4 || a[i].told
+                          ? 0
+                          : piece(r->record, &r->small, &r->next, 1u << a[i].log);
         ev[i].flags = a[i].log == 4 ? 0 : EV_VALUE;
         ev[i].thread = THREAD;
         ev[i].site = a[i].site;
@@ -232,6 +255,12 @@ static void expect_record(struct expected *to, const struct stretches *s, uint32
     for (unsigned i = 0; i < n; i++) {
         const struct event *base = &ev[i] - a[i].from % 128;
 
+        if (a[i].told && a[i].value_from)
+            ev[i].value = ev[i - a[i].value_from].value;
+        if (a[i].told)
+            ev[i].value += (uint64_t)(int64_t)a[i].value_offset;
+        if (a[i].told && a[i].log < 3)
+            ev[i].value %= UINT64_C(1) << (8 << a[i].log);
         if (a[i].from)
             ev[i].target =
                 ((a[i].from & 128 ? base->value : base->target) + (uint64_t)(int64_t)a[i].offset) %

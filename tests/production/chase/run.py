@@ -74,7 +74,8 @@ class Test:
         return path
 
     def pair(self, marks):
-        return ','.join('scenes.c:%d' % self.lines[m] for m in marks.split(','))
+        return ','.join('+'.join('scenes.c:%d' % self.lines[m] for m in side.split('+'))
+                        for side in marks.split(','))
 
     def run(self, command, marks, scene, *options, environment=None, program=None):
         """The exit code, standard output, the result."""
@@ -194,6 +195,17 @@ class Test:
                                '--both-orders', '--', self.program, 'race'],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         need(done.returncode == 0, 'the baseline has it')
+
+    def case_lists(self):
+        """A side may be several sites; a race is reported of the two that met."""
+        for command in ('chase', 'fullhb'):
+            for _ in range(10):
+                done, found = self.run(command, 'left+write,right+read', 'race')
+                if found['races']:
+                    break
+            need(len(found['races']) == 1, '%s: a pair of lists was not found' % command)
+            self.check_race(found, 'write,read')
+            self.must_not_find(command, 'left+write,right+write', 'race')
 
     def case_budget(self):
         for options in (['--max-overhead', '0%'], ['--max-overhead', '1%'],
