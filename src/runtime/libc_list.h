@@ -106,7 +106,9 @@
     X(atof, 1, 0)                                                                                  \
     X(rand_r, 1, 0)                                                                                \
     X(qsort, 4, 0)                                                                                 \
-    X(qsort_r, 5, 0)
+    X(qsort_r, 5, 0)                                                                               \
+    X(frexp, 2, 0)                                                                                 \
+    X(modf, 2, 0)
 
 /* libc_stdio.c */
 #define LIBC_STDIO(X)                                                                              \
@@ -286,7 +288,13 @@
     X(getrlimit64, 2, 0)                                                                           \
     X(wait, 1, 0)                                                                                  \
     X(waitpid, 3, 0)                                                                               \
-    X(wait4, 4, 0)
+    X(wait4, 4, 0)                                                                                 \
+    X(getitimer, 2, 0)                                                                             \
+    X(sched_getaffinity, 3, 0)                                                                     \
+    X(getloadavg, 2, 0)                                                                            \
+    X(dladdr, 2, 0)                                                                                \
+    X(getopt_long, 5, 0)                                                                           \
+    X(getopt_long_only, 5, 0)
 
 /* libc_hidden.c: state inside libc that calls share */
 #define LIBC_HIDDEN(X)                                                                             \

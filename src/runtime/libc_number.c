@@ -101,3 +101,17 @@ LIBC(void, qsort_r,
     if (n > 1)
         rt_write(base, n * size, where);
 }
+
+/* ---- two results ---- */
+
+LIBC(double, frexp, (double x, int *exponent), (x, exponent))
+{
+    rt_write(exponent, sizeof(*exponent), where);
+    return CALL(frexp)(x, exponent);
+}
+
+LIBC(double, modf, (double x, double *whole), (x, whole))
+{
+    rt_write(whole, sizeof(*whole), where);
+    return CALL(modf)(x, whole);
+}

@@ -310,3 +310,61 @@ LIBC(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *used),
     }
     return r;
 }
+
+FILLS(getitimer, out, (__itimer_which_t which, struct itimerval *out), (which, out))
+
+LIBC(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set))
+{
+    int r = CALL(sched_getaffinity)(pid, bytes, set);
+
+    if (r == 0)
+        rt_write(set, bytes, where);
+    return r;
+}
+
+LIBC(int, getloadavg, (double *loads, int n), (loads, n))
+{
+    int r = CALL(getloadavg)(loads, n);
+
+    if (r > 0)
+        rt_write(loads, (size_t)r * sizeof(*loads), where);
+    return r;
+}
+
+LIBC(int, dladdr, (const void *address, Dl_info *out), (address, out))
+{
+    int r = CALL(dladdr)(address, out);
+
+    if (r)
+        rt_write(out, sizeof(*out), where);
+    return r;
+}
+
+/* ---- options ---- */
+
+/* A long option writes its index, and what its `flag` points to. */
+static inline void write_option(int r, const struct option *o, int at, int *index, uint64_t where)
+{
+    if (at < 0)
+        return;
+    if (index) {
+        *index = at;
+        rt_write(index, sizeof(*index), where);
+    }
+    if (r == 0)
+        write_if(o[at].flag, sizeof(int), where);
+}
+
+#define GETS_OPTION(name)                                                                          \
+    LIBC(int, name,                                                                                \
+         (int argc, char *const *argv, const char *letters, const struct option *o, int *index),   \
+         (argc, argv, letters, o, index))                                                          \
+    {                                                                                              \
+        int at = -1, r = CALL(name)(argc, argv, letters, o, &at);                                  \
+                                                                                                   \
+        write_option(r, o, at, index, where);                                                      \
+        return r;                                                                                  \
+    }
+
+GETS_OPTION(getopt_long)
+GETS_OPTION(getopt_long_only)
