@@ -44,6 +44,7 @@ static void fill_values(const struct builder *b, struct problem_touch *t, uint32
                         const struct event *e)
 {
     bool usable = b->values && op_is_access(e->op) && e->size <= 8;
+    uint64_t saw;
 
     if (op_table[e->op].reads || e->op == OP_CALL)
         t->flags |= TOUCH_READS;
@@ -53,9 +54,9 @@ static void fill_values(const struct builder *b, struct problem_touch *t, uint32
         t->flags |= TOUCH_WANTS | TOUCH_GIVES;
         return;
     }
-    if (t->flags & TOUCH_READS && usable && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) {
+    if (t->flags & TOUCH_READS && usable && event_saw(e, &saw)) {
         t->flags |= TOUCH_WANTS;
-        t->wants = cell_value(b->v, cell, e, e->op == OP_RMW ? e->old : e->value);
+        t->wants = cell_value(b->v, cell, e, saw);
     }
     if (t->flags & TOUCH_WRITES && usable && e->flags & EV_VALUE) {
         t->flags |= TOUCH_GIVES;

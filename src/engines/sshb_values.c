@@ -66,11 +66,10 @@ static const struct event *event_at(const struct values *v, uint32_t position)
 
 static bool contradict(const struct event *w, const struct event *r)
 {
-    bool rmw = r->op == OP_RMW;
+    uint64_t saw;
 
     return w->target == r->target && w->size == r->size && w->flags & EV_VALUE &&
-           op_is_access(w->op) && r->flags & (rmw ? EV_OLD : EV_VALUE) &&
-           w->value != (rmw ? r->old : r->value);
+           op_is_access(w->op) && event_saw(r, &saw) && w->value != saw;
 }
 
 int sshb_look_at_values(struct sshb_facts *f, struct whole *whole, struct error *err)

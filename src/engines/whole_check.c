@@ -13,20 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value a read saw, where the trace tells. */
-static bool value_read(const struct event *e, uint64_t *value)
-{
-    *value = e->op == OP_RMW ? e->old : e->value;
-    return op_table[e->op].reads && e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE);
-}
-
 /* Does a read contradict the last write to its word, a plain match of address and size? */
 static bool contradicts(const struct trace_mem *trace, const struct event *e, const uint32_t *last)
 {
     const struct event *w = last && *last ? &trace->events[*last - 1] : NULL;
     uint64_t value;
 
-    if (!value_read(e, &value))
+    if (!op_table[e->op].reads || !event_saw(e, &value))
         return false;
     if (!w)
         return is_named(e->target) && value != 0;
@@ -82,6 +75,7 @@ static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t
                             struct error *err)
 {
     bool long_trace = whole_has_parts(w);
+    uint64_t saw;
 
     if (w->part && !w->clean) {
         error_set(err, "what came before the part is not known for sure");
@@ -91,7 +85,7 @@ static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t
         const struct event *e = &w->events.events[order[i]];
 
         if (op_table[e->op].reads && order[i] >= whole_base(w) &&
-            (long_trace || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE))) &&
+            (long_trace || !event_saw(e, &saw)) &&
             !certain_is(w->certain, whole_position(w, order[i]))) {
             error_set(err, "event %llu: which write it read is not known for sure",
                       (unsigned long long)whole_position(w, order[i]));

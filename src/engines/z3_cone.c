@@ -36,12 +36,10 @@ static uint64_t cell_part(const struct view_cell *c, const struct event *e, uint
 static bool value_read(const struct z3_question *q, uint32_t r, uint32_t cell, uint64_t *value)
 {
     const struct event *e = &q->v->events[r];
-    bool rmw = e->op == OP_RMW;
 
-    if (!q->values || !op_is_access(e->op) || e->size > 8 ||
-        !(e->flags & (rmw ? EV_OLD : EV_VALUE)))
+    if (!q->values || !op_is_access(e->op) || e->size > 8 || !event_saw(e, value))
         return false;
-    *value = cell_part(&q->v->cells[cell], e, rmw ? e->old : e->value);
+    *value = cell_part(&q->v->cells[cell], e, *value);
     return true;
 }
 

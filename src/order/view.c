@@ -179,10 +179,9 @@ static bool contradicts(const struct builder *b, const struct event *r, uint32_t
 {
     const struct view_cell *c = &b->v->cells[cell];
     const struct event *w = b->seen_of[cell] == VIEW_NONE ? NULL : &b->v->events[b->seen_of[cell]];
-    uint64_t read = r->op == OP_RMW ? r->old : r->value, written = 0;
+    uint64_t read, written = 0;
 
-    if (!op_table[r->op].reads || r->size > 8 ||
-        !(r->flags & (r->op == OP_RMW ? EV_OLD : EV_VALUE)))
+    if (!op_table[r->op].reads || r->size > 8 || !event_saw(r, &read))
         return false;
     if (w ? !op_is_access(w->op) || !(w->flags & EV_VALUE) || w->size > 8
           : c->allocated || !is_named(c->address))

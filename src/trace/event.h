@@ -83,8 +83,9 @@ enum event_flag {
     EV_SIEVED = 1 << 11,   /* an access that matters to no engine: no step; set by sieve.c */
     EV_EXCLUDED = 1 << 12, /* of code the user left out, always with EV_IGNORED; set by exclude.c */
     EV_ALONE = 1 << 13,    /* a call that returns at once, without an event; set by exclude.c */
-    EV_LASTS = 1 << 14     /* a call after whose return its accesses may still be repeated, up to
+    EV_LASTS = 1 << 14,    /* a call after whose return its accesses may still be repeated, up to
                               the thread's next synchronisation; set by exclude.c */
+    EV_UNSEEN = 1 << 15    /* a read of what nobody in the trace wrote; set by merge_values.c */
 };
 #define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE)
 
@@ -228,6 +229,13 @@ static inline bool order_acquires(unsigned order)
 static inline bool order_releases(unsigned order)
 {
     return order >= ORDER_RELEASE;
+}
+
+/* The value that a read saw, where the trace tells it and may have a write of it. */
+static inline bool event_saw(const struct event *e, uint64_t *value)
+{
+    *value = e->op == OP_RMW ? e->old : e->value;
+    return e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE) && !(e->flags & EV_UNSEEN);
 }
 
 #endif

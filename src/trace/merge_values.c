@@ -76,14 +76,14 @@ static void forget(struct values *v, uint64_t address, uint64_t bytes)
     if (last - first > v->nwords) {
         for (size_t i = 0; i < v->nwords; i++)
             if (v->words[i].word > first && v->words[i].word <= last + 1)
-                v->words[i].known = 0;
+                v->words[i].known = v->words[i].unseen = 0;
         return;
     }
     for (uint64_t word = first; word <= last; word++) {
         struct value_word *w = find(v, word);
 
         if (w)
-            w->known = 0;
+            w->known = w->unseen = 0;
     }
 }
 
@@ -130,7 +130,17 @@ static bool contradicts(const struct value_word *w, const struct event *ev)
     return ((w->value ^ value_of(ev)) & w->known & bits_of(ev)) != 0;
 }
 
-bool values_deliver(struct values *v, const struct event *ev)
+static void mark_unseen(struct value_word *w, struct event *ev, bool wrong)
+{
+    if (wrong && !w->shared) {
+        w->unseen |= bits_of(ev);
+        w->owner = ev->thread;
+    }
+    if (w->unseen & bits_of(ev) && w->owner == ev->thread)
+        ev->flags |= EV_UNSEEN;
+}
+
+bool values_deliver(struct values *v, struct event *ev)
 {
     struct value_word *w;
     bool wrong;
@@ -144,6 +154,10 @@ bool values_deliver(struct values *v, const struct event *ev)
     }
     w = find_or_add(v, ev->target / 8);
     wrong = ev->op == OP_READ && contradicts(w, ev);
+    if (ev->op == OP_WRITE)
+        w->unseen &= ~bits_of(ev);
+    else
+        mark_unseen(w, ev, wrong);
     w->value = (w->value & ~bits_of(ev)) | value_of(ev);
     w->known |= bits_of(ev);
     return wrong;

@@ -28,6 +28,8 @@ struct value_word {
     uint64_t value, known; /* masks of bits */
     uint32_t thread;       /* that touched it last, as far as events were decoded */
     bool shared;           /* so did another */
+    uint64_t unseen; /* bits that code which was not traced has written since the last write */
+    uint32_t owner;  /* the thread that read them */
 };
 
 struct values {
@@ -48,8 +50,10 @@ void values_clear(struct values *v);
 
 /* Events that were decoded and will be delivered. */
 void values_decoded(struct values *v, const struct event *events, size_t n);
-/* An event is delivered. True: it is a read that contradicts what is known. */
-bool values_deliver(struct values *v, const struct event *ev);
+/* An event is delivered. True: it is a read that contradicts what is known. If only its own thread
+ * has touched that memory, code that was not traced has written there, and the read is marked
+ * EV_UNSEEN, as are the thread's later ones until the next write. */
+bool values_deliver(struct values *v, struct event *ev);
 
 /* Is it a read that saw something else than memory holds now? */
 bool values_contradict(const struct values *v, const struct event *ev);

@@ -254,10 +254,7 @@ static bool check_stretches(const struct witness_trace *w, uint32_t i, struct er
 /* The value that an event read, where the trace says so. */
 static bool read_value(const struct witness_trace *w, const struct event *e, uint64_t *value)
 {
-    unsigned flag = e->op == OP_RMW ? EV_OLD : EV_VALUE;
-
-    *value = e->op == OP_RMW ? e->old : e->value;
-    return w->values && e->flags & flag && e->size <= 8;
+    return event_saw(e, value) && w->values && e->size <= 8;
 }
 
 /* Does the read find what it needs in its i-th cell? A known value decides; so a recorded

@@ -162,6 +162,28 @@ static void freed_memory_contradicts_nothing(void **state)
     reading_release(&r);
 }
 
+/* Memory that one thread touches: what it reads there and did not write, untraced code wrote. */
+static void what_untraced_code_wrote_is_marked(void **state)
+{
+    static const unsigned marked[] = { 0, EV_UNSEEN, EV_UNSEEN, 0, 0, 0, 0 };
+    struct reading r;
+
+    (void)state;
+    program_start(2);
+    access_at(0, 10, OP_WRITE, CELL(0), 8, 5);
+    access_at(0, 10, OP_READ, CELL(0), 8, 9);
+    access_at(0, 10, OP_READ, CELL(0), 4, 9);
+    access_at(0, 10, OP_WRITE, CELL(0), 8, 9);
+    access_at(0, 10, OP_READ, CELL(0), 8, 9);
+    access_at(0, 10, OP_WRITE, CELL(1), 8, 5);
+    access_at(1, 20, OP_READ, CELL(1), 8, 6); /* others touch it: who knows */
+    merge_it(&r, 100);
+    expect_threads(&r, "0000001");
+    for (size_t i = 0; i < r.events.count; i++)
+        assert_int_equal(r.events.list[i].flags & EV_UNSEEN, marked[i]);
+    reading_release(&r);
+}
+
 /* ---- random programs ---- */
 
 /* The threads take turns, one event each; `tick`: steps between a thread's stamps. */
@@ -295,6 +317,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_word_are_told_apart),
         cmocka_unit_test(a_certain_order_is_not_changed_for_a_value),
         cmocka_unit_test(freed_memory_contradicts_nothing),
+        cmocka_unit_test(what_untraced_code_wrote_is_marked),
         cmocka_unit_test(the_rules_hold_and_fewer_reads_are_contradicted),
     };
 
