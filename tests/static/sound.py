@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "..", "programs")
 # A few seconds of compiling: libraries, callbacks, containers, libc, assembly, C++.
 SAMPLE = ["array_race_", "asm_race_", "bitfield_race_", "hidden_race_", "library_race_", "once_race_", "qsort_race_",
-          "signal_race_", "stack_race_", "struct_race_", "tls_race_"]
+          "signal_race_", "stack_race_", "struct_race_", "thread_race_timer", "tls_race_"]
 
 ACCESSES = ("read", "write", "atomic-load", "atomic-store", "atomic-rmw")
 
