@@ -34,6 +34,8 @@ static bool fuzz_target_is_valid(const struct event *ev, const struct tables *t)
     case CLASS_ATOMIC:
         return fuzz_range_is_valid(ev->target, ev->size, t) && ev->size <= ACCESS_MAX_BYTES;
     case CLASS_MEMORY:
+        if (!ev->value && ev->op == OP_FREE) /* size unknown: never of a name */
+            return ev->target < ADDRESS_LIMIT;
         return fuzz_range_is_valid(ev->target, ev->value, t);
     case CLASS_LINK:
         if (ev->op == OP_LINK)
