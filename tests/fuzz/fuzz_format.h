@@ -83,7 +83,8 @@ static inline void fuzz_check_event(const struct event *ev, const uint64_t *extr
                                     const struct tables *t)
 {
     if (!op_is_known(ev->op) || ev->thread >= t->threads.count || ev->order >= ORDER_COUNT ||
-        (ev->site >= t->sites.count && ev->site != SITE_NONE) || (ev->flags & ~EV_STORED_FLAGS))
+        (ev->site >= t->sites.count && ev->site != SITE_NONE) ||
+        (ev->flags & ~(EV_STORED_FLAGS | EV_UNSEEN)))
         abort();
     if (!fuzz_target_is_valid(ev, t) || (!op_is_access(ev->op) && ev->size))
         abort();
