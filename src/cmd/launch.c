@@ -251,3 +251,12 @@ char *launch_preload(enum program_kind kind)
     free(runtime);
     return text;
 }
+
+enum program_kind program_kind_of(const char *name)
+{
+    char *path = program_find(name);
+    enum program_kind kind = path ? program_look(path) : PROGRAM_OTHER;
+
+    free(path);
+    return kind;
+}

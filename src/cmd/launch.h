@@ -52,6 +52,8 @@ enum program_kind {
     PROGRAM_PRODUCTION /* by heddle-cc --production: it has sites, but nothing that records */
 };
 enum program_kind program_look(const char *path);
+/* What would be executed under this name. */
+enum program_kind program_kind_of(const char *name);
 /* A program that heddle-cc did not link may load libraries that it compiled: they need the
  * runtime before anything else of the program runs. A change of its environment, or NULL where it
  * needs none; owned by the caller. */

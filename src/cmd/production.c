@@ -18,15 +18,6 @@ enum { WATCH_MS = 100 };
 
 /* ---- running ---- */
 
-static enum program_kind kind_of(const char *name)
-{
-    char *path = program_find(name);
-    enum program_kind kind = path ? program_look(path) : PROGRAM_OTHER;
-
-    free(path);
-    return kind;
-}
-
 struct watcher {
     pthread_t thread;
     bool running;
@@ -81,7 +72,7 @@ int production_run(struct production *p, char *const argv[], void (*watch)(void 
     if (code)
         return code;
     p->pid = l.pid;
-    p->kind = kind_of(argv[0]);
+    p->kind = program_kind_of(argv[0]);
     changes[0] = xasprintf("HEDDLE_RT=record=0\ncontrol=%s\n", p->path);
     changes[1] = launch_preload(p->kind);
     code = launch_go(&l, changes);

@@ -289,21 +289,12 @@ static void remove_untraced(struct recording *r)
     r->traces.count = kept;
 }
 
-static enum program_kind kind_of(const char *name)
-{
-    char *path = program_find(name);
-    enum program_kind kind = path ? program_look(path) : PROGRAM_OTHER;
-
-    free(path);
-    return kind;
-}
-
 int recording_run(struct recording *r, const struct options *o, const char *directory)
 {
     struct launch l;
     int code;
 
-    *r = (struct recording){ .kind = kind_of(o->arguments[0]) };
+    *r = (struct recording){ .kind = program_kind_of(o->arguments[0]) };
     if (r->kind == PROGRAM_PRODUCTION)
         return bad_input("cannot record '%s': it is a production build; build it without "
                          "--production, or use heddle chase or heddle caper",

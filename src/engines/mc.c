@@ -329,6 +329,15 @@ static int try_chunks(struct mc *m, const struct mc_more *more, struct error *er
     }
 }
 
+/* Ask about what was found of the pairs that wanted it. */
+static int try_listed(struct mc *m, const struct mc_more *more, struct error *err)
+{
+    for (size_t i = 0; i < m->pairs.count; i++)
+        if (more[i].wanted)
+            m->pairs.pairs[i].cut = more[i].stride > 1;
+    return try_chunks(m, more, err);
+}
+
 static uint32_t share_of(uint32_t total, size_t pairs, uint32_t most)
 {
     uint32_t share = (uint32_t)(total / (pairs ? pairs : 1));
@@ -351,10 +360,7 @@ static int try_more(struct mc *m, struct mc_more *more, struct error *err)
         return 0;
     mc_pairs_most(&m->pairs, whole_view(m->whole, err), m->window,
                   m->window ? MC_MORE_MAX : share_of(MORE_TOTAL, wanted, MORE_MAX), more);
-    for (size_t i = 0; i < m->pairs.count; i++)
-        if (more[i].wanted)
-            m->pairs.pairs[i].cut = more[i].stride > 1;
-    return try_chunks(m, more, err);
+    return try_listed(m, more, err);
 }
 
 /* Instances so far were accesses with the latest ones before them. That is enough where needs
@@ -375,10 +381,7 @@ static int try_all(struct mc *m, struct mc_more *more, struct error *err)
         return 0;
     mc_pairs_all(&m->pairs, whole_view(m->whole, err), m->window,
                  m->window ? MC_MORE_MAX : share_of(ALL_TOTAL, wanted, ALL_MAX), more);
-    for (size_t i = 0; i < m->pairs.count; i++)
-        if (more[i].wanted)
-            m->pairs.pairs[i].cut = more[i].stride > 1;
-    return try_chunks(m, more, err);
+    return try_listed(m, more, err);
 }
 
 /* The first time many pairs want more, and few of them have many instances: these get more room the

@@ -114,11 +114,12 @@ static bool agrees(struct exprs *x, expr e, u128 recorded)
     return !e || !expr_value(x, e, &v) || v == (recorded & expr_mask(expr_get(x, e)->width));
 }
 
-/* Of a switch: 1 where the value is that of the outcome's case, or of none. */
-static expr switch_taken(struct exprs *x, const struct step *s)
+expr step_taken(struct exprs *x, const struct step *s)
 {
     expr any = 0;
 
+    if (!s->cases)
+        return s->value;
     if (s->outcome)
         return expr_binary(x, EX_EQ, s->value, s->cases[s->outcome - 1]);
     for (size_t i = 0; i < s->ncases; i++) {
@@ -131,7 +132,7 @@ static expr switch_taken(struct exprs *x, const struct step *s)
 static void take_branch(struct maker *m, struct execution_event *ev, const struct step *s)
 {
     struct exprs *x = m->e->x;
-    expr value = s->cases ? switch_taken(x, s) : s->value;
+    expr value = step_taken(x, s);
     struct execution_condition c;
 
     ev->outcome = (uint32_t)s->outcome;

@@ -93,21 +93,6 @@ bool flip_is_followed(struct flip *f, expr e)
 
 /* ---- steps of the copy ---- */
 
-static expr taken_expr(struct exprs *x, const struct step *s)
-{
-    expr any = 0;
-
-    if (!s->cases)
-        return s->value;
-    if (s->outcome)
-        return expr_binary(x, EX_EQ, s->value, s->cases[s->outcome - 1]);
-    for (size_t i = 0; i < s->ncases; i++) {
-        expr same = expr_binary(x, EX_EQ, s->value, s->cases[i]);
-        any = any ? expr_binary(x, EX_OR, any, same) : same;
-    }
-    return any;
-}
-
 static void take_fixed(struct flip *f, expr e)
 {
     u128 v, now;
@@ -122,7 +107,7 @@ static void take_fixed(struct flip *f, expr e)
 
 void flip_take_branch(struct flip *f, const struct step *s)
 {
-    expr e = taken_expr(&f->w->x, s);
+    expr e = step_taken(&f->w->x, s);
 
     f->now = NULL;
     if (e && expr_varies(&f->w->x, e))

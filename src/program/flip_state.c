@@ -237,16 +237,6 @@ static struct thread *copy_thread(const struct thread *t)
     return c;
 }
 
-static void free_thread(struct thread *t)
-{
-    free(t->frames);
-    free(t->slots);
-    private_stack_release(&t->stack);
-    map_release(&t->tls);
-    map_release(&t->locals);
-    free(t);
-}
-
 struct flip *flip_copy(const struct flip *from)
 {
     struct flip *f = xmalloc(sizeof(*f));
@@ -283,7 +273,7 @@ void flip_path_release(struct flip_path *p)
 
 void flip_free(struct flip *f)
 {
-    free_thread(f->t);
+    thread_free(f->t);
     memory_release(&f->memory);
     free(f->held.list);
     map_release(&f->words);

@@ -218,6 +218,13 @@ void forget_arguments(struct walk *w, struct thread *t, struct frame *fr);
 /* The frame is at a call, and the event may be of a lock function that it calls. */
 void learn_lock(struct walk *w, struct thread *t, struct frame *fr, const struct event *ev);
 
+/* walk.c */
+void thread_free(struct thread *t);
+
+/* execution.c: of a branch, its condition; of a switch, 1 where the value is that of the outcome's
+ * case, or of none. 0: not known. */
+expr step_taken(struct exprs *x, const struct step *s);
+
 /* flip.c: the thread goes to a block */
 void flip_went(struct flip *f, const struct thread *t, uint32_t block);
 uint64_t flip_local(struct flip *f, uint64_t bytes); /* the address of a variable */

@@ -33,7 +33,7 @@ struct walk *walk_new(struct program *p, const struct walk_options *options)
     return w;
 }
 
-static void thread_free(struct thread *t)
+void thread_free(struct thread *t)
 {
     if (!t)
         return;
