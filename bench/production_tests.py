@@ -14,6 +14,7 @@ from production_common import ROOT, say, turn
 
 SOURCES = os.path.join(ROOT, "tests/programs")
 TIMEOUT = 60
+SIDE = 64  # sites of a side (PROD_SITES_MAX)
 # Races of which no two threads can ever be before their accesses at the same time, however long the one waits: read in
 # their text, program by program. Missing by luck is not a reason.
 FLAG = "the second thread waits for a relaxed flag that the first sets after its access"
@@ -34,9 +35,6 @@ NEVER_TOGETHER = {
     "thread_race_cancel.c": FLAG,
     "thread_race_detached.c": FLAG,
 }
-# Missed because of the calls of the C library chase is told of freeing only (runtime/prod_libc.c); litehb and fullhb of all.
-LIBC_CALLS = ["hidden_race_localtime.c", "hidden_race_setenv_getenv.c", "hidden_race_setlocale.c", "hidden_race_strtok.c",
-              "io_race_read_buffer.c", "io_race_write_buffer.c", "mem_race_memcmp.c"]
 
 
 def marked_pairs(path):
@@ -105,20 +103,60 @@ def try_pair(bench, program, source, lines):
     return counts
 
 
-def hunt(bench, names):
-    path = os.path.join(bench.args.keep, "tests")
+def each_program(bench, names, kind, look):
+    """Keeps what look(program, source) says of the programs of a kind that were not looked at yet; program None: it does not build."""
+    path = os.path.join(bench.args.keep, "tests" if kind == "race" else kind)
     got = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as f:
             got = json.load(f)
-    for source in sorted(glob.glob(SOURCES + "/*_race_*.c") + glob.glob(SOURCES + "/*_race_*.cc")):
+    for source in sorted(glob.glob(f"{SOURCES}/*_{kind}_*.c") + glob.glob(f"{SOURCES}/*_{kind}_*.cc")):
         name = os.path.basename(source)
         if name in got or (names and name not in names) or not bench.has_time():
             continue
-        program = build(bench, source)
-        results = {f"{a},{b}": try_pair(bench, program, source, (a, b)) for a, b in marked_pairs(source)} if program else {}
-        got[name] = {pair: r for pair, r in results.items() if r}
+        got[name] = look(build(bench, source), source)
         with open(path + ".new", "w", encoding="utf-8") as f:
             json.dump(got, f, indent=1)
         os.rename(path + ".new", path)
-    say(f"tests: {len(got)} programs so far")
+    return got
+
+
+def hunt(bench, names):
+    def look(program, source):
+        results = {f"{a},{b}": try_pair(bench, program, source, (a, b)) for a, b in marked_pairs(source)} if program else {}
+        return {pair: r for pair, r in results.items() if r}
+    say(f"tests: {len(each_program(bench, names, 'race', look))} programs so far")
+
+
+# ---- programs without a race: whatever chase reports is a false alarm ----
+
+def shared_sites(bench, program):
+    """Sites by which two threads touched the same memory, as alias sees them."""
+    result = os.path.join(bench.scratch, "alias.json")
+    if os.path.exists(result):
+        os.unlink(result)
+    subprocess.run(["timeout", "-k", "1", str(TIMEOUT), bench.heddle, "alias", "--format", "json", "-o", result, "--", program],
+                   cwd=bench.scratch, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if not os.path.exists(result):
+        return None
+    with open(result, encoding="utf-8") as f:
+        return sorted({a["site"] for pair in json.load(f)["pairs"] for a in pair})
+
+
+def alarms(bench, program, sites):
+    """All pairs of the sites at once, both orders, with ten times the usual budget."""
+    found = []
+    for trial in range(min(bench.args.trials, 3)):
+        side = "+".join(sites[(trial * SIDE) % len(sites):][:SIDE])
+        _, races = run(bench, ["chase", "--both-orders", "--max-overhead", "50%", "--delay", ("3ms", "10ms", "1ms")[trial]], (side, side), program)
+        found += [[a["location"] for a in r["accesses"]] for r in races]
+    return found
+
+
+def find_alarms(bench, names):
+    def look(program, _):
+        sites = shared_sites(bench, program) if program else None
+        return None if sites is None else {"sites": len(sites), "alarms": alarms(bench, program, sites) if sites else []}
+    got = each_program(bench, names, "norace", look)
+    watched = [r for r in got.values() if r and r["sites"]]
+    say(f"norace: {len(got)} programs so far, {len(watched)} with shared memory, {sum(map(bool, (r['alarms'] for r in watched)))} with alarms")

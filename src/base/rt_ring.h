@@ -16,14 +16,16 @@
 
 #include <stdint.h>
 
-#define RING_MAGIC   UINT64_C(0x31474e4952444448) /* "HDDRING1" */
-#define RING_VERSION 2                            /* 1: without R_MOVE; writers read it, too */
+#define RING_MAGIC UINT64_C(0x31474e4952444448) /* "HDDRING1" */
+#define RING_VERSION                                                                               \
+    3 /* 1: without R_MOVE, 2: without frames in stretches; writers read these, too */
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
     RING_CHUNKS_MAX = 1 << 16,  /* 2 GiB of address space; memory only where touched */
     RING_THREADS_MAX = 1 << 22, /* numbers given out; 64 bytes each where touched */
-    RING_LOG_BYTES = 8 << 20
+    RING_LOG_BYTES = 8 << 20,
+    RING_BENIGN_MAX = 192 /* what is left of the header's page */
 };
 
 enum ring_mode { RING_MODE_OFF, RING_MODE_RECORD, RING_MODE_FULL };
@@ -68,7 +70,13 @@ struct ring_header {
     uint64_t overruns;    /* shadow stack overruns */
     uint64_t calls;       /* of untraced code */
     uint64_t calls_all;   /* ... of which not all that they can reach was looked at */
+    /* Full builds: accesses within do not count. Entries below nbenign are there for good. */
+    uint64_t nbenign;
+    struct ring_benign {
+        uint64_t address, bytes;
+    } benign[RING_BENIGN_MAX];
 };
+_Static_assert(sizeof(struct ring_header) <= 4096, "RING_LOG_OFFSET");
 
 enum ring_writer { WRITER_STARTING, WRITER_READY, WRITER_FAILED, WRITER_DONE };
 
@@ -141,9 +149,10 @@ enum ring_kind {
                  word's address, the pointer in it (0: none any more). Those before an R_CALL of
                  the thread belong to it */
     R_LINK,   /* 48: address of a word of memory; word 1: the pointer stored there, word 2: site */
-    R_MOVE    /* frames left and entered. 48: number of the move, of the thread's own; with arg
+    R_MOVE,   /* frames left and entered. 48: number of the move, of the thread's own; with arg
                  MOVE_NEW it is a new one from here on: number | left << 16 | entered << 24, and two
                  words for each frame entered, as in R_ENTER: return address, WHERE */
+    R_IGNORE  /* full builds. 48: 1: from here on accesses and branches do not count; 0: again */
     /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
 

@@ -46,7 +46,10 @@ enum site_kind {
     SITE_STRETCH,
     /* Nor this: how the value of the store before it in the table follows (rt_stretch.h, `from` and
      * `offset`). It counts as one of the stretch's accesses. */
-    SITE_VALUE
+    SITE_VALUE,
+    /* Nor this: the function's entry (`from` FRAME_ENTERED) or exit (FRAME_LEFT) as part of a
+     * stretch; `offset` is the function's SITE_ENTRY. It counts as one of the accesses. */
+    SITE_FRAME
 };
 
 struct sites_site {

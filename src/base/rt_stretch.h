@@ -14,8 +14,10 @@
  * Data is the last branch's outcome (byte 4) and, block by block, the addresses that do not follow
  * from others (6 bytes each) and then the values that do not (as many bytes as the access; those of
  * 16 bytes have none), from byte 8 on: stretch_place(). A block where paths meet begins a new word.
- * So the record of a path is the beginning of that of each longer one: code writes it block by
- * block, and completes it wherever it may end.
+ * A path may begin with the function's entry: word 1 is then the return address, and the low 16
+ * bits of the shadow stack's depth above it. It may end with the function's exit: without an entry
+ * in the same record, bytes 5 and 6 have that depth. So the record of a path is the beginning of
+ * that of each longer one: code writes it block by block, and completes it wherever it may end.
  *
  * Objects of older compilers have stretches of one block (without STRETCH_LONG), whose pieces go to
  * bytes 4 to 6 where they fit, the outcome first. The plugin, the writer and readers of the file
@@ -48,6 +50,15 @@ enum {
     STRETCH_BRANCHES = 1, /* a branch ends it */
     STRETCH_LONG = 2,     /* nothing but the outcome is in bytes 4 to 6 */
     STRETCH_JOINS = 4     /* its last block begins at a word */
+};
+
+/* The function's frame: an entry that begins the path, an exit that ends it. */
+enum { FRAME_ENTERED = 1, FRAME_LEFT = 2 };
+enum {
+    STRETCH_FRAME_AT = 8,
+    STRETCH_FRAME_BYTES = 8,
+    STRETCH_DEPTH_SHIFT = 48,
+    STRETCH_LEFT_SHIFT = 40
 };
 
 /* The bytes of word 0 that are data. */

@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 #include "base/alloc.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,11 +91,11 @@ static bool parse_number(const char *text, uint64_t *out)
     for (; *text >= '0' && *text <= '9'; text++)
         if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *text - '0', &n))
             return false;
-    if (*text == 'k')
+    if (tolower(*text) == 'k')
         factor = 1000;
-    else if (*text == 'm')
+    else if (tolower(*text) == 'm')
         factor = 1000000;
-    else if (*text == 'g')
+    else if (tolower(*text) == 'g')
         factor = 1000000000;
     if (factor > 1)
         text++;

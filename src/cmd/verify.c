@@ -4,7 +4,8 @@
  * trace; where there are schedules, a second one loads what they need: a
  * schedule can only use events up to the last one it names. Schedules of rdit
  * and sb are also judged by what calls of untraced code may touch, and that
- * includes the ends of threads: for those all is loaded that the engines had.
+ * includes the ends of threads: for those all is loaded that the engines had, as
+ * it is where reads have values, of which some may be nobody's (trace/unseen.h).
  * Schedules that come after a beginning as recorded ("after") are checked in
  * the part of the trace that they are about (trace/parts.h).
  * Where reads see other values, the execution is rebuilt from trace and program.
@@ -15,11 +16,13 @@
 #include "cmd/progress.h"
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
+#include "engines/certain.h"
 #include "engines/whole.h"
 #include "program/execution.h"
 #include "program/flip.h"
 #include "report/clean.h"
 #include "trace/parts.h"
+#include "trace/unseen.h"
 #include "witness/witness.h"
 
 #include <errno.h>
@@ -43,7 +46,10 @@ struct verifier {
     struct sighting *sightings; /* race i has 2i and 2i + 1; the deadlocks' follow, in order */
     struct sighting **by_event; /* the same, sorted by position */
     size_t nsightings;
-    struct trace_mem mem;                             /* what the schedules need */
+    struct trace_mem mem;    /* what the schedules need */
+    struct certain *certain; /* which reads of a recording are in their place; once asked for */
+    uint64_t first;          /* position of the event that is the first own one of those at hand */
+    size_t kept;             /* events before it that stand for all */
     struct witness_trace *checkers[CALLS_SIMPLE + 1]; /* by rule; NULL where not needed yet */
     struct execution *execution;                      /* for schedules with other values */
     struct execution *flipped; /* for branches that go another way, with all of these */
@@ -90,6 +96,7 @@ static void verifier_release(struct verifier *v)
         witness_trace_free(v->checkers[i]);
     witness_trace_free(v->part_checker);
     part_release(&v->part);
+    certain_free(v->certain);
     execution_free(v->execution);
     execution_free(v->flipped);
     flips_free(v->flips);
@@ -140,11 +147,12 @@ static enum witness_calls rule_of(const struct findings *f, const struct finding
         return CALLS_IGNORED;
     return strcmp(engine, "rdit") == 0 || strncmp(engine, "recipe", 6) == 0 ? CALLS_PAIRS
            : strcmp(engine, "sb") == 0                                      ? CALLS_SIMPLE
+           : strcmp(engine, "mc") == 0                                      ? CALLS_UNSEEN
                                                                             : CALLS_IGNORED;
 }
 
 /* How many events the schedules need: one more than the highest position, or all. */
-static uint64_t needed_events(const struct findings *f)
+static uint64_t needed_events(const struct findings *f, bool values)
 {
     uint64_t n = 0;
 
@@ -157,18 +165,39 @@ static uint64_t needed_events(const struct findings *f)
     }
     for (size_t i = 0; i < f->ndeadlocks; i++)
         n = highest(f->deadlocks[i].witness, f->deadlocks[i].nwitness, n);
-    return n;
+    return values && n && n < WHOLE_EVENTS_MAX ? WHOLE_EVENTS_MAX : n;
+}
+
+static bool is_sure(void *verifier, size_t event)
+{
+    struct verifier *v = verifier;
+    struct error err;
+
+    if (!v->certain)
+        v->certain = certain_new(v->trace, trace_info(v->trace)->events, &err);
+    return v->certain && event >= v->kept && certain_is(v->certain, v->first + event - v->kept);
+}
+
+/* The marks that the engines had, made of the same events. */
+static void mark_unseen(struct verifier *v, struct trace_mem *mem, const struct part *part)
+{
+    struct unseen_input in = { .beginning = !part, .sure = is_sure, .arg = v };
+
+    v->first = part ? part->first : 0;
+    v->kept = part ? part->kept : 0;
+    unseen_mark(mem, trace_info(v->trace), &in);
 }
 
 /* The second pass. */
 static int load_schedules(struct verifier *v, struct error *err)
 {
-    uint64_t needed = needed_events(v->f);
+    uint64_t needed = needed_events(v->f, trace_info(v->trace)->values);
 
     if (!needed)
         return 0;
     if (trace_rewind(v->trace, err) < 0 || trace_load_first(v->trace, needed, &v->mem, err) < 0)
         return -1;
+    mark_unseen(v, &v->mem, NULL);
     return 0;
 }
 
@@ -383,7 +412,10 @@ static int load_part(struct verifier *v, const struct finding *r, struct error *
     witness_trace_free(v->part_checker);
     v->part_checker = NULL;
     part_release(&v->part);
-    return part_load(v->trace, r->after, (size_t)r->part, &v->part, err);
+    if (part_load(v->trace, r->after, (size_t)r->part, &v->part, err) < 0)
+        return -1;
+    mark_unseen(v, &v->part.mem, &v->part);
+    return 0;
 }
 
 static struct witness_trace *part_checker(struct verifier *v, enum witness_calls rule)

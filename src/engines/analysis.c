@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 /* A word that matters is up to eight variables, and each engine keeps some 100 bytes for each: half
- * a million words are 2 GB for six of them. Beyond, one engine runs after the other, and the trace
- * is decoded as often. (zstd, 90 M events: 15.6 GB together.) */
-enum { WORDS_TOGETHER = 500000 };
+ * a million words are 2 GB for six of them. Beyond, fewer engines run at a time, and the trace is
+ * decoded more often. (zstd, 90 M events: 15.6 GB all together.) */
+enum { WORDS_TOGETHER = 500000, ENGINES_TOGETHER = 6 };
 
 void analysis_release(struct analysis *a)
 {
@@ -184,6 +184,26 @@ static bool is_idle(const struct work *w, const struct engine *e)
     return trace_info(w->trace)->calls ? e == &engine_mc : e == &engine_rdit || e == &engine_sb;
 }
 
+/* syncp has shown that no two accesses can meet in any reordering in which reads see what they saw
+ * (syncp_suspects.c), which without values and branches is all that these engines look for; and
+ * there is no race of another engine to judge. */
+static bool is_settled(const struct work *w, const struct engine *e)
+{
+    bool settled = false;
+
+    if (!w->options->cascade || trace_info(w->trace)->values || trace_info(w->trace)->branches ||
+        (e != &engine_osr && e != &engine_mc && e != &engine_rdit && e != &engine_sb))
+        return false;
+    for (size_t i = 0; i < w->a->count; i++) {
+        const struct engine_result *r = &w->a->runs[i].result;
+
+        if (r->races.count)
+            return false;
+        settled |= r->no_suspects && r->complete;
+    }
+    return settled;
+}
+
 /* 0, 1 when stopped, -1 on an error. */
 static int decide(struct work *w, size_t from, size_t to, struct error *err)
 {
@@ -196,6 +216,11 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
         w->a->runs[i].idle = is_idle(w, e);
         if (!e->decide || w->a->runs[i].idle)
             continue;
+        w->a->runs[i].settled = is_settled(w, e);
+        if (w->a->runs[i].settled) {
+            engine_count(&w->a->runs[i].result, "settled_by_syncp", 1);
+            continue;
+        }
         r = decide_one(w->a, i, w->whole, &w->left, err);
         if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, e->name, 1))
             r = 1;
@@ -209,6 +234,15 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     return r;
 }
 
+static bool is_to_be_fed(const struct work *w, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (w->a->runs[i].engine->steps && !is_idle(w, w->a->runs[i].engine) &&
+            !is_settled(w, w->a->runs[i].engine))
+            return true;
+    return from == 0; /* the trace is read once in any case */
+}
+
 /* The engines [from, to) from their opening to their end; the result is as above. */
 static int run_engines(struct work *w, size_t from, size_t to, struct error *err)
 {
@@ -217,7 +251,7 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
 
     for (size_t i = from; i < to; i++)
         runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
-    if (r == 0)
+    if (r == 0 && is_to_be_fed(w, from, to))
         r = feed_engines(w->a, from, to, w->trace, w->sieve, w->options->jobs, w->hooks, err);
     for (size_t i = from; i < to && r >= 0; i++)
         finish(&runs[i]);
@@ -228,16 +262,26 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
     return r;
 }
 
-/* All engines see one decoding, except where that would need too much memory. */
+/* How many engines see one decoding: all, except where that would need too much memory. */
+static size_t at_a_time(const struct work *w)
+{
+    uint64_t words = w->sieve ? sieve_words(w->sieve) : 0, n;
+
+    if (w->options->one_by_one)
+        return 1;
+    if (words <= WORDS_TOGETHER)
+        return w->a->count;
+    n = (uint64_t)WORDS_TOGETHER * ENGINES_TOGETHER / words;
+    return n ? n : 1;
+}
+
 static int run_all(struct work *w, struct error *err)
 {
-    size_t n = w->a->count, each = n, i = 0;
+    size_t n = w->a->count, each = at_a_time(w);
     int r = 0;
 
-    if (w->options->one_by_one || (w->sieve && sieve_words(w->sieve) > WORDS_TOGETHER))
-        each = 1;
-    for (; i < n && r == 0; i += each)
-        r = run_engines(w, i, i + each, err);
+    for (size_t i = 0; i < n && r == 0; i += each)
+        r = run_engines(w, i, i + each < n ? i + each : n, err);
     return r;
 }
 

@@ -36,7 +36,8 @@ struct engine_result {
     struct deadlock_table deadlocks;
     struct counter counters[ENGINE_COUNTERS];
     size_t ncounters;
-    bool complete; /* false: stopped early, see counters */
+    bool complete;    /* false: stopped early, see counters */
+    bool no_suspects; /* syncp: no two accesses can meet where reads keep their writers */
 };
 
 /* Adds to a counter; `name` is static. */

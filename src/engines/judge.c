@@ -31,7 +31,7 @@ static uint64_t key_of(const struct race *r)
 /* Runs whose engine does not look at calls. */
 static bool is_judged(const struct judgement *j, const struct engine_run *run)
 {
-    return run < j->rdit && run->engine->barriers == BARRIERS_NONE &&
+    return run < j->rdit && run->engine->barriers < BARRIERS_PAIRS &&
            run->engine->proves != STRENGTH_POTENTIAL;
 }
 

@@ -39,7 +39,7 @@ static uint64_t unshown(const struct long_work *l, const struct engine_run *run)
 
 static bool takes_part(const struct long_work *l, const struct engine_run *run)
 {
-    if (run->idle)
+    if (run->idle || run->settled)
         return false;
     return searches(run->engine) || (is_shown_here(run->engine) && whole_can_show(l->whole) &&
                                      !whole_options(l->whole)->no_witness && unshown(l, run));
@@ -152,7 +152,7 @@ int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, dou
     r = go_through(&l, err);
     whole_end_parts(w);
     for (size_t i = from; i < to && r >= 0; i++)
-        if (!a->runs[i].idle)
+        if (!a->runs[i].idle && !a->runs[i].settled)
             count_up(&l, &a->runs[i]);
     return r;
 }

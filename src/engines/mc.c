@@ -434,6 +434,8 @@ static void count_up(struct mc *m)
         engine_count(m->result, "pairs_skipped", m->skipped);
     if (m->unreachable) /* what comes late in them races with nothing */
         engine_count(m->result, "threads_unreachable", m->unreachable);
+    if (whole_unseen(m->whole)) /* reads that are never right */
+        engine_count(m->result, "unseen", whole_unseen(m->whole));
     if (m->pairs.dropped)
         engine_count(m->result, "instances_dropped", m->pairs.dropped);
     if (m->window && !whole_in_part(m->whole)) { /* what is further apart was not looked at */
@@ -499,6 +501,7 @@ const struct engine engine_mc = {
     .summary = "every race that a correct reordering can show, by an exact solver; with witnesses",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
+    .barriers = BARRIERS_UNSEEN,
     .open = mc_open,
     .decide = mc_decide,
     .close = mc_close,

@@ -17,6 +17,7 @@
  * Cost: O(n log n) in the events from the first pinned section on.
  */
 #include "engines/osr_inside.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -386,13 +387,6 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
 
 /* ---- the schedule ---- */
 
-static int compare_positions(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* How many of a slot's events keep their place in the trace. */
 static size_t unmoved(const struct osr_order *o, const struct osr_set *x, uint32_t slot)
 {
@@ -418,7 +412,7 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
     for (uint32_t s = 0; s < x->nslots; s++)
         for (size_t i = 0, in = unmoved(o, x, s); i < in; i++)
             list[n++] = x->closure->slots[s].events[i];
-    qsort(list, n, sizeof(*list), compare_positions);
+    qsort(list, n, sizeof(*list), sorted_compare);
     for (size_t i = 0; x->reversed && i < o->norder; i++)
         list[n++] = o->order[i];
     list[n++] = a->position;

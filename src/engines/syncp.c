@@ -66,6 +66,7 @@ static void syncp_finish(void *state)
     s->suspicion = NULL;
     engine_count(s->result, "accesses", s->suspects.accesses);
     engine_count(s->result, "suspect_variables", s->suspects.count);
+    s->result->no_suspects = !s->suspects.count;
 }
 
 static void syncp_close(void *state)

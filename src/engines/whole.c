@@ -88,6 +88,11 @@ bool whole_interrupted(const struct whole *w)
     return h && h->deciding && h->deciding(h->arg, w->engine->name, 1);
 }
 
+uint64_t whole_unseen(const struct whole *w)
+{
+    return w->unseen.unknown;
+}
+
 enum barriers whole_barriers(const struct whole *w)
 {
     return w->engine->barriers;
@@ -132,6 +137,21 @@ bool whole_can_show(const struct whole *w)
     return trace_info(w->trace)->order != TRACE_UNKNOWN || trace_info(w->trace)->values;
 }
 
+static bool is_sure(void *whole, size_t event)
+{
+    const struct whole *w = whole;
+
+    return w->certain && event >= whole_base(w) && certain_is(w->certain, whole_position(w, event));
+}
+
+/* What was read that nobody wrote. */
+static void mark_unseen(struct whole *w)
+{
+    struct unseen_input in = { .beginning = !w->part, .sure = is_sure, .arg = w };
+
+    w->unseen = unseen_mark(&w->events, trace_info(w->trace), &in);
+}
+
 const struct trace_mem *whole_events(struct whole *w, struct error *err)
 {
     if (w->loaded)
@@ -145,6 +165,7 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err)
         trace_load_first(w->trace, whole_limit(w), &w->events, err) < 0)
         return NULL;
     w->loaded = true;
+    mark_unseen(w);
     return &w->events;
 }
 
@@ -196,6 +217,7 @@ int whole_next_part(struct whole *w, struct error *err)
     w->part = parts_now(w->parts);
     w->events = w->part->mem;
     w->loaded = true;
+    mark_unseen(w);
     w->clean =
         w->part->complete && (!w->cut || cut_is_clean(w->cut, w->events.events + w->part->kept,
                                                       w->events.count - w->part->kept));
@@ -249,6 +271,8 @@ const struct view *whole_view(struct whole *w, struct error *err)
     const struct trace_mem *events = whole_events(w, err);
     enum barriers barriers = w->engine->barriers;
 
+    if (barriers == BARRIERS_UNSEEN && !w->unseen.by_call)
+        barriers = BARRIERS_NONE; /* the same, and others have it too */
     if (events && !w->views[barriers])
         w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
     return w->views[barriers];
@@ -297,7 +321,8 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
         const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
 
         if (r && r->strength <= STRENGTH_WITNESSED &&
-            (!trace_info(w->trace)->calls || a->runs[i].engine->barriers >= w->engine->barriers))
+            (!trace_info(w->trace)->calls || w->engine->barriers < BARRIERS_PAIRS ||
+             a->runs[i].engine->barriers >= w->engine->barriers))
             return true;
     }
     return false;

@@ -105,7 +105,12 @@ static int ask(const struct whole *w, const uint64_t *order, size_t n, size_t re
 /* The same rule in the checker's words. */
 static enum witness_calls calls_rule(enum barriers b)
 {
-    return b == BARRIERS_NONE ? CALLS_IGNORED : b == BARRIERS_PAIRS ? CALLS_PAIRS : CALLS_SIMPLE;
+    static const enum witness_calls rules[] = { [BARRIERS_NONE] = CALLS_IGNORED,
+                                                [BARRIERS_UNSEEN] = CALLS_UNSEEN,
+                                                [BARRIERS_PAIRS] = CALLS_PAIRS,
+                                                [BARRIERS_SIMPLE] = CALLS_SIMPLE };
+
+    return rules[b];
 }
 
 /* Was the schedule refused only because accesses may be missing in the recording? */

@@ -7,6 +7,7 @@
 #include "engines/whole.h"
 #include "order/view.h"
 #include "trace/parts.h"
+#include "trace/unseen.h"
 
 struct whole {
     struct trace *trace;
@@ -21,6 +22,7 @@ struct whole {
     bool stopped;
     bool loaded;
     struct trace_mem events;                 /* a part's are borrowed */
+    struct unseen_counts unseen;             /* reads of what nobody in them wrote */
     struct view *views[BARRIERS_SIMPLE + 1]; /* by enum barriers */
     struct witness_trace *checker;
     struct execution *execution; /* once asked for; may be NULL all the same */

@@ -19,6 +19,12 @@
 
 /* ---- what events touch ---- */
 
+/* Where a piece is on the axis; where only some count, the first of these at or after it. */
+static uint32_t axis_of(const struct barrier_order *b, uint32_t piece)
+{
+    return b->in.narrow ? b->in.narrow[piece] : piece;
+}
+
 static uint32_t piece_of(const struct barrier_order *b, uint64_t address)
 {
     const uint32_t *p = map_get(b->in.piece_at, address);
@@ -58,8 +64,10 @@ static void touch_all(struct barrier_order *b, const struct barriers_event *e)
 {
     const struct event *ev = b->event;
 
-    if (e->first < e->last)
-        barriers_touch(b, e->first, e->last);
+    if (axis_of(b, e->first) < axis_of(b, e->last))
+        barriers_touch(b, axis_of(b, e->first), axis_of(b, e->last));
+    if (b->in.narrow)
+        return;
     if (barriers_on_object(ev->op))
         touch_object(b, e->unmatched);
     if (ev->op == OP_FORK)
@@ -79,11 +87,16 @@ static struct span entry_span(const struct barrier_order *b, const uint64_t *ent
 {
     uint64_t from, to, low = D_LOW(entry[0]);
 
+    if (b->in.narrow && D_KIND(entry[0]) == D_ALL_KIND)
+        return (struct span){ 0, b->ends };
+    if (b->in.narrow && D_KIND(entry[0]) != D_MEMORY_KIND)
+        return (struct span){ 0, 0 };
     switch (D_KIND(entry[0])) {
     case D_MEMORY_KIND:
         if (!barriers_range(entry, &from, &to))
             break;
-        return (struct span){ *map_get(b->in.piece_at, from), *map_get(b->in.piece_at, to) };
+        return (struct span){ axis_of(b, *map_get(b->in.piece_at, from)),
+                              axis_of(b, *map_get(b->in.piece_at, to)) };
     case D_THREAD_KIND:
     case D_START_KIND:
         if (low >= b->in.nthreads)
@@ -115,7 +128,7 @@ static struct span span_of(const struct barrier_order *b, const struct event *ca
     if (i < call->old)
         return entry_span(b, b->extra + call->value + 2 * i);
     if (i == call->old)
-        return endless ? (struct span){ end, end + 1 } : (struct span){ 0, 0 };
+        return endless && !b->in.narrow ? (struct span){ end, end + 1 } : (struct span){ 0, 0 };
     return b->in.kind == BARRIERS_SIMPLE ? (struct span){ b->axis - 1, b->axis }
                                          : (struct span){ 0, 0 };
 }
@@ -360,7 +373,7 @@ struct barrier_order *barriers_new(const struct barriers_input *in)
     count_names(in->trace, &b->in.nthreads, &nobjects);
     b->events = in->trace->events;
     b->extra = in->trace->extra;
-    b->ends = in->npieces;
+    b->ends = axis_of(b, in->npieces);
     b->starts = b->ends + in->nthreads;
     b->objects = b->starts + in->nthreads;
     b->axis = b->objects + nobjects + 1; /* the last is what all pairs of sb have in common */

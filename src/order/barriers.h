@@ -31,6 +31,8 @@ struct barriers_input {
     const struct tables *names; /* or NULL, see barriers_object_names() */
     uint32_t nthreads, npieces;
     const struct map *piece_at; /* first and last byte + 1 of all that is touched or listed */
+    const uint32_t *narrow;     /* BARRIERS_UNSEEN: piece (and npieces) -> how many before it count;
+                                   nothing but these counts. Else NULL */
 };
 
 struct barrier_order;

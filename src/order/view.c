@@ -11,6 +11,7 @@
 #include "order/view.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/sorted.h"
 #include "order/barriers.h"
 #include "order/marks.h"
 #include "order/needs.h"
@@ -47,6 +48,7 @@ struct builder {
     struct marks dirty; /* pieces written since a call or return wrote them; at first all that are
                            ever written */
     uint32_t *last_of;  /* thread -> its last event that takes part, where it has no end event */
+    uint32_t *narrow;   /* piece -> pieces before it that count, where not all do; else NULL */
 };
 
 static bool event_span(const struct event *e, uint64_t *from, uint64_t *to)
@@ -71,13 +73,6 @@ static bool takes_part(const struct event *e)
 }
 
 /* ---- pieces of memory ---- */
-
-static int compare_addresses(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 static void add_border(struct builder *b, uint64_t address, size_t *cap)
 {
@@ -121,7 +116,7 @@ static void cut_memory(struct builder *b)
     }
     n = b->piece_at.count;
     if (n)
-        qsort(b->start, n, sizeof(*b->start), compare_addresses);
+        qsort(b->start, n, sizeof(*b->start), sorted_compare);
     for (size_t p = 0; p < n; p++)
         *map_get(&b->piece_at, b->start[p]) = (uint32_t)p;
     b->npieces = n ? (uint32_t)n - 1 : 0;
@@ -192,6 +187,12 @@ static bool contradicts(const struct builder *b, const struct event *r, uint32_t
     return low_bytes(read, c->bytes) != low_bytes(written, c->bytes);
 }
 
+/* Does it count that calls may write it? */
+static bool counts(const struct builder *b, uint32_t piece)
+{
+    return !b->narrow || b->narrow[piece] < b->narrow[piece + 1];
+}
+
 static void touch_cell(struct builder *b, uint32_t i, uint32_t piece)
 {
     const struct event *e = &b->v->events[i];
@@ -204,7 +205,8 @@ static void touch_cell(struct builder *b, uint32_t i, uint32_t piece)
     b->writer_of[c] = i;
     if (b->order) {
         b->seen_of[c] = i;
-        marks_add(&b->dirty, piece);
+        if (counts(b, piece))
+            marks_add(&b->dirty, piece);
     }
 }
 
@@ -504,26 +506,52 @@ static void find_ends(struct builder *b)
             b->last_of[v->events[i].thread] = VIEW_NONE;
 }
 
-static bool has_calls(const struct trace_mem *t)
+/* The rule, or none where it makes no difference. */
+static enum barriers choose_rule(const struct trace_mem *t, enum barriers rule)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (t->events[i].op == OP_CALL && takes_part(&t->events[i]))
-            return true;
-    return false;
+    bool calls = false, by_call = false;
+
+    for (size_t i = 0; i < t->count && rule != BARRIERS_NONE; i++) {
+        calls |= t->events[i].op == OP_CALL && takes_part(&t->events[i]);
+        by_call |= t->events[i].flags & EV_BY_CALL && takes_part(&t->events[i]);
+        if (calls && (by_call || rule != BARRIERS_UNSEEN))
+            return rule;
+    }
+    return BARRIERS_NONE;
+}
+
+/* The pieces that calls are known to have written. */
+static void find_narrow(struct builder *b)
+{
+    b->narrow = xcalloc((size_t)b->npieces + 2, sizeof(*b->narrow));
+    for (uint32_t i = 0; i < b->v->count; i++) {
+        uint64_t from, to;
+
+        if (!(b->v->events[i].flags & EV_BY_CALL) || !event_span(&b->v->events[i], &from, &to))
+            continue;
+        for (uint32_t p = *map_get(&b->piece_at, from); b->start[p] < to; p++)
+            b->narrow[p + 1] = 1;
+    }
+    for (uint32_t p = 0; p < b->npieces; p++)
+        b->narrow[p + 1] += b->narrow[p];
 }
 
 static void start_barriers(struct builder *b, const struct tables *names)
 {
-    struct barriers_input in = { b->trace,       b->barriers, names,
-                                 b->v->nthreads, b->npieces,  &b->piece_at };
+    struct barriers_input in = { b->trace,   b->barriers,  names,    b->v->nthreads,
+                                 b->npieces, &b->piece_at, b->narrow };
     uint64_t from, to;
 
+    if (b->barriers == BARRIERS_UNSEEN)
+        find_narrow(b);
+    in.narrow = b->narrow;
     b->order = barriers_new(&in);
     marks_init(&b->dirty, b->npieces + 1);
     for (uint32_t i = 0; i < b->v->count; i++)
         if (event_span(&b->v->events[i], &from, &to) && is_writer(b->v->events[i].op))
             for (uint32_t p = *map_get(&b->piece_at, from); b->start[p] < to; p++)
-                marks_add(&b->dirty, p);
+                if (counts(b, p))
+                    marks_add(&b->dirty, p);
     find_ends(b);
 }
 
@@ -543,6 +571,7 @@ static void builder_release(struct builder *b)
     marks_release(&b->dirty);
     free(b->seen_of);
     free(b->last_of);
+    free(b->narrow);
 }
 
 struct view *view_new(const struct trace_mem *t, enum barriers barriers)
@@ -556,7 +585,7 @@ struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
     struct builder b;
     struct view *v;
 
-    builder_init(&b, t, barriers && has_calls(t) ? barriers : BARRIERS_NONE);
+    builder_init(&b, t, choose_rule(t, barriers));
     v = b.v;
     cut_memory(&b);
     if (b.barriers)

@@ -21,7 +21,8 @@
  * what its D lists (what is in there must be what it was) and writes it with
  * an unknown value, a return writes it. Touches that follow from others are
  * left out, and calls and returns are in no cell's list of accesses. A read
- * whose value contradicts the last write before a call keeps that writer.
+ * whose value contradicts the last write before a call keeps that writer, unless
+ * it is marked EV_UNSEEN.
  *
  * Sections. One per outermost acquire that check.c did not mark, in trace
  * order; those a thread never ends have release VIEW_NONE and end with their
@@ -87,11 +88,13 @@ struct view {
 
 /* What calls of untraced code (call .. return, "barrier pairs") add to the needs. */
 enum barriers {
-    BARRIERS_NONE,  /* nothing */
-    BARRIERS_PAIRS, /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
-                       keep the order of the trace, with all events in between call and return
-                       (barriers.h) */
-    BARRIERS_SIMPLE /* sb: the same, and any two pairs */
+    BARRIERS_NONE,   /* nothing */
+    BARRIERS_UNSEEN, /* mc: as BARRIERS_PAIRS, for the bytes alone of which calls are known to have
+                        written some: those of reads marked EV_BY_CALL (docs/design/unseen.md) */
+    BARRIERS_PAIRS,  /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
+                        keep the order of the trace, with all events in between call and return
+                        (barriers.h) */
+    BARRIERS_SIMPLE  /* sb: the same, and any two pairs */
 };
 
 /* At most UINT32_MAX - 1 events; the trace is borrowed. The second one knows names: where a D lists

@@ -34,6 +34,13 @@ static bool member_tag(struct pass *p, LLVMValueRef inst, LLVMMetadataRef *struc
     return true;
 }
 
+bool is_member(struct pass *p, LLVMValueRef inst)
+{
+    LLVMMetadataRef structure;
+    uint64_t offset;
+    return member_tag(p, inst, &structure, &offset);
+}
+
 static bool is_word_type(const char *name)
 {
     static const char *const names[] = { "any pointer", "long", "long long", "double",

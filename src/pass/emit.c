@@ -170,6 +170,30 @@ void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef befo
     call_access(p, item, ITEM_ADDRESS(item));
 }
 
+/* Does the item store the address of a virtual table? */
+static bool stores_vtable(const struct item *item)
+{
+    if (item->update || !LLVMIsAStoreInst(item->inst))
+        return false;
+    LLVMValueRef value = LLVMGetOperand(item->inst, 0);
+    if (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr)
+        value = LLVMGetOperand(value, 0);
+    size_t n;
+    return LLVMIsAGlobalVariable(value) && starts_with(LLVMGetValueName2(value, &n), "_ZTV");
+}
+
+/* A destructor writes the pointer to the virtual table, and if the object is of that very class, it
+ * is there already. That counts as no write (as in ThreadSanitizer): else whoever joins, in a
+ * destructor, a thread that calls virtual functions had a race. The load is volatile, since in
+ * a constructor it finds anything. */
+static LLVMValueRef changes(struct pass *p, const struct item *item, LLVMValueRef pointer)
+{
+    LLVMValueRef value = LLVMGetOperand(item->inst, 0);
+    LLVMValueRef was = LLVMBuildLoad2(p->b, LLVMTypeOf(value), pointer, "");
+    LLVMSetVolatile(was, true);
+    return LLVMBuildICmp(p->b, LLVMIntNE, was, value, "");
+}
+
 static void emit_filtered(struct pass *p, const struct item *item)
 {
     LLVMBasicBlockRef head = split_before(p, item->inst);
@@ -178,7 +202,10 @@ static void emit_filtered(struct pass *p, const struct item *item)
     LLVMValueRef pointer = ITEM_ADDRESS(item);
     LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(item->inst));
     LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMValueRef branch = LLVMBuildCondBr(p->b, ask_filter(p, item, pointer), cold, tail);
+    LLVMValueRef wanted = ask_filter(p, item, pointer);
+    if (stores_vtable(item))
+        wanted = LLVMBuildAnd(p->b, wanted, changes(p, item, pointer), "");
+    LLVMValueRef branch = LLVMBuildCondBr(p->b, wanted, cold, tail);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
     LLVMPositionBuilderAtEnd(p->b, cold);
     call_access(p, item, pointer);

@@ -4,7 +4,8 @@
  * first access there is one look at the cursor, and one question whether the chunk is full or the
  * time has moved on; so a stamp is never later than the accesses it is for. At the end one record
  * of the whole stretch is written (base/rt_stretch.h), with one store of the cursor: the addresses
- * that do not follow from others, the values, the branch's outcome. Where the next block can be
+ * that do not follow from others, the values, the branch's outcome. The function's entry begins a
+ * record, and its exit ends one. Where the next block can be
  * reached from such ends only, it makes the same record longer (paths.h): no look, no question.
  * RING_SLACK bytes behind the limit bound a record.
  *
@@ -24,18 +25,15 @@
 
 enum {
     SELECTS_MAX = 6,
-    ENTER_BYTES = 16,
-    END_BYTES = 8, /* R_EXIT, or a branch with very many ways */
-    RECORD_BYTES = RING_SLACK - ENTER_BYTES - END_BYTES /* of a stretch */
+    END_BYTES = 8,                        /* a branch with very many ways */
+    RECORD_BYTES = RING_SLACK - END_BYTES /* of a stretch */
 };
 
 /* What is written together. */
 struct batch {
-    struct path path;             /* with the stretch */
-    LLVMValueRef back, site_word; /* R_ENTER: return address, site, as words */
-    const struct item *branch;    /* R_BRANCH */
-    bool exits;                   /* R_EXIT */
-    bool joined;                  /* the block goes on with a record, which is not complete yet */
+    struct path path;          /* with the stretch */
+    const struct item *branch; /* R_BRANCH */
+    bool joined;               /* the block goes on with a record, which is not complete yet */
     struct flow_block *block;
     LLVMValueRef first; /* what the first record is about; NULL: there is nothing */
 };
@@ -135,22 +133,6 @@ static LLVMValueRef outcome(struct pass *p, LLVMValueRef inst)
     return number;
 }
 
-static void write_enter(struct pass *p, const struct batch *b, const struct cursor *c)
-{
-    LLVMValueRef place = place_in(p, c->chunk, c->at);
-    LLVMValueRef back = LLVMBuildPtrToInt(p->b, b->back, p->i64, "");
-    LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
-    store_at(p, place, 0, word(p, R_ENTER, ENTER_DEPTH, back));
-    depth = LLVMBuildShl(p->b, depth, const64(p, 32), "");
-    store_at(p, place, 8, LLVMBuildOr(p->b, depth, b->site_word, ""));
-}
-
-static void write_exit(struct pass *p, LLVMValueRef place)
-{
-    LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
-    store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, depth));
-}
-
 static void write_branch(struct pass *p, const struct batch *b, LLVMValueRef place,
                          LLVMValueRef number)
 {
@@ -183,15 +165,10 @@ static LLVMValueRef outcome_of_copy(struct pass *p, LLVMValueRef inst)
     return phi;
 }
 
-/* There is no record to go on with: room for one, and the entry before it. */
-static void open_path(struct pass *p, struct batch *b, LLVMValueRef before)
+/* There is no record to go on with: room for one. */
+static void open_path(struct pass *p, struct batch *b)
 {
     struct cursor c = make_room(p, b->first);
-    at_instruction(p, before);
-    if (b->back) {
-        write_enter(p, b, &c);
-        c.at = LLVMBuildAdd(p->b, c.at, const64(p, ENTER_BYTES), "");
-    }
     b->path.chunk = c.chunk;
     b->path.at = c.at;
 }
@@ -215,17 +192,16 @@ static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goe
         if (branch && LLVMGetNumSuccessors(branch->inst) > SELECTS_MAX)
             number = outcome_of_copy(p, branch->inst);
         if (!path->open)
-            open_path(p, b, before);
+            open_path(p, b);
         at_instruction(p, before);
         if (branch && !number)
             number = outcome(p, branch->inst);
         LLVMValueRef head = NULL;
-        if (stretch_is_new(&path->stretch) || (b->joined && b->exits))
+        if (path_is_new(path))
             head = complete(p, b, number);
         LLVMValueRef end = path_end(p, path);
-        if (b->branch || b->exits) {
-            LLVMValueRef place = place_in(p, path->chunk, end);
-            b->branch ? write_branch(p, b, place, number) : write_exit(p, place);
+        if (b->branch) {
+            write_branch(p, b, place_in(p, path->chunk, end), number);
             end = LLVMBuildAdd(p->b, end, const64(p, END_BYTES), "");
         }
         LLVMValueRef cursor = set_cursor(p, path->chunk, end);
@@ -234,13 +210,12 @@ static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goe
             b->block->cursor = cursor;
         }
     }
-    if (!goes_on || b->branch || b->exits || !path->open) {
+    if (!goes_on || b->branch || !path->open) {
         path_begin(p, path);
         b->joined = false;
     }
-    b->back = b->first = NULL;
+    b->first = NULL;
     b->branch = NULL;
-    b->exits = false;
 }
 
 /* After a landing pad or second return: R_EXIT down to this function's frame, if any was left. */
@@ -295,7 +270,7 @@ static void append_exit(struct pass *p, struct batch *b, struct item *item)
 {
     if (p->has_frame) {
         begin(b, item->inst);
-        b->exits = true;
+        b->path.stretch.exits = true;
     }
     flush(p, b, item->inst, false);
     if (p->has_frame)
@@ -330,14 +305,29 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
     }
 }
 
+/* Return address, and the depth above it. */
+static LLVMValueRef entry_word(struct pass *p, LLVMValueRef return_address, LLVMValueRef behind)
+{
+    at_instruction(p, LLVMGetNextInstruction(behind));
+    LLVMValueRef back = LLVMBuildPtrToInt(p->b, return_address, p->i64, "");
+    LLVMValueRef depth = LLVMBuildZExt(p->b, p->depth, p->i64, "");
+    depth = LLVMBuildShl(p->b, depth, const64(p, STRETCH_DEPTH_SHIFT), "");
+    return LLVMBuildOr(p->b, back, depth, "");
+}
+
+/* `entry`: the word of the function's entry, which comes first; or NULL. */
 static void emit_block(struct pass *p, struct batch *b, struct flow *f, uint32_t block,
-                       struct items *items)
+                       struct items *items, LLVMValueRef entry)
 {
     struct flow_block *here = &f->at[block];
     b->block = here;
     b->joined = here->joins = flow_join(f, p, block, RECORD_BYTES, &b->path);
     if (!here->joins)
         path_begin(p, &b->path);
+    if (entry) {
+        path_enter(&b->path, entry);
+        begin(b, entry);
+    }
     for (size_t i = here->first; i < here->end; i++)
         append_item(p, b, &items->at[i]);
     if (b->first)
@@ -351,14 +341,11 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
     struct batch *b = zeroed(sizeof *b);
     struct flow f;
     flow_init(&f, p, items);
-    LLVMBasicBlockRef entry = return_address ? LLVMGetInstructionParent(site_word) : NULL;
+    LLVMBasicBlockRef first = return_address ? LLVMGetInstructionParent(site_word) : NULL;
+    LLVMValueRef entry = return_address ? entry_word(p, return_address, site_word) : NULL;
     for (uint32_t i = 0; i < f.count; i++) {
-        if (f.at[f.order[i]].block == entry) {
-            begin(b, site_word);
-            b->back = return_address;
-            b->site_word = site_word;
-        }
-        emit_block(p, b, &f, f.order[i], items);
+        bool here = f.at[f.order[i]].block == first;
+        emit_block(p, b, &f, f.order[i], items, here ? entry : NULL);
     }
     flow_finish(&f);
     flow_release(&f);

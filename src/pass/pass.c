@@ -16,6 +16,7 @@ static const char done_mark[] = "heddle.instrumented";
 
 int pass_run(LLVMModuleRef module);
 int pass_begin(LLVMModuleRef module);
+bool pass_is_production(void);
 
 /* ---- which functions ---- */
 
@@ -98,13 +99,14 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     p->has_frame = needs_frame(p, items);
     if (!p->full) {
         drop_covered(p, f, items);
+        join_adjacent(p, items);
         find_alignments(p, items);
     }
     make_scratch(p, items);
     LLVMValueRef first = gather_allocas(p, f);
     if (p->has_frame) {
-        uint32_t site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
-        back = emit_entry(p, site, first, &site_word);
+        p->entry_site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
+        back = emit_entry(p, p->entry_site, first, &site_word);
     }
     if (p->full)
         emit_items_full(p, items, back, site_word);
@@ -192,6 +194,30 @@ static bool is_done(LLVMModuleRef module)
     return false;
 }
 
+/* The optimiser makes loads that the program does not make: `if (c) x = shared;` becomes a load and
+ * a choice. Recorded, that would be a false alarm. It refrains from it, and from nothing else of
+ * weight, in functions that ThreadSanitizer is to instrument; so they say so until we have done it.
+ */
+static void forbid_speculation(LLVMModuleRef module, bool forbid)
+{
+    unsigned kind = attribute_kind("sanitize_thread");
+    LLVMAttributeRef a = LLVMCreateEnumAttribute(LLVMGetModuleContext(module), kind, 0);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        if (forbid)
+            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, a);
+        else
+            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind);
+    }
+}
+
+bool pass_is_production(void)
+{
+    const char *production = getenv("HEDDLE_PRODUCTION");
+    return production && strcmp(production, "1") == 0;
+}
+
 /* Before the compiler optimises. */
 int pass_begin(LLVMModuleRef module)
 {
@@ -201,13 +227,14 @@ int pass_begin(LLVMModuleRef module)
     struct pass p = { .module = module, .context = LLVMGetModuleContext(module) };
     keep_excluded(&p);
     map_release(&p.excluded);
+    if (!pass_is_production())
+        forbid_speculation(module, true);
     return 1;
 }
 
 int pass_run(LLVMModuleRef module)
 {
-    const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS"),
-               *production = getenv("HEDDLE_PRODUCTION");
+    const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS");
     if (!starts_with(LLVMGetTarget(module), "x86_64") || is_done(module))
         return 0;
     exclude_init();
@@ -215,10 +242,11 @@ int pass_run(LLVMModuleRef module)
     p.layout = LLVMGetModuleDataLayout(module);
     p.b = LLVMCreateBuilderInContext(p.context);
     p.mover = LLVMCreateBuilderInContext(p.context);
-    p.production = production && strcmp(production, "1") == 0;
+    p.production = pass_is_production();
     p.full = full && strcmp(full, "1") == 0 && !p.production;
     p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
     init_types(&p);
+    forbid_speculation(module, false);
     if (p.full)
         unroll_loops(&p);
     p.table = table_new(module); /* takes the bitcode */

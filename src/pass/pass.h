@@ -97,6 +97,7 @@ struct pass {
     bool vectors;         /* production: report so that xmm registers are kept */
     bool huge;            /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
+    uint32_t entry_site;  /* SITE_ENTRY, if there is a frame */
     LLVMValueRef scratch; /* array for pointers of calls */
     /* production builds */
     uint32_t link_site; /* + 1: of the no-ops of production_links.c; 0: none yet */
@@ -155,9 +156,13 @@ bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
 
 /* align.c: sets `low` of the accesses */
 void find_alignments(struct pass *p, struct items *items);
+bool is_member(struct pass *p, LLVMValueRef inst); /* accesses a member of a structure */
 
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
+
+/* adjacent.c */
+void join_adjacent(struct pass *p, struct items *items);
 
 /* emit.c */
 LLVMValueRef site_value(struct pass *p, uint32_t site);

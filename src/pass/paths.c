@@ -233,6 +233,7 @@ static void join_several(const struct flow *f, struct pass *p, const struct flow
         unsigned bytes = (x->stretch.most_bytes + 7) & ~7u;
         path->chunk = x->chunk;
         path->at = x->at;
+        path->enters = x->enters;
         bases[i] =
             add_at_end(p, from->block, x->base, const64(p, 8 * stretch_words(&x->stretch.room)));
         indices[i] = add_at_end(p, from->block, x->index, const32(p, path->paths));

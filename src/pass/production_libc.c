@@ -76,8 +76,8 @@ struct libc_calls *production_libc_list(struct pass *p, const struct items *item
 /* ---- the no-op ---- */
 
 /* Ends `head`: goes on at `next`, or, patched, at `cold`. */
-static void build_nop(struct pass *p, uint32_t site, bool frees, LLVMBasicBlockRef head,
-                      LLVMBasicBlockRef next, LLVMBasicBlockRef cold)
+static void build_nop(struct pass *p, uint32_t site, LLVMBasicBlockRef head, LLVMBasicBlockRef next,
+                      LLVMBasicBlockRef cold)
 {
     static char constraints[] = "i,!i";
     char text[256];
@@ -85,7 +85,7 @@ static void build_nop(struct pass *p, uint32_t site, bool frees, LLVMBasicBlockR
     snprintf(text, sizeof text,
              ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n.pushsection heddle_patch,\"aR?\"\n"
              ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n.popsection",
-             site, frees ? HIT_WRITE : 0);
+             site, HIT_WRITE); /* it may; what it does the runtime is told when it does it */
     LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
                                         true, false, LLVMInlineAsmDialectATT, false);
     LLVMPositionBuilderAtEnd(p->b, head);
@@ -101,7 +101,7 @@ static void emit_free(struct pass *p, const struct libc_call *c, uint32_t site)
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
     bool unmaps = strcmp(callee_name(c->call), "munmap") == 0;
     LLVMSetCurrentDebugLocation2(p->b, where);
-    build_nop(p, site, true, head, tail, cold);
+    build_nop(p, site, head, tail, cold);
     LLVMPositionBuilderAtEnd(p->b, cold);
     LLVMValueRef args[] = { LLVMGetOperand(c->call, 0),
                             unmaps ? LLVMGetOperand(c->call, 1) : const64(p, 0),
@@ -170,7 +170,7 @@ static void emit_invoke(struct pass *p, const struct libc_call *c, uint32_t site
     bool single = has_one_predecessor(normal);
     LLVMBasicBlockRef head = split_before(p, call), own = LLVMGetInstructionParent(call);
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    build_nop(p, site, false, head, own, cold);
+    build_nop(p, site, head, own, cold);
     LLVMPositionBuilderAtEnd(p->b, cold);
     LLVMValueRef new = build_modelled(p, call, site_value(p, site));
     add_predecessor(normal, own, cold, call, new);
@@ -192,7 +192,7 @@ static void emit_modelled(struct pass *p, const struct libc_call *c, uint32_t si
     LLVMBuildBr(p->b, behind);
     LLVMBasicBlockRef head = split_before(p, c->call);
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    build_nop(p, site, false, head, own, cold);
+    build_nop(p, site, head, own, cold);
     LLVMPositionBuilderAtEnd(p->b, cold);
     LLVMValueRef new = build_modelled(p, c->call, site_value(p, site));
     LLVMBuildBr(p->b, behind);

@@ -6,11 +6,9 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 
-#include <cstdlib>
-#include <cstring>
-
 extern "C" int pass_run(LLVMModuleRef module); // pass.c; both return 1 if the module changed
 extern "C" int pass_begin(LLVMModuleRef module);
+extern "C" bool pass_is_production();
 extern "C" void production_code_start(); // production_code.cpp
 
 namespace
@@ -44,8 +42,7 @@ void registerPass(llvm::PassBuilder &builder)
     // After inlining and simplification, before vectorising. The pipelines of -O0 and the compile
     // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
     // No-ops of production builds come last: nothing is to be optimised around them.
-    const char *production = getenv("HEDDLE_PRODUCTION");
-    if (production && !strcmp(production, "1")) {
+    if (pass_is_production()) {
         production_code_start();
         builder.registerOptimizerLastEPCallback(
             [](llvm::ModulePassManager &passes, auto) { passes.addPass(Instrument()); });

@@ -21,10 +21,23 @@ void path_begin(struct pass *p, struct path *path)
     path->paths = 1;
     path->from[0] = (struct path_from){ 0, 0 };
     path->decides = NULL;
+    path->enters = false;
+    path->entry = NULL;
     s->count = s->written = s->entries = s->most_events = 0;
     s->room = STRETCH_ROOM_LONG;
     s->most_bytes = 8;
     s->branch = NULL;
+    s->exits = false;
+}
+
+void path_enter(struct path *path, LLVMValueRef entry)
+{
+    struct stretch *s = &path->stretch;
+    path->enters = true;
+    path->entry = entry;
+    stretch_place(&s->room, STRETCH_FRAME_BYTES);
+    s->most_bytes += STRETCH_FRAME_BYTES;
+    s->entries = s->most_events = 1;
 }
 
 void path_decide(struct path *path, unsigned outcome)
@@ -233,9 +246,10 @@ bool stretch_add(struct pass *p, struct stretch *s, struct item *item, unsigned 
     return true;
 }
 
-bool stretch_is_new(const struct stretch *s)
+bool path_is_new(const struct path *path)
 {
-    return s->count > s->written || s->branch;
+    const struct stretch *s = &path->stretch;
+    return s->count > s->written || s->branch || s->exits || path->entry;
 }
 
 /* ---- the record ---- */
@@ -252,6 +266,14 @@ void store_at(struct pass *p, LLVMValueRef place, unsigned offset, LLVMValueRef 
     LLVMSetAlignment(LLVMBuildStore(p->b, value, to), 1);
 }
 
+static void number_frame(struct pass *p, unsigned what, struct sites_site *line)
+{
+    struct sites_site frame = { .kind = SITE_FRAME, .from = (uint8_t)what };
+    frame.offset = (int32_t)p->entry_site;
+    table_stretch(p->table, &frame);
+    line->size++;
+}
+
 /* The lines of the site table: the block's accesses, its branch, a stretch for each path. The
  * first of these. */
 static uint32_t number_sites(struct pass *p, struct path *path)
@@ -260,6 +282,8 @@ static uint32_t number_sites(struct pass *p, struct path *path)
     struct sites_site line = { .kind = SITE_STRETCH };
     line.branches =
         STRETCH_LONG | (s->branch ? STRETCH_BRANCHES : 0) | (path->joins ? STRETCH_JOINS : 0);
+    if (path->entry)
+        number_frame(p, FRAME_ENTERED, &line);
     for (unsigned i = s->written; i < s->count; i++) {
         const struct stretch_access *a = &s->at[i];
         struct sites_site value = { .kind = SITE_VALUE, .from = a->value_from };
@@ -270,6 +294,8 @@ static uint32_t number_sites(struct pass *p, struct path *path)
             table_stretch(p->table, &value);
         line.size += 1u + a->told;
     }
+    if (s->exits)
+        number_frame(p, FRAME_LEFT, &line);
     if (s->branch)
         table_site(p, SITE_BRANCH, s->branch->inst, s->branch->index, 0, "");
     uint32_t first = table_count(p->table);
@@ -318,6 +344,12 @@ static LLVMValueRef write_head(struct pass *p, const struct path *path, uint32_t
         outcome = LLVMBuildZExt(p->b, outcome, p->i64, "");
         head = LLVMBuildOr(p->b, head, LLVMBuildShl(p->b, outcome, const64(p, 32), ""), "");
     }
+    if (path->stretch.exits && !path->enters) {
+        LLVMValueRef depth = LLVMBuildAnd(p->b, p->depth, const32(p, 0xffff), "");
+        depth = LLVMBuildZExt(p->b, depth, p->i64, "");
+        depth = LLVMBuildShl(p->b, depth, const64(p, STRETCH_LEFT_SHIFT), "");
+        head = LLVMBuildOr(p->b, head, depth, "");
+    }
     LLVMValueRef store = LLVMBuildStore(p->b, head, place_in(p, path->chunk, path->at));
     LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(store, 8);
@@ -328,8 +360,10 @@ LLVMValueRef write_stretch(struct pass *p, struct path *path, LLVMValueRef outco
 {
     struct stretch *s = &path->stretch;
     uint32_t site = number_sites(p, path);
-    LLVMValueRef segment = LLVMBuildAdd(p->b, path->at, path->base, "");
-    write_data(p, s, place_in(p, path->chunk, segment));
+    LLVMValueRef place = place_in(p, path->chunk, LLVMBuildAdd(p->b, path->at, path->base, ""));
+    if (path->entry)
+        store_at(p, place, STRETCH_FRAME_AT, path->entry);
+    write_data(p, s, place);
     LLVMValueRef head = write_head(p, path, site, s->branch ? outcome : NULL);
     if (s->branch) {
         s->entries++;
@@ -338,8 +372,10 @@ LLVMValueRef write_stretch(struct pass *p, struct path *path, LLVMValueRef outco
     path->decides = s->branch;
     path->open = true;
     path->joins = false;
+    path->entry = NULL;
     s->written = s->count;
     s->branch = NULL;
+    s->exits = false;
     return head;
 }
 

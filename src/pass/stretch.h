@@ -35,6 +35,7 @@ struct stretch {
     unsigned most_bytes;                            /* of its record */
     struct stretch_room room;                       /* where the segment's next data goes */
     const struct item *branch;                      /* to be written */
+    bool exits;                                     /* the function's exit, to be written */
 };
 
 /* The record of a path, and where it stands. */
@@ -50,16 +51,20 @@ struct path {
         uint32_t outcome; /* + 1: how the branch at its end goes here; 0: there is none */
     } from[PATHS_MAX];
     const struct item *decides; /* the branch at its end; the edges taken tell its outcome */
+    bool enters;                /* it begins with the function's entry */
+    LLVMValueRef entry;         /* ... whose word is still to be written */
     struct stretch stretch;
 };
 
 void path_begin(struct pass *p, struct path *path);
+/* It begins with the function's entry: the word of it (rt_stretch.h). */
+void path_enter(struct path *path, LLVMValueRef entry);
 /* Can a record have it: an access of 1, 2, 4 or 8 bytes with a value, or of 16 bytes? */
 bool stretch_may_have(struct pass *p, const struct item *item);
 /* False: there is no room for it in a record of so many bytes. */
 bool stretch_add(struct pass *p, struct stretch *s, struct item *item, unsigned most_bytes);
-/* Accesses or a branch that the record does not have yet? */
-bool stretch_is_new(const struct stretch *s);
+/* Something that the record does not have yet? */
+bool path_is_new(const struct path *path);
 /* Numbers the sites and emits the record's stores at the builder's position; `outcome` is the
  * branch's, an i32. The store of the first word. */
 LLVMValueRef write_stretch(struct pass *p, struct path *path, LLVMValueRef outcome);

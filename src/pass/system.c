@@ -136,16 +136,43 @@ bool is_system(const char *name)
  * "everything that is interposed is known" compares them. */
 bool is_interposed(LLVMValueRef function)
 {
-    static const char *const names[] = {
-        "pthread_*",      "sem_*",         "thrd_*",        "mtx_*",          "cnd_*",
-        "tss_*",          "call_once",     "_Zn[wa]*",      "_Zd[la]*",       "__cxa_*",
-        "_Unwind_*",      "__heddle_*",    "__tsan_*",      "Annotate*",      "heddle_traced.*",
-        "_Fork",          "__longjmp_chk", "_longjmp",      "_setjmp",        "__sysv_signal",
-        "_exit",          "mq_*",          "WTFAnnotate*",  "malloc",         "calloc",
-        "realloc",        "free",          "aligned_alloc", "posix_memalign", "setjmp",
-        "__sigsetjmp",    "longjmp",       "siglongjmp",    "abort",          "exit",
-        "ompt_start_tool"
-    };
+    static const char *const names[] = { "pthread_*",
+                                         "sem_*",
+                                         "thrd_*",
+                                         "mtx_*",
+                                         "cnd_*",
+                                         "tss_*",
+                                         "call_once",
+                                         "_Zn[wa]*",
+                                         "_Zd[la]*",
+                                         "__cxa_*",
+                                         "_Unwind_*",
+                                         "__heddle_*",
+                                         "__tsan_*",
+                                         "Annotate*",
+                                         "heddle_traced.*",
+                                         "_Fork",
+                                         "__longjmp_chk",
+                                         "_longjmp",
+                                         "_setjmp",
+                                         "__sysv_signal",
+                                         "_exit",
+                                         "mq_*",
+                                         "WTFAnnotate*",
+                                         "malloc",
+                                         "calloc",
+                                         "realloc",
+                                         "free",
+                                         "aligned_alloc",
+                                         "posix_memalign",
+                                         "setjmp",
+                                         "__sigsetjmp",
+                                         "longjmp",
+                                         "siglongjmp",
+                                         "abort",
+                                         "exit",
+                                         "ompt_start_tool",
+                                         "__sanitizer_unaligned_*" };
     size_t n;
     const char *name = LLVMGetValueName2(function, &n);
     name += name[0] == 1;

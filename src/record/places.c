@@ -18,6 +18,7 @@ void places_init(struct places *p, struct sink *o, const struct ring *r)
     *p = (struct places){ .sink = o, .ring = r };
     p->pages = xcalloc(PLACE_PAGES, sizeof(*p->pages));
     p->stretch_pages = xcalloc(PLACE_PAGES, sizeof(*p->stretch_pages));
+    p->frame_pages = xcalloc(PLACE_PAGES, sizeof(*p->frame_pages));
     p->inside = xcalloc(1, sizeof(*p->inside));
     p->inside->symbolizer = symbolizer_new();
     p->unknown_function = intern_put(&o->tables.functions, "?", 1);
@@ -30,9 +31,11 @@ void places_release(struct places *p)
     for (size_t i = 0; i < PLACE_PAGES; i++) {
         free(p->pages[i]);
         free(p->stretch_pages[i]);
+        free(p->frame_pages[i]);
     }
     free(p->pages);
     free(p->stretch_pages);
+    free(p->frame_pages);
     for (size_t i = 0; i < in->nmodules; i++)
         free(in->modules[i].frame_sites);
     for (size_t i = 0; i < in->images_cap; i++)
@@ -239,6 +242,17 @@ static void set_origin(struct places *p, struct module *m, uint32_t site, uint32
     tables_set_site_origin(t, site, m->origin - 1, index);
 }
 
+/* The entry of a number; its page is made where there was none. Lock held. */
+static uint64_t *page_entry(uint64_t **pages, uint32_t number)
+{
+    uint64_t **page = &pages[number >> PLACE_PAGE_BITS];
+
+    if (!*page)
+        __atomic_store_n(page, xcalloc((size_t)1 << PLACE_PAGE_BITS, sizeof(**page)),
+                         __ATOMIC_RELEASE);
+    return &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
+}
+
 static uint64_t site_from_table(struct places *p, struct module *m, uint32_t index)
 {
     const struct sites_header *h = m->table;
@@ -311,6 +325,7 @@ struct shape {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
     unsigned n;
     enum stretch_begins next; /* how the block of the next access begins */
+    uint64_t frame;           /* place of the entry of the function entered or left; 0: none */
 };
 
 /* How the value of the last access follows. */
@@ -326,12 +341,36 @@ static bool add_value(const struct sites_site *x, struct shape *to)
     return true;
 }
 
+/* The function's entry or exit. */
+static bool add_frame(struct places *p, const struct module *m, const struct sites_site *x,
+                      struct shape *to)
+{
+    uint32_t entry = (uint32_t)x->offset, function;
+
+    if (entry >= m->table->nsites || sites_site(m->table, entry)->kind != SITE_ENTRY ||
+        (x->from != FRAME_ENTERED && x->from != FRAME_LEFT) || to->n == STRETCH_ACCESSES_MAX)
+        return false;
+    to->frame = find_site(p, m->log.base + entry);
+    function = place_function(to->frame);
+    if (function == FUNCTION_NONE)
+        to->frame = make_place(place_site(to->frame), function = p->unknown_function);
+    to->a[to->n++] =
+        (struct stretch_access){ .site = place_site(to->frame),
+                                 .offset = (int32_t)function,
+                                 .log = x->from == FRAME_ENTERED ? STRETCH_ENTER : STRETCH_EXIT,
+                                 .begins = (uint8_t)to->next };
+    to->next = BLOCK_GOES_ON;
+    return true;
+}
+
 static bool add_access(struct places *p, const struct module *m, uint32_t index, struct shape *to)
 {
     const struct sites_site *x = sites_site(m->table, index);
 
     if (x->kind == SITE_VALUE)
         return add_value(x, to);
+    if (x->kind == SITE_FRAME)
+        return add_frame(p, m, x, to);
     if ((x->kind != SITE_READ && x->kind != SITE_WRITE) || !x->size || x->size > 16 ||
         x->size & (x->size - 1) || to->n == STRETCH_ACCESSES_MAX)
         return false;
@@ -402,8 +441,9 @@ static uint64_t stretch_from_table(struct places *p, struct module *m, uint32_t 
         branch = branch_of(p, m, index);
     if (!n || !stretches_add(all, shape.a, shape.n, flags, branch))
         return 0;
-    return stretch_entry(all->count - 1, all->at[all->count - 1].words,
-                         stretch_events(&all->at[all->count - 1]));
+    if (shape.frame)
+        *page_entry(p->frame_pages, m->log.base + index) = shape.frame;
+    return stretch_entry(all->count - 1, &all->at[all->count - 1]);
 }
 
 static uint64_t new_site(struct places *p, uint32_t number)
@@ -419,17 +459,6 @@ static uint64_t new_site(struct places *p, uint32_t number)
     if (sites_site(h, number - m->log.base)->kind >= SITE_STRETCH)
         return make_place(SITE_NONE, FUNCTION_NONE); /* a record of another kind names it */
     return site_from_table(p, m, number - m->log.base);
-}
-
-/* The entry of a number; its page is made where there was none. Lock held. */
-static uint64_t *page_entry(uint64_t **pages, uint32_t number)
-{
-    uint64_t **page = &pages[number >> PLACE_PAGE_BITS];
-
-    if (!*page)
-        __atomic_store_n(page, xcalloc((size_t)1 << PLACE_PAGE_BITS, sizeof(**page)),
-                         __ATOMIC_RELEASE);
-    return &(*page)[number & ((1u << PLACE_PAGE_BITS) - 1)];
 }
 
 /* Lock held. */
@@ -469,7 +498,7 @@ bool places_find_stretch(struct places *p, uint32_t number)
         if (m && table_of(p, m) && number - m->log.base < m->table->nsites &&
             sites_site(m->table, number - m->log.base)->kind == SITE_STRETCH)
             __atomic_store_n(entry, stretch_from_table(p, m, number - m->log.base),
-                             __ATOMIC_RELAXED);
+                             __ATOMIC_RELEASE); /* its frame is there before */
     }
     found = *entry != 0;
     pthread_mutex_unlock(&p->sink->lock);

@@ -42,6 +42,7 @@ struct places {
     const struct ring *ring;
     uint64_t **pages;          /* site number >> PLACE_PAGE_BITS -> places */
     uint64_t **stretch_pages;  /* the same -> stretch_entry() of trace/encode_stretch.h */
+    uint64_t **frame_pages;    /* the same -> place of the entry of the function entered or left */
     uint32_t generation;       /* grows when addresses change their meaning */
     uint32_t unknown_function; /* of the trace: "?" */
     uint32_t named_threads;    /* threads below this have names */

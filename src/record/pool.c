@@ -14,8 +14,11 @@ enum {
     ENCODERS_MAX = 256, /* of about 100 KiB; a program with more threads at work at once gets
                            smaller chunks in its file */
     CHUNK_EVENTS = 1 << 16,
+    /* In each chunk the first record of a stretch is stored as a whole, and some programs run
+     * through a thousand of them all the time. */
+    CHUNK_EVENTS_FULL = 1 << 18,
     LEVEL_FAST = -4,        /* gives up sooner on what does not compress */
-    CHUNK_BYTES = 1 << 18,  /* encoded, before compression: a full build's values fill it first */
+    CHUNK_BYTES = 1 << 19,  /* encoded, before compression: a full build's values fill it first */
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
 };
@@ -45,6 +48,7 @@ struct pool {
     struct ring *ring;
     struct sink *sink;
     struct places *places;
+    uint32_t chunk_events; /* at most */
     /* `lock` protects what follows, and in streams all but raw, encoder, first and stamps, which
      * belong to the worker that made the stream busy. The output's lock may be taken inside of
      * nothing here. */
@@ -219,13 +223,13 @@ static void start_chunk(struct worker *w, struct stream *s, uint64_t stamp)
     s->stamp_first = stamp;
 }
 
-static bool is_full(const struct encoder *e)
+static bool is_full(const struct pool *p, const struct encoder *e)
 {
     size_t bytes = 0;
 
     for (int i = 0; i < COLUMNS_MIXED; i++)
         bytes += e->columns[i].len;
-    return e->count >= CHUNK_EVENTS || bytes >= CHUNK_BYTES;
+    return e->count >= p->chunk_events || bytes >= CHUNK_BYTES;
 }
 
 /* A slice of events: into the stream's encoder. */
@@ -241,11 +245,11 @@ static void encode(void *arg, const struct raw_reader *r)
         if (!s->encoder || !s->encoder->count)
             start_chunk(w, s, r->stamps[done]);
         n = encoder_add(s->encoder, r->events + done, r->count - done, r->extra,
-                        r->sequences + done, r->stamps + done, CHUNK_EVENTS);
+                        r->sequences + done, r->stamps + done, w->pool->chunk_events);
         done += n;
         if (n)
             s->stamp_last = r->stamps[done - 1];
-        if (done < r->count || is_full(s->encoder))
+        if (done < r->count || is_full(w->pool, s->encoder))
             flush_stream(w, s);
     }
 }
@@ -267,13 +271,13 @@ static void encode_run(void *arg, struct raw_run *run)
 
         if (!s->encoder || !s->encoder->count)
             start_chunk(w, s, run->stamp);
-        n = stretch ? encoder_add_stretches(s->encoder, run, CHUNK_EVENTS)
-                    : encoder_add_raw(s->encoder, run, CHUNK_EVENTS);
+        n = stretch ? encoder_add_stretches(s->encoder, run, w->pool->chunk_events)
+                    : encoder_add_raw(s->encoder, run, w->pool->chunk_events);
         if (n)
             s->stamp_last = stretch ? run->stamp : run->encoded;
-        else if (stretch && raw_run_is_unknown(run))
+        else if (run->refused || (stretch && raw_run_is_unknown(run)))
             return;
-        if (!n || is_full(s->encoder))
+        if (!n || is_full(w->pool, s->encoder))
             flush_stream(w, s);
     }
 }
@@ -306,8 +310,7 @@ static bool fetch(struct worker *w, const struct stream *s, uint32_t number, str
     return good && !stopped;
 }
 
-static void decode(struct worker *w, struct stream *s, const struct chunk_copy *c, size_t from,
-                   size_t to)
+static void decode(struct worker *w, struct stream *s, struct chunk_copy *c, size_t from, size_t to)
 {
     const char *fault = raw_decode(&w->reader, &s->raw, c, from, to);
 
@@ -565,6 +568,7 @@ struct pool *pool_new(struct ring *r, struct sink *o, struct places *places, con
     p->ring = r;
     p->sink = o;
     p->places = places;
+    p->chunk_events = r->header->mode == RING_MODE_FULL ? CHUNK_EVENTS_FULL : CHUNK_EVENTS;
     p->idle.newer = p->idle.older = &p->idle;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);

@@ -94,6 +94,26 @@ static uint64_t entered_at(uint64_t word, uint64_t where)
     return word >> 48 & ENTER_DEPTH ? (uint32_t)where : where;
 }
 
+/* What is known of a stretch, by the number in its record. */
+static uint64_t entry_of(uint64_t *const *pages, uint64_t word)
+{
+    const uint64_t *page =
+        __atomic_load_n(&pages[(uint32_t)word >> PLACE_PAGE_BITS], __ATOMIC_ACQUIRE);
+
+    return page ? __atomic_load_n(&page[word & ((1u << PLACE_PAGE_BITS) - 1)], __ATOMIC_ACQUIRE)
+                : 0;
+}
+
+/* Now it is known, or there is no such record. */
+static const char *find_stretch(struct raw_reader *r, uint64_t word)
+{
+    if (!places_find_stretch(r->places, (uint32_t)word))
+        return "stretch of code without a site table";
+    return (entry_of(r->places->stretch_pages, word) >> 32 & 0xff) == (word >> 56 & 0x7f)
+               ? NULL
+               : "impossible stretch";
+}
+
 /* ---- objects ---- */
 
 static void add_object_entry(struct raw_thread *t, uint64_t first, uint64_t second)
@@ -215,20 +235,25 @@ static bool is_entry_of(struct raw_reader *r, const struct raw_call *call, uint3
     return places_same_function(r->places, site_of(r, call->site), place_site(from));
 }
 
-/* The next record of the thread after a call: is it the called function's entry? */
-static void settle_call(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
+/* The next record of the thread after a call: is it the called function's entry? `w` has two words
+ * if the record has. */
+static void settle_call(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
     const struct raw_call *call = &t->calls[t->ncalls - 1];
+    uint64_t place = 0, back = 0;
 
-    if (word >> 56 == R_ENTER) {
-        uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
-
-        if (is_entry_of(r, call, place_function(place), back)) {
-            drop_call(r, t);
-            return;
-        }
+    if (w[0] >> 56 == R_ENTER) {
+        place = place_of(r, entered_at(w[0], w[1]));
+        back = w[0] & RING_LOW;
+    } else if (w[0] >> 63 && !find_stretch(r, w[0]) &&
+               stretch_entry_frame(entry_of(r->places->stretch_pages, w[0])) & FRAME_ENTERED) {
+        place = entry_of(r->places->frame_pages, w[0]);
+        back = w[1] & RING_LOW;
     }
-    show_call(r, t);
+    if (place && is_entry_of(r, call, place_function(place), back))
+        drop_call(r, t);
+    else
+        show_call(r, t);
 }
 
 static const char *take_call(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
@@ -326,26 +351,46 @@ static bool is_top(const struct raw_thread *t, const struct raw_frame *f)
            top->site == f->site;
 }
 
-static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
+/* The depth of a frame that is entered now, if nothing was left unseen. */
+static uint32_t next_depth(const struct raw_thread *t)
 {
-    uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
-    struct raw_frame frame = { place_function(place), place_site(place),
-                               t->depth ? depth_of_top(t) + 1 : 0 };
+    return t->depth ? depth_of_top(t) + 1 : 0;
+}
 
-    if (frame.function == FUNCTION_NONE)
-        frame.function = r->places->unknown_function;
-    if (word >> 48 & ENTER_DEPTH) {
-        frame.depth = (uint32_t)(where >> 32);
-        if (is_top(t, &frame))
-            return;
-        leave_to(r, t, frame.depth);
-    }
-    new_event(r, t, OP_ENTER, frame.function, site_of(r, WHERE_PC | back), 0);
+static void push_frame(struct raw_thread *t, struct raw_frame frame)
+{
     if (t->depth < RAW_DEPTH) {
         GROW(t->stack, t->stack_cap, t->depth + 1);
         t->stack[t->depth] = frame;
     }
     t->depth++;
+}
+
+/* A frame whose depth is known: what is as deep was left. */
+static void enter_at(struct raw_reader *r, struct raw_thread *t, struct raw_frame frame,
+                     uint64_t back)
+{
+    if (is_top(t, &frame))
+        return;
+    leave_to(r, t, frame.depth);
+    new_event(r, t, OP_ENTER, frame.function, site_of(r, WHERE_PC | back), 0);
+    push_frame(t, frame);
+}
+
+static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
+{
+    uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
+    struct raw_frame frame = { place_function(place), place_site(place), next_depth(t) };
+
+    if (frame.function == FUNCTION_NONE)
+        frame.function = r->places->unknown_function;
+    if (word >> 48 & ENTER_DEPTH) {
+        frame.depth = (uint32_t)(where >> 32);
+        enter_at(r, t, frame, back);
+        return;
+    }
+    new_event(r, t, OP_ENTER, frame.function, site_of(r, WHERE_PC | back), 0);
+    push_frame(t, frame);
 }
 
 static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t word)
@@ -355,6 +400,95 @@ static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t word
     else
         for (uint64_t n = word & RING_LOW; n && t->depth; n--)
             leave_frame(r, t);
+}
+
+/* ---- frames of stretches ---- */
+
+/* Records have 16 bits of a depth: of those that may be meant, the one nearest to `near`. */
+static uint32_t whole_depth(uint32_t near, uint64_t low)
+{
+    int64_t depth = (int64_t)near + (int16_t)((uint16_t)low - (uint16_t)near);
+
+    return depth < 0 ? (uint16_t)low : (uint32_t)depth;
+}
+
+static struct raw_frame frame_of(const struct raw_reader *r, const struct raw_thread *t,
+                                 const uint64_t *w)
+{
+    uint64_t place = entry_of(r->places->frame_pages, w[0]);
+
+    return (struct raw_frame){ place_function(place), place_site(place),
+                               whole_depth(next_depth(t), w[1] >> STRETCH_DEPTH_SHIFT) };
+}
+
+/* Does the program want accesses not to count? */
+static bool leaves_out(const struct raw_reader *r, const struct raw_thread *t)
+{
+    return t->ignoring || __atomic_load_n(&r->ring->header->nbenign, __ATOMIC_ACQUIRE);
+}
+
+static bool counts(const struct raw_reader *r, const struct raw_thread *t, uint64_t address,
+                   uint64_t bytes)
+{
+    const struct ring_header *h = r->ring->header;
+    uint64_t n = __atomic_load_n(&h->nbenign, __ATOMIC_ACQUIRE);
+
+    for (uint64_t i = 0; i < n && i < RING_BENIGN_MAX; i++)
+        if (address - h->benign[i].address < h->benign[i].bytes &&
+            address - h->benign[i].address + bytes <= h->benign[i].bytes)
+            return false;
+    return !t->ignoring;
+}
+
+/* An event of a stretch's record that goes the long way. */
+static void take_expanded(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
+                          const struct event *ev)
+{
+    uint32_t top = t->depth ? depth_of_top(t) : 0;
+    unsigned frame = stretch_entry_frame(entry_of(r->places->stretch_pages, w[0]));
+
+    if (ev->op == OP_ENTER)
+        enter_at(r, t, frame_of(r, t, w), w[1] & RING_LOW);
+    else if (ev->op == OP_EXIT) /* of the frame that the record entered, or says the depth of */
+        leave_to(r, t, frame & FRAME_ENTERED ? top : whole_depth(top, w[0] >> STRETCH_LEFT_SHIFT));
+    else if (ev->op == OP_BRANCH ? !t->ignoring : counts(r, t, ev->target, ev->size))
+        *new_event(r, t, ev->op, ev->target, ev->site, 0) = *ev;
+}
+
+static uint32_t caller_site(struct raw_reader *r, uint64_t pc)
+{
+    struct raw_caller *c = &r->callers[(pc ^ pc >> 8) % RAW_CALLERS];
+    uint32_t generation = __atomic_load_n(&r->places->generation, __ATOMIC_ACQUIRE);
+
+    if (__builtin_expect(c->pc != pc || c->generation != generation, 0))
+        *c = (struct raw_caller){ pc, place_site(places_find_pc(r->places, &r->pcs, pc)),
+                                  generation };
+    return c->site;
+}
+
+/* A record that enters: the file has the call's site instead of the address. */
+static bool take_entered(struct raw_reader *r, struct raw_thread *t, uint64_t *w, bool leaves)
+{
+    if (t->depth >= RAW_DEPTH || (uint16_t)(w[1] >> STRETCH_DEPTH_SHIFT) != (uint16_t)next_depth(t))
+        return false;
+    if (!leaves)
+        push_frame(t, frame_of(r, t, w));
+    w[1] = caller_site(r, w[1] & RING_LOW);
+    return true;
+}
+
+/* One that only leaves: it needs no depth. */
+static bool take_left(const struct raw_reader *r, struct raw_thread *t, uint64_t *w)
+{
+    const struct raw_frame *top = t->depth ? &t->stack[t->depth - 1] : NULL;
+
+    if (!top || t->depth > RAW_DEPTH ||
+        (uint16_t)(w[0] >> STRETCH_LEFT_SHIFT) != (uint16_t)top->depth ||
+        top->function != place_function(entry_of(r->places->frame_pages, w[0])))
+        return false;
+    t->depth--;
+    w[0] &= ~(UINT64_C(0xffff) << STRETCH_LEFT_SHIFT);
+    return true;
 }
 
 /* ---- moves ---- */
@@ -378,7 +512,7 @@ static void move_stack(struct raw_thread *t, const struct raw_move *m)
     for (unsigned i = 0; i < m->entered && t->depth < RAW_DEPTH; i++) {
         GROW(t->stack, t->stack_cap, t->depth + 1);
         t->stack[t->depth] = m->frames[i];
-        t->stack[t->depth].depth = t->depth ? depth_of_top(t) + 1 : 0;
+        t->stack[t->depth].depth = next_depth(t);
         t->depth++;
     }
 }
@@ -581,26 +715,14 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
     return NULL;
 }
 
-/* A record of a stretch that take_common() left: its stretch was not known yet. */
-static const char *find_stretch(struct raw_reader *r, uint64_t word)
-{
-    uint64_t entry;
-
-    if (!places_find_stretch(r->places, (uint32_t)word))
-        return "stretch of code without a site table";
-    entry = r->places->stretch_pages[(uint32_t)word >> PLACE_PAGE_BITS]
-                                    [word & ((1u << PLACE_PAGE_BITS) - 1)];
-    return (entry >> 32 & 0xff) == (word >> 56 & 0x7f) ? NULL : "impossible stretch";
-}
-
 /* Words of the record that starts with `word`; 0: there is no such record. */
 static inline size_t record_words(uint64_t word)
 {
     static const uint8_t words[] = {
-        [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3, [R_ENTER] = 2,  [R_EXIT] = 1,
-        [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2, [R_MEMORY] = 4, [R_BRANCH] = 1,
-        [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,  [R_END] = 1,    [R_OBJECT] = 3,
-        [R_LINK] = 3,  [R_MOVE] = 1,
+        [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,  [R_EXIT] = 1,
+        [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2,  [R_MEMORY] = 4, [R_BRANCH] = 1,
+        [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,   [R_END] = 1,    [R_OBJECT] = 3,
+        [R_LINK] = 3,  [R_MOVE] = 1,   [R_IGNORE] = 1,
     };
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
@@ -637,6 +759,8 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
         take_stamp(r, t, start, w[0] & RING_LOW);
         return NULL;
     case R_ACCESS:
+        if (leaves_out(r, t) && !counts(r, t, w[0] & RING_LOW, UINT64_C(1) << (w[0] >> 49 & 7)))
+            return NULL;
         return take_access(r, t, w);
     case R_RANGE:
         return take_range(r, t, w);
@@ -655,7 +779,8 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_MEMORY:
         return take_memory(r, t, w);
     case R_BRANCH:
-        take_branch(r, t, w[0]);
+        if (!t->ignoring)
+            take_branch(r, t, w[0]);
         return NULL;
     case R_CALL:
         return take_call(r, t, w, w[0] & RING_LOW);
@@ -671,6 +796,9 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
         return take_object(r, t, w);
     case R_LINK:
         take_link(r, t, w);
+        return NULL;
+    case R_IGNORE:
+        t->ignoring = w[0] & RING_LOW;
         return NULL;
     default: /* R_END */
         return NULL;
@@ -734,9 +862,20 @@ static uint32_t pc_site(void *arg, uint64_t pc)
     return place_site(places_find_pc(s->reader->places, &s->reader->pcs, pc));
 }
 
-/* Most of a chunk, in one go, up to the first other record. Returns where it stopped. */
-static const uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, uint64_t start,
-                                   const uint64_t *w, const uint64_t *end)
+/* False: frames were left unseen; then the record's events go the long way. */
+static bool take_frame(void *arg, uint64_t *w, unsigned frame)
+{
+    const struct stamper *s = arg;
+
+    if (frame & FRAME_ENTERED)
+        return take_entered(s->reader, s->thread, w, frame & FRAME_LEFT);
+    return take_left(s->reader, s->thread, w);
+}
+
+/* Most of a chunk, in one go, up to the first other record. Returns where it stopped; `refused`: at
+ * a known stretch whose events must go the long way. */
+static uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, uint64_t start,
+                             uint64_t *w, const uint64_t *end, bool *refused)
 {
     struct stamper stamper = { r, t, start };
     struct raw_run run = { .at = w,
@@ -750,12 +889,15 @@ static const uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, u
                            .move_of = move_of,
                            .move_is_known = move_is_known,
                            .pc_site = pc_site,
+                           .take_frame = take_frame,
                            .arg = &stamper };
 
+    *refused = false;
     if (!is_run_ahead(w, end) && !raw_run_is_stretch(&run))
         return w;
     flush(r);
     r->take_run(r->arg, &run);
+    *refused = run.refused;
     return run.at;
 }
 
@@ -776,22 +918,16 @@ unsigned raw_decode_part(struct raw_reader *r, struct raw_thread *t, const struc
 {
     const uint64_t *w = c->data + at;
     struct event events[STRETCH_ACCESSES_MAX + 1];
-    uint32_t number;
     unsigned n;
 
     if (!(*w >> 63) || find_stretch(r, *w))
         return done;
     if (t->call_waits)
-        settle_call(r, t, w[0], 0);
-    number =
-        (uint32_t)r->places
-            ->stretch_pages[(uint32_t)*w >> PLACE_PAGE_BITS][*w & ((1u << PLACE_PAGE_BITS) - 1)];
-    n = places_expand(r->places, number, w, 8 * (to - at), t->thread, events);
-    for (; done < n; done++) {
-        const struct event *ev = &events[done];
-
-        *new_event(r, t, ev->op, ev->target, ev->site, 0) = *ev;
-    }
+        settle_call(r, t, w);
+    n = places_expand(r->places, (uint32_t)entry_of(r->places->stretch_pages, *w), w, 8 * (to - at),
+                      t->thread, events);
+    for (; done < n; done++)
+        take_expanded(r, t, w, &events[done]);
     flush(r);
     return done;
 }
@@ -806,19 +942,21 @@ static const uint64_t *end_of_longer(const struct chunk_copy *c, const uint64_t 
                                                                                          : end;
 }
 
-const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+const char *raw_decode(struct raw_reader *r, struct raw_thread *t, struct chunk_copy *c,
                        size_t from, size_t to)
 {
-    const uint64_t *w = c->data + from, *end = c->data + to;
+    uint64_t *w = c->data + from;
+    const uint64_t *end = c->data + to;
     const char *fault = NULL;
 
     if (!from)
         take_stamp(r, t, c->head.tsc_start, c->head.tsc_start);
     while (w < end && !fault) {
+        bool refused = false;
         size_t n;
 
-        if (__builtin_expect(!t->call_waits, 1)) {
-            w = take_common(r, t, c->head.tsc_start, w, end);
+        if (__builtin_expect(!t->call_waits && !leaves_out(r, t), 1)) {
+            w = take_common(r, t, c->head.tsc_start, w, end, &refused);
             if (w == end)
                 break;
         }
@@ -830,9 +968,16 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct 
             break;
         }
         if (__builtin_expect(t->call_waits, 0) && *w >> 56 != R_STAMP)
-            settle_call(r, t, w[0], n > 1 ? w[1] : 0);
-        if (*w >> 63) { /* once it is known, take_common() takes it */
+            settle_call(r, t, w);
+        if (!refused && *w >> 63) { /* once it is known, take_common() takes it, or refuses */
             fault = find_stretch(r, *w);
+            refused = leaves_out(r, t);
+            if (!refused || fault)
+                continue;
+        }
+        if (refused) {
+            raw_decode_part(r, t, c, (size_t)(w - c->data), 0, (size_t)(w - c->data) + n);
+            w += n;
             continue;
         }
         fault = take_record(r, t, w, c->head.tsc_start);

@@ -41,6 +41,7 @@ struct raw_move {
 struct raw_thread {
     uint32_t thread;
     bool ended;
+    bool ignoring;           /* accesses and branches do not count now */
     uint64_t stamp;          /* nanoseconds, of the last record */
     struct raw_frame *stack; /* innermost last */
     size_t depth, stack_cap; /* frames beyond RAW_DEPTH are counted, not kept */
@@ -56,11 +57,20 @@ struct raw_thread {
     uint64_t lost; /* accesses */
 };
 
+/* The sites of return addresses that were last asked for, direct-mapped: functions are called from
+ * few places. */
+enum { RAW_CALLERS = 256 };
+struct raw_caller {
+    uint64_t pc; /* 0: none */
+    uint32_t site, generation;
+};
+
 struct raw_reader {
     struct places *places;
     const struct clock *clock;
     const struct ring *ring;
     struct pc_cache pcs;
+    struct raw_caller callers[RAW_CALLERS];
     struct handles handles;
     /* Called with a slice of the thread's events. */
     void (*take)(void *arg, const struct raw_reader *r);
@@ -79,8 +89,8 @@ void raw_reader_release(struct raw_reader *r);
 void raw_thread_release(struct raw_thread *t);
 
 /* The records from word `from` to word `to`. NULL, or what is wrong with the record that ended
- * it; a record must not reach beyond `to`. */
-const char *raw_decode(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
+ * it; a record must not reach beyond `to`. Records are changed on the way to the file. */
+const char *raw_decode(struct raw_reader *r, struct raw_thread *t, struct chunk_copy *c,
                        size_t from, size_t to);
 /* The word at which the record begins that word `to` is inside of, or `to` where one begins there;
  * records begin at word `from`. */

@@ -48,14 +48,14 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        4
-#define ABI_VERSION_SYMBOL "__heddle_abi_4" /* defined by the runtime, used by every module */
+#define ABI_VERSION        5
+#define ABI_VERSION_SYMBOL "__heddle_abi_5" /* defined by the runtime, used by every module */
 
 enum {
     FILTER_BITS = 18, /* log2 of the units: 32 MiB remembered in 4 MiB, of which a thread touches
                          an eighth of what it touches itself */
-    FILTER_LINE_BITS = 16, /* of the lines: 8 MiB remembered in 4 MiB. They are half as large as
-                              what is touched: with 18 bits they were most of the memory that
+    FILTER_LINE_BITS = 14, /* of the lines: 2 MiB remembered in 1 MiB. They are half as large as
+                              what is touched: with more bits they were most of the memory that
                               recording pbzip2 and minimap2 took, and hit no more often */
     FILTER_BLOCK_SHIFT = 7,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */

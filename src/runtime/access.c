@@ -7,6 +7,7 @@
  */
 #include "runtime/benign.h"
 #include "runtime/filter.h"
+#include "runtime/ignore.h"
 #include "runtime/only.h"
 #include "runtime/reach.h"
 
@@ -142,6 +143,26 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
         at += take;
     }
     return covered;
+}
+
+/* A thread that is inside the runtime runs no code that appends. */
+void ignore_tell(void)
+{
+    int saved = errno;
+    bool recording = rt.full && rt_recording();
+    uint64_t *w;
+
+    errno = saved;
+    if (!recording || tls.self->ignore_told == (tls.ignore > 0))
+        return;
+    rt_busy_begin();
+    w = room(tls.self, true);
+    if (w) {
+        tls.self->ignore_told = tls.ignore > 0;
+        w[0] = RING_WORD(R_IGNORE, 0, tls.ignore > 0);
+        commit(1);
+    }
+    rt_busy_end();
 }
 
 /* False: the thread does not record now. */

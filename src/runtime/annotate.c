@@ -9,7 +9,7 @@
  */
 #include "runtime/benign.h"
 #include "runtime/ignore.h"
-#include "runtime/rt.h"
+#include "runtime/state.h"
 
 /* ---- benign races ---- */
 
@@ -19,6 +19,21 @@ static struct {
 } benign[BENIGN_MAX];
 static uint32_t benign_claimed;
 uint32_t benign_used;
+
+/* The writer leaves them out of full recordings, whose code appends without asking. Of two threads
+ * that tell at the same time the one that stores last looks again. */
+void benign_tell(struct ring_header *r)
+{
+    uint32_t told, n;
+
+    do {
+        told = __atomic_load_n(&benign_used, __ATOMIC_SEQ_CST);
+        n = told < RING_BENIGN_MAX ? told : RING_BENIGN_MAX;
+        for (uint32_t i = 0; i < n; i++)
+            r->benign[i] = (struct ring_benign){ benign[i].address, benign[i].bytes };
+        __atomic_store_n(&r->nbenign, n, __ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&benign_used, __ATOMIC_SEQ_CST) != told);
+}
 
 /* A slot is claimed, filled, and then let readers see it, in the order of claiming. */
 void benign_add(const volatile void *address, uint64_t bytes)
@@ -36,6 +51,8 @@ void benign_add(const volatile void *address, uint64_t bytes)
             wait = i;
         while (!__atomic_compare_exchange_n(&benign_used, &wait, i + 1, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED));
+        if (rt.full && rt.ring)
+            benign_tell(rt.ring);
     } else {
         rt_say("more than %d benign ranges: 0x%lx is not kept", BENIGN_MAX, (unsigned long)address);
     }

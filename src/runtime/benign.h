@@ -16,6 +16,7 @@ extern HIDDEN uint32_t benign_used; /* ranges that may be read */
 
 HIDDEN void benign_add(const volatile void *address, uint64_t bytes);
 HIDDEN bool benign_find(uintptr_t address, uint64_t bytes);
+HIDDEN void benign_tell(struct ring_header *r);
 
 static inline bool is_benign(const void *address, uint64_t bytes)
 {

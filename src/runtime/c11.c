@@ -22,9 +22,11 @@ static int run(void *entry)
 
 INTERPOSE(int, thrd_create, thrd_t *thread, thrd_start_t start, void *arg)
 {
-    struct thread_entry *e = thread_prepare(*(void **)&start, arg, NULL, WHERE_CALLER());
+    struct thread_entry *e;
     int r;
 
+    rt_result(thread, sizeof(*thread), WHERE_CALLER());
+    e = thread_prepare(*(void **)&start, arg, NULL, WHERE_CALLER());
     if (!e)
         return REAL(thrd_create)(thread, start, arg);
     r = REAL(thrd_create)(thread, run, e);
@@ -42,6 +44,7 @@ INTERPOSE(int, thrd_join, thrd_t thread, int *result)
 
     if (r == thrd_success)
         thread_joined(thread, number, WHERE_CALLER());
+    rt_result(r == thrd_success ? result : NULL, sizeof(*result), WHERE_CALLER());
     return r;
 }
 

@@ -8,7 +8,7 @@
  *
  * Where it differs from the paper:
  * - A sighting ends the wait: what is left of it goes back to the budget.
- * - Waits are up to a half shorter at random: threads that wait together do not wake together.
+ * - Half of the waits are up to a half shorter: threads that wait together do not wake together.
  * - Rare sites are sampled more often than by P_freq (chase_core.h): they can be afforded.
  * - Very hot sites (the paper leaves that open): s1 is unpatched for a while, s2 is patched for the
  *   time of waits only.
@@ -20,6 +20,7 @@
  * end of the wait, too. Fork: the child has no waiters. Nothing waits for a waiter.
  */
 #include "runtime/chase_company.h"
+#include "runtime/chase_constant.h"
 #include "runtime/chase_core.h"
 #include "runtime/chase_pair.h"
 
@@ -29,31 +30,35 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A hit costs 13 to 20 ns. A thread with 200,000 a second spends 0.4 percent on them: a
- * side that makes more is too hot. BATCH hits at a time are looked at (1.3 ms at that rate). */
-enum { BATCH = 256, HOT_PER_SECOND = 200000 };
+/* What the budget is charged for: a hit (13 to 20 ns); for one of a call of the C library that
+ * takes another way and is looked at before (strlen, to know what printf reads) some more; and at
+ * most for a start, where the sites come with a library that the program opens late. */
+enum { HIT_NS = 20, CALL_NS = 40, CALL_BYTES_PER_NS = 32, START_MOST_NS = 50 * 1000 * 1000 };
+/* A side on whose hits a thread spends more than one part in HOT of its time (0.4 percent; 200,000
+ * a second) is too hot. They are looked at when BATCH hits' cost has come together. */
+enum { BATCH = 256, HOT = 250 };
 /* How long s1 then stays unpatched, in ticks of 100 ms. With the defaults (5 %, 10 ms) a wait can
  * be afforded every 200 ms, and BATCH hits of each thread are more than enough to get it. */
 enum { REST_TICKS = 2 };
 /* A thread's waits are set against the time since it first came to a site, in ticks: reading the
  * clock at each hit would double its cost. Short of 2^32 of the product in chase_draw_freq(). */
 enum { TICK_NS = 100 * 1000 * 1000, TICKS_MOST = 65536 };
-/* What the budget is charged for: a hit; and at most for a start, where the sites come with a
- * library that the program opens late. */
-enum { HIT_NS = 20, START_MOST_NS = 50 * 1000 * 1000 };
 
 static struct pair_mutex chase_lock; /* protects core; nothing is taken inside */
 static struct chase_core core;
 static bool both; /* orders: each side is s1 and s2 */
 static bool hot[2];
-static uint32_t rest_left[2]; /* in ticks; 0: for the time of waits only */
-static uint32_t ticks;        /* since the start */
-static uint64_t affordable;   /* waits in a tick, in 2^16ths */
+static uint32_t rest_left[2];              /* in ticks; 0: for the time of waits only */
+static uint32_t ticks;                     /* since the start */
+static uint64_t had_ns[2][PROD_SITES_MAX]; /* that threads of this process waited at a site */
+static uint64_t affordable;                /* waits in a tick, in 2^16ths */
 
 static _Thread_local struct {
     uint32_t generation;
+    bool came_to_s2;
     uint32_t pending[2]; /* hits that the control file does not know yet */
     uint64_t hits, since_ns;
+    uint64_t cost_ns, batch_from; /* since since_ns; hits until then */
     uint64_t random;
     uint16_t sampled[2][PROD_SITES_MAX];
     uint32_t came[2][PROD_SITES_MAX];  /* hits */
@@ -107,6 +112,7 @@ static void self_start(uint32_t generation)
     next_random();
     memset(self.sampled, 0, sizeof(self.sampled));
     memset(self.came, 0, sizeof(self.came));
+    self.came_to_s2 = false;
     self.since_ns = prod_now_ns();
     self.generation = generation;
     company_came();
@@ -114,7 +120,9 @@ static void self_start(uint32_t generation)
 
 static void flush_hits(uint64_t now)
 {
-    charge(HIT_NS * (uint64_t)(self.pending[0] + self.pending[1]));
+    charge(self.cost_ns);
+    self.cost_ns = 0;
+    self.batch_from = self.hits;
     for (int k = 0; k < 2; k++)
         if (self.pending[k])
             __atomic_fetch_add(&rt_control->hits[k], self.pending[k], __ATOMIC_RELAXED);
@@ -161,24 +169,37 @@ static void cool_down(unsigned side)
     patch_and_charge();
 }
 
-/* Exact for the first hits, so that rare sites are counted. */
-static void count_hit(const struct pair_role *role)
+/* A batch is full: is one of the sides that has half of its hits too hot? */
+static void look_for_hot(uint64_t now)
 {
-    bool batch;
+    uint64_t hits = self.hits - self.batch_from;
+
+    if (now - self.since_ns >= self.cost_ns * HOT)
+        return;
+    for (unsigned k = 0; k < 2; k++)
+        if (2 * self.pending[k] >= hits)
+            cool_down(k);
+}
+
+/* Exact for the first hits, so that rare sites are counted. */
+static void count_hit(const struct prod_hit *h, const struct pair_role *role)
+{
     uint64_t now;
+    bool batch;
 
     self.pending[0] += role->is[0];
     self.pending[1] += role->is[1];
+    self.came_to_s2 |= role->is[1];
     self.hits++;
-    batch = self.hits % BATCH == 0;
+    self.cost_ns += HIT_NS;
+    if (unlikely(h->call))
+        self.cost_ns += CALL_NS + h->bytes / CALL_BYTES_PER_NS;
+    batch = self.cost_ns >= BATCH * HIT_NS;
     if (likely(!batch && (self.hits > BATCH || self.hits & (self.hits - 1))))
         return;
     now = prod_now_ns();
-    if (self.hits > BATCH && now - self.since_ns < UINT64_C(1000000000) * BATCH / HOT_PER_SECOND) {
-        for (unsigned k = 0; k < 2; k++)
-            if (self.pending[k] >= BATCH / 2)
-                cool_down(k);
-    }
+    if (batch)
+        look_for_hot(now);
     flush_hits(now);
 }
 
@@ -233,13 +254,15 @@ static struct chase_waiter *take_place(const struct prod_hit *h, const struct pa
     return w;
 }
 
-static void wait_at(struct chase_waiter *w)
+static void wait_at(struct chase_waiter *w, unsigned side, uint64_t from)
 {
     if (some_hot()) {
         count(CHASE_ON_DEMAND);
         patch_as_needed();
     }
     sleep_until(w, w->until_ns);
+    __atomic_fetch_add(&had_ns[side][w->side.site % PROD_SITES_MAX], prod_now_ns() - from,
+                       __ATOMIC_RELAXED);
     if (__atomic_load_n(&w->woken, __ATOMIC_RELAXED))
         count(CHASE_MET);
     else if (rt_signals_pending)
@@ -260,6 +283,15 @@ static uint64_t waited_at_least(void)
                : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED);
 }
 
+/* A hot site does not take the budget from a rare one of the same run. */
+static bool is_fair(unsigned side, unsigned number, uint64_t now)
+{
+    uint32_t sites = rt_control->nsites[0] + (both ? rt_control->nsites[1] : 0);
+
+    return chase_is_fair(&core.limits, __atomic_load_n(&had_ns[side][number], __ATOMIC_RELAXED),
+                         sites, __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED), total_ns(now));
+}
+
 /* The thread's own draw was for it; now the budget's. A refusal by the budget is no sample. */
 static void sample(const struct prod_hit *h, const struct pair_role *role)
 {
@@ -273,16 +305,18 @@ static void sample(const struct prod_hit *h, const struct pair_role *role)
     if (!chase_may_wait(&core.limits, waited_at_least(), chase_own_ns(&core, total_ns(now)),
                         total_ns(now), random))
         return; /* most draws fail here, and cost no more than this */
-    if (!company_is_there())
+    if (!company_is_there() || !is_fair(side, role->number[side], now))
         return;
-    if (both && *sampled && __atomic_load_n(&core.waiting, __ATOMIC_RELAXED))
+    if ((both || self.came_to_s2) && *sampled && __atomic_load_n(&core.waiting, __ATOMIC_RELAXED))
         return; /* who has waited before rather goes to meet those who wait now */
+    if (h->call && !h->write && constant_is(h->address))
+        return;
     guard = pair_guard_begin();
     w = take_place(h, role, now, random);
     if (w) {
         *sampled += *sampled < UINT16_MAX;
         __atomic_fetch_add(&rt_control->waits, 1, __ATOMIC_RELAXED);
-        wait_at(w);
+        wait_at(w, side, now);
     }
     pair_guard_end(guard);
 }
@@ -355,6 +389,11 @@ static bool draw(const struct pair_role *role)
                            next_random());
 }
 
+static bool is_worth_a_wait(const struct pair_role *role)
+{
+    return (role->is[0] && !role->vain[0]) || (both && role->is[1] && !role->vain[1]);
+}
+
 static void hit(const struct prod_hit *h)
 {
     struct pair_role role = pair_role(h->site);
@@ -365,10 +404,10 @@ static void hit(const struct prod_hit *h)
         return;
     if (unlikely(self.generation != generation))
         self_start(generation);
-    count_hit(&role);
+    count_hit(h, &role);
     if ((role.is[1] || both) && unlikely(__atomic_load_n(&core.waiting, __ATOMIC_ACQUIRE)))
         look(h, &role);
-    if ((role.is[0] || both) && core.limits.max_ppm && draw(&role))
+    if (is_worth_a_wait(&role) && core.limits.max_ppm && draw(&role))
         sample(h, &role);
     errno = saved;
 }
@@ -390,6 +429,7 @@ static void take_limits(const struct prod_control *c)
             syscall(SYS_futex, &core.waiter[i].woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
         }
     both = c->flags & CHASE_BOTH_ORDERS;
+    memset(had_ns, 0, sizeof(had_ns));
     __atomic_store_n(&affordable, chase_affordable(&core.limits, TICK_NS), __ATOMIC_RELAXED);
     pair_mutex_unlock(&chase_lock);
     hot[0] = hot[1] = false;

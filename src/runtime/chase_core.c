@@ -30,7 +30,17 @@ bool chase_may_wait(const struct chase_limits *l, uint64_t waited, uint64_t own,
 {
     uint64_t spent = waited + own, total = passed > spent ? passed - spent : 0;
 
-    return random < chase_p_budget(l, waited, total) && chase_p_budget(l, spent, total);
+    return random < chase_p_budget(l, waited, total) &&
+           (!waited || chase_p_budget(l, spent, total));
+}
+
+bool chase_is_fair(const struct chase_limits *l, uint64_t had_ns, uint32_t sites,
+                   uint64_t waited_ns, uint64_t total_ns)
+{
+    uint64_t base = total_ns > l->least_ns ? total_ns : l->least_ns;
+    uint64_t budget = base / MILLION * l->max_ppm;
+
+    return had_ns * sites < budget || 2 * (waited_ns + l->delay_ns) <= budget;
 }
 
 /* What the account says that is still to come, and what has passed uncharged since waiters are
@@ -47,10 +57,12 @@ static struct overlap overlap_at(const struct chase_core *c, uint64_t now)
                            : (struct overlap){ 0, now - c->end_ns };
 }
 
-/* The whole delay for a random number that ends with zeros, else up to a half less. */
+/* The whole delay half of the time, else up to a half less: accesses that are just t_delay apart
+ * are met, and threads that wait together do not always wake together. */
 static uint64_t length_of(const struct chase_core *c, uint32_t random)
 {
-    return c->limits.delay_ns - (c->limits.delay_ns / 2 * (random & 0xff) >> 8);
+    return c->limits.delay_ns -
+           (random & 0x100 ? 0 : c->limits.delay_ns / 2 * (random & 0xff) >> 8);
 }
 
 /* Charge a wait of so long from now on if the budget's draw says so. */

@@ -49,9 +49,15 @@ struct chase_limits {
 /* P_budget, in 2^32nds. */
 uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64_t total_ns);
 /* May a wait begin: the draw with P_budget, and what it and all that we cost otherwise come to is
- * within r_max. */
+ * within r_max. The first wait of a run does not ask for the latter: a start that took long (a pair
+ * named by lines of a large program) would keep short runs from ever waiting. */
 bool chase_may_wait(const struct chase_limits *l, uint64_t waited_ns, uint64_t own_ns,
                     uint64_t passed_ns, uint32_t random);
+
+/* Where threads wait at several sites: half of the budget is for those that have not had their
+ * share of it, else the hot ones would leave nothing to a site that is executed once a second. */
+bool chase_is_fair(const struct chase_limits *l, uint64_t had_ns, uint32_t sites,
+                   uint64_t waited_ns, uint64_t total_ns);
 
 /* Waits that the budget pays for in so much time, in 2^16ths. */
 static inline uint64_t chase_affordable(const struct chase_limits *l, uint64_t ns)
@@ -110,8 +116,8 @@ static inline uint64_t chase_own_ns(const struct chase_core *c, uint64_t total_n
            total_ns / 1000000 * c->limits.reserve_ppm;
 }
 /* Draw with P_budget, and if that says so take a place; NULL: do not wait. `full`: all places are
- * taken. The wait is to end at until_ns: after t_delay or up to a half of it less, at random, since
- * threads that do the same wait at the same time, and would also go on at the same time. */
+ * taken. The wait is to end at until_ns: after t_delay or, half of the time, up to a half of it
+ * less: threads that do the same wait at the same time, and would also go on together. */
 struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access *a,
                                  uint64_t now_ns, uint64_t total_ns, uint32_t random, bool *full);
 /* The thread goes on to its access. */

@@ -16,7 +16,8 @@
 /* Four times as many as there can be sites: a look-up is one or two probes. */
 enum { ROLES = 4 * 2 * PROD_SITES_MAX };
 
-/* Bits 0-31 site + 1, 32 and 33 the sides, 40-47 and 48-55 the numbers there. */
+/* Bits 0-31 site + 1, 32 and 33 the sides, 34 and 35 whether waiting there is in vain, 40-47 and
+ * 48-55 the numbers there. */
 static uint64_t roles[ROLES];
 
 static struct pair_mutex pair_lock;
@@ -71,6 +72,7 @@ struct pair_role pair_role(uint32_t site)
     uint64_t w = __atomic_load_n(find(site), __ATOMIC_RELAXED);
 
     return (struct pair_role){ { w >> 32 & 1, w >> 33 & 1 },
+                               { w >> 34 & 1, w >> 35 & 1 },
                                { (uint8_t)(w >> 40), (uint8_t)(w >> 48) } };
 }
 
@@ -139,6 +141,30 @@ static uint32_t resolve(const struct prod_control *c, unsigned side)
     return unknown;
 }
 
+/* Could the two race, by what they do? Calls that may write count as writing. */
+static bool may_race(uint32_t a, uint32_t b)
+{
+    struct prod_hit x, y;
+
+    return !patch_look(a, &x) || !patch_look(b, &y) ||
+           ((x.write || y.write) && !(x.atomic && y.atomic));
+}
+
+/* Sites that race with none of the other side: of "a += b" the reads, where the other side only
+ * reads. */
+static void find_vain(unsigned side)
+{
+    for (uint32_t i = 0; i < nsites[side]; i++) {
+        uint64_t *w = find(sites[side][i]);
+        uint32_t k = 0;
+
+        while (k < nsites[!side] && !may_race(sites[side][i], sites[!side][k]))
+            k++;
+        if (k == nsites[!side])
+            __atomic_store_n(w, *w | UINT64_C(1) << (34 + side), __ATOMIC_RELAXED);
+    }
+}
+
 static void forget_roles(void)
 {
     for (int i = 0; i < ROLES; i++)
@@ -156,6 +182,8 @@ void pair_take_up(struct prod_control *c)
     forget_roles();
     unknown = resolve(c, 0) + resolve(c, 1);
     __atomic_store_n(&c->unknown, unknown, __ATOMIC_RELAXED);
+    find_vain(0);
+    find_vain(1);
     if (now != generation)
         memset(sighted, 0, sizeof(sighted));
     generation = now;

@@ -27,6 +27,7 @@ HIDDEN void pair_mutex_unlock(struct pair_mutex *m);
 /* A site's part in it. */
 struct pair_role {
     bool is[2];        /* s1, s2 */
+    bool vain[2];      /* no loaded site of the other side could race with it */
     uint8_t number[2]; /* in the control file's list of that side */
 };
 HIDDEN struct pair_role pair_role(uint32_t site);

@@ -231,7 +231,7 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
     }
     if (objects_on)
         objects_remove((uintptr_t)address, bytes);
-    if (!rt_recording()) {
+    if (!rt_recording() || tls.ignore) { /* what is allocated there next is a new object anyway */
         if (objects_on)
             __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } else {

@@ -5,7 +5,9 @@
  * while nothing is locked and are recorded, and forks inside libc (daemon,
  * forkpty) are seen too. Libraries whose constructors came before ours have
  * handlers further inside; these are not recorded, in pairs, on both sides.
- * Only _Fork(), which calls no handlers, is interposed.
+ * Only _Fork() and clone(), which call no handlers, are interposed. What clone() makes is a child
+ * as any other unless it shares the memory (then it is a thread or vfork's child) or has
+ * thread-local variables of its own, which the runtime could not use; those are left alone.
  * vfork() and posix_spawn() are not touched: their child runs on the parent's
  * memory until it execs, and what it does is recorded as the parent's doing.
  *
@@ -78,6 +80,40 @@ INTERPOSE(pid_t, _Fork, void)
     before();
     r = REAL(_Fork)();
     after(r == 0);
+    return r;
+}
+
+struct cloned {
+    int (*function)(void *);
+    void *arg;
+};
+
+/* In the child, whose memory has a copy of what the parent left on its stack. */
+static int run_cloned(void *p)
+{
+    struct cloned c = *(struct cloned *)p;
+
+    after(true);
+    return c.function(c.arg);
+}
+
+INTERPOSE(int, clone, int (*function)(void *), void *stack, int flags, void *arg, ...)
+{
+    struct cloned c = { function, arg };
+    bool forks = !(flags & (CLONE_VM | CLONE_SETTLS)) && !forking && function && stack;
+    va_list rest;
+    int r;
+
+    va_start(rest, arg);
+    pid_t *parent = va_arg(rest, pid_t *);
+    void *tls = va_arg(rest, void *);
+    pid_t *child = va_arg(rest, pid_t *);
+    va_end(rest);
+    if (!forks)
+        return REAL(clone)(function, stack, flags, arg, parent, tls, child);
+    before();
+    r = REAL(clone)(run_cloned, stack, flags, &c, parent, tls, child);
+    after(false);
     return r;
 }
 

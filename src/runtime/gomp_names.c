@@ -296,6 +296,7 @@ INTERPOSE(void, GOMP_taskgroup_end, void)
 
 INTERPOSE(void, omp_fulfill_event, uintptr_t event)
 {
-    __heddle_gomp_fulfil(WHERE_CALLER());
+    __heddle_gomp_fulfil(true, WHERE_CALLER());
     GOMP(omp_fulfill_event)(event);
+    __heddle_gomp_fulfil(false, WHERE_CALLER());
 }

@@ -34,8 +34,9 @@
 
 enum {
     HB_SLOTS = 1024,      /* threads at a time; slots of ended ones are used again */
-    HB_BUCKETS = 1 << 16, /* of objects, and of cells: two million of each stay fast */
-    HB_STRIPES = 256
+    HB_BUCKETS = 1 << 16, /* of objects */
+    HB_STRIPES = 256,
+    HB_RECENT = 512 /* accesses that a thread remembers to have kept: 16 KB */
 };
 
 /* ---- clocks (hbpair_clock.c) ---- */
@@ -74,6 +75,14 @@ HIDDEN bool hb_objects_init(void); /* also empties them; nobody may use them mea
 
 /* ---- threads (hbpair_thread.c) ---- */
 
+/* An access that its thread made and kept in this epoch. */
+struct hb_recent {
+    uint64_t address;
+    uint32_t bytes, site, epoch;
+    uint32_t version; /* of the cells: it is there as long as none was forgotten since */
+    bool write;
+};
+
 struct hb_thread {
     struct hb_clock clock;   /* [slot] is its own epoch */
     struct hb_clock fence;   /* as its last release fence left it; n 0: there was none */
@@ -86,6 +95,7 @@ struct hb_thread {
     uint32_t past;    /* litehb: the s1's that it knows all of, as a version */
     uint64_t pending; /* an atomic it was about to read, 0: none */
     bool pending_acquires;
+    struct hb_recent recent[HB_RECENT];
 };
 
 extern HIDDEN bool hb_lite;         /* the mode is litehb */
@@ -157,6 +167,8 @@ struct hb_access {
     uint64_t pc;
 };
 
+/* How often kept accesses were forgotten. */
+extern HIDDEN uint32_t hb_cells_version;
 /* Is such an access of this epoch kept already? Then one more says nothing new. */
 HIDDEN bool hb_cells_has(const struct hb_access *a);
 /* Keep an access. */

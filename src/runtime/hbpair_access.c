@@ -2,7 +2,9 @@
  *
  * An access is kept, and compared with those that other threads made of the same bytes: fullhb
  * keeps both sides, litehb s1 only. A thread's access of an epoch that is already kept from the
- * same place says nothing new.
+ * same place says nothing new: whoever came between compared itself with the kept one, and nothing
+ * of this thread was released meanwhile. What a thread does while it is alone comes before all that
+ * threads do that it creates, and is not kept.
  */
 #include "runtime/hbpair.h"
 
@@ -106,10 +108,25 @@ static void count_hit(const struct pair_role *role)
         hb_flush_hits();
 }
 
+/* fullhb: did the thread keep the same access in this epoch? Remembered as such from now on. */
+static bool is_repeated(struct hb_thread *t, const struct prod_hit *h, const struct hb_access *a)
+{
+    uint64_t place = hb_hash(h->address * 31 + h->site);
+    struct hb_recent *r = &t->recent[place % HB_RECENT];
+    uint32_t version = __atomic_load_n(&hb_cells_version, __ATOMIC_ACQUIRE);
+
+    if (r->address == h->address && r->site == h->site && r->epoch == a->epoch &&
+        r->bytes == a->span.bytes && r->write == h->write && r->version == version)
+        return true;
+    *r = (struct hb_recent){ h->address, a->span.bytes, h->site, a->epoch, version, h->write };
+    return false;
+}
+
 void hb_accessed(const struct prod_hit *h, const struct pair_role *role)
 {
     struct hb_thread *t;
     struct coming c = { .hit = h };
+    bool alone;
 
     count_hit(role);
     if (!hb_is_tracking() && (!role->is[0] || hb_broken || hb_is_alone()))
@@ -123,7 +140,10 @@ void hb_accessed(const struct prod_hit *h, const struct pair_role *role)
     hb_new_epoch(t);
     c.thread = t;
     fill_access(&c.access, h, role, t);
-    if ((role->is[0] || !hb_lite) && !hb_cells_has(&c.access)) {
+    alone = !hb_lite && hb_is_alone();
+    if (!hb_lite && !alone && is_repeated(t, h, &c.access))
+        return;
+    if ((role->is[0] || !hb_lite) && !alone && !hb_cells_has(&c.access)) {
         find_stack(&c);
         hb_cells_keep(&c.access);
     }

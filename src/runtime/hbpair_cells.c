@@ -10,10 +10,9 @@
 
 enum {
     CELLS = 1 << 20,      /* 80 MiB when all are in use */
+    BUCKETS = 1 << 18,    /* four cells each at most; all are looked at when litehb starts */
     SPAN_MAX = 1 << 16,   /* bytes of an access that are looked at; more is counted */
     SCAN_BYTES = 1 << 19, /* memory larger than that is forgotten by looking at every cell */
-    STACKS = 1 << 13,
-    STACK_BUCKETS = 1 << 14
 };
 
 struct cell {
@@ -29,10 +28,17 @@ static uint32_t in_stripe[HB_STRIPES];   /* cells; with its lock */
 static uint64_t filled[HB_STRIPES / 64]; /* a bit per stripe that has some */
 static struct pair_mutex pool_lock;      /* taken inside a stripe */
 static uint32_t used, free_cells, kept, most;
+uint32_t hb_cells_version;
 
 static uint32_t bucket_of(uint64_t granule)
 {
-    return (uint32_t)hb_hash(granule) % HB_BUCKETS;
+    return (uint32_t)hb_hash(granule) % BUCKETS;
+}
+
+/* Neighbours, so that looking at all buckets of a stripe is one stretch of memory. */
+static uint32_t stripe_of(uint32_t bucket)
+{
+    return bucket / (BUCKETS / HB_STRIPES);
 }
 
 static uint64_t last_granule(uint64_t address, uint64_t bytes)
@@ -93,7 +99,7 @@ static void stripe_has(uint32_t stripe, int more)
 static bool is_same(const struct hb_access *a, const struct hb_access *b)
 {
     return a->slot == b->slot && a->site == b->site && a->span.address == b->span.address &&
-           a->span.bytes == b->span.bytes;
+           a->span.bytes == b->span.bytes && a->span.write == b->span.write;
 }
 
 /* Number + 1 of the granule's cell for such accesses; 0: none. */
@@ -111,7 +117,7 @@ bool hb_cells_has(const struct hb_access *a)
 {
     uint64_t granule = a->span.address / 8;
     uint32_t b = bucket_of(granule), i;
-    struct pair_mutex *m = &stripes[b % HB_STRIPES];
+    struct pair_mutex *m = &stripes[stripe_of(b)];
     bool has;
 
     if (!__atomic_load_n(&buckets[b], __ATOMIC_RELAXED))
@@ -141,7 +147,7 @@ static void keep_in(uint64_t granule, const struct hb_access *a)
     c->access = *a;
     c->next = buckets[b];
     buckets[b] = (uint32_t)(c - cells) + 1;
-    stripe_has(b % HB_STRIPES, 1);
+    stripe_has(stripe_of(b), 1);
 }
 
 void hb_cells_keep(const struct hb_access *a)
@@ -149,7 +155,7 @@ void hb_cells_keep(const struct hb_access *a)
     uint64_t last = last_granule(a->span.address, looked_at(a));
 
     for (uint64_t g = a->span.address / 8; g <= last; g++) {
-        struct pair_mutex *m = &stripes[bucket_of(g) % HB_STRIPES];
+        struct pair_mutex *m = &stripes[stripe_of(bucket_of(g))];
 
         pair_mutex_lock(m);
         keep_in(g, a);
@@ -175,7 +181,7 @@ enum { FOUND_MAX = 16 };
 static uint32_t collect(uint64_t granule, const struct hb_access *a, struct hb_access *found)
 {
     uint32_t b = bucket_of(granule), n = 0;
-    struct pair_mutex *m = &stripes[b % HB_STRIPES];
+    struct pair_mutex *m = &stripes[stripe_of(b)];
 
     pair_mutex_lock(m);
     for (uint32_t i = buckets[b]; i && n < FOUND_MAX; i = cells[i - 1].next) {
@@ -211,7 +217,7 @@ void hb_cells_meet(const struct hb_access *a, void (*f)(const struct hb_access *
 
 static void forget_in(uint32_t b, uint64_t first, uint64_t last)
 {
-    struct pair_mutex *m = &stripes[b % HB_STRIPES];
+    struct pair_mutex *m = &stripes[stripe_of(b)];
     uint32_t *link = &buckets[b];
 
     pair_mutex_lock(m);
@@ -223,7 +229,8 @@ static void forget_in(uint32_t b, uint64_t first, uint64_t last)
             continue;
         }
         *link = c->next;
-        stripe_has(b % HB_STRIPES, -1);
+        __atomic_fetch_add(&hb_cells_version, 1, __ATOMIC_RELAXED);
+        stripe_has(stripe_of(b), -1);
         cell_free(c);
     }
     pair_mutex_unlock(m);
@@ -231,7 +238,7 @@ static void forget_in(uint32_t b, uint64_t first, uint64_t last)
 
 static void forget_stripe(uint32_t stripe, uint64_t first, uint64_t last)
 {
-    for (uint32_t b = stripe; b < HB_BUCKETS; b += HB_STRIPES)
+    for (uint32_t b = stripe * (BUCKETS / HB_STRIPES); stripe_of(b) == stripe; b++)
         if (__atomic_load_n(&buckets[b], __ATOMIC_RELAXED))
             forget_in(b, first, last);
 }
@@ -262,11 +269,12 @@ bool hb_cells_init(void)
     memset(filled, 0, sizeof(filled));
     pool_lock.state = 0;
     used = free_cells = kept = 0;
+    hb_cells_version++;
     if (cells && buckets) {
-        hb_pages_clear(buckets, HB_BUCKETS * sizeof(*buckets));
+        hb_pages_clear(buckets, BUCKETS * sizeof(*buckets));
         return true;
     }
     cells = hb_pages(CELLS * sizeof(*cells));
-    buckets = hb_pages(HB_BUCKETS * sizeof(*buckets));
+    buckets = hb_pages(BUCKETS * sizeof(*buckets));
     return cells && buckets;
 }

@@ -163,6 +163,10 @@ HIDDEN void cond_wait_cancelled(void *wait); /* a cleanup handler */
 
 /* ---- threads (pthread_thread.c) ---- */
 
+/* An interposed function has left a result in the caller's memory (NULL: has not). It counts where
+ * the caller is in a traced image: how others guard their memory is not seen. */
+HIDDEN void rt_result(const void *p, size_t bytes, uint64_t where);
+
 struct thread_entry;
 /* Before a thread is created; NULL: it will not be recorded. Afterwards thread_created() or
  * thread_failed(); in between signals are blocked. `thread` is where libc wrote the name. */

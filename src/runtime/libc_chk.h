@@ -14,6 +14,7 @@ extern char *__strcpy_chk(char *d, const char *s, size_t room);
 extern char *__stpcpy_chk(char *d, const char *s, size_t room);
 extern char *__strncpy_chk(char *d, const char *s, size_t n, size_t room);
 extern char *__stpncpy_chk(char *d, const char *s, size_t n, size_t room);
+extern int __xpg_strerror_r(int error, char *buffer, size_t n);
 extern char *__strcat_chk(char *d, const char *s, size_t room);
 extern char *__strncat_chk(char *d, const char *s, size_t n, size_t room);
 extern char *__strdup(const char *s);

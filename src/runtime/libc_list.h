@@ -61,6 +61,8 @@
     X(strncasecmp, 3, 0)                                                                           \
     X(strcoll, 2, 0)                                                                               \
     X(strchr, 2, 0)                                                                                \
+    X(strerror_r, 3, 0)                                                                            \
+    X(__xpg_strerror_r, 3, 0)                                                                      \
     X(strrchr, 2, 0)                                                                               \
     X(strchrnul, 2, 0)                                                                             \
     X(index, 2, 0)                                                                                 \

@@ -375,3 +375,25 @@ LIBC(char *, __strncat_chk, (char *d, const char *s, size_t n, size_t room), (d,
     appends(d, s, n, where);
     return CALL(__strncat_chk)(d, s, n, room);
 }
+
+/* ---- errors as text ---- */
+
+/* GNU's: the buffer is used only for numbers without a text of their own. */
+LIBC(char *, strerror_r, (int error, char *buffer, size_t n), (error, buffer, n))
+{
+    char *text = CALL(strerror_r)(error, buffer, n);
+
+    if (n && text == buffer)
+        rt_write(buffer, strlen(buffer) + 1, where);
+    return text;
+}
+
+/* POSIX's. */
+LIBC(int, __xpg_strerror_r, (int error, char *buffer, size_t n), (error, buffer, n))
+{
+    int r = CALL(__xpg_strerror_r)(error, buffer, n);
+
+    if (n)
+        rt_write(buffer, strlen(buffer) + 1, where);
+    return r;
+}

@@ -10,11 +10,17 @@
  *
  * realloc ends the old object and begins a new one, also where the address
  * stays; if it fails, the old object goes on as a new one of its usable size.
+ *
+ * What the dynamic linker frees is no event. Of its memory programs know only their thread-local
+ * variables (of libraries loaded later), which it frees for threads that have ended, whoever
+ * happens to call it: nothing in the program orders that, and nothing has to.
  */
+#include <elf.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "runtime/hint.h"
@@ -63,6 +69,26 @@ static _Thread_local unsigned looking_up __attribute__((tls_model("initial-exec"
      (looking_up == 0 && (looking_up++, next_##name(), looking_up--, true)))
 #endif
 
+/* ---- the dynamic linker ---- */
+
+#ifdef HEDDLE_STATIC
+#define BY_LINKER() false
+#else
+static uintptr_t linker, linker_bytes;
+#define BY_LINKER() ((uintptr_t)__builtin_return_address(0) - linker < linker_bytes)
+
+static __attribute__((constructor(101))) void find_linker(void)
+{
+    const Elf64_Ehdr *e = (const Elf64_Ehdr *)getauxval(AT_BASE);
+    const Elf64_Phdr *p = e ? (const Elf64_Phdr *)((const char *)e + e->e_phoff) : NULL;
+
+    linker = (uintptr_t)e;
+    for (int i = 0; e && i < e->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > linker_bytes)
+            linker_bytes = p[i].p_vaddr + p[i].p_memsz;
+}
+#endif
+
 /* ---- the functions ---- */
 
 INTERPOSE(void, free, void *p)
@@ -75,7 +101,7 @@ INTERPOSE(void, free, void *p)
     }
     if (__heddle_hint == HINT_RECORDED) /* operator delete's */
         hint_drop();
-    else
+    else if (!BY_LINKER())
         rt_free(p, 0, WHERE_CALLER());
     if (KNOWN(free))
         REAL(free)(p);

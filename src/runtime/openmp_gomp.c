@@ -12,6 +12,7 @@
  * conditional lastprivate) are taken for ordinary memory. All detached tasks share the object of
  * omp_fulfill_event(): more order, never less.
  */
+#include "runtime/ignore.h"
 #include "runtime/openmp_gomp.h"
 
 #include <string.h>
@@ -70,9 +71,15 @@ static void after_events(uint64_t where)
         rt_sync_number(OP_AFTER, openmp_key(0, 0), where);
 }
 
-void __heddle_gomp_fulfil(uint64_t where)
+/* In between libgomp may free the task, if it has run: nobody else knows of that memory now. */
+void __heddle_gomp_fulfil(bool begins, uint64_t where)
 {
+    if (!begins) {
+        ignore_end();
+        return;
+    }
     rt_sync_number(OP_BEFORE, openmp_key(0, 0), where);
+    ignore_begin();
 }
 
 void __heddle_gomp_barrier(bool begins, uint64_t where)

@@ -33,7 +33,7 @@ EXPORT void __heddle_gomp_taskgroup(bool begins, uint64_t where);
 EXPORT void __heddle_gomp_taskwait(uint64_t where);
 EXPORT void __heddle_gomp_taskwait_depend(void **depend, uint64_t where);
 EXPORT void __heddle_gomp_turn(bool begins, uint64_t where);
-EXPORT void __heddle_gomp_fulfil(uint64_t where);
+EXPORT void __heddle_gomp_fulfil(bool begins, uint64_t where);
 EXPORT void __heddle_gomp_lock(bool taken, const void *lock, uint64_t where);
 EXPORT void __heddle_gomp_tested(const void *lock, uint64_t where);
 

@@ -42,9 +42,10 @@ struct prod_hit {
     uint32_t site;  /* module->base + index: dense over the process */
     bool read, write;
     bool atomic;
-    uint8_t op;        /* atomic: OP_LOAD, OP_STORE, OP_RMW, OP_FENCE; else OP_READ or OP_WRITE */
-    uint8_t order;     /* atomic: enum memory_order; for OP_RMW the stronger of both */
-    uint64_t pc;       /* in the access */
+    bool call;     /* of the C library: told before or after, once it is known what it touches */
+    uint8_t op;    /* atomic: OP_LOAD, OP_STORE, OP_RMW, OP_FENCE; else OP_READ or OP_WRITE */
+    uint8_t order; /* atomic: enum memory_order; for OP_RMW the stronger of both */
+    uint64_t pc;   /* in the access */
     const void *frame; /* frame pointer of the function that has the site */
 };
 

@@ -1,7 +1,10 @@
 /* prod_libc.c - hits of calls of the C library (prod_libc.h, pass/production_libc.c)
  *
- * chase must stand before its access, and these functions may already be behind it when they tell:
- * it gets what is freed, and nothing else. The other modes get all.
+ * A function tells what it accesses right before its call, or right after it where only then it is
+ * known what was touched (read, fgets). Both are good enough for chase, which waits and looks at
+ * that moment: between the telling and the access nothing releases or acquires that the model knows
+ * of, but for what comes into a call that reads a file (docs/design/production.md, "Why a
+ * sighting is a race").
  *
  * Limit: of a block that is freed the first bytes count, as far as every allocator has them: its
  * size is the allocator's to know, and asking a foreign one (malloc_usable_size) may crash.
@@ -11,17 +14,21 @@
 
 enum { FREED_BYTES = 8 };
 
-static _Thread_local struct {
-    const void *frame;
-    uintptr_t pc;
-} entered __attribute__((tls_model("initial-exec")));
+static _Thread_local struct prod_libc_caller entered __attribute__((tls_model("initial-exec")));
 
 EXPORT void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site);
 
-void prod_libc_enter(const void *frame, const void *return_address)
+struct prod_libc_caller prod_libc_enter(const void *frame, const void *return_address)
 {
-    entered.frame = frame;
-    entered.pc = (uintptr_t)return_address;
+    struct prod_libc_caller before = entered;
+
+    entered = (struct prod_libc_caller){ frame, (uintptr_t)return_address };
+    return before;
+}
+
+void prod_libc_leave(struct prod_libc_caller before)
+{
+    entered = before;
 }
 
 static void tell(const struct rt_mode *mode, struct prod_hit *h)
@@ -42,11 +49,12 @@ void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where)
                           .bytes = bytes,
                           .site = (uint32_t)where,
                           .write = write,
+                          .call = true,
                           .pc = entered.pc - 1,
                           .frame = entered.frame };
     const struct rt_mode *mode = rt_mode;
 
-    if (!bytes || !mode || mode == &mode_chase || tls.busy || where >> 32 || !patch_is_on(h.site))
+    if (!bytes || !mode || tls.busy || where >> 32 || !patch_is_on(h.site))
         return;
     tell(mode, &h);
 }

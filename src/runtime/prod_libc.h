@@ -10,15 +10,27 @@
 
 #include "runtime/prod.h"
 
-/* The function was called from here: for stacks. */
-HIDDEN void prod_libc_enter(const void *frame, const void *return_address);
+/* Where the function was called from: for stacks. What a function tells after its call may come
+ * after a signal handler that called another; so each puts back what it found. */
+struct prod_libc_caller {
+    const void *frame;
+    uintptr_t pc; /* 0: nobody asks */
+};
+HIDDEN struct prod_libc_caller prod_libc_enter(const void *frame, const void *return_address);
+HIDDEN void prod_libc_leave(struct prod_libc_caller before);
 HIDDEN void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where);
 
+static inline void libc_leave(const struct prod_libc_caller *before)
+{
+    if (unlikely(rt_mode))
+        prod_libc_leave(*before);
+}
+
 #define LIBC_ENTER()                                                                               \
-    do {                                                                                           \
-        if (unlikely(rt_mode))                                                                     \
-            prod_libc_enter(*(void **)__builtin_frame_address(0), __builtin_return_address(0));    \
-    } while (0)
+    const struct prod_libc_caller before_ __attribute__((cleanup(libc_leave))) =                   \
+        unlikely(rt_mode)                                                                          \
+            ? prod_libc_enter(*(void **)__builtin_frame_address(0), __builtin_return_address(0))   \
+            : (struct prod_libc_caller){ 0 }
 
 static inline void libc_read(const void *p, uint64_t bytes, uint64_t where)
 {

@@ -12,7 +12,9 @@
  * asynchronously, it may have been inside the runtime, and lets go of that.
  *
  * Signals are blocked while a thread is created, and in the child until it has
- * begun, so that no handler of the child records before that.
+ * begun, so that no handler of the child records before that. What the C library
+ * frees meanwhile is no event: it is the thread-local memory of a thread that has
+ * ended, maybe a detached one, whose stack is used again.
  *
  * Concurrency: the table is under threads_lock. Memory comes from pages of our
  * own, not from malloc.
@@ -20,7 +22,9 @@
  * joins, before creator and child got any further, is looked up after its join.
  */
 #include "runtime/hidden.h"
+#include "runtime/ignore.h"
 #include "runtime/interpose.h"
+#include "runtime/objects.h"
 
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -201,6 +205,14 @@ void thread_attached(void)
         watch_end(e);
 }
 
+/* ---- results ---- */
+
+void rt_result(const void *p, size_t bytes, uint64_t where)
+{
+    if (p && rt_recording() && statics_is_traced((uintptr_t)(where & ~WHERE_PC)))
+        rt_write(p, bytes, where);
+}
+
 /* ---- creating ---- */
 
 static void look_at(struct thread_entry *e, const pthread_attr_t *attr)
@@ -238,6 +250,7 @@ struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t
     look_at(e, attr);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &e->mask);
+    ignore_begin();
     return e;
 }
 
@@ -245,6 +258,7 @@ void thread_created(struct thread_entry *e, const pthread_t *thread)
 {
     sigset_t mask = e->mask;
 
+    ignore_end();
     rt_lock_take(&threads_lock);
     if (!e->named) /* then the child did not run yet, and *thread is certainly there */
         list(e, *thread);
@@ -258,6 +272,7 @@ void thread_failed(struct thread_entry *e)
 {
     sigset_t mask = e->mask;
 
+    ignore_end();
     rt_lock_take(&threads_lock);
     e->holders = 1;
     entry_put(e);
@@ -292,9 +307,11 @@ static void *run(void *entry)
 INTERPOSE(int, pthread_create, pthread_t *restrict thread, const pthread_attr_t *restrict attr,
           void *(*start)(void *), void *restrict arg)
 {
-    struct thread_entry *e = thread_prepare(*(void **)&start, arg, attr, WHERE_CALLER());
+    struct thread_entry *e;
     int r;
 
+    rt_result(thread, sizeof(*thread), WHERE_CALLER()); /* glibc writes it before the child runs */
+    e = thread_prepare(*(void **)&start, arg, attr, WHERE_CALLER());
     if (!e)
         return REAL(pthread_create)(thread, attr, start, arg);
     r = REAL(pthread_create)(thread, attr, run, e);
@@ -361,6 +378,7 @@ INTERPOSE(int, pthread_join, pthread_t thread, void **result)
 
     if (r == 0)
         thread_joined(thread, number, WHERE_CALLER());
+    rt_result(r == 0 ? result : NULL, sizeof(*result), WHERE_CALLER());
     return r;
 }
 
@@ -371,6 +389,7 @@ INTERPOSE(int, pthread_tryjoin_np, pthread_t thread, void **result)
 
     if (r == 0)
         thread_joined(thread, number, WHERE_CALLER());
+    rt_result(r == 0 ? result : NULL, sizeof(*result), WHERE_CALLER());
     return r;
 }
 
@@ -381,6 +400,7 @@ INTERPOSE(int, pthread_timedjoin_np, pthread_t thread, void **result, const stru
 
     if (r == 0)
         thread_joined(thread, number, WHERE_CALLER());
+    rt_result(r == 0 ? result : NULL, sizeof(*result), WHERE_CALLER());
     return r;
 }
 
@@ -392,6 +412,7 @@ INTERPOSE(int, pthread_clockjoin_np, pthread_t thread, void **result, clockid_t 
 
     if (r == 0)
         thread_joined(thread, number, WHERE_CALLER());
+    rt_result(r == 0 ? result : NULL, sizeof(*result), WHERE_CALLER());
     return r;
 }
 

@@ -2,7 +2,7 @@
  *
  * Post before, wait after, failed waits not at all. Within a process a named
  * semaphore is at one address however often it is opened, so the address is the
- * object. Opening, closing and sem_getvalue() order nothing.
+ * object. Opening, closing and sem_getvalue() order nothing; its result is a write.
  */
 #include "runtime/interpose.h"
 
@@ -51,6 +51,14 @@ INTERPOSE(int, sem_clockwait, sem_t *restrict s, clockid_t clock,
     int r = REAL(sem_clockwait)(s, clock, until);
 
     taken(s, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, sem_getvalue, sem_t *restrict s, int *restrict value)
+{
+    int r = REAL(sem_getvalue)(s, value);
+
+    rt_result(r == 0 ? value : NULL, sizeof(*value), WHERE_CALLER());
     return r;
 }
 

@@ -80,7 +80,10 @@ static int change(int sig, const struct sigaction *action, struct sigaction *old
 INTERPOSE(int, sigaction, int sig, const struct sigaction *restrict action,
           struct sigaction *restrict old)
 {
-    return change(sig, action, old, WHERE_CALLER());
+    int r = change(sig, action, old, WHERE_CALLER());
+
+    rt_result(r == 0 ? old : NULL, sizeof(*old), WHERE_CALLER());
+    return r;
 }
 
 static int change(int sig, const struct sigaction *action, struct sigaction *old, uint64_t where)

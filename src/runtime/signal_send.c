@@ -98,6 +98,7 @@ INTERPOSE(int, sigwait, const sigset_t *restrict set, int *restrict sig)
 
     if (r == 0)
         signal_taken(*sig, WHERE_CALLER());
+    rt_result(r == 0 ? sig : NULL, sizeof(*sig), WHERE_CALLER());
     return r;
 }
 
@@ -106,6 +107,7 @@ INTERPOSE(int, sigwaitinfo, const sigset_t *restrict set, siginfo_t *restrict in
     int r = REAL(sigwaitinfo)(set, info);
 
     signal_taken(r, WHERE_CALLER());
+    rt_result(r > 0 ? info : NULL, sizeof(*info), WHERE_CALLER());
     return r;
 }
 
@@ -115,6 +117,7 @@ INTERPOSE(int, sigtimedwait, const sigset_t *restrict set, siginfo_t *restrict i
     int r = REAL(sigtimedwait)(set, info, timeout);
 
     signal_taken(r, WHERE_CALLER());
+    rt_result(r > 0 ? info : NULL, sizeof(*info), WHERE_CALLER());
     return r;
 }
 

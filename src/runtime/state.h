@@ -75,9 +75,10 @@ struct rt_thread {
     uint32_t serial;   /* of the next chunk */
     uint32_t recorded; /* how many the trace knows of */
     uint32_t since_stamp;
-    uint64_t stamp; /* the last one written */
-    uint64_t lost;  /* accesses, not yet said in a record */
-    uint64_t held;  /* stripe + 1 whose lock the thread holds */
+    bool ignore_told; /* full builds: the writer leaves accesses out */
+    uint64_t stamp;   /* the last one written */
+    uint64_t lost;    /* accesses, not yet said in a record */
+    uint64_t held;    /* stripe + 1 whose lock the thread holds */
     bool fiber;
     bool too_deep;              /* deeper than its shadow stack, once */
     bool fenced;                /* has passed a release fence: its stores release */

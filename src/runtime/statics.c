@@ -309,6 +309,19 @@ bool statics_is_untraced(uintptr_t f)
     return !statics_is_known(f) && !(r && r->list && !r->list->nfunctions);
 }
 
+bool statics_is_traced(uintptr_t code)
+{
+    const struct range *r = range_of(code, true);
+
+    for (uint32_t i = 0; r && i < nlists; i++) {
+        size_t at = last_below(lists[i].functions, lists[i].nfunctions, sizeof(uintptr_t), code);
+
+        if (at < lists[i].nfunctions && lists[i].functions[at] >= r->low)
+            return true;
+    }
+    return false;
+}
+
 uintptr_t statics_named(const char *name)
 {
     for (uint32_t i = 0; i < nlists; i++)

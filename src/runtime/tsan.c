@@ -121,6 +121,33 @@ EXPORT void *__tsan_memset(void *d, int c, size_t n)
     return libc_at_memset(d, c, n, WHERE_CALLER());
 }
 
+/* ---- <sanitizer/common_interface_defs.h>: programs call these for what may not be aligned ----
+ *
+ * Weak: other sanitizers have them, too.
+ */
+
+#define WEAK __attribute__((weak))
+#define UNALIGNED(bits)                                                                            \
+    EXPORT WEAK uint##bits##_t __sanitizer_unaligned_load##bits(const void *p);                    \
+    EXPORT uint##bits##_t __sanitizer_unaligned_load##bits(const void *p)                          \
+    {                                                                                              \
+        uint##bits##_t x;                                                                          \
+                                                                                                   \
+        reads(p, sizeof(x), WHERE_CALLER());                                                       \
+        __builtin_memcpy(&x, p, sizeof(x));                                                        \
+        return x;                                                                                  \
+    }                                                                                              \
+    EXPORT WEAK void __sanitizer_unaligned_store##bits(void *p, uint##bits##_t x);                 \
+    EXPORT void __sanitizer_unaligned_store##bits(void *p, uint##bits##_t x)                       \
+    {                                                                                              \
+        writes(p, sizeof(x), WHERE_CALLER());                                                      \
+        __builtin_memcpy(p, &x, sizeof(x));                                                        \
+    }
+
+UNALIGNED(16)
+UNALIGNED(32)
+UNALIGNED(64)
+
 /* ---- virtual table pointers ---- */
 
 /* A destructor writes the pointer that is there already: no write, or every virtual call in

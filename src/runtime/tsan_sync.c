@@ -175,23 +175,30 @@ FUNCTION(void, __tsan_external_write, void *object, void *pc, void *tag)
 
 /* ---- the barrier that orders nothing: waits by the kernel, records nothing ----
  *
- * Low half: arrivals so far; high half: threads a round takes.
+ * Four bytes, as the tests declare it (older ones: eight). Low bits: threads that a round takes;
+ * the others: arrivals so far.
  */
 
-FUNCTION(void, __tsan_testonly_barrier_init, uint64_t *barrier, unsigned threads)
+enum { BARRIER_THREADS = 1 << 10 };
+
+FUNCTION(void, __tsan_testonly_barrier_init, uint32_t *barrier, unsigned threads)
 {
-    __atomic_store_n(barrier, (uint64_t)(threads ? threads : 1) << 32, __ATOMIC_SEQ_CST);
+    __atomic_store_n(barrier, threads && threads < BARRIER_THREADS ? threads : 1, __ATOMIC_SEQ_CST);
 }
 
-FUNCTION(void, __tsan_testonly_barrier_wait, uint64_t *barrier)
+static uint32_t barrier_round(uint32_t state)
 {
-    uint32_t *arrivals = (uint32_t *)barrier, threads = arrivals[1], now;
-    uint32_t round = __atomic_fetch_add(arrivals, 1, __ATOMIC_SEQ_CST) / threads;
+    return state / BARRIER_THREADS / (state % BARRIER_THREADS);
+}
+
+FUNCTION(void, __tsan_testonly_barrier_wait, uint32_t *barrier)
+{
+    uint32_t was = __atomic_fetch_add(barrier, BARRIER_THREADS, __ATOMIC_SEQ_CST), now;
     int saved = errno;
 
-    while ((now = __atomic_load_n(arrivals, __ATOMIC_SEQ_CST)) / threads == round)
-        syscall(SYS_futex, arrivals, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
-    syscall(SYS_futex, arrivals, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    while (barrier_round(now = __atomic_load_n(barrier, __ATOMIC_SEQ_CST)) == barrier_round(was))
+        syscall(SYS_futex, barrier, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+    syscall(SYS_futex, barrier, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     errno = saved;
 }
 

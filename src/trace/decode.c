@@ -652,7 +652,8 @@ static bool take_item(struct decoder *d, const struct tables *t)
     stretch_expand(&t->stretches, number, record, d->thread, d->waiting);
     d->nwaiting = stretch_events(&t->stretches.at[number]);
     d->waiting_at = 0;
-    return true;
+    return !(t->stretches.at[number].frame & FRAME_ENTERED) || d->waiting[0].site == SITE_NONE ||
+           d->waiting[0].site < t->sites.count;
 }
 
 /* One event of a mixed chunk. */

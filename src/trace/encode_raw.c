@@ -335,7 +335,7 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
     uint32_t *last = &x->last_site[r->thread % THREAD_CONTEXTS];
     struct expected expected = { expected_site(x, *last), expected_move(x, *last) };
     struct pens p = *pens; /* in registers */
-    const uint64_t *w = r->at;
+    uint64_t *w = r->at;
     size_t n = 0;
 
     while (n < most && w < r->end) {

@@ -11,7 +11,8 @@
 
 /* A run of records of one thread. */
 struct raw_run {
-    const uint64_t *at, *end; /* `at` moves on */
+    uint64_t *at; /* moves on */
+    const uint64_t *end;
     uint32_t thread;
     uint64_t stamp;
     /* Site numbers of the process to sites of the trace: the low half of a word, 0 is unknown. A
@@ -26,6 +27,10 @@ struct raw_run {
     uint64_t (*move_of)(void *arg, uint64_t word);
     bool (*move_is_known)(void *arg, uint64_t word);
     uint32_t (*pc_site)(void *arg, uint64_t pc); /* the site of an address, perhaps SITE_NONE */
+    /* Of a stretch's record that enters or leaves a function (FRAME_...), which happens now: makes
+     * of it what the file has. False: something else must happen first; nothing has. */
+    bool (*take_frame)(void *arg, uint64_t *record, unsigned frame);
+    bool refused; /* it said so */
     void *arg;
     uint64_t encoded; /* the stamp of the last event that was encoded */
 };

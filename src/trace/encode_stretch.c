@@ -195,25 +195,32 @@ static inline uint8_t *put_number(uint8_t *at, uint32_t v)
 }
 
 #ifdef __x86_64__
-/* The same without branches; it counts only if it is not known. */
-static inline WIDE uint8_t *put_number_wide(uint8_t *at, uint32_t v, bool known)
+/* The same without branches; it counts only if `new` is 1, not 0. */
+static inline WIDE uint8_t *put_number_wide(uint8_t *at, uint32_t v, size_t new)
 {
     unsigned more = (unsigned)(31 - __builtin_clz(v | 1)) / 7; /* bytes but one */
     uint64_t bytes = _pdep_u64(v, UINT64_C(0x7f7f7f7f7f));
 
     bytes |= _bzhi_u64(UINT64_C(0x8080808080), 8 * more);
     memcpy(at, &bytes, 8);
-    return at + (known ? 0 : more + 1);
+    return at + ((more + 1) & -new);
 }
 #endif
 
 /* ---- records ---- */
 
+/* Of a number the compiler does not know what it was computed from: it makes no branches of it. */
+static inline size_t hidden(size_t n)
+{
+    __asm__("" : "+r"(n));
+    return n;
+}
+
 static inline uint64_t entry_of(uint64_t *const *pages, unsigned page_bits, uint32_t number)
 {
     const uint64_t *page = __atomic_load_n(&pages[number >> page_bits], __ATOMIC_ACQUIRE);
 
-    return page ? __atomic_load_n(&page[number & ((1u << page_bits) - 1)], __ATOMIC_RELAXED) : 0;
+    return page ? __atomic_load_n(&page[number & ((1u << page_bits) - 1)], __ATOMIC_ACQUIRE) : 0;
 }
 
 static inline bool entry_fits(uint64_t entry, unsigned words, size_t left)
@@ -228,22 +235,28 @@ bool raw_run_is_unknown(const struct raw_run *r)
     return !entry_fits(entry, *r->at >> 56 & 0x7f, (size_t)(r->end - r->at));
 }
 
+static bool take_frame(struct raw_run *r, uint64_t *w, uint64_t entry)
+{
+    r->refused = r->take_frame && !r->take_frame(r->arg, w, stretch_entry_frame(entry));
+    return !r->refused;
+}
+
 /* Up to AT_ONCE records, for which there is room; how many events: one function for each kind of
  * processor. */
 #define ADD_NAME                        add_plain
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, false)
-#define PUT_NUMBER(at, v, known)        ((known) ? (at) : put_number(at, v))
+#define PUT_NUMBER(at, v, new)          ((new) ? put_number(at, v) : (at))
 #include "trace/encode_stretch_loop.h"
 
 #ifdef __x86_64__
 #define ADD_NAME                        add_pext
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, true)
-#define PUT_NUMBER(at, v, known)        ((known) ? (at) : put_number(at, v))
+#define PUT_NUMBER(at, v, new)          ((new) ? put_number(at, v) : (at))
 #include "trace/encode_stretch_loop.h"
 
 #define ADD_NAME                        WIDE add_wide
 #define ADD_WORDS(p, w, last, words, m) put_words_wide(p, w, last, words, m)
-#define PUT_NUMBER(at, v, known)        put_number_wide(at, v, known)
+#define PUT_NUMBER(at, v, new)          put_number_wide(at, v, new)
 #include "trace/encode_stretch_loop.h"
 #endif
 

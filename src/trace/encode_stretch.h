@@ -9,11 +9,17 @@
 
 #include "trace/encode_raw.h"
 
-/* What raw_run.stretch_pages has for a stretch of the process: its number in the trace, and the
- * words and events of a record. 0: unknown. */
-static inline uint64_t stretch_entry(uint32_t number, unsigned words, unsigned events)
+/* What raw_run.stretch_pages has for a stretch of the process: its number in the trace, the words
+ * and events of a record, and whether it enters or leaves a function. 0: unknown. */
+static inline uint64_t stretch_entry(uint32_t number, const struct stretch *s)
 {
-    return number | (uint64_t)words << 32 | (uint64_t)events << 40;
+    return number | (uint64_t)s->words << 32 | (uint64_t)stretch_events(s) << 40 |
+           (uint64_t)s->frame << 48;
+}
+
+static inline unsigned stretch_entry_frame(uint64_t entry)
+{
+    return (unsigned)(entry >> 48);
 }
 
 /* For tests: use no more than this of what the processor can do. */
@@ -28,7 +34,7 @@ static inline bool raw_run_is_stretch(const struct raw_run *r)
 /* And is it one that cannot be encoded, because nothing, or something else, is known of it? */
 bool raw_run_is_unknown(const struct raw_run *r);
 /* Encode records up to the first of another kind, of an unknown or impossible stretch, or that
- * does not fit the chunk (`limit` events in all). How many events. */
+ * does not fit the chunk (`limit` events in all), or was refused. How many events. */
 size_t encoder_add_stretches(struct encoder *e, struct raw_run *r, uint32_t limit);
 
 #endif

@@ -77,6 +77,7 @@ enum event_flag {
     EV_OLD = 1 << 2,       /* rmw: `old` holds the value before */
     EV_BARE = 1 << 3,      /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
                               acquires: would not have waited for ever (trylock, a time limit) */
+    EV_BY_CALL = 1 << 7,   /* with EV_UNSEEN: a call of untraced code wrote it; set by unseen.c */
     EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check.c */
     EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check.c */
     EV_FOREIGN = 1 << 10,  /* release of a lock this thread does not hold; set by check.c */
@@ -85,7 +86,8 @@ enum event_flag {
     EV_ALONE = 1 << 13,    /* a call that returns at once, without an event; set by exclude.c */
     EV_LASTS = 1 << 14,    /* a call after whose return its accesses may still be repeated, up to
                               the thread's next synchronisation; set by exclude.c */
-    EV_UNSEEN = 1 << 15    /* a read of what nobody in the trace wrote; set by merge_values.c */
+    EV_UNSEEN = 1 << 15    /* a read of what nobody in the trace wrote; set by merge_values.c, and
+                              for the events in memory by unseen.c */
 };
 #define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE)
 

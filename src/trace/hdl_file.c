@@ -309,7 +309,7 @@ static int read_stretches(struct tables *t, const struct hdl_chunk_header *h, co
     if (h->first != t->stretches.count)
         return -1;
     for (uint32_t i = 0; i < h->count; i++)
-        if (!stretches_decode(&t->stretches, &p, end, t->sites.count))
+        if (!stretches_decode(&t->stretches, &p, end, t->sites.count, t->functions.count))
             return -1;
     return p == end ? 0 : -1;
 }

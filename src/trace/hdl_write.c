@@ -101,14 +101,17 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->moves || o->stretches ? HDL_MINOR
-                 : o->lists               ? HDL_MINOR_LISTS
-                                          : HDL_MINOR_EVENTS,
+        .minor = o->stretches ? HDL_MINOR
+                 : o->moves   ? HDL_MINOR_MOVES
+                 : o->lists   ? HDL_MINOR_LISTS
+                              : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
-        .required =
-            (o->threads ? HDL_FEATURE_THREADS : 0) | (o->stripes ? HDL_FEATURE_STRIPES : 0) |
-            (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES : 0) |
-            (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0),
+        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
+                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+                    (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
+                                        HDL_FEATURE_FRAMES
+                                  : 0) |
+                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,

@@ -6,6 +6,7 @@
  */
 #include "trace/reach_inside.h"
 #include "base/alloc.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,20 +142,13 @@ static void add_words(struct result *x, size_t *at, const uint64_t *words, size_
     *at += n;
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Note that these pointers led nowhere; each once. */
 static void mark_loose(struct reach *r)
 {
     size_t n = 0;
 
     if (r->nnowhere > 1)
-        qsort(r->nowhere, r->nnowhere, sizeof(*r->nowhere), compare_words);
+        qsort(r->nowhere, r->nnowhere, sizeof(*r->nowhere), sorted_compare);
     for (size_t i = 0; i < r->nnowhere; i++)
         if (!n || r->nowhere[n - 1] != r->nowhere[i])
             r->nowhere[n++] = r->nowhere[i];

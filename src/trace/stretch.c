@@ -1,7 +1,8 @@
 /* stretch.c - shapes of stretches: kept, stored, applied
  *
  * A shape is checked when it is added; then there is no record that would be impossible: addresses
- * are modulo 2^48, whatever they are computed from.
+ * are modulo 2^48, whatever they are computed from. Only the call's site of an entry, which is in
+ * the record, is for the decoder to check.
  */
 #include "trace/stretch.h"
 #include "base/alloc.h"
@@ -22,12 +23,22 @@ void stretches_release(struct stretches *s)
 /* The bytes of an access's value in the record. */
 static inline unsigned value_bytes(const struct stretch_access *a)
 {
-    return a->told ? 0 : stretch_value_bytes(1u << a->log);
+    return a->told || a->log > 4 ? 0 : stretch_value_bytes(1u << a->log);
 }
 
 static inline bool is_branch(const struct stretch_access *a)
 {
     return a->log == STRETCH_DECIDED;
+}
+
+static inline bool is_frame(const struct stretch_access *a)
+{
+    return a->log == STRETCH_ENTER || a->log == STRETCH_EXIT;
+}
+
+static inline bool is_access(const struct stretch_access *a)
+{
+    return a->log <= 4;
 }
 
 /* ---- adding ---- */
@@ -52,12 +63,30 @@ static bool access_is_possible(const struct stretch_access *a, unsigned i)
     if (is_branch(&a[i]))
         return !a[i].from && !a[i].write && !a[i].begins && a[i].offset >= 0 &&
                a[i].offset < STRETCH_OUTCOMES;
-    if (a[i].log > 4)
+    if (is_frame(&a[i]))
+        return !a[i].from && !a[i].write && !a[i].told && a[i].offset >= 0;
+    if (!is_access(&a[i]))
         return false;
     if (!a[i].from)
         return true;
-    return back && back <= i && !is_branch(&a[i - back]) &&
+    return back && back <= i && is_access(&a[i - back]) &&
            (!(a[i].from & FROM_VALUE) || a[i - back].log == 3);
+}
+
+/* An entry comes first, an exit last, with no branch behind it. FRAME_ENTERED, FRAME_LEFT, or -1:
+ * that is not so. */
+static int frame_of(const struct stretch_access *a, unsigned n, unsigned flags)
+{
+    int frame = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_frame(&a[i]))
+            continue;
+        if (a[i].log == STRETCH_ENTER ? i || a[i].begins : i != n - 1 || flags & STRETCH_BRANCHES)
+            return -1;
+        frame |= a[i].log == STRETCH_ENTER ? FRAME_ENTERED : FRAME_LEFT;
+    }
+    return frame && !(flags & STRETCH_LONG) ? -1 : frame;
 }
 
 /* The entries of one block; how many bytes there are afterwards may be too many for `at`. */
@@ -65,9 +94,13 @@ static void lay_out_block(struct stretch_room *room, struct stretch_access *a, u
 {
     if (n && a->begins == BLOCK_BEGINS_WORD)
         room->next = 8 * stretch_words(room);
-    for (unsigned i = 0; i < n; i++)
-        a[i].address_at =
-            a[i].from || is_branch(&a[i]) ? 0 : (uint8_t)stretch_place(room, STRETCH_ADDRESS_BYTES);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned bytes = a[i].log == STRETCH_ENTER        ? STRETCH_FRAME_BYTES
+                         : a[i].from || !is_access(&a[i]) ? 0
+                                                          : STRETCH_ADDRESS_BYTES;
+
+        a[i].address_at = bytes ? (uint8_t)stretch_place(room, bytes) : 0;
+    }
     for (unsigned i = 0; i < n; i++)
         a[i].value_at = (uint8_t)stretch_place(room, value_bytes(&a[i]));
 }
@@ -92,9 +125,10 @@ bool stretches_add(struct stretches *s, const struct stretch_access *accesses, u
 {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
     bool branches = flags & STRETCH_BRANCHES;
+    int frame = n <= STRETCH_ACCESSES_MAX ? frame_of(accesses, n, flags) : -1;
     unsigned words;
 
-    if (n > STRETCH_ACCESSES_MAX || !(n + branches) || s->count == STRETCH_NONE)
+    if (frame < 0 || !(n + branches) || s->count == STRETCH_NONE)
         return false;
     for (unsigned i = 0; i < n; i++)
         if (!access_is_possible(accesses, i))
@@ -110,7 +144,8 @@ bool stretches_add(struct stretches *s, const struct stretch_access *accesses, u
                                           .accesses = (uint8_t)n,
                                           .words = (uint8_t)words,
                                           .branches = branches,
-                                          .is_long = flags & STRETCH_LONG };
+                                          .is_long = flags & STRETCH_LONG,
+                                          .frame = (uint8_t)frame };
     GROW(s->accesses, s->accesses_cap, s->naccesses + n);
     if (n)
         memcpy(s->accesses + s->naccesses, a, n * sizeof(*a));
@@ -148,6 +183,17 @@ static inline struct event branch_event(uint32_t site, uint64_t outcome, uint32_
     };
 }
 
+static inline struct event frame_event(const struct stretch_access *a, const uint64_t *record,
+                                       uint32_t thread)
+{
+    bool enters = a->log == STRETCH_ENTER;
+
+    return (struct event){ .target = (uint64_t)a->offset,
+                           .thread = thread,
+                           .site = enters ? (uint32_t)bytes_at(record, a->address_at, 4) : a->site,
+                           .op = enters ? OP_ENTER : OP_EXIT };
+}
+
 void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *record,
                     uint32_t thread, struct event *out)
 {
@@ -162,7 +208,10 @@ void stretch_expand(const struct stretches *s, uint32_t number, const uint64_t *
             *out = branch_event(a->site, (uint64_t)a->offset, thread);
             continue;
         }
-
+        if (is_frame(a)) {
+            *out = frame_event(a, record, thread);
+            continue;
+        }
         if (!a->from)
             address = bytes_at(record, a->address_at, STRETCH_ADDRESS_BYTES);
         else
@@ -208,7 +257,7 @@ void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to
         add_varint(to, a->site);
         add_varint(to, a->write | a->log << 1 | (unsigned)a->from << 4 | (unsigned)a->begins << 12 |
                            (unsigned)a->told << 14);
-        if (a->from || is_branch(a))
+        if (a->from || !is_access(a))
             add_varint(to, zigzag(a->offset));
         if (a->told) {
             add_varint(to, a->value_from);
@@ -241,7 +290,7 @@ static bool decode_value(const uint8_t **at, const uint8_t *end, struct stretch_
 }
 
 static bool decode_access(const uint8_t **at, const uint8_t *end, uint32_t sites,
-                          struct stretch_access *a)
+                          uint32_t functions, struct stretch_access *a)
 {
     uint64_t site, kind;
 
@@ -253,12 +302,15 @@ static bool decode_access(const uint8_t **at, const uint8_t *end, uint32_t sites
                                   .write = kind & 1,
                                   .told = kind >> 14,
                                   .begins = kind >> 12 & 3 };
-    if ((a->from || is_branch(a)) && !take_offset(at, end, &a->offset))
+    if ((a->from || !is_access(a)) && !take_offset(at, end, &a->offset))
+        return false;
+    if (is_frame(a) && (uint32_t)a->offset >= functions)
         return false;
     return !a->told || decode_value(at, end, a);
 }
 
-bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites)
+bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites,
+                      uint32_t functions)
 {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
     uint64_t head, branch_site = SITE_NONE;
@@ -270,7 +322,7 @@ bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *en
     if (n > STRETCH_ACCESSES_MAX)
         return false;
     for (unsigned i = 0; i < n; i++)
-        if (!decode_access(at, end, sites, &a[i]))
+        if (!decode_access(at, end, sites, functions, &a[i]))
             return false;
     if (head & 1 && (!take_varint(at, end, &branch_site) || branch_site >= sites))
         return false;

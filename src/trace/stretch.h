@@ -17,18 +17,20 @@
 #include "trace/event.h"
 
 #define STRETCH_NONE UINT32_MAX
-enum { STRETCH_DECIDED = 7 }; /* a branch: log of its entry among the accesses */
+/* What is no access, instead of log: the function's entry, its exit, a branch. */
+enum { STRETCH_ENTER = 5, STRETCH_EXIT = 6, STRETCH_DECIDED = 7 };
 
 /* How a block of a path begins, at its first access: where the data of the block before ends, or at
  * the next word. */
 enum stretch_begins { BLOCK_GOES_ON, BLOCK_BEGINS, BLOCK_BEGINS_WORD };
 
-/* An access, or a branch between that went as the path says. */
+/* An access, or a branch between that went as the path says; the first may be the function's entry,
+ * the last its exit. In the record's word 1, a reader's entry has the site of the call. */
 struct stretch_access {
-    uint32_t site;
-    int32_t offset; /* with `from`; of a branch: its outcome */
+    uint32_t site;  /* entry and exit: of the function's entry */
+    int32_t offset; /* with `from`; of a branch: its outcome; entry and exit: the function */
     uint8_t from;   /* as in rt_stretch.h */
-    uint8_t log; /* log2 of the bytes, 0 to 4; those of 16 bytes have no value; STRETCH_DECIDED */
+    uint8_t log;    /* log2 of the bytes, 0 to 4; those of 16 bytes have no value; STRETCH_... */
     bool write;
     bool told;                    /* its value is not in the record but follows (SITE_VALUE): */
     uint8_t value_from;           /* from the entry so many before, 0: none, */
@@ -43,6 +45,7 @@ struct stretch {
     uint8_t accesses, words;
     bool branches; /* a branch ends it */
     bool is_long;  /* laid out as STRETCH_LONG of rt_stretch.h says */
+    uint8_t frame; /* FRAME_ENTERED, FRAME_LEFT of rt_stretch.h */
 };
 
 struct stretches {
@@ -72,8 +75,9 @@ bool stretches_add(struct stretches *s, const struct stretch_access *accesses, u
 /* How many of the events have all of their data in the first `bytes` of the record. */
 unsigned stretch_events_within(const struct stretches *s, uint32_t number, size_t bytes);
 
-/* The shape of one stretch as it stands in a file; back, for sites below `sites`. */
+/* The shape of one stretch as it stands in a file; back, for sites and functions below these. */
 void stretches_encode(const struct stretches *s, uint32_t number, struct buf *to);
-bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites);
+bool stretches_decode(struct stretches *s, const uint8_t **at, const uint8_t *end, uint32_t sites,
+                      uint32_t functions);
 
 #endif

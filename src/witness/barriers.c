@@ -47,6 +47,9 @@ struct builder {
     const struct cells *cells;
     enum witness_calls rule;
     const struct tables *names;
+    uint32_t *thing_of; /* cell (and their number) -> thing, or the next one where not all cells
+                           count (CALLS_UNSEEN); else NULL: the same */
+    uint32_t *cell_of;  /* the other way round */
     uint32_t things, ends, starts, objects;
     uint32_t leaves; /* a power of two */
     uint32_t *state; /* node -> stack, NONE: empty, MIXED */
@@ -70,6 +73,45 @@ struct builder {
     struct map asked;   /* (thread, other) -> latest event of the other it asked for, + 1 */
     struct map renewed; /* of the present call: old stack -> new one */
 };
+
+/* ---- cells that count ---- */
+
+static uint32_t thing_at(const struct builder *b, uint32_t cell)
+{
+    return b->thing_of ? b->thing_of[cell] : cell;
+}
+
+static uint32_t cell_at(const struct builder *b, uint32_t thing)
+{
+    return b->cell_of ? b->cell_of[thing] : thing;
+}
+
+static bool cell_counts(const struct builder *b, uint32_t cell)
+{
+    return !b->thing_of || b->thing_of[cell] < b->thing_of[cell + 1];
+}
+
+/* Only what calls are known to have written. */
+static void choose_cells(struct builder *b)
+{
+    uint32_t n = (uint32_t)b->cells->count, count = 0;
+    bool *chosen = xcalloc((size_t)n + 1, sizeof(*chosen));
+    uint64_t from, to;
+
+    for (size_t i = 0; i < b->t->count; i++)
+        if (b->t->events[i].flags & EV_BY_CALL && event_range(&b->t->events[i], &from, &to))
+            for (uint32_t c = cells_find(b->cells, from); b->cells->start[c] < to; c++)
+                chosen[c] = true;
+    b->thing_of = xcalloc((size_t)n + 1, sizeof(*b->thing_of));
+    b->cell_of = xcalloc((size_t)n + 1, sizeof(*b->cell_of));
+    for (uint32_t c = 0; c < n; c++) {
+        b->thing_of[c] = count;
+        b->cell_of[count] = c;
+        count += chosen[c];
+    }
+    b->thing_of[n] = count;
+    free(chosen);
+}
 
 /* ---- asking ---- */
 
@@ -291,7 +333,7 @@ static void list_dirty(struct builder *b, uint32_t node, uint32_t lo, uint32_t h
         return;
     if (hi - lo == 1) {
         GROW(o->cell, o->cells_cap, o->ncells + 1);
-        o->cell[o->ncells++] = lo;
+        o->cell[o->ncells++] = cell_at(b, lo);
         b->dirty[node] = false;
         return;
     }
@@ -353,9 +395,11 @@ static void touch_memory(struct builder *b, const struct event *e)
     if (!event_range(e, &from, &to))
         return;
     for (uint32_t c = cells_find(b->cells, from); b->cells->start[c] < to; c++) {
-        touch(b, c);
+        if (!cell_counts(b, c))
+            continue;
+        touch(b, thing_at(b, c));
         if (op_table[e->op].writes || e->op == OP_ALLOC)
-            make_dirty(b, c);
+            make_dirty(b, thing_at(b, c));
     }
 }
 
@@ -368,6 +412,8 @@ static void touch_thread(struct builder *b, uint32_t first, uint64_t thread)
 static void touch_all(struct builder *b, const struct event *e, bool unmatched)
 {
     touch_memory(b, e);
+    if (b->thing_of)
+        return;
     if (is_on_object(e->op))
         touch_object(b, e, unmatched);
     if (e->op == OP_FORK)
@@ -391,6 +437,8 @@ static bool part_of_d(const struct builder *b, const struct event *e, bool endle
     uint64_t low, end;
 
     *from = *to = 0;
+    if (i >= e->old && b->thing_of)
+        return false;
     if (i >= e->old) { /* who never returns ends in the call */
         *from = i == e->old ? b->ends + e->thread : b->things - 1;
         *to = *from + (i == e->old ? endless : b->rule == CALLS_SIMPLE);
@@ -401,16 +449,20 @@ static bool part_of_d(const struct builder *b, const struct event *e, bool endle
     switch (D_KIND(entry[0])) {
     case D_MEMORY_KIND:
         end = entry[1] > UINT64_MAX - entry[0] ? UINT64_MAX : entry[0] + entry[1];
-        *from = cells_find(b->cells, entry[0]);
-        *to = cells_find(b->cells, end);
+        *from = thing_at(b, cells_find(b->cells, entry[0]));
+        *to = thing_at(b, cells_find(b->cells, end));
         return true;
     case D_ALL_KIND:
-        *to = b->things - 1;
+        *to = b->thing_of ? b->ends : b->things - 1;
         return true;
     case D_SYNC_KIND:
+        if (b->thing_of)
+            return true;
         *from = object_thing(b, low);
         break;
     default:
+        if (b->thing_of)
+            return true;
         if (low >= b->starts - b->ends)
             return true;
         *from = (uint32_t)low + (D_KIND(entry[0]) == D_START_KIND ? b->starts : b->ends);
@@ -422,7 +474,7 @@ static bool part_of_d(const struct builder *b, const struct event *e, bool endle
 /* Calls and returns write the cells of D. */
 static void write_cells(struct builder *b, const struct event *call)
 {
-    uint32_t from, to, cells = (uint32_t)b->cells->count;
+    uint32_t from, to, cells = b->ends;
 
     for (uint64_t i = 0; part_of_d(b, call, false, i, &from, &to); i++)
         list_dirty(b, 1, 0, b->leaves, from, to < cells ? to : cells);
@@ -609,7 +661,9 @@ static void builder_init(struct builder *b)
     size_t nodes;
 
     count_names(b->t, &threads, &objects);
-    b->ends = (uint32_t)b->cells->count;
+    if (b->rule == CALLS_UNSEEN)
+        choose_cells(b);
+    b->ends = thing_at(b, (uint32_t)b->cells->count);
     b->starts = b->ends + threads;
     b->objects = b->starts + threads;
     b->things = b->objects + objects + 1; /* the last: what all calls have with sb */
@@ -632,7 +686,7 @@ static void builder_init(struct builder *b)
     memset(b->lasting, 0xff, (threads + 1) * sizeof(*b->lasting));
     memset(b->last, 0xff, (threads + 1) * sizeof(*b->last));
     b->begun = xcalloc(threads + 1, sizeof(*b->begun));
-    for (uint32_t c = 0; c < b->cells->count; c++)
+    for (uint32_t c = 0; c < b->ends; c++)
         make_dirty(b, c);
     look_ahead(b);
     find_listed(b);
@@ -645,6 +699,8 @@ static void builder_release(struct builder *b)
         free(b->calls[i].near);
     map_release(&b->renewed);
     map_release(&b->asked);
+    free(b->thing_of);
+    free(b->cell_of);
     free(b->state);
     free(b->busy);
     free(b->dirty);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/sorted.h"
 
 bool event_range(const struct event *e, uint64_t *from, uint64_t *to)
 {
@@ -20,13 +21,6 @@ bool event_range(const struct event *e, uint64_t *from, uint64_t *to)
     *from = e->target;
     *to = bytes > UINT64_MAX - e->target ? UINT64_MAX : e->target + bytes;
     return *from < *to;
-}
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
 }
 
 struct ends {
@@ -81,7 +75,7 @@ void cells_init(struct cells *c, const struct trace_mem *t)
     ends = all.list;
     n = all.count;
     if (n)
-        qsort(ends, n, sizeof(*ends), compare);
+        qsort(ends, n, sizeof(*ends), sorted_compare);
     for (size_t i = 0; i < n; i++)
         if (!i || ends[i] != ends[kept - 1])
             ends[kept++] = ends[i];
@@ -96,17 +90,7 @@ void cells_release(struct cells *c)
 
 uint32_t cells_find(const struct cells *c, uint64_t address)
 {
-    size_t low = 0, high = c->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (c->start[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    return (uint32_t)sorted_first_from(c->start, c->count, address);
 }
 
 uint64_t cells_value(const struct cells *c, uint32_t cell, uint64_t address, uint64_t value)

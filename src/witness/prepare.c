@@ -139,9 +139,11 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     w->branches = info->branches;
     w->exact = info->order == TRACE_EXACT;
     w->stretches = info->order == TRACE_SYNC_EXACT && !info->values;
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
         if (t->events[i].thread >= w->nthreads)
             w->nthreads = (size_t)t->events[i].thread + 1;
+        w->by_call |= t->events[i].flags & EV_BY_CALL && !(t->events[i].flags & EV_IGNORED);
+    }
     cells_init(&w->cells, t);
     edges_init(&w->edges, t, &w->cells);
     w->places = xcalloc(t->count + 1, sizeof(*w->places));
@@ -262,6 +264,8 @@ void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
     bool *unmatched;
     struct seen *seen;
 
+    if (rule == CALLS_UNSEEN && !w->by_call)
+        rule = CALLS_IGNORED;
     if (rule == w->calls)
         return;
     forget_calls(w);

@@ -30,8 +30,9 @@
 /* What calls of untraced code (call .. return) ask of a reordering (docs/design/rdit.md). */
 enum witness_calls {
     CALLS_IGNORED,
-    CALLS_PAIRS, /* a call and what touches its D keep their order, and more */
-    CALLS_SIMPLE /* the same, and all calls keep theirs */
+    CALLS_UNSEEN, /* CALLS_PAIRS for the bytes alone that reads marked EV_BY_CALL saw */
+    CALLS_PAIRS,  /* a call and what touches its D keep their order, and more */
+    CALLS_SIMPLE  /* the same, and all calls keep theirs */
 };
 
 /* A trace prepared for checking: hard edges, observed writers. */

@@ -95,6 +95,7 @@ struct witness_trace {
     size_t handed_cap;
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
     bool values, branches;
+    bool by_call;   /* some read saw what a call of untraced code wrote */
     bool stretches; /* a plain access stands for all like it up to the next synchronisation */
     enum witness_calls calls;
     struct barriers barriers;  /* the rest is there where calls count */

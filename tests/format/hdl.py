@@ -243,8 +243,9 @@ class Memory:
 class Shape:
     """A stretch: where the pieces of its record are, and the events it stands for."""
 
-    def __init__(self, stretch):
+    def __init__(self, stretch, sites):
         self.accesses, self.branch, whole = stretch
+        self.sites = sites
         self.small, self.next = 7 if whole else 4, 8
         if self.branch is not None and not whole:
             assert self.place(1) == 4
@@ -261,7 +262,8 @@ class Shape:
     def lay_out(self, block):
         if block and block[0][5] == 2:
             self.next = (self.next + 7) // 8 * 8
-        self.address_at += [None if a[3] or a[1] == 30 else self.place(6) for a in block]
+        self.address_at += [self.place(8) if a[1] == 31 else None if a[3] or a[1] >= 30 else
+                            self.place(6) for a in block]
         self.value_at += [self.place(a[2]) if 0 < a[2] < 16 and not a[6] else None for a in block]
 
     def place(self, size):
@@ -278,6 +280,12 @@ class Shape:
             if op == 30:
                 out.append({"thread": thread, "site": site, "size": 0, "op": 30, "order": 0,
                             "flags": VALUE, "stamp": stamp, "target": 0, "value": offset})
+                continue
+            if op in (31, 32):
+                call = int.from_bytes(record[a:a + 4], "little") if op == 31 else site
+                assert call == NONE or call < self.sites
+                out.append({"thread": thread, "site": call, "size": 0, "op": op, "order": 0,
+                            "flags": 0, "stamp": stamp, "target": offset})
                 continue
             base = out[-(source & 127)] if source else None
             if source:
@@ -309,7 +317,7 @@ class Reader:
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~127
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~255
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -393,18 +401,24 @@ class Reader:
         for _ in range(head >> 1 & 127):
             site, kind = column.varint(), column.varint()
             log, source = kind >> 1 & 7, kind >> 4 & 255
-            offset = unzigzag(column.varint()) if source or log == 7 else 0
+            offset = unzigzag(column.varint()) if source or log > 4 else 0
             told = (column.varint(), unzigzag(column.varint())) if kind >> 14 else None
-            assert site < len(self.tables[4]) and (log == 7 or log <= 4) and kind >> 15 == 0
+            assert site < len(self.tables[4]) and kind >> 15 == 0
             if log == 7:
                 assert not kind & 1 and not kind >> 4 and 0 <= offset < 256
                 accesses.append((site, 30, 0, 0, offset, 0, None))
+            elif log > 4:
+                assert kind & 0x4ff1 == 0 and 0 <= offset < len(self.tables[3]) and head >> 8
+                assert log == 6 or (not accesses and not kind >> 12)
+                accesses.append((site, 31 if log == 5 else 32, 0, 0, offset, kind >> 12 & 3, None))
             else:
                 assert not told or (kind & 1 and log <= 3 and told[0] <= len(accesses))
                 accesses.append((site, 2 if kind & 1 else 1, 1 << log, source, offset,
                                  kind >> 12 & 3, told))
         branch = column.varint() if head & 1 else None
         assert len(accesses) <= 64 and (accesses or head & 1) and head >> 9 == 0
+        leaves = [i for i, a in enumerate(accesses) if a[1] == 32]
+        assert leaves in ([], [len(accesses) - 1]) and not (leaves and head & 1)
         self.stretches.append((accesses, branch, head >> 8))
 
     def entry_12(self, column):
@@ -447,7 +461,7 @@ class Reader:
             after[before] = number
             if item & 2:
                 stamp[0] += cols[1].varint()
-            shape = Shape(self.stretches[number])
+            shape = Shape(self.stretches[number], len(self.tables[4]))
             record = records.setdefault(number, bytearray(8 * shape.words))
             if item & 4:
                 assert shape.words <= 8

@@ -316,6 +316,14 @@ def case_flow(opts, level):
     return f"{reads} reads; {[l for l in info.splitlines() if 'value' in l]}"
 
 
+def case_outputs(opts, level):
+    """What system functions leave in the caller's memory is written by somebody."""
+    run = Run(opts, "outputs.c", level)
+    p = run.call([opts.heddle, "analyze", "-q", "-e", "mc", "--format", "json", run.trace])
+    found = json.loads(p.stdout)["engines"][0]["counters"]
+    expect(not {"unseen", "threads_unreachable"} & set(found), f"{found}")
+
+
 def case_stress(opts, _):
     """tests/record/stress.py with full builds: kills, 1000 threads, forks."""
     script = os.path.join(HERE, "..", "record", "stress.py")
@@ -327,7 +335,7 @@ def case_stress(opts, _):
 
 
 CASES = {"exact": LEVELS, "replay": LEVELS, "replay_cxx": LEVELS, "branches": LEVELS, "calls": LEVELS,
-         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "format": LEVELS, "flow": ["-O1"], "stress": ["-O1"]}
+         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "format": LEVELS, "flow": ["-O1"], "stress": ["-O1"], "outputs": LEVELS}
 
 
 def main():

@@ -35,6 +35,15 @@ static const struct tables *names(void)
         if (!stretches_add(&t.stretches, a, 1 + t.stretches.count % 4, t.stretches.count & 1, 5))
             abort();
     }
+    if (t.stretches.count == STRETCHES) {
+        struct stretch_access a[] = { { .site = 3, .log = STRETCH_ENTER, .offset = 4 },
+                                      { .site = 5, .log = 3 },
+                                      { .site = 3, .log = STRETCH_EXIT, .offset = 4 } };
+
+        if (!stretches_add(&t.stretches, a, 3, STRETCH_LONG, SITE_NONE) ||
+            !stretches_add(&t.stretches, a + 1, 2, STRETCH_LONG, SITE_NONE))
+            abort();
+    }
     while (t.moves.count < MOVES) {
         struct move_frame f[] = { { t.moves.count, 3 }, { 7, SITE_NONE }, { 9, t.moves.count } };
 

@@ -4,7 +4,7 @@ import subprocess
 import tempfile
 
 KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call', 7: 'libc', 8: 'stretch',
-         9: 'value'}
+         9: 'value', 10: 'frame'}
 HEADER = struct.Struct('<8sQQQIIIIQQII')
 SITE = struct.Struct('<BBHIIIIIIIIi')
 FRAME = struct.Struct('<IIIIII')
@@ -40,6 +40,7 @@ class Module:
 
 
 BRANCHES, LONG, JOINS = 1, 2, 4  # bits of a stretch's `how`
+ENTERED = 1  # a frame's
 
 
 def stretch_block(module, number):
@@ -60,6 +61,7 @@ def stretch_path(module, number):
 def stretch_events(module, number, record):
     """What the record of a stretch (src/base/rt_stretch.h) stands for: (kind, site, size, value)."""
     path, at, values = stretch_path(module, number), 8, []
+    depth = int.from_bytes(record[5:7], 'little')  # where the record leaves a frame
     assert module.sites[number]['how'] & LONG
 
     def take(nbytes):
@@ -72,11 +74,19 @@ def stretch_events(module, number, record):
         if module.sites[block]['how'] & JOINS:
             at = (at + 7) // 8 * 8
         for a in accesses:
-            if module.sites[a]['kind'] != 'value' and module.sites[a]['how'] == 0:
+            s = module.sites[a]
+            if s['kind'] == 'frame' and s['how'] == ENTERED:
+                assert at == 8 and i == 0
+                depth = take(8) >> 48
+            elif s['kind'] != 'value' and s['how'] == 0:
                 take(6)
         for a in accesses:
             s, told = module.sites[a], module.sites[a + 1]
             if s['kind'] == 'value':
+                continue
+            if s['kind'] == 'frame':
+                values.append(None)
+                yield 'enter' if s['how'] == ENTERED else 'exit', s['offset'], 0, depth
                 continue
             if told['kind'] == 'value' and a + 1 in accesses:
                 before = values[-told['how']] if told['how'] else 0

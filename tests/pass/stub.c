@@ -4,7 +4,7 @@
  *     range-write 40 13
  *     atomic add 4 6 14  operation, bytes, order, site
  *     fence 6 15
- *     enter 3 / exit 1   full builds: records of the chunk, decoded
+ *     enter 3 / left-to 1   full builds: records of the chunk, decoded
  *     access write 4 12 7    ... with the value; "-" without
  *     branch 16 1            site, outcome
  *     call 17 2 / return 17 5
@@ -34,7 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
-char __heddle_abi_4;
+char __heddle_abi_5;
 uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 
@@ -47,8 +47,6 @@ static void say(const char *fmt, ...)
 }
 
 /* ---- records of a full build ---- */
-
-static int frames;
 
 /* Its shape is in the site table, which pass_test reads. */
 static const uint64_t *decode_stretch(const uint64_t *w, unsigned words)
@@ -68,15 +66,10 @@ static const uint64_t *decode(const uint64_t *w)
     switch (kind) {
     case R_ENTER:
         say("enter %d\n", (int)((uint32_t)w[1] - base));
-        frames++;
         return w + 2;
-    case R_EXIT: {
-        int left = arg & EXIT_TO ? frames - (int)low : (int)low;
-        frames -= left;
-        if (left)
-            say("exit %d\n", left);
+    case R_EXIT:
+        say(arg & EXIT_TO ? "left-to %d\n" : "exit %d\n", (int)low);
         return w + 1;
-    }
     case R_BRANCH:
         say("branch %d %d\n", (int)((uint32_t)low - base), (int)(low >> 32));
         return w + 1;

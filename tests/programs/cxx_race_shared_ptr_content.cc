@@ -1,7 +1,9 @@
 // The counter of a shared_ptr is safe, what it points to is not.
+// (Both threads get copies made before either starts: a copy made after one has ended knows of it.)
 // race: a a
 #include <memory>
 #include <thread>
+#include <utility>
 
 int main()
 {
@@ -9,7 +11,8 @@ int main()
     auto work = [value] {
         ++*value; // [a]
     };
-    std::thread x(work), y(work);
+    auto again = work;
+    std::thread x(std::move(work)), y(std::move(again));
     x.join();
     y.join();
 }

@@ -140,7 +140,9 @@ static enum verdict mc_finds_what_parts_allow(struct subject *s, struct buf *why
     enum verdict v;
     struct view *view;
 
-    if (!s->oracle.complete || s->mem.count + 2 > LIST_MAX || s->mem.count <= h.part)
+    /* what calls before a part wrote is not known in it */
+    if (!s->oracle.complete || s->mem.count + 2 > LIST_MAX || s->mem.count <= h.part ||
+        subject_mc(s) != &s->oracle)
         return DOES_NOT_APPLY;
     h.why = why;
     v = both(hear(&h), subset(&h.found, subject_found(s, &engine_mc), "mc: more in parts", why));

@@ -19,19 +19,23 @@
 #include "naive_barriers.h"
 #include "naive_cp.h"
 #include "order/view.h"
+#include "trace/unseen.h"
 #include "witness/witness.h"
 
 enum { MAX_STATES = 200000, ENOUGH_TRACES = 2000 };
 
 /* Pairs found in incomplete traces, and those of them that the full trace does not have. */
 static struct {
-    uint64_t traces, hidden, full, hb, cp, mc, rdit, sb, false_hb, false_cp, false_mc;
+    uint64_t by_call, unknown, traces, hidden, full, hb, cp, mc, rdit, sb, false_hb, false_cp,
+        false_mc;
 } tally;
 
 static void print_tally(void)
 {
     if (!tally.traces)
         return;
+    printf("reads of hidden writes: %llu marked, %llu not\n", (unsigned long long)tally.by_call,
+           (unsigned long long)tally.unknown);
     printf("%llu traces with %llu events hidden; possible races of the full traces %llu\n"
            "found (false alarms): hb %llu (%llu), cp %llu (%llu), mc %llu (%llu), rdit %llu (0), "
            "sb %llu (0)\n",
@@ -81,7 +85,7 @@ static enum verdict judge_by_all(const struct bench *b, struct witness_trace *co
 {
     enum verdict v = judge_schedule(b, checkers, b->rule, list, n);
 
-    for (int rule = BARRIERS_PAIRS; b->rule == BARRIERS_NONE && rule <= BARRIERS_SIMPLE; rule++)
+    for (int rule = BARRIERS_UNSEEN; b->rule == BARRIERS_NONE && rule <= BARRIERS_SIMPLE; rule++)
         v = both(v, judge_schedule(b, checkers, (enum barriers)rule, list, n));
     return v;
 }
@@ -170,8 +174,9 @@ static enum verdict the_order_of_calls_is_that_of_the_rules(struct subject *s, s
 {
     if (!s->info->calls)
         return DOES_NOT_APPLY;
-    return both(compare_orders(s, &s->mem, BARRIERS_PAIRS, why),
-                compare_orders(s, &s->mem, BARRIERS_SIMPLE, why));
+    return both(compare_orders(s, &s->mem, BARRIERS_UNSEEN, why),
+                both(compare_orders(s, &s->mem, BARRIERS_PAIRS, why),
+                     compare_orders(s, &s->mem, BARRIERS_SIMPLE, why)));
 }
 
 /* ---- the engines on the trace itself ---- */
@@ -313,9 +318,12 @@ static void count_others(const struct subject *s, const struct hidden *h, const 
 static enum verdict judge_hidden(struct subject *s, const struct hidden *h, struct buf *why)
 {
     struct bench b = { &h->mem, &h->info, trace_tables(s->trace), BARRIERS_NONE, why };
-    struct pair_set mc, rdit, sb;
-    enum verdict v = predict_all(&b, &mc);
+    struct pair_set mc, rdit, sb, none;
+    enum verdict v = predict_all(&b, &none);
 
+    pair_set_release(&none);
+    b.rule = BARRIERS_UNSEEN;
+    v = both(v, compare_with_oracle(&b, &mc));
     b.rule = BARRIERS_PAIRS;
     v = both(v, compare_with_oracle(&b, &rdit));
     b.rule = BARRIERS_SIMPLE;
@@ -352,23 +360,39 @@ static void show_hidden(const struct subject *s, const struct hidden *h, struct 
     why->len--;
 }
 
-static enum verdict rdit_finds_nothing_false_in_incomplete_traces(struct subject *s,
-                                                                  struct buf *why)
+static enum verdict judge_incomplete(struct subject *s, bool writes, struct buf *why)
 {
+    struct unseen_counts counts;
     struct hidden h;
     enum verdict v;
 
     if (!s->oracle.complete)
         return DOES_NOT_APPLY;
-    hide(&s->mem, trace_tables(s->trace), seed_of(&s->text), &h);
+    (writes ? hide_writes : hide)(&s->mem, trace_tables(s->trace), seed_of(&s->text), &h);
+    counts = unseen_mark(&h.mem, &h.info, &(struct unseen_input){ .beginning = true });
+    tally.by_call += counts.by_call;
+    tally.unknown += counts.unknown;
     v = h.mem.count <= ORACLE_EVENTS ? judge_hidden(s, &h, why) : DOES_NOT_APPLY;
     if (v == HOLDS)
-        v = both(compare_orders(s, &h.mem, BARRIERS_PAIRS, why),
-                 compare_orders(s, &h.mem, BARRIERS_SIMPLE, why));
+        v = both(compare_orders(s, &h.mem, BARRIERS_UNSEEN, why),
+                 both(compare_orders(s, &h.mem, BARRIERS_PAIRS, why),
+                      compare_orders(s, &h.mem, BARRIERS_SIMPLE, why)));
     if (v == VIOLATED)
         show_hidden(s, &h, why);
     hidden_release(&h);
     return v;
+}
+
+static enum verdict rdit_finds_nothing_false_in_incomplete_traces(struct subject *s,
+                                                                  struct buf *why)
+{
+    return judge_incomplete(s, false, why);
+}
+
+/* Reads see values that nobody in the trace wrote. */
+static enum verdict hidden_writes_make_no_race(struct subject *s, struct buf *why)
+{
+    return s->info->values && s->exact ? judge_incomplete(s, true, why) : DOES_NOT_APPLY;
 }
 
 const struct property properties_rdit[] = {
@@ -379,5 +403,6 @@ const struct property properties_rdit[] = {
     { "sb-is-in-rdit-and-rdit-in-mc", sb_is_in_rdit_and_rdit_in_mc, 1 },
     { "rdit-finds-nothing-false-in-incomplete-traces",
       rdit_finds_nothing_false_in_incomplete_traces, 1 },
+    { "hidden-writes-make-no-race", hidden_writes_make_no_race, 1 },
     { NULL, NULL, 0 },
 };

@@ -203,12 +203,13 @@ static enum verdict the_cascade_leaves_out_what_is_impossible(struct subject *s,
 static enum verdict mc_finds_what_is_possible(struct subject *s, struct buf *why)
 {
     const struct pair_set *found = subject_found(s, &engine_mc);
+    const struct oracle *o = subject_mc(s);
     enum verdict v;
 
-    if (!s->oracle.complete)
+    if (!o->complete)
         return DOES_NOT_APPLY;
-    v = both(subset(found, &s->oracle.pairs, "mc finds what is impossible", why),
-             subset(&s->oracle.pairs, found, "mc misses a race", why));
+    v = both(subset(found, &o->pairs, "mc finds what is impossible", why),
+             subset(&o->pairs, found, "mc misses a race", why));
     return s->info->order == TRACE_EXACT ? both(v, judge_engine(s, &engine_mc, why)) : v;
 }
 

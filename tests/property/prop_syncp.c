@@ -135,6 +135,20 @@ static enum verdict syncp_finds_all_pairs_of_sites(struct subject *s, struct buf
     return HOLDS;
 }
 
+/* What the cascade leaves out because of that (analysis.c). */
+static enum verdict without_suspects_nothing_races(struct subject *s, struct buf *why)
+{
+    const struct oracle *o = subject_mc(s);
+
+    if (!subject_result(s, &engine_syncp)->no_suspects || s->info->values || s->info->branches ||
+        !o->complete)
+        return DOES_NOT_APPLY;
+    if (!o->count)
+        return HOLDS;
+    buf_addf(why, "syncp suspects no variable, but there are races");
+    return VIOLATED;
+}
+
 /* ---- closures ---- */
 
 enum { PASTS = 64 };
@@ -232,6 +246,7 @@ static enum verdict closures_are_the_least_closed_sets(struct subject *s, struct
 
 const struct property properties_syncp[] = {
     { "syncp-is-what-an-exhaustive-search-finds", syncp_is_what_an_exhaustive_search_finds, 1 },
+    { "without-suspects-nothing-races", without_suspects_nothing_races, 1 },
     { "closures-are-the-least-closed-sets", closures_are_the_least_closed_sets, 4 },
     { "syncp-races-are-predictable", syncp_races_are_predictable, 1 },
     { "shb-races-are-sync-preserving", shb_races_are_sync_preserving, 1 },

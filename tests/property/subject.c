@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "naive_barriers.h"
 #include "text_trace.h"
+#include "trace/unseen.h"
 
 enum { MAX_STATES = 1000000 };
 
@@ -25,6 +27,7 @@ static void run_engines(struct subject *s)
         trace_rewind(s->trace, &err) || trace_load(s->trace, 1 << 16, &s->mem, &err))
         die(s, &err);
     s->info = trace_info(s->trace);
+    unseen_mark(&s->mem, s->info, &(struct unseen_input){ .beginning = true });
     for (size_t e = 0; e < s->nengines; e++) {
         const struct race_table *races = &s->analysis.runs[e].result.races;
 
@@ -52,6 +55,11 @@ const struct engine_result *subject_result(const struct subject *s, const struct
 const struct pair_set *subject_found(const struct subject *s, const struct engine *e)
 {
     return &s->found[engine_number(s, e)];
+}
+
+const struct oracle *subject_mc(const struct subject *s)
+{
+    return naive_has_by_call(&s->mem) ? &s->unseen : &s->oracle;
 }
 
 /* ---- is the trace what a memory would have given? ---- */
@@ -123,6 +131,9 @@ void subject_init(struct subject *s, const struct buf *text)
     naive_shbp(&s->mem, &s->shbp);
     naive_lockset(&s->mem, &s->locks);
     oracle_run(&s->mem, s->info, MAX_STATES, &s->oracle);
+    if (naive_has_by_call(&s->mem))
+        oracle_run_calls(&s->mem, s->info, BARRIERS_UNSEEN, trace_tables(s->trace), MAX_STATES,
+                         &s->unseen);
     s->exact = is_exact(&s->mem);
 }
 
@@ -138,6 +149,8 @@ void subject_release(struct subject *s)
     pair_set_release(&s->shbp);
     pair_set_release(&s->locks);
     oracle_release(&s->oracle);
+    if (naive_has_by_call(&s->mem))
+        oracle_release(&s->unseen);
     analysis_release(&s->analysis);
     trace_mem_release(&s->mem);
     trace_close(s->trace);

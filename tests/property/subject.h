@@ -27,7 +27,8 @@ struct subject {
     struct pair_set hb_unordered;           /* conflicting pairs */
     struct pair_set hbp, shbp, locks;       /* what the engines should find */
     struct oracle oracle;
-    bool exact; /* reads saw what the trace implies */
+    struct oracle unseen; /* the same by mc's rule, where that differs: subject_mc() */
+    bool exact;           /* reads saw what the trace implies */
 };
 
 /* Takes the text of a trace. Ends the process when it cannot be read: the generator and the
@@ -38,5 +39,7 @@ void subject_release(struct subject *s);
 /* What an engine of the registry left, and its races as pairs of positions. */
 const struct engine_result *subject_result(const struct subject *s, const struct engine *e);
 const struct pair_set *subject_found(const struct subject *s, const struct engine *e);
+/* What mc should find: where calls of untraced code wrote what reads saw, their order counts. */
+const struct oracle *subject_mc(const struct subject *s);
 
 #endif

@@ -22,6 +22,7 @@ struct segment {
 struct hider {
     const struct trace_mem *full;
     struct rng rng;
+    bool writes; /* hide nothing else */
     struct segment segments[SEGMENTS_MAX];
     size_t nsegments;
     size_t *of[THREADS_MAX]; /* thread -> positions of its events */
@@ -51,6 +52,8 @@ static bool stays_held(const struct hider *h, const struct event *acquire)
 static bool can_hide(const struct hider *h, const struct event *e)
 {
     if ((e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) && stays_held(h, e))
+        return false;
+    if (h->writes && !(op_is_access(e->op) && op_table[e->op].writes))
         return false;
     return e->op != OP_BEGIN && e->op != OP_END && e->op != OP_FENCE && e->op != OP_CALL &&
            e->op != OP_RETURN;
@@ -143,7 +146,8 @@ static void drop_events(struct hider *h)
 
             if (innermost(h, t, i) < 0 || !can_hide(h, &h->full->events[at]))
                 continue;
-            h->dropped[at] = !rng_percent(&h->rng, 25) || h->segments[innermost(h, t, i)].alone;
+            h->dropped[at] =
+                h->writes || !rng_percent(&h->rng, 25) || h->segments[innermost(h, t, i)].alone;
             h->out->events += h->dropped[at];
         }
     }
@@ -282,10 +286,10 @@ static void settle(struct hider *h)
                 h->segments[s].call_at = h->segments[o].ret_at;
 }
 
-void hide(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
-          struct hidden *out)
+static void hide_some(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
+                      bool writes, struct hidden *out)
 {
-    struct hider h = { .full = full, .out = out };
+    struct hider h = { .full = full, .out = out, .writes = writes };
     uint32_t tries;
 
     *out = (struct hidden){ 0 };
@@ -309,6 +313,18 @@ void hide(const struct trace_mem *full, const struct tables *tables, uint64_t se
     for (uint32_t t = 0; t < THREADS_MAX; t++)
         free(h.of[t]);
     free(h.dropped);
+}
+
+void hide(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
+          struct hidden *out)
+{
+    hide_some(full, tables, seed, false, out);
+}
+
+void hide_writes(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
+                 struct hidden *out)
+{
+    hide_some(full, tables, seed, true, out);
 }
 
 void hidden_release(struct hidden *h)

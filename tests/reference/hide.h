@@ -21,6 +21,9 @@ struct hidden {
 /* The same seed hides the same. The tables are those of the full trace. */
 void hide(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
           struct hidden *out);
+/* The same, but all that is hidden is writes: reads see values of which the trace has no write. */
+void hide_writes(const struct trace_mem *full, const struct tables *tables, uint64_t seed,
+                 struct hidden *out);
 void hidden_release(struct hidden *h);
 
 #endif

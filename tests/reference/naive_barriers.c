@@ -82,9 +82,38 @@ static void add_object(const struct court *c, struct things *l, uint64_t number)
         add(l, MEMORY, NAMED_ADDRESS(v), NAMED_ADDRESS(v) + 8);
 }
 
+/* Did a read that saw what a call had written read this byte? */
+static bool is_by_call(const struct trace_mem *t, uint64_t byte)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (takes_part(&t->events[i]) && t->events[i].flags & EV_BY_CALL &&
+            byte >= t->events[i].target && byte - t->events[i].target < t->events[i].size)
+            return true;
+    return false;
+}
+
+/* The bytes of an entry that such reads read. */
+static void add_by_call(const struct court *c, struct things *l, const uint64_t *entry)
+{
+    for (size_t i = 0; i < c->t->count; i++) {
+        const struct event *e = &c->t->events[i];
+
+        for (uint64_t b = e->target; e->flags & EV_BY_CALL && b < e->target + e->size; b++)
+            if (takes_part(e) &&
+                (D_KIND(entry[0]) == D_ALL_KIND ||
+                 (D_KIND(entry[0]) == D_MEMORY_KIND && b >= entry[0] && b - entry[0] < entry[1])))
+                add(l, MEMORY, b, b + 1);
+    }
+}
+
 static void add_entry(const struct court *c, struct things *l, const uint64_t *entry)
 {
     uint64_t low = D_LOW(entry[0]);
+
+    if (c->rule == BARRIERS_UNSEEN) {
+        add_by_call(c, l, entry);
+        return;
+    }
 
     switch (D_KIND(entry[0])) {
     case D_MEMORY_KIND:
@@ -140,6 +169,8 @@ static void list_touched(struct court *c, size_t i)
         add(l, MEMORY, e->target, end_of(e->target, e->size));
     if ((e->op == OP_ALLOC || e->op == OP_FREE) && e->value)
         add(l, MEMORY, e->target, end_of(e->target, e->value));
+    if (c->rule == BARRIERS_UNSEEN)
+        return;
     if (is_on_object(e) && is_named(e->target))
         add_object(c, l, named_object(e->target));
     else if (is_on_object(e))
@@ -220,7 +251,7 @@ static bool add_pair(struct court *c, size_t call)
     *p = (struct pair){ .call = call, .ret = end_of_pair(c->t, call) };
     for (uint64_t k = 0; k < e->old; k++)
         add_entry(c, &p->things, c->t->extra + e->value + 2 * k);
-    if (p->ret == SIZE_MAX)
+    if (p->ret == SIZE_MAX && c->rule != BARRIERS_UNSEEN)
         add(&p->things, END, e->thread, e->thread + 1);
     return true;
 }
@@ -287,6 +318,8 @@ static bool is_instant(const struct court *c, size_t i)
     struct things object = { 0 };
     bool listed;
 
+    if (c->rule == BARRIERS_UNSEEN)
+        return false;
     if (op_class_of(e->op) != CLASS_BARRIER && (!release || e->flags & EV_NESTED || holds(c->t, i)))
         return false;
     if (is_named(e->target))
@@ -443,6 +476,14 @@ bool naive_barriers(const struct trace_mem *t, enum barriers kind, const struct 
 
 /* ---- memory ---- */
 
+bool naive_has_by_call(const struct trace_mem *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (takes_part(&t->events[i]) && t->events[i].flags & EV_BY_CALL)
+            return true;
+    return false;
+}
+
 static size_t call_of(const struct trace_mem *t, size_t event)
 {
     if (t->events[event].op == OP_CALL)
@@ -453,10 +494,12 @@ static size_t call_of(const struct trace_mem *t, size_t event)
     return SIZE_MAX;
 }
 
-bool naive_lists_byte(const struct trace_mem *t, size_t event, uint64_t byte)
+bool naive_lists_byte(const struct trace_mem *t, enum barriers kind, size_t event, uint64_t byte)
 {
     size_t call = call_of(t, event);
 
+    if (kind == BARRIERS_UNSEEN && !is_by_call(t, byte))
+        return false;
     for (uint64_t k = 0; call != SIZE_MAX && k < t->events[call].old; k++) {
         const uint64_t *e = t->extra + t->events[call].value + 2 * k;
 

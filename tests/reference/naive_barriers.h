@@ -16,8 +16,10 @@ enum { NAIVE_PAIRS = 64 };
 bool naive_barriers(const struct trace_mem *t, enum barriers kind, const struct tables *names,
                     struct relation *r);
 
+/* Did some read see what a call of untraced code wrote? */
+bool naive_has_by_call(const struct trace_mem *t);
 /* Does the call of this event, or the one it returns from, list the byte? */
-bool naive_lists_byte(const struct trace_mem *t, size_t event, uint64_t byte);
+bool naive_lists_byte(const struct trace_mem *t, enum barriers kind, size_t event, uint64_t byte);
 /* Is the event inside a call of its thread? */
 bool naive_in_call(const struct trace_mem *t, size_t event);
 

@@ -160,7 +160,7 @@ static uint64_t listed_cells(const struct search *s, size_t i)
 
     for (size_t c = 0; c < s->ncells; c++)
         for (size_t b = 0; b < s->cells[c].nbytes; b++)
-            if (naive_lists_byte(s->t, i, s->cells[c].bytes[b]) &&
+            if (naive_lists_byte(s->t, s->barriers, i, s->cells[c].bytes[b]) &&
                 events_touching(s->t, s->cells[c].bytes[b], i, &allocated) ==
                     s->cells[c].touched_by)
                 cells |= 1ull << c;
@@ -199,6 +199,8 @@ static bool search_init(struct search *s, const struct trace_mem *t, const struc
 {
     struct relation must;
 
+    if (barriers == BARRIERS_UNSEEN && !naive_has_by_call(t))
+        barriers = BARRIERS_NONE;
     memset(s, 0, sizeof(*s));
     s->t = t;
     s->info = info;
@@ -351,7 +353,8 @@ static bool byte_is_right(const struct search *s, const struct state *st, size_t
     bool same = writer == seen && !stale;
     uint64_t value = e->op == OP_RMW ? e->old : e->value;
 
-    if (!s->info->values || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) || e->size > 8)
+    if (!s->info->values || !(e->flags & (e->op == OP_RMW ? EV_OLD : EV_VALUE)) ||
+        e->flags & EV_UNSEEN || e->size > 8)
         return same;
     want = (uint8_t)(value >> (8 * (byte - e->target)));
     if (byte_value(s, cell, seen, byte, &then) && then != want)

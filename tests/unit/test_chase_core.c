@@ -259,6 +259,7 @@ static void waits_have_different_lengths_of_at_most_the_delay(void **state)
         assert_int_equal(w->until_ns, 15 * MS - 5 * MS * random / 256);
         assert_int_equal(waited, 10 * MS); /* the first is the longest */
     }
+    assert_int_equal(chase_begin(c, &word, 5 * MS, 5 * MS, 0x1ff, &full)->until_ns, 15 * MS);
     free(c);
 }
 
@@ -273,15 +274,41 @@ static void what_we_cost_otherwise_leaves_less_to_wait(void **state)
     assert_non_null(w);
     chase_end(c, w, 0); /* met at once: nothing was waited */
     own = 41 * MS;
+    waited = 1; /* the first is always allowed */
     assert_null(begin(c, 0));
     assert_non_null(begin(c, 2000 * MS));
     own = 0;
     c->limits.reserve_ppm = 45000; /* 10 ms are left of 5 percent of the rest after 3.45 seconds */
     c->waiting = 0;
-    waited = 0;
+    waited = 1;
     assert_null(begin(c, 3400 * MS));
     assert_non_null(begin(c, 3600 * MS));
     free(c);
+}
+
+static void the_first_wait_is_that_of_the_formula(void **state)
+{
+    struct chase_limits l = usual();
+
+    (void)state;
+    assert_true(chase_may_wait(&l, 0, 1000 * MS, 100 * MS, 0));
+    assert_false(chase_may_wait(&l, 1, 1000 * MS, 100 * MS, 0));
+    assert_false(chase_may_wait(&l, 0, 0, 100 * MS, UINT32_MAX));
+    l.max_ppm = 0;
+    assert_false(chase_may_wait(&l, 0, 0, 100 * MS, 0));
+}
+
+static void half_of_the_budget_is_for_sites_that_had_less_than_their_share(void **state)
+{
+    struct chase_limits l = usual(); /* 5 % of 10 seconds are 500 ms */
+
+    (void)state;
+    assert_true(chase_is_fair(&l, 249 * MS, 2, 400 * MS, 10000 * MS));
+    assert_false(chase_is_fair(&l, 250 * MS, 2, 400 * MS, 10000 * MS));
+    assert_true(chase_is_fair(&l, 240 * MS, 2, 240 * MS, 10000 * MS));
+    assert_true(chase_is_fair(&l, 499 * MS, 1, 499 * MS, 10000 * MS)); /* alone: all of it */
+    assert_false(chase_is_fair(&l, 8 * MS, 64, 300 * MS, 10000 * MS));
+    assert_true(chase_is_fair(&l, 0, 64, 499 * MS, 10000 * MS));
 }
 
 static void full_places_are_said(void **state)
@@ -374,6 +401,8 @@ int main(void)
         cmocka_unit_test(the_limit_holds_at_every_moment),
         cmocka_unit_test(waits_have_different_lengths_of_at_most_the_delay),
         cmocka_unit_test(what_we_cost_otherwise_leaves_less_to_wait),
+        cmocka_unit_test(the_first_wait_is_that_of_the_formula),
+        cmocka_unit_test(half_of_the_budget_is_for_sites_that_had_less_than_their_share),
         cmocka_unit_test(full_places_are_said),
         cmocka_unit_test(only_overlapping_accesses_with_a_write_meet),
         cmocka_unit_test(each_waiter_is_met_and_none_that_has_gone),

@@ -42,6 +42,14 @@ enum {
     S_STORE,
     S_BRANCH,
     S_STRETCH,
+    S_ENTERED, /* a stretch: helper's entry, a read */
+    S_READ,
+    S_ENTERS,
+    S_LEFT, /* helper's exit */
+    S_LEAVES,
+    S_ENTERED2, /* both */
+    S_LEFT2,
+    S_BOTH,
     SITES
 };
 
@@ -68,6 +76,14 @@ static const struct sites_site sites[SITES] = {
                   .offset = 4 },
     [S_BRANCH] = { .kind = SITE_BRANCH, .line = 43, .file = 1, .function = 5 },
     [S_STRETCH] = { .kind = SITE_STRETCH, .size = 2, .branches = 1 },
+    [S_ENTERED] = { .kind = SITE_FRAME, .from = FRAME_ENTERED, .offset = S_HELPER },
+    [S_READ] = { .kind = SITE_READ, .line = 31, .size = 2, .file = 1, .function = 18 },
+    [S_ENTERS] = { .kind = SITE_STRETCH, .size = 2, .branches = STRETCH_LONG },
+    [S_LEFT] = { .kind = SITE_FRAME, .from = FRAME_LEFT, .offset = S_HELPER },
+    [S_LEAVES] = { .kind = SITE_STRETCH, .size = 1, .branches = STRETCH_LONG },
+    [S_ENTERED2] = { .kind = SITE_FRAME, .from = FRAME_ENTERED, .offset = S_HELPER },
+    [S_LEFT2] = { .kind = SITE_FRAME, .from = FRAME_LEFT, .offset = S_HELPER },
+    [S_BOTH] = { .kind = SITE_STRETCH, .size = 2, .branches = STRETCH_LONG },
 };
 
 /* The write is inlined twice: at line 21 of helper, which is at line 20 of main. */
@@ -415,16 +431,17 @@ static const char objects_text[] = "call(untraced:0x10000:32,0x20000:8)|/src/a.c
                                    "object(0x40000:8)|?\n"
                                    "link(0x40000=0x20000)|?\n";
 
-static void objects_links_and_known_calls_are_told(void **state)
+/* All events of a recording, and whether they have values. */
+static bool expect_text(void (*program)(struct mock *m), const char *wanted)
 {
     struct error err = { "" };
     struct buf text = { 0 };
     struct trace_mem mem;
     struct trace *t;
     struct mock m;
-    const char *path = record(&m, run_objects);
+    const char *path = record(&m, program);
+    bool values;
 
-    (void)state;
     t = trace_open(path, &err);
     assert_non_null(t);
     unlink(path);
@@ -434,12 +451,97 @@ static void objects_links_and_known_calls_are_told(void **state)
         buf_addf(&text, "|%s\n", tables_location(trace_tables(t), mem.events[i].site));
     }
     buf_addch(&text, 0);
-    assert_string_equal(text.data, objects_text);
-    assert_false(trace_info(t)->values);
+    assert_string_equal(text.data, wanted);
+    values = trace_info(t)->values;
     buf_release(&text);
     trace_mem_release(&mem);
     trace_close(t);
     mock_free(&m);
+    return values;
+}
+
+static void objects_links_and_known_calls_are_told(void **state)
+{
+    (void)state;
+    assert_false(expect_text(run_objects, objects_text));
+}
+
+/* ---- frames of stretches ---- */
+
+static uint64_t stretch_head(uint32_t site, unsigned words)
+{
+    return (BASE + site) | (uint64_t)(STRETCH_MARK | words) << 56;
+}
+
+/* helper(), with a read of two bytes; the stack has so many frames below it. */
+static void add_entering(struct mock_thread *t, uint64_t back, uint64_t depth, uint64_t value)
+{
+    mock_add(t, 3, stretch_head(S_ENTERS, 3), back | depth << 48,
+             UINT64_C(0x7f0000001000) | value << 48);
+}
+
+static void add_leaving(struct mock_thread *t, uint64_t depth)
+{
+    mock_add(t, 1, stretch_head(S_LEAVES, 1) | depth << 40);
+}
+
+static void run_frames(struct mock *m)
+{
+    struct mock_thread t = { .m = m };
+
+    mock_wait_ready(m);
+    add_enter(&t, S_MAIN, OTHER_CODE);
+    add_entering(&t, TRACED_CODE, 1, 11);
+    add_leaving(&t, 1);
+    mock_add(&t, 2, stretch_head(S_BOTH, 2), TRACED_CODE | UINT64_C(1) << 48);
+    add_entering(&t, TRACED_CODE, 1, 12);
+    add_entering(&t, OTHER_CODE, 2, 13);
+    add_leaving(&t, 1); /* of both */
+    add_entering(&t, TRACED_CODE, 1, 14);
+    mock_hand_over(&t);
+    add_entering(&t, TRACED_CODE, 1, 15); /* the same frame: no entry */
+    mock_add(&t, 2, stretch_head(S_BOTH, 2), OTHER_CODE | UINT64_C(1) << 48); /* again */
+    add_leaving(&t, 1);                                                       /* there is none */
+    add_call(&t, S_POINTER, 0x400); /* no event: its function's entry follows */
+    add_entering(&t, TRACED_CODE, 1, 16);
+    add_leaving(&t, 1);
+    add_return(&t, S_POINTER);
+    add_call(&t, S_POINTER, 0x500); /* something untraced calls back */
+    add_entering(&t, OTHER_CODE, 1, 17);
+    add_leaving(&t, 1);
+    add_return(&t, S_POINTER);
+    _exit(0);
+}
+
+static const char frames_text[] = "enter(main)|libc+0x9000ff\n"
+                                  "enter(helper)|prog+0x4000ff\n"
+                                  "r(0x7f0000001000:2=11)|/src/a.c:31\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "enter(helper)|prog+0x4000ff\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "enter(helper)|prog+0x4000ff\n"
+                                  "r(0x7f0000001000:2=12)|/src/a.c:31\n"
+                                  "enter(helper)|libc+0x9000ff\n"
+                                  "r(0x7f0000001000:2=13)|/src/a.c:31\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "enter(helper)|prog+0x4000ff\n"
+                                  "r(0x7f0000001000:2=14)|/src/a.c:31\n"
+                                  "r(0x7f0000001000:2=15)|/src/a.c:31\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "enter(helper)|prog+0x4000ff\n"
+                                  "r(0x7f0000001000:2=16)|/src/a.c:31\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "call(?:0x500:8)|/src/a.c:9\n"
+                                  "enter(helper)|libc+0x9000ff\n"
+                                  "r(0x7f0000001000:2=17)|/src/a.c:31\n"
+                                  "exit(helper)|/src/a.c:30\n"
+                                  "ret(?)|/src/a.c:9\n";
+
+static void frames_of_stretches_are_told(void **state)
+{
+    (void)state;
+    assert_true(expect_text(run_frames, frames_text));
 }
 
 int main(void)
@@ -447,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sites_stacks_and_calls_are_told),
         cmocka_unit_test(objects_links_and_known_calls_are_told),
+        cmocka_unit_test(frames_of_stretches_are_told),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -17,7 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPES = 40, SITES = 500, THREAD = 1, PAGE_BITS = 16, RECORDS = 3000, EVENTS_MAX = 1 << 18 };
+enum {
+    SHAPES = 60,
+    SITES = 500,
+    FUNCTIONS = 9,
+    THREAD = 1,
+    PAGE_BITS = 16,
+    RECORDS = 3000,
+    EVENTS_MAX = 1 << 18
+};
 
 static uint64_t seed = 88172645463325252u;
 
@@ -81,19 +89,40 @@ static unsigned random_shape(struct stretch_access *a)
     return n;
 }
 
+/* Of a path: with the function's entry before, and its exit behind. */
+static unsigned add_frame(struct stretch_access *a, unsigned n, bool *exits)
+{
+    const struct stretch_access frame = { .site = (uint32_t)next_random(SITES),
+                                          .offset = (int32_t)next_random(FUNCTIONS) };
+
+    if (next_random(2)) {
+        memmove(a + 1, a, n++ * sizeof(*a));
+        a[0] = frame;
+        a[0].log = STRETCH_ENTER;
+    }
+    *exits = next_random(2);
+    if (*exits) {
+        a[n] = frame;
+        a[n++].log = STRETCH_EXIT;
+    }
+    return n;
+}
+
 static void fill(struct stretches *s)
 {
     struct stretch_access a[STRETCH_ACCESSES_MAX];
 
     while (s->count < SHAPES) {
-        unsigned n = random_shape(a);
-        bool branches = !n || next_random(2);
-        unsigned flags = branches ? STRETCH_BRANCHES : 0;
+        unsigned n = random_shape(a), flags = 0;
+        bool branches, exits = false;
 
         if (next_random(2)) {
             flags |= STRETCH_LONG;
             make_path(a, n);
+            n = add_frame(a, n, &exits);
         }
+        branches = !exits && (!n || next_random(2));
+        flags |= branches ? STRETCH_BRANCHES : 0;
         assert_true(
             stretches_add(s, a, n, flags, branches ? (uint32_t)next_random(SITES) : SITE_NONE));
     }
@@ -111,15 +140,16 @@ static void shapes_come_back(void **state)
         stretches_encode(&s, i, &b);
     at = (const uint8_t *)b.data;
     for (uint32_t i = 0; i < s.count; i++)
-        assert_true(stretches_decode(&again, &at, (const uint8_t *)b.data + b.len, SITES));
+        assert_true(
+            stretches_decode(&again, &at, (const uint8_t *)b.data + b.len, SITES, FUNCTIONS));
     assert_ptr_equal(at, b.data + b.len);
-    assert_false(stretches_decode(&again, &at, at, SITES));
+    assert_false(stretches_decode(&again, &at, at, SITES, FUNCTIONS));
     for (uint32_t i = 0; i < s.count; i++) {
         const struct stretch *x = &s.at[i], *y = &again.at[i];
 
         assert_true(x->accesses == y->accesses && x->words == y->words &&
                     x->branches == y->branches && x->branch_site == y->branch_site &&
-                    x->is_long == y->is_long);
+                    x->is_long == y->is_long && x->frame == y->frame);
     }
     assert_int_equal(s.naccesses, again.naccesses);
     for (size_t i = 0; i < s.naccesses; i++) {
@@ -140,7 +170,7 @@ static void expect_refused(const char *bytes, size_t n)
     struct stretches s = { 0 };
     const uint8_t *at = (const uint8_t *)bytes;
 
-    assert_false(stretches_decode(&s, &at, at + n, SITES));
+    assert_false(stretches_decode(&s, &at, at + n, SITES, FUNCTIONS));
     assert_int_equal(s.count, 0);
     stretches_release(&s);
 }
@@ -151,18 +181,26 @@ static void impossible_shapes_are_refused(void **state)
     struct stretches s = { 0 };
 
     (void)state;
-    expect_refused("\x00", 1);                         /* nothing at all */
-    expect_refused("\x82\x01", 2);                     /* 65 accesses */
-    expect_refused("\x81\x04\x00", 3);                 /* unknown flag */
-    expect_refused("\x02\x01\x0e", 3);                 /* a branch without its outcome */
-    expect_refused("\x02\x01\x0e\x01", 4);             /* outcome -1 */
-    expect_refused("\x02\x01\x0e\x80\x04", 5);         /* outcome 256 */
-    expect_refused("\x04\x01\x0e\x02\x01\x16\x02", 7); /* an address from a branch */
-    expect_refused("\x02\x01", 2);                     /* cut */
-    expect_refused("\x02\xf4\x03\x00", 4);             /* site 500 */
-    expect_refused("\x02\x01\x0a", 3);                 /* 32 bytes */
-    expect_refused("\x02\x01\x16\x02", 4);             /* from an access before the first */
-    expect_refused("\x04\x01\x04\x01\x94\x10", 6);     /* from a value of 4 bytes, cut */
+    expect_refused("\x00", 1);                             /* nothing at all */
+    expect_refused("\x82\x01", 2);                         /* 65 accesses */
+    expect_refused("\x81\x04\x00", 3);                     /* unknown flag */
+    expect_refused("\x02\x01\x0e", 3);                     /* a branch without its outcome */
+    expect_refused("\x02\x01\x0e\x01", 4);                 /* outcome -1 */
+    expect_refused("\x02\x01\x0e\x80\x04", 5);             /* outcome 256 */
+    expect_refused("\x04\x01\x0e\x02\x01\x16\x02", 7);     /* an address from a branch */
+    expect_refused("\x02\x01", 2);                         /* cut */
+    expect_refused("\x02\xf4\x03\x00", 4);                 /* site 500 */
+    expect_refused("\x02\x01\x0a\x00", 4);                 /* an entry of one that is not long */
+    expect_refused("\x82\x02\x01\x0a", 4);                 /* an entry without its function */
+    expect_refused("\x82\x02\x01\x0a\x12", 5);             /* function 9 */
+    expect_refused("\x82\x02\x01\x0a\x01", 5);             /* function -1 */
+    expect_refused("\x82\x02\x01\x0b\x00", 5);             /* it writes */
+    expect_refused("\x84\x02\x01\x00\x01\x0a\x00", 7);     /* an entry behind an access */
+    expect_refused("\x84\x02\x01\x0c\x00\x01\x00", 7);     /* an exit before one */
+    expect_refused("\x83\x02\x01\x0c\x00\x01", 6);         /* an exit before a branch */
+    expect_refused("\x84\x02\x01\x0a\x00\x01\x16\x02", 8); /* an address from an entry */
+    expect_refused("\x02\x01\x16\x02", 4);                 /* from an access before the first */
+    expect_refused("\x04\x01\x04\x01\x94\x10", 6);         /* from a value of 4 bytes, cut */
     expect_refused("\x04\x01\x04\x01\x94\x10\x02", 7);
     expect_refused("\x04\x01\x06\x01\x86\x10\x02", 7);              /* from itself */
     expect_refused("\x04\x01\x06\x01\x16\x80\x80\x80\x80\x20", 10); /* offset too far */
@@ -211,10 +249,21 @@ static void expect_block(struct reader *r, const struct stretch_access *a, unsig
 {
     if (n && a->begins == BLOCK_BEGINS_WORD)
         r->next = (r->next + 7) / 8 * 8;
-    for (unsigned i = 0; i < n; i++)
-        ev[i].target = a[i].from || a[i].log == 7 ? 0 : piece(r->record, &r->small, &r->next, 6);
+    for (unsigned i = 0; i < n; i++) {
+        ev[i].target = a[i].from || a[i].log > 4 ? 0 : piece(r->record, &r->small, &r->next, 6);
+        if (a[i].log == 5)
+            ev[i].value = piece(r->record, &r->small, &r->next, 8);
+    }
     for (unsigned i = 0; i < n; i++) {
         bool branch = a[i].log == 7;
+
+        if (a[i].log == 5 || a[i].log == 6) {
+            ev[i] = (struct event){ .target = (uint64_t)a[i].offset,
+                                    .thread = THREAD,
+                                    .site = a[i].log == 5 ? (uint32_t)ev[i].value : a[i].site,
+                                    .op = a[i].log == 5 ? OP_ENTER : OP_EXIT };
+            continue;
+        }
 
         ev[i].value = branch ? (uint64_t)a[i].offset
                       : a[i].log == 4 || a[i].told
@@ -289,6 +338,8 @@ static size_t random_record(const struct stretches *s, uint32_t number, uint64_t
     memcpy(w, last[number], 8 * words);
     r = expect_accesses(s, number, w, ignored);
     memset((char *)w + r.next, 0, 8 * words - r.next);
+    if (s->at[number].frame & FRAME_ENTERED)
+        w[1] = next_random(8) ? next_random(SITES) : SITE_NONE;
     w[0] = (w[0] & STRETCH_DATA) | (number + 10) | (uint64_t)(STRETCH_MARK | words) << 56;
     for (unsigned i = s->at[number].is_long ? 5 : r.small; i < 7; i++)
         ((uint8_t *)w)[i] = 0;
@@ -380,10 +431,11 @@ static void round_trip(enum stretch_speed speed)
         intern_append(&t.sites, "s", 1);
     while (t.threads.count <= THREAD)
         intern_append(&t.threads, "t", 1);
+    while (t.functions.count < FUNCTIONS)
+        intern_append(&t.functions, "f", 1);
     fill(&t.stretches);
     for (uint32_t i = 0; i < SHAPES; i++)
-        page[i + 10] =
-            stretch_entry(i, t.stretches.at[i].words, stretch_events(&t.stretches.at[i]));
+        page[i + 10] = stretch_entry(i, &t.stretches.at[i]);
     stretch_speed = speed;
     encoder_init(&e, 9, true);
     for (int chunk = 0; chunk < 5; chunk++) { /* contexts are void in the next one */
@@ -436,7 +488,7 @@ static void all_ways_write_the_same(void **state)
     (void)state;
     fill(&s);
     for (uint32_t i = 0; i < SHAPES; i++)
-        page[i + 10] = stretch_entry(i, s.at[i].words, stretch_events(&s.at[i]));
+        page[i + 10] = stretch_entry(i, &s.at[i]);
     for (int i = 0; i < RECORDS; i++)
         n += random_record(&s, (uint32_t)next_random(SHAPES), words + n);
     for (int i = 0; i < 3; i++) {
@@ -465,24 +517,95 @@ static void records_of_no_stretch_are_left(void **state)
 {
     uint64_t *page = xcalloc((size_t)1 << PAGE_BITS, 8), *pages[1] = { page };
     uint64_t words[] = { 11 | UINT64_C(0x82) << 56, 1, 12 | UINT64_C(0x82) << 56, 2 };
+    const struct stretch two = { .accesses = 1, .words = 2 }, three = { .accesses = 1, .words = 3 };
     struct raw_run r = { words, words + 4, THREAD, 5, NULL, pages, PAGE_BITS };
     struct encoder e;
 
     (void)state;
-    page[11] = stretch_entry(0, 2, 1);
+    page[11] = stretch_entry(0, &two);
     encoder_init(&e, 9, true);
     encoder_start(&e, 1);
     assert_int_equal(encoder_add_stretches(&e, &r, 100), 1);
     assert_ptr_equal(r.at, words + 2);
     assert_true(raw_run_is_unknown(&r)); /* nothing is known of 12 */
-    page[12] = stretch_entry(1, 3, 1);
+    page[12] = stretch_entry(1, &three);
     assert_true(raw_run_is_unknown(&r)); /* it has three words */
-    page[12] = stretch_entry(1, 2, 1);
+    page[12] = stretch_entry(1, &two);
     assert_int_equal(encoder_add_stretches(&e, &r, 1), 0); /* no room in the chunk */
     r.end--;
     assert_int_equal(encoder_add_stretches(&e, &r, 100), 0); /* cut */
     encoder_release(&e);
     free(page);
+}
+
+static bool refuse_frame(void *arg, uint64_t *w, unsigned frame)
+{
+    assert_int_equal(frame, FRAME_ENTERED);
+    if (w[1] == 7)
+        return false;
+    w[1] = *(uint64_t *)arg;
+    return true;
+}
+
+/* Of one record that enters a function, from site `site`. */
+static struct encoder encode_entry(uint64_t site, bool refused)
+{
+    uint64_t *page = xcalloc((size_t)1 << PAGE_BITS, 8), *pages[1] = { page };
+    uint64_t words[] = { 11 | UINT64_C(0x82) << 56, refused ? 7 : 8 };
+    const struct stretch enters = { .accesses = 1, .words = 2, .frame = FRAME_ENTERED };
+    struct raw_run r = { .at = words,
+                         .end = words + 2,
+                         .thread = THREAD,
+                         .stretch_pages = pages,
+                         .page_bits = PAGE_BITS,
+                         .take_frame = refuse_frame,
+                         .arg = &site };
+    struct encoder e;
+
+    page[11] = stretch_entry(0, &enters);
+    encoder_init(&e, 9, true);
+    encoder_start(&e, 0);
+    assert_int_equal(encoder_add_stretches(&e, &r, 100), refused ? 0 : 1);
+    assert_int_equal(r.refused, refused);
+    assert_ptr_equal(r.at, refused ? words : words + 2);
+    free(page);
+    return e;
+}
+
+static void an_entry_comes_from_a_known_site(void **state)
+{
+    const struct stretch_access enter = { .log = STRETCH_ENTER };
+    struct event ev = { .thread = THREAD, .site = 0, .op = OP_ENTER }, got;
+    struct hdl_chunk_header h = { .kind = HDL_MIXED, .context_bits = 9, .subject = THREAD };
+    struct expected want = { &ev, &(uint64_t){ 0 }, 1 };
+    struct decoder d = { 0 };
+    struct tables t = { 0 };
+    struct buf payload = { 0 };
+    struct error err = { "" };
+    struct encoder e;
+    uint64_t number;
+
+    (void)state;
+    intern_append(&t.sites, "s", 1);
+    intern_append(&t.functions, "f", 1);
+    intern_append(&t.threads, "t", 1);
+    intern_append(&t.threads, "t", 1);
+    assert_true(stretches_add(&t.stretches, &enter, 1, STRETCH_LONG, SITE_NONE));
+    e = encode_entry(0, false);
+    expect_chunk(&e, &t, &want);
+    encoder_release(&e);
+    e = encode_entry(1, false);
+    pack(&e, &payload);
+    h.count = 1;
+    h.stored_bytes = (uint32_t)payload.len;
+    assert_int_equal(decoder_start(&d, &h, (const uint8_t *)payload.data, &err), 0);
+    assert_int_equal(decoder_next(&d, &t, &got, 1, &number, &number, &err), -1);
+    decoder_release(&d);
+    buf_release(&payload);
+    encoder_release(&e);
+    e = encode_entry(0, true);
+    encoder_release(&e);
+    tables_release(&t);
 }
 
 int main(void)
@@ -493,6 +616,7 @@ int main(void)
         cmocka_unit_test(records_come_back_however_they_are_packed),
         cmocka_unit_test(all_ways_write_the_same),
         cmocka_unit_test(records_of_no_stretch_are_left),
+        cmocka_unit_test(an_entry_comes_from_a_known_site),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,6 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.join(HERE, 'scenes.c')
 TIMEOUT = 120
 
 # scene, pairs of marks that race there, pairs that do not
@@ -45,6 +44,18 @@ SCENES = [
 HB_ONLY = [('weak', ['weakping,weakpong', 'weakpong,weakping'])]
 
 
+# the same for calls.c
+CALLS = [
+    ('blocks', ['memcmp,inside', 'inside,memcmp', 'memcpy,inside'],
+     ['memcmp,behind', 'behind,memcmp', 'memcpy,behind', 'memcmp,memcmp', 'memcpy,memcpy']),
+    ('strings', ['strlen,five', 'five,strlen'], ['strlen,twenty', 'snprintf,five', 'five,snprintf', 'twenty,strlen']),
+    ('files', ['fill,look', 'look,fill', 'fill,change', 'empty,change', 'change,empty'],
+     ['fill,outside', 'outside,fill', 'empty,look', 'look,empty', 'empty,outside']),
+    ('ordered', [], ['take,before', 'before,take', 'take,compare', 'compare,take']),
+    ('hidden', ['strtok,strtok', 'getenv,setenv', 'setenv,getenv'], ['getenv,getenv']),
+]
+
+
 class Fault(Exception):
     pass
 
@@ -55,26 +66,28 @@ def need(condition, text):
 
 
 class Test:
-    def __init__(self, build, scratch):
+    def __init__(self, build, scratch, source='scenes.c'):
+        self.build, self.source = build, os.path.join(HERE, source)
         self.heddle = os.path.join(build, 'heddle')
         self.driver = os.path.join(build, 'heddle-cc')
         self.scratch = scratch
         os.makedirs(scratch, exist_ok=True)
-        self.program = self.compile('scenes', ['--production'])
+        self.program = self.compile(source[:-2], ['--production'])
         self.lines = {}
-        with open(SOURCE) as text:
+        with open(self.source) as text:
             for number, line in enumerate(text, 1):
                 for mark in re.findall(r'@(\w+)', line):
                     self.lines.setdefault(mark, number)
 
     def compile(self, name, options):
         path = os.path.join(self.scratch, name)
-        subprocess.run([self.driver, *options, '-g', '-O1', '-Wno-unused', SOURCE, '-o', path,
+        subprocess.run([self.driver, *options, '-g', '-O1', '-Wno-unused', self.source, '-o', path,
                         '-pthread'], check=True, timeout=TIMEOUT)
         return path
 
     def pair(self, marks):
-        return ','.join('+'.join('scenes.c:%d' % self.lines[m] for m in side.split('+'))
+        name = os.path.basename(self.source)
+        return ','.join('+'.join('%s:%d' % (name, self.lines[m]) for m in side.split('+'))
                         for side in marks.split(','))
 
     def run(self, command, marks, scene, *options, environment=None, program=None):
@@ -150,6 +163,34 @@ class Test:
                 self.must_find('chase', marks, scene)
             for marks in clean:
                 self.must_not_find('chase', marks, scene, '--max-overhead', '50%')
+
+    def case_calls(self):
+        """Calls of the C library: what they access, and no byte more; what a file orders."""
+        calls = Test(self.build, self.scratch, 'calls.c')
+        for scene, racy, clean in CALLS:
+            for marks in racy:
+                for command in ('chase', 'fullhb'):
+                    calls.must_find(command, marks, scene)
+            for marks in clean:
+                calls.must_not_find('chase', marks, scene, '--max-overhead', '50%')
+        for scene in ('ordered', 'files'):
+            for marks in next(c[2] for c in CALLS if c[0] == scene):
+                calls.must_not_find('fullhb', marks, scene)
+        calls.must_find('chase', 'memcmp,inside', 'blocks', '--both-orders')
+        calls.check_stacks()
+        _, found = calls.run('chase', 'search,search', 'costly')
+        need(found['engines'][0]['counters']['unpatched_hot'] >= 1, 'few long calls are hot, too')
+
+    def check_stacks(self):
+        """A handler that calls, while the call blocks: each is seen with its own stack."""
+        for _ in range(10):
+            done, found = self.run('chase', 'interrupted+inhandler,intobox', 'handlers', '--max-overhead', '50%')
+            self.fine(done, 'handlers', 'handlers')
+            for race in found['races']:
+                names = [frame.get('function') for frame in race['accesses'][0]['stack']]
+                need('blocks_in_read' in names and 'on_signal' not in names, 'the stack is %s' % names)
+                return
+        raise Fault('handlers: not found')
 
     def case_hb(self):
         for scene, racy, clean in SCENES:
@@ -421,7 +462,7 @@ class Test:
         done = self.chase('--pair', 'scenes.c:1,scenes.c:1', '--', self.program, 'race')
         need(done.returncode == 2, done.stderr)
         plain = os.path.join(self.scratch, 'plain')
-        subprocess.run(['cc', '-w', SOURCE, '-o', plain, '-pthread'], check=True, timeout=TIMEOUT)
+        subprocess.run(['cc', '-w', self.source, '-o', plain, '-pthread'], check=True, timeout=TIMEOUT)
         done = self.chase('--', plain, 'readonly')
         need(done.returncode == 2 and 'heddle-cc --production' in done.stderr, done.stderr)
 
