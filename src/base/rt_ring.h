@@ -18,7 +18,8 @@
 
 #define RING_MAGIC UINT64_C(0x31474e4952444448) /* "HDDRING1" */
 #define RING_VERSION                                                                               \
-    3 /* 1: without R_MOVE, 2: without frames in stretches; writers read these, too */
+    4 /* 1: without R_MOVE, 2: without frames in stretches, 3: without R_WAIT; writers read these, \
+         too */
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
@@ -152,7 +153,9 @@ enum ring_kind {
     R_MOVE,   /* frames left and entered. 48: number of the move, of the thread's own; with arg
                  MOVE_NEW it is a new one from here on: number | left << 16 | entered << 24, and two
                  words for each frame entered, as in R_ENTER: return address, WHERE */
-    R_IGNORE  /* full builds. 48: 1: from here on accesses and branches do not count; 0: again */
+    R_IGNORE, /* full builds. 48: 1: from here on accesses and branches do not count; 0: again */
+    R_WAIT    /* 48: the lock that the thread waits for from here on, perhaps for ever, arg: the
+                 acquire's op; 0: it does not wait any more; word 1: WHERE */
     /* From STRETCH_MARK (rt_stretch.h) on: the accesses and the branch of a stretch of code. */
 };
 

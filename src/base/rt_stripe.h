@@ -30,7 +30,8 @@ enum ring_class {
     STRIPE_CALL,
     STRIPE_BRANCH,
     STRIPE_STACK,
-    STRIPE_LINK
+    STRIPE_LINK,
+    STRIPE_REQUEST
 };
 
 /* The target is the event's, except: begin and end count on their own thread's number, and
@@ -61,7 +62,8 @@ static inline unsigned ring_class(unsigned op)
            : op <= 30 ? STRIPE_BRANCH
            : op <= 32 ? STRIPE_STACK
            : op <= 34 ? STRIPE_LINK
-                      : STRIPE_BRANCH;
+           : op <= 35 ? STRIPE_BRANCH
+                      : STRIPE_REQUEST;
 }
 
 #endif

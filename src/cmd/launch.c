@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Signals that go on to the program when they were sent to us alone. */
@@ -27,6 +28,7 @@ enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 static struct sigaction found_actions[FORWARDED], found_pipe, found_child;
 static bool found_closed[3]; /* standard streams that were closed when we started */
 static volatile pid_t receiver;
+static volatile sig_atomic_t was_signalled;
 
 /* A closed standard stream must not become the descriptor of a file we open: it is replaced by
  * one on which every write fails, so that lost output is still an error. */
@@ -54,6 +56,7 @@ static void forward(int sig, siginfo_t *info, void *context)
     int saved = errno;
 
     (void)context;
+    was_signalled = true;
     if (receiver > 0 && info->si_code != SI_KERNEL && info->si_pid != receiver)
         kill(receiver, sig);
     errno = saved;
@@ -66,6 +69,7 @@ static void handle_signals(void)
     struct sigaction plain = { .sa_handler = SIG_DFL };
 
     receiver = 0;
+    was_signalled = false;
     for (int i = 0; i < FORWARDED; i++)
         if (sigaction(forwarded[i], NULL, &found_actions[i]) == 0 &&
             found_actions[i].sa_handler != SIG_IGN)
@@ -165,6 +169,14 @@ static void forget(struct launch *l)
     l->gate = l->news = -1;
 }
 
+/* timeout(1) signals us and then our group: the second time the program may be gone, but what it
+ * did is still to be told. */
+static void await_second_signal(void)
+{
+    if (was_signalled)
+        nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+}
+
 int launch_wait(struct launch *l)
 {
     int status = 0;
@@ -172,6 +184,7 @@ int launch_wait(struct launch *l)
     while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
         ;
     receiver = 0;
+    await_second_signal();
     restore_signals();
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);

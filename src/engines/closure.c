@@ -156,7 +156,7 @@ static inline void tell(struct closure *c, const struct step *s)
 /* What comes before anything is read or written: hard edges, births, splits. */
 static inline void prepare(struct closure *c, const struct step *s)
 {
-    if (s->op >= OP_ACQUIRE && s->op <= OP_END)
+    if ((s->op >= OP_ACQUIRE && s->op <= OP_END) || op_is_request(s->op))
         sections_step(c, s);
     hb_before(&c->hb, s);
     if (s->op == OP_SPLIT)

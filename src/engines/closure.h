@@ -68,7 +68,8 @@ struct closure_hooks {
     /* One call for each variable that an access touches (a free: the writes to its variables that
      * have been touched before, see also closure_freed()). OP_SPLIT steps come too. */
     void (*access)(void *arg, const struct step *s, const struct closure_past *past);
-    /* An acquire of either kind that is not nested: `past` is that of the request. */
+    /* An acquire of either kind that is not nested, or a request that never became one: `past` is
+     * that of the request. */
     void (*acquire)(void *arg, const struct step *s, const struct closure_past *past);
     /* A release that is not nested. */
     void (*release)(void *arg, const struct step *s);

@@ -84,13 +84,19 @@ static void new_section(struct closure *c, const struct hb_thread *t, const stru
     h->acquires[h->nacquires++] = (struct entry){ t->clock.time, id };
 }
 
-static void acquire(struct closure *c, struct hb_thread *t, const struct step *s)
+static void tell_request(struct closure *c, const struct hb_thread *t, const struct step *s)
 {
-    bool shared = s->op == OP_ACQUIRE_SHARED;
     struct closure_past past = { t->clock, s->position, t->version };
 
     if (c->hooks.acquire)
         c->hooks.acquire(c->hooks.arg, s, &past);
+}
+
+static void acquire(struct closure *c, struct hb_thread *t, const struct step *s)
+{
+    bool shared = s->op == OP_ACQUIRE_SHARED;
+
+    tell_request(c, t, s);
     if (c->keep & CLOSURE_SECTIONS && find_held(c, s->thread, s->id, shared) == SECTION_NONE)
         new_section(c, t, s);
     t->clock.time++;
@@ -140,6 +146,11 @@ void sections_step(struct closure *c, const struct step *s)
     case OP_RELEASE_SHARED:
         if (!(s->flags & STEP_NESTED))
             release(c, t, s);
+        break;
+    case OP_REQUEST:
+    case OP_REQUEST_SHARED:
+        tell_request(c, t, s);
+        t->clock.time++;
         break;
     case OP_END:
         end_all(c, s->thread);

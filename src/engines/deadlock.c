@@ -403,29 +403,40 @@ static uint64_t *make_schedule(struct deadlocks *d, const struct lock_wait *wait
     return list;
 }
 
-/* Show what the walk found; false: the checker refused it. */
+/* Did it happen? Each of the threads waits when the trace ends. */
+static bool happened(const struct walk *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (!w->requests[i]->at_end)
+            return false;
+    return true;
+}
+
+/* Show what the walk found; false: the checker refused it. What happened needs no schedule. */
 static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out)
 {
     struct error why;
     int verdict = -1;
 
-    *out = (struct deadlock){
-        .waits = make_waits(d, w), .nwaits = w->count, .count = 1, .strength = STRENGTH_MAYBE
-    };
+    *out = (struct deadlock){ .waits = make_waits(d, w),
+                              .nwaits = w->count,
+                              .count = 1,
+                              .strength = happened(w) ? STRENGTH_CONFIRMED : STRENGTH_MAYBE };
     if (!whole_options(d->whole)->no_witness)
         out->witness = make_schedule(d, out->waits, w->count, &out->nwitness);
     if (out->witness)
         verdict = whole_check_deadlock(d->whole, out->witness, out->nwitness, out->nwaits, &why);
     if (verdict == 1) {
-        out->strength = STRENGTH_WITNESSED;
+        if (!happened(w))
+            out->strength = STRENGTH_WITNESSED;
         return true;
     }
     free(out->witness);
     out->witness = NULL;
     out->nwitness = 0;
-    if (verdict == 0)
+    if (verdict == 0 && !happened(w))
         free(out->waits);
-    return verdict != 0;
+    return verdict != 0 || happened(w);
 }
 
 /* The stronger of two with the same sites stays. */
@@ -455,7 +466,8 @@ static void decide_pattern(struct deadlocks *d, const struct pattern *p)
     walk_init(&w, &d->graph, p);
     pattern_sites(d, &w, sites);
     known = deadlock_table_find(&d->result->deadlocks, sites, w.count);
-    if (known && known->strength == STRENGTH_WITNESSED)
+    if (known && (known->strength == STRENGTH_CONFIRMED ||
+                  (known->strength == STRENGTH_WITNESSED && !happened(&w))))
         known->count++;
     else if (!known && d->result->deadlocks.count == DEADLOCKS_MAX)
         d->dropped++;

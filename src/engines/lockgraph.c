@@ -77,7 +77,7 @@ static uint32_t find_set(struct lockgraph *g, const struct hold *holds, uint32_t
 static bool same_request(const struct request *a, const struct request *b)
 {
     return a->thread == b->thread && a->lock == b->lock && a->site == b->site && a->set == b->set &&
-           a->shared == b->shared;
+           a->shared == b->shared && a->at_end == b->at_end;
 }
 
 static uint32_t find_request(struct lockgraph *g, const struct request *r)
@@ -101,9 +101,11 @@ static uint32_t find_request(struct lockgraph *g, const struct request *r)
 
 static void note_request(struct lockgraph *g, const struct step *s, const struct thread_holds *t)
 {
-    struct request r = {
-        .thread = s->thread, .lock = s->id, .site = s->site, .shared = s->op == OP_ACQUIRE_SHARED
-    };
+    struct request r = { .thread = s->thread,
+                         .lock = s->id,
+                         .site = s->site,
+                         .shared = s->op == OP_ACQUIRE_SHARED || s->op == OP_REQUEST_SHARED,
+                         .at_end = op_is_request(s->op) };
 
     if (s->position >= UINT32_MAX || g->nlog == UINT32_MAX) {
         g->too_far++;
@@ -177,7 +179,7 @@ void lockgraph_steps(struct lockgraph *g, const struct span *span)
     for (size_t i = 0; i < span->count; i++) {
         const struct step *s = &span->steps[i];
 
-        if (s->op < OP_ACQUIRE || s->op > OP_END)
+        if (s->op < OP_ACQUIRE || (s->op > OP_END && !op_is_request(s->op)))
             continue;
         if ((s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED) && !(s->flags & STEP_NESTED))
             acquire(g, s);
@@ -187,6 +189,8 @@ void lockgraph_steps(struct lockgraph *g, const struct span *span)
             g->threads[s->thread].count = 0;
         else if (s->op == OP_JOIN && s->id < g->threads_cap)
             g->threads[s->id].count = 0;
+        else if (op_is_request(s->op) && g->threads[s->thread].count)
+            note_request(g, s, &g->threads[s->thread]);
     }
 }
 

@@ -3,7 +3,8 @@
  * A request is an acquire by a thread that holds a lock already, without its
  * position: thread, lock, site, and the locks held with the sites where they
  * were taken. Its instances are the positions where that happened. Recursive
- * acquires are no requests. (The abstract acquires of Tunc, Mathur,
+ * acquires are no requests. A request that the thread still makes at the end of
+ * the trace (OP_REQUEST) is one of its own. (The abstract acquires of Tunc, Mathur,
  * Pavlogiannis and Viswanathan, PLDI 2023, section 4; sites are part of them
  * here, because a report is about sites.)
  *
@@ -13,6 +14,8 @@
  *     another one does not count, for it may come free all the same;
  *   - all can hold what they hold at the same time: no lock guards two of them;
  *   - each waits for the next one only, so no smaller ring is inside.
+ * Or it is one request, made at the end of the trace, for a lock that its own
+ * thread holds.
  *
  * Memory: a request each; an instance takes 16 bytes, and 4 for each lock held. Positions up to 4
  * billion fit.
@@ -55,6 +58,7 @@ struct request {
     uint32_t thread, lock, site;
     uint32_t set;
     bool shared;
+    bool at_end; /* the thread waits when the trace ends */
     bool in_pattern;
     size_t first, count; /* its instances, once there are patterns */
 };

@@ -270,7 +270,7 @@ static void extend(struct rings *x, uint32_t depth)
 
         if (++x->looks > SEARCH_MAX)
             x->g->cut = true;
-        if (next <= x->path[0] || !fits(x, depth, next))
+        if (next <= x->path[0] || !x->cyclic[next] || !fits(x, depth, next))
             continue;
         x->path[depth] = next;
         if (!lockgraph_blocks(x->g, &x->g->requests[next], start)) {
@@ -284,8 +284,24 @@ static void extend(struct rings *x, uint32_t depth)
     }
 }
 
+/* Threads that wait for themselves: larger rings with them have a smaller one inside. */
+static void search_alone(struct rings *x)
+{
+    x->length = 1;
+    for (uint32_t i = 0; i < x->g->nrequests && !x->g->cut; i++) {
+        const struct request *r = &x->g->requests[i];
+
+        if (!r->at_end || !x->cyclic[i] || !lockgraph_blocks(x->g, r, r))
+            continue;
+        x->path[0] = i;
+        emit(x);
+        x->cyclic[i] = false;
+    }
+}
+
 static void search(struct rings *x)
 {
+    search_alone(x);
     x->deeper = true;
     for (x->length = 2; x->deeper && !x->g->cut && x->length <= RING_MAX; x->length++) {
         x->deeper = false;

@@ -541,6 +541,7 @@ static void other_event(struct memory *m, const struct event *ev, const struct s
 {
     switch (op_class_of(ev->op)) {
     case CLASS_LOCK:
+    case CLASS_REQUEST:
     case CLASS_COND:
     case CLASS_BARRIER:
     case CLASS_SEM:

@@ -308,11 +308,23 @@ static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t sit
     ev->value = value;
 }
 
+/* The thread is still where it waited for a lock. */
+static void show_request(struct raw_reader *r, struct raw_thread *t)
+{
+    bool shared = (t->waits[0] >> 48 & 0xff) == OP_ACQUIRE_SHARED;
+
+    if (t->waits[0] & RING_LOW)
+        new_event(r, t, shared ? OP_REQUEST_SHARED : OP_REQUEST, t->waits[0] & RING_LOW,
+                  site_of(r, t->waits[1]), 0);
+    t->waits[0] = 0;
+}
+
 void raw_finish(struct raw_reader *r, struct raw_thread *t)
 {
     if (t->call_waits)
         show_call(r, t);
     show_objects(r, t, SITE_NONE);
+    show_request(r, t);
     flush(r);
 }
 
@@ -722,7 +734,7 @@ static inline size_t record_words(uint64_t word)
         [R_STAMP] = 1, [R_ACCESS] = 2, [R_RANGE] = 3,  [R_ENTER] = 2,  [R_EXIT] = 1,
         [R_SYNC] = 3,  [R_ATOMIC] = 3, [R_FENCE] = 2,  [R_MEMORY] = 4, [R_BRANCH] = 1,
         [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,   [R_END] = 1,    [R_OBJECT] = 3,
-        [R_LINK] = 3,  [R_MOVE] = 1,   [R_IGNORE] = 1,
+        [R_LINK] = 3,  [R_MOVE] = 1,   [R_IGNORE] = 1, [R_WAIT] = 2,
     };
     unsigned kind = (unsigned)(word >> 56);
     size_t n;
@@ -799,6 +811,10 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
         return NULL;
     case R_IGNORE:
         t->ignoring = w[0] & RING_LOW;
+        return NULL;
+    case R_WAIT:
+        t->waits[0] = w[0];
+        t->waits[1] = w[1];
         return NULL;
     default: /* R_END */
         return NULL;

@@ -54,7 +54,8 @@ struct raw_thread {
     size_t npointers, pointers_cap;
     uint64_t *objects; /* told before a call: entries D_EXTENT, D_SLOT, two words each */
     size_t nobjects, objects_cap;
-    uint64_t lost; /* accesses */
+    uint64_t lost;     /* accesses */
+    uint64_t waits[2]; /* the last R_WAIT */
 };
 
 /* The sites of return addresses that were last asked for, direct-mapped: functions are called from
@@ -99,7 +100,7 @@ size_t raw_record_at(const struct chunk_copy *c, size_t from, size_t to);
  * stands before word `to`. How many were taken now in all. */
 unsigned raw_decode_part(struct raw_reader *r, struct raw_thread *t, const struct chunk_copy *c,
                          size_t at, unsigned done, size_t to);
-/* Nothing more comes of this thread: a call that waits is shown. */
+/* Nothing more comes of this thread: a call that waits is shown, and the lock it waits for. */
 void raw_finish(struct raw_reader *r, struct raw_thread *t);
 
 #endif

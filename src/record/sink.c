@@ -70,6 +70,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .stretches = true,
                              .moves = true,
                              .lists = true,
+                             .requests = true,
                              .stamp_ns = 1,
                              .in_place = true };
     struct buf path = { 0 };

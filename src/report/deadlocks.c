@@ -102,7 +102,7 @@ static int compare_deadlocks(const void *a, const void *b)
 
     if (x->strength != y->strength)
         return x->strength < y->strength ? -1 : 1;
-    if (p == q) {
+    if (p == q && x->nwaiters > 1 && y->nwaiters > 1) {
         p = x->waiters[1].request.event;
         q = y->waiters[1].request.event;
     }
@@ -118,7 +118,7 @@ void findings_sort_deadlocks(struct findings *f)
 const char *deadlock_meaning(enum strength s)
 {
     if (s == STRENGTH_CONFIRMED)
-        return "it was made to happen again on the real program";
+        return "it happened: the threads were waiting for each other when the recording ended";
     if (s == STRENGTH_WITNESSED)
         return "a reordering of the recorded events ends where each of the threads waits for a "
                "lock "

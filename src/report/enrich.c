@@ -199,7 +199,7 @@ static void fill_from(struct enricher *e, struct wanted *w, const struct event *
     w->address = ev->target;
     w->bytes = op_is_access(ev->op) ? ev->size : ev->value; /* a free's value is its size */
     to->thread = thread_name(e, ev->thread);
-    to->op = findings_string(e->f, op_table[ev->op].name);
+    to->op = findings_string(e->f, op_table[op_wanted(ev->op)].name);
     to->order = ev->order ? findings_string(e->f, order_names[ev->order]) : NULL;
     if (op_is_access(ev->op) && (ev->flags & EV_VALUE))
         to->value = number_text(e, ev->value, is_signed);
@@ -259,7 +259,7 @@ static bool is_wanted(const struct enricher *e, uint64_t position)
 /* What waits for a lock has not got it: requests are looked at before they happen. */
 static void feed_event(struct enricher *e, const struct event *ev, uint64_t position)
 {
-    if (is_wanted(e, position) && op_class_of(ev->op) == CLASS_LOCK) {
+    if (is_wanted(e, position) && op_is_on_lock(ev->op)) {
         for (; is_wanted(e, position); e->next++) {
             fill_side(e, &e->wanted[e->next], ev);
             if (e->wanted[e->next].waiter)

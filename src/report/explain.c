@@ -254,7 +254,9 @@ static void write_ring(struct painter *p, const struct deadlock_finding *d)
                 strcmp(w->request.op, "acquire-shared") == 0 ? " (as a reader)" : "",
                 holder->request.thread);
     }
-    fputs("  - no lock guards all this: they can hold what they hold at the same time\n", p->out);
+    if (d->nwaiters > 1)
+        fputs("  - no lock guards all this: they can hold what they hold at the same time\n",
+              p->out);
     if (d->nwitness)
         fputs("  - the schedule below is possible and ends with all of them waiting\n", p->out);
 }
@@ -268,10 +270,13 @@ void text_explain_deadlock(const struct findings *f, const struct deadlock_findi
     painter_init(&p, out, options->colour);
     fputs("deadlock ", out);
     paint_bold(&p, d->id);
-    fprintf(out, " of %zu threads in '%s'\n", d->nwaiters, f->trace.path);
+    fprintf(out, " of %zu thread%s in '%s'\n", d->nwaiters, d->nwaiters == 1 ? "" : "s",
+            f->trace.path);
     fprintf(out, "  seen %" PRIu64 " time%s, found by ", d->count, d->count == 1 ? "" : "s");
     paint_engines(&p, f, d->engines);
-    fputs("\n\nthe requests, each waits for the thread of the next one, the last for the first:\n",
+    fputs(d->nwaiters == 1 ? "\n\nthe request:\n"
+                           : "\n\nthe requests, each waits for the thread of the next one, the "
+                             "last for the first:\n",
           out);
     for (size_t i = 0; i < d->nwaiters; i++)
         paint_waiter(&p, d, i);

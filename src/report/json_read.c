@@ -759,8 +759,8 @@ static void read_requests(struct reader *r, const json_t *o, struct deadlock_fin
     size_t n = get_array(r, o, "requests", REQUIRED, &list);
     const char **holders = new_array(r, n, sizeof(*holders));
 
-    if (!r->failed && n < 2)
-        fail(r, "requests", "a deadlock has two requests or more, not %zu", n);
+    if (!r->failed && n < 1)
+        fail(r, "requests", "a deadlock has a request or more, not %zu", n);
     d->waiters = new_array(r, n, sizeof(*d->waiters));
     d->nwaiters = n;
     for (size_t i = 0; i < n && !r->failed; i++) {

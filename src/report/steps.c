@@ -61,7 +61,7 @@ void steps_seal(struct steps *s)
 static void operation_text(struct steps *s, struct buf *to, const struct event *ev,
                            const struct batch *b, const struct tables *t)
 {
-    bool is_lock = op_class_of(ev->op) == CLASS_LOCK;
+    bool is_lock = op_is_on_lock(ev->op);
     const char *name = NULL, *key;
 
     if (s->naming && s->naming->symbols && !is_named(ev->target)) {

@@ -366,8 +366,11 @@ static void write_deadlock(struct painter *p, const struct findings *f, size_t i
     paint_bold(p, d->id);
     fputs(", ", p->out);
     paint_bold(p, strength_names[d->strength]);
-    fprintf(p->out, ": %zu threads wait for each other, seen %" PRIu64 " time%s, found by ",
-            d->nwaiters, d->count, plural(d->count));
+    if (d->nwaiters == 1)
+        fputs(": a thread waits for itself", p->out);
+    else
+        fprintf(p->out, ": %zu threads wait for each other", d->nwaiters);
+    fprintf(p->out, ", seen %" PRIu64 " time%s, found by ", d->count, plural(d->count));
     paint_engines(p, f, d->engines);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[d->strength],
             deadlock_meaning(d->strength));

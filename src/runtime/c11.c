@@ -61,21 +61,21 @@ ALWAYS_INLINE pthread_mutex_t *mutex_of(mtx_t *m)
     return (pthread_mutex_t *)(void *)m;
 }
 
-INTERPOSE(int, mtx_lock, mtx_t *m)
-{
-    int r = REAL(mtx_lock)(m);
-
-    if (r == thrd_success)
-        mutex_acquired(mutex_of(m), 0, WHERE_CALLER());
-    return r;
-}
-
 INTERPOSE(int, mtx_trylock, mtx_t *m)
 {
     int r = REAL(mtx_trylock)(m);
 
     if (r == thrd_success)
         mutex_tried(mutex_of(m), 0, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, mtx_lock, mtx_t *m)
+{
+    int r = LOCK_OR_WAIT(mtx_lock, mtx_trylock, m, OP_ACQUIRE, thrd_busy);
+
+    if (r == thrd_success)
+        mutex_acquired(mutex_of(m), 0, WHERE_CALLER());
     return r;
 }
 

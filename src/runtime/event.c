@@ -121,6 +121,35 @@ void rt_sync(enum op op, const void *object, uint64_t where)
     rt_sync_number(op, (uintptr_t)object, where);
 }
 
+/* The frames are told first: the wait may be the last that is heard of the thread. */
+static void record_wait(uint64_t word, uint64_t where)
+{
+    int saved = errno;
+    uint64_t *w;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    w = sync_room(tls.self);
+    if (w) {
+        w[0] = word;
+        w[1] = where;
+        commit(2);
+    }
+    rt_busy_end();
+    errno = saved;
+}
+
+void rt_wait_begin(enum op op, const void *lock, uint64_t where)
+{
+    record_wait(RING_WORD(R_WAIT, op, (uintptr_t)lock), where);
+}
+
+void rt_wait_end(void)
+{
+    record_wait(RING_WORD(R_WAIT, 0, 0), 0);
+}
+
 /* Called by thread.c, busy. */
 void event_thread(unsigned op, uint32_t thread, uint64_t where)
 {

@@ -89,6 +89,22 @@ extern HIDDEN struct rt_lock threads_lock;  /* pthread_thread.c: the table of th
 extern HIDDEN struct rt_lock actions_lock;  /* signal.c, notify.c: the program's handlers */
 extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
 
+/* ---- locks ---- */
+
+/* What the interposed `lock` does to `object`. It is tried first, so that only who has to wait says
+ * so; `busy` is what a try then returns. */
+#define LOCK_OR_WAIT(lock, try, object, op, busy)                                                  \
+    ({                                                                                             \
+        bool tries = rt_recording();                                                               \
+        int result = tries ? REAL(try)(object) : REAL(lock)(object);                               \
+        if (tries && unlikely(result == (busy))) {                                                 \
+            rt_wait_begin(op, (const void *)(object), WHERE_CALLER());                             \
+            result = REAL(lock)(object);                                                           \
+            rt_wait_end();                                                                         \
+        }                                                                                          \
+        result;                                                                                    \
+    })
+
 /* ---- mutexes (mutex.c) ---- */
 
 /* The system's number of this thread; the same as the one glibc writes into its locks. */

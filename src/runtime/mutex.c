@@ -33,19 +33,19 @@ void own_tid_forget(void)
     tid_seen = 0;
 }
 
-INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
-{
-    int r = REAL(pthread_mutex_lock)(m);
-
-    mutex_acquired(m, r, WHERE_CALLER());
-    return r;
-}
-
 INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t *m)
 {
     int r = REAL(pthread_mutex_trylock)(m);
 
     mutex_tried(m, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
+{
+    int r = LOCK_OR_WAIT(pthread_mutex_lock, pthread_mutex_trylock, m, OP_ACQUIRE, EBUSY);
+
+    mutex_acquired(m, r, WHERE_CALLER());
     return r;
 }
 

@@ -65,6 +65,10 @@ HIDDEN void rt_sync_tried(enum op op, const void *object, uint64_t where);
 /* The same for an object that is not an address: any number below 2^47. */
 HIDDEN void rt_sync_number(enum op op, uint64_t object, uint64_t where);
 
+/* Around an acquire that has to wait: where the wait never ends, the trace tells of it. */
+HIDDEN void rt_wait_begin(enum op op, const void *lock, uint64_t where);
+HIDDEN void rt_wait_end(void);
+
 /* Plain accesses of the thread; ranges of any size, 0 too. */
 HIDDEN void rt_read(const void *address, uint64_t bytes, uint64_t where);
 HIDDEN void rt_write(const void *address, uint64_t bytes, uint64_t where);

@@ -21,19 +21,20 @@ ALWAYS_INLINE void tried(const pthread_rwlock_t *l, enum op op, int result, uint
         rt_sync_tried(op, l, where);
 }
 
-INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
-{
-    int r = REAL(pthread_rwlock_rdlock)(l);
-
-    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
-    return r;
-}
-
 INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_tryrdlock)(l);
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
+{
+    int r =
+        LOCK_OR_WAIT(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, l, OP_ACQUIRE_SHARED, EBUSY);
+
+    acquired(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
 }
 
@@ -55,19 +56,19 @@ INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *restrict l, clockid
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t *l)
-{
-    int r = REAL(pthread_rwlock_wrlock)(l);
-
-    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
-    return r;
-}
-
 INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_trywrlock)(l);
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t *l)
+{
+    int r = LOCK_OR_WAIT(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, l, OP_ACQUIRE, EBUSY);
+
+    acquired(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
 }
 

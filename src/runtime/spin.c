@@ -11,20 +11,20 @@ static void acquired(pthread_spinlock_t *l, int result, uint64_t where)
         rt_sync(OP_ACQUIRE, (const void *)l, where);
 }
 
-INTERPOSE(int, pthread_spin_lock, pthread_spinlock_t *l)
-{
-    int r = REAL(pthread_spin_lock)(l);
-
-    acquired(l, r, WHERE_CALLER());
-    return r;
-}
-
 INTERPOSE(int, pthread_spin_trylock, pthread_spinlock_t *l)
 {
     int r = REAL(pthread_spin_trylock)(l);
 
     if (r == 0)
         rt_sync_tried(OP_ACQUIRE, (const void *)l, WHERE_CALLER());
+    return r;
+}
+
+INTERPOSE(int, pthread_spin_lock, pthread_spinlock_t *l)
+{
+    int r = LOCK_OR_WAIT(pthread_spin_lock, pthread_spin_trylock, l, OP_ACQUIRE, EBUSY);
+
+    acquired(l, r, WHERE_CALLER());
     return r;
 }
 

@@ -88,6 +88,7 @@ struct encoder {
     uint32_t count;                      /* events in the chunk so far */
     bool threads;                        /* per-thread chunk: stamps and sequence numbers */
     bool lists;                          /* something in some chunk needs HDL_FEATURE_LISTS */
+    bool requests;                       /* some chunk has some */
     bool moves;                          /* the chunk has some */
     uint64_t stamp;
 };

@@ -313,6 +313,7 @@ static inline enum put put_event(struct encoder *e, const struct event *ev, cons
     e->columns[COL_FLAGS].data[e->columns[COL_FLAGS].len++] |= (uint8_t)flags;
     if (ev->op != OP_CALL) {
         e->lists |= ev->op > OP_EXIT;
+        e->requests |= ev->op > OP_RESULT;
         return PUT_DONE;
     }
     e->lists |= shape >> 48 & FILE_LIST;

@@ -36,6 +36,8 @@ const struct op_info op_table[OP_COUNT] = {
     [OP_LINK] = { "link", "link", CLASS_LINK, false, false },
     [OP_RESULT] = { "result", "result", CLASS_BRANCH, false, false },
     [OP_OBJECT] = { "object", "object", CLASS_LINK, false, false },
+    [OP_REQUEST] = { "request", "req", CLASS_REQUEST, false, false },
+    [OP_REQUEST_SHARED] = { "request-shared", "reqs", CLASS_REQUEST, false, false },
 };
 
 const char *const order_names[ORDER_COUNT] = { "", "rlx", "con", "acq", "rel", "ar", "sc" };

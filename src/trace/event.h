@@ -54,9 +54,11 @@ enum op {
     OP_BRANCH = 30,
     OP_ENTER = 31,
     OP_EXIT = 32,
-    OP_LINK = 33,   /* a pointer was stored: target the word's address, `value` the pointer */
-    OP_OBJECT = 34, /* memory that no alloc tells of is one object: address, `value` the bytes */
-    OP_RESULT = 35, /* full builds: what a call of code without bitcode returned, `value` */
+    OP_LINK = 33,    /* a pointer was stored: target the word's address, `value` the pointer */
+    OP_OBJECT = 34,  /* memory that no alloc tells of is one object: address, `value` the bytes */
+    OP_RESULT = 35,  /* full builds: what a call of code without bitcode returned, `value` */
+    OP_REQUEST = 36, /* the thread waits for a lock and has not got it when the trace ends */
+    OP_REQUEST_SHARED = 37,
     OP_COUNT
 };
 
@@ -180,7 +182,8 @@ enum op_class {
     CLASS_CALL,   /* call, return */
     CLASS_BRANCH, /* branch, result */
     CLASS_STACK,  /* enter, exit */
-    CLASS_LINK    /* link, object: what calls can reach (trace/reach.h), nothing to engines */
+    CLASS_LINK,   /* link, object: what calls can reach (trace/reach.h), nothing to engines */
+    CLASS_REQUEST /* request: of a lock */
 };
 
 struct op_info {
@@ -203,11 +206,24 @@ static inline enum op_class op_class_of(unsigned op)
     return (enum op_class)op_table[op].op_class;
 }
 
+/* A thread that waits for a lock when the trace ends. */
+static inline bool op_is_request(unsigned op)
+{
+    return op == OP_REQUEST || op == OP_REQUEST_SHARED;
+}
+
+/* What a request was for: reports speak of the acquire, so that a deadlock is the same whether it
+ * happened or could have. */
+static inline unsigned op_wanted(unsigned op)
+{
+    return op == OP_REQUEST ? OP_ACQUIRE : op == OP_REQUEST_SHARED ? OP_ACQUIRE_SHARED : op;
+}
+
 /* Tells synchronisation objects apart: locks, condition variables ... may share a target. The
  * class goes where neither an address (57 bits) nor NAMED_BIT is. */
 static inline uint64_t sync_object_key(unsigned op, uint64_t target)
 {
-    uint64_t kind = op_class_of(op);
+    uint64_t kind = op_is_request(op) ? CLASS_LOCK : op_class_of(op);
 
     return target ^ kind << 61 ^ kind >> 3 << 59;
 }
@@ -221,6 +237,12 @@ static inline bool op_is_access(unsigned op)
 static inline bool op_is_atomic(unsigned op)
 {
     return op >= OP_LOAD && op <= OP_RMW;
+}
+
+/* Lock operations, and requests for locks. */
+static inline bool op_is_on_lock(unsigned op)
+{
+    return (op >= OP_ACQUIRE && op <= OP_RELEASE_SHARED) || op_is_request(op);
 }
 
 static inline bool order_acquires(unsigned order)

@@ -14,10 +14,11 @@
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
 /* Files say the lowest minor version that has what they use: 1, 3 with lists, 5 with moves, 6 with
- * stretches. */
+ * stretches, 7 with requests. */
 enum {
     HDL_MAJOR = 1,
-    HDL_MINOR = 6,
+    HDL_MINOR = 7,
+    HDL_MINOR_STRETCHES = 6,
     HDL_MINOR_MOVES = 5,
     HDL_MINOR_LISTS = 3,
     HDL_MINOR_EVENTS = 1
@@ -34,9 +35,11 @@ enum {
 #define HDL_FEATURE_MOVES     ((uint64_t)1 << 5) /* may have kind 12 and TARGET_MOVE; since 1.5 */
 #define HDL_FEATURE_VALUES    ((uint64_t)1 << 6) /* stretches may tell values; since 1.5 */
 #define HDL_FEATURE_FRAMES    ((uint64_t)1 << 7) /* stretches may enter and leave; since 1.6 */
+#define HDL_FEATURE_REQUESTS  ((uint64_t)1 << 8) /* may have request, request-shared; since 1.7 */
 #define HDL_FEATURES_KNOWN                                                                         \
     (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
-     HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES | HDL_FEATURE_FRAMES)
+     HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES | HDL_FEATURE_FRAMES |             \
+     HDL_FEATURE_REQUESTS)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];

@@ -101,17 +101,19 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->stretches ? HDL_MINOR
-                 : o->moves   ? HDL_MINOR_MOVES
-                 : o->lists   ? HDL_MINOR_LISTS
-                              : HDL_MINOR_EVENTS,
+        .minor = o->requests    ? HDL_MINOR
+                 : o->stretches ? HDL_MINOR_STRETCHES
+                 : o->moves     ? HDL_MINOR_MOVES
+                 : o->lists     ? HDL_MINOR_LISTS
+                                : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
         .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
                     (o->stripes ? HDL_FEATURE_STRIPES : 0) |
                     (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
                                         HDL_FEATURE_FRAMES
                                   : 0) |
-                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0),
+                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
+                    (o->requests ? HDL_FEATURE_REQUESTS : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,
@@ -132,15 +134,19 @@ static int write_file_header(struct hdl_writer *w, struct error *err)
     return write_bytes(w, &(struct iovec){ &h, sizeof(h) }, 1, err);
 }
 
-/* Only now is it known whether the events need version 1.3. The file has its temporary name yet,
- * so nobody has read the header that is replaced. */
+/* Only now is it known whether the events need version 1.3 or 1.7. The file has its temporary name
+ * yet, so nobody has read the header that is replaced. */
 static int settle_file_header(struct hdl_writer *w, struct error *err)
 {
     struct hdl_file_header h;
 
-    if (w->options.in_place || w->options.lists || !(w->encoder.lists || w->thread_encoder.lists))
+    bool lists = w->encoder.lists || w->thread_encoder.lists || w->options.lists;
+    bool requests = w->encoder.requests || w->thread_encoder.requests || w->options.requests;
+
+    if (w->options.in_place || (lists == w->options.lists && requests == w->options.requests))
         return 0;
-    w->options.lists = true;
+    w->options.lists = lists;
+    w->options.requests = requests;
     h = file_header(&w->options, w->created);
     return pwrite(w->fd, &h, sizeof(h), 0) == sizeof(h) ? 0 : write_error(w, err);
 }

@@ -76,7 +76,7 @@ struct builder {
 
 uint64_t object_key(const struct event *e)
 {
-    uint64_t kind = op_class_of(e->op);
+    uint64_t kind = op_is_request(e->op) ? CLASS_LOCK : op_class_of(e->op);
 
     /* addresses end below bit 57, names live at bit 60: the other bits are free */
     return e->target ^ (kind & 7) << 61 ^ (kind >> 3) << 58;

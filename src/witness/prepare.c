@@ -60,7 +60,7 @@ static void prepare_events(struct witness_trace *w)
         last[e->thread] = i;
         if (e->op == OP_JOIN && e->target < w->nthreads && length[e->target])
             w->places[last[e->target]].over = true;
-        if (op_class_of(e->op) == CLASS_LOCK)
+        if (op_is_on_lock(e->op))
             prepare_lock(w, &locks, (uint32_t)i);
         prepare_touches(w, now, (uint32_t)i);
     }

@@ -26,7 +26,7 @@ struct name name_target(const struct witness_trace *w, const struct event *e)
     struct buf b = { 0 };
     struct name n;
 
-    if (w->names && op_class_of(e->op) == CLASS_LOCK)
+    if (w->names && op_is_on_lock(e->op))
         tables_name_object(w->names, e->target, &b);
     else if (w->names)
         tables_name_variable(w->names, e->target, op_is_access(e->op) ? e->size : e->value, &b);
@@ -101,7 +101,8 @@ static bool is_blocked_by(const struct witness_trace *w, uint32_t i, uint32_t th
     uint32_t lock = w->places[i].lock;
 
     return find_hold(w->scratch, thread, lock, false) ||
-           (w->events[i].op == OP_ACQUIRE && find_hold(w->scratch, thread, lock, true));
+           ((w->events[i].op == OP_ACQUIRE || w->events[i].op == OP_REQUEST) &&
+            find_hold(w->scratch, thread, lock, true));
 }
 
 /* A request that waits for a lock of the thread of another one. */
@@ -111,7 +112,7 @@ static bool check_request(const struct witness_trace *w, uint64_t a, uint64_t ne
     const struct event *e = &w->events[a];
     uint32_t holder = w->events[next].thread;
 
-    if (e->op != OP_ACQUIRE && e->op != OP_ACQUIRE_SHARED)
+    if (e->op != OP_ACQUIRE && e->op != OP_ACQUIRE_SHARED && !op_is_request(e->op))
         return refuse(err, a, "%s is no request for a lock", op_table[e->op].name);
     if (e->flags & EV_NESTED)
         return refuse(err, a, "its thread has lock %s already", name_target(w, e).text);
@@ -129,10 +130,14 @@ static bool check_request(const struct witness_trace *w, uint64_t a, uint64_t ne
     return true;
 }
 
-/* Each waits for the next, the last for the first, and no thread is there twice. */
+/* Each waits for the next, the last for the first, and no thread is there twice. Only a request
+ * that was never fulfilled waits for its own thread: of any other the trace shows that it does not.
+ */
 static bool check_cycle(const struct witness_trace *w, const uint64_t *requests, size_t k,
                         struct error *err)
 {
+    if (k == 1 && !op_is_request(w->events[requests[0]].op))
+        return refuse(err, requests[0], "does not wait for its own thread");
     for (size_t i = 0; i < k; i++) {
         for (size_t j = 0; j < i; j++)
             if (w->events[requests[i]].thread == w->events[requests[j]].thread)
@@ -188,8 +193,8 @@ int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n
 int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order, size_t n,
                            size_t requests, struct error *err)
 {
-    if (requests < 2 || n < requests) {
-        error_set(err, "a deadlock has two requests or more, not %zu of %zu events", requests, n);
+    if (requests < 1 || n < requests) {
+        error_set(err, "a deadlock has a request or more, not %zu of %zu events", requests, n);
         return 0;
     }
     return check_sequence(w, order, n, requests, true, err);

@@ -76,9 +76,9 @@ int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n
 int witness_check_values(struct witness_trace *w, const uint64_t *order, size_t n,
                          const struct witness_change *changes, size_t nchanges, struct error *err);
 
-/* The same for a deadlock: the last `requests` events are acquires of different threads, each the
- * next event of its thread, and each is kept from its lock by the thread of the one listed behind
- * it, the last by that of the first ("event 7: lock L1 is not held by T2"). */
+/* The same for a deadlock: the last `requests` events are acquires or requests of different
+ * threads, each the next event of its thread, and each is kept from its lock by the thread of the
+ * one listed behind it, the last by that of the first ("event 7: lock L1 is not held by T2"). */
 int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order, size_t n,
                            size_t requests, struct error *err);
 

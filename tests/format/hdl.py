@@ -19,7 +19,8 @@ OPERATIONS = {
     11: "rels", 12: "fork", 13: "join", 14: "begin", 15: "end", 16: "wait", 17: "signal",
     18: "broadcast", 19: "enterb", 20: "leaveb", 21: "post", 22: "semwait", 23: "once",
     24: "before", 25: "after", 26: "alloc", 27: "free", 28: "call", 29: "ret", 30: "branch",
-    31: "enter", 32: "exit", 33: "link", 34: "object", 35: "result"}
+    31: "enter", 32: "exit", 33: "link", 34: "object", 35: "result",
+    36: "req", 37: "reqs"}
 ORDERS = ["", "rlx", "con", "acq", "rel", "ar", "sc"]
 VALUE, SIGNED, OLD, BARE, LIST, NAMED, SEQUENCE = 1, 2, 4, 8, 1 << 13, 1 << 14, 1 << 15
 
@@ -110,7 +111,7 @@ def columns(payload, count):
 
 
 CLASSES = [(2, 1), (5, 2), (6, 3), (11, 4), (15, 5), (18, 6), (20, 7), (22, 8), (23, 9), (25, 10),
-           (27, 11), (29, 12), (30, 13), (32, 14), (34, 15)]
+           (27, 11), (29, 12), (30, 13), (32, 14), (34, 15), (35, 13), (37, 16)]
 
 
 def counter(ev, stripes):
@@ -317,7 +318,7 @@ class Reader:
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~255
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~511
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n

@@ -40,6 +40,8 @@ static bool has_requests(const struct subject *s)
             continue;
         if ((e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) && held[e->thread]++)
             return true;
+        if (op_is_request(e->op) && held[e->thread])
+            return true;
         if (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED)
             held[e->thread]--;
     }
@@ -122,11 +124,21 @@ static enum verdict deadlocks_can_happen(struct subject *s, struct buf *why)
 
 /* ---- witnesses ---- */
 
-static enum verdict judge(const struct deadlock *d, const struct witness_trace *w, struct buf *why)
+/* Those in which all wait at the end have happened. */
+static enum strength strength_of(const struct deadlock *d, const struct trace_mem *m)
+{
+    for (size_t i = 0; i < d->nwaits; i++)
+        if (!op_is_request(m->events[d->waits[i].request.position].op))
+            return STRENGTH_WITNESSED;
+    return STRENGTH_CONFIRMED;
+}
+
+static enum verdict judge(const struct deadlock *d, const struct trace_mem *m,
+                          const struct witness_trace *w, struct buf *why)
 {
     struct error err = { "" };
 
-    if (d->strength != STRENGTH_WITNESSED || d->nwitness < d->nwaits) {
+    if (d->strength != strength_of(d, m) || d->nwitness < d->nwaits) {
         show_ring(why, ring_of(d), "has no witness");
         return VIOLATED;
     }
@@ -152,7 +164,7 @@ static enum verdict deadlocks_have_witnesses(struct subject *s, struct buf *why)
         return DOES_NOT_APPLY;
     w = witness_trace_new(&s->mem, s->info);
     for (size_t i = 0; i < found->count && v == HOLDS; i++)
-        v = judge(&found->deadlocks[i], w, why);
+        v = judge(&found->deadlocks[i], &s->mem, w, why);
     witness_trace_free(w);
     return v;
 }
@@ -198,7 +210,9 @@ static size_t hold_of(const struct trace_mem *m, size_t a, size_t b)
         else
             since[since[shared] < m->count ? shared : !shared] = m->count;
     }
-    return since[0] < m->count || x->op == OP_ACQUIRE_SHARED ? since[0] : since[1];
+    if (since[0] < m->count || x->op == OP_ACQUIRE_SHARED || x->op == OP_REQUEST_SHARED)
+        return since[0];
+    return since[1];
 }
 
 /* How many of each combination of two request and two hold sites: what a deadlock is about. */
@@ -208,7 +222,8 @@ static uint64_t sites_of_ring(const struct trace_mem *m, uint64_t ring, const ui
 
     for (size_t b = 0; b < m->count; b++) {
         for (size_t a = 0; ring >> b & 1 && a < m->count; a++) {
-            size_t hold = ring >> a & 1 && a != b ? hold_of(m, a, b) : m->count;
+            bool waits = ring >> a & 1 && (a != b || !(ring & (ring - 1)));
+            size_t hold = waits ? hold_of(m, a, b) : m->count;
 
             if (hold < m->count)
                 counts += 1ull << (16 * ((site_at(m, b) == sites[1]) * 2 +

@@ -115,6 +115,10 @@ void gen_small_locks(struct gen_small_options *o)
     o->burst = rng_between(&r, 60, 95); /* sections that another thread waits for end soon */
     o->roots = 100;
     o->recursive = rng_percent(&r, 20) ? 50 : 0;
+    if (rng_percent(&r, 40)) {
+        o->weight[OP_REQUEST] = 10;
+        o->weight[OP_REQUEST_SHARED] = o->weight[OP_ACQUIRE_SHARED] / 6;
+    }
 }
 
 void gen_small_sections(struct gen_small_options *o, uint64_t seed, uint32_t events)

@@ -21,7 +21,7 @@ enum {
     MAX_HELD = 8
 };
 
-enum state { UNBORN, RUNNING, IN_WAIT, WOKEN, REACQUIRE, IN_BARRIER, ENDED, JOINED };
+enum state { UNBORN, RUNNING, IN_WAIT, WOKEN, REACQUIRE, IN_BARRIER, STUCK, ENDED, JOINED };
 
 struct gthread {
     enum state state;
@@ -288,6 +288,20 @@ static bool do_acquire(struct sim *s, uint32_t t, enum op op)
     return true;
 }
 
+/* For a lock that is not to be had: nothing more comes of the thread. */
+static bool do_request(struct sim *s, uint32_t t, enum op op)
+{
+    uint32_t lock = rng_below(&s->rng, s->o->locks);
+    bool shared = op == OP_REQUEST_SHARED;
+
+    if (!others_hold(s, t, lock, !shared) && !s->thread[t].excl[lock] &&
+        (shared || !s->thread[t].shared[lock]))
+        return false;
+    emit(s, t, op, object(s, LOCKS, lock));
+    s->thread[t].state = STUCK;
+    return true;
+}
+
 static bool do_release(struct sim *s, uint32_t t, enum op op)
 {
     uint32_t lock = rng_below(&s->rng, s->o->locks);
@@ -503,6 +517,9 @@ static bool do_op(struct sim *s, uint32_t t, enum op op)
     case OP_RELEASE:
     case OP_RELEASE_SHARED:
         return do_release(s, t, op);
+    case OP_REQUEST:
+    case OP_REQUEST_SHARED:
+        return do_request(s, t, op);
     case OP_FORK:
         return do_fork(s, t);
     case OP_JOIN:

@@ -42,7 +42,8 @@ static bool takes_part(const struct event *e)
 
 static bool is_request(const struct event *e)
 {
-    return takes_part(e) && (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) &&
+    return takes_part(e) &&
+           (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED || op_is_request(e->op)) &&
            !(e->flags & EV_NESTED);
 }
 
@@ -112,8 +113,7 @@ static bool make_cells(struct search *s)
 
 static bool same_lock(const struct event *a, const struct event *b)
 {
-    return op_class_of(a->op) == CLASS_LOCK && op_class_of(b->op) == CLASS_LOCK &&
-           a->target == b->target;
+    return op_is_on_lock(a->op) && op_is_on_lock(b->op) && a->target == b->target;
 }
 
 static bool exclude(const struct event *a, const struct event *b)
@@ -165,10 +165,10 @@ static bool is_kept_by(const struct search *s, const struct state *st, const str
 {
     bool exclusive, shared;
 
-    if (h == e->thread)
+    if (h == e->thread && !op_is_request(e->op))
         return false;
     holds(s, st, h, e, &exclusive, &shared);
-    return exclusive || (shared && e->op == OP_ACQUIRE);
+    return exclusive || (shared && (e->op == OP_ACQUIRE || e->op == OP_REQUEST));
 }
 
 /* ---- steps ---- */
@@ -213,7 +213,7 @@ static bool execute(const struct search *s, struct state *st, int i)
 {
     const struct event *e = &s->t->events[i];
 
-    if (s->before[i] & ~executed(s, st))
+    if (s->before[i] & ~executed(s, st) || op_is_request(e->op))
         return false;
     if (is_request(e) && !may_enter(s, st, i))
         return false;
@@ -277,8 +277,7 @@ static void look_for_rings(struct search *s, const struct state *st)
             waits_for[t] |= (uint32_t)is_kept_by(s, st, &s->t->events[i], h) << h;
     }
     for (uint32_t threads = 1; threads < 1u << s->nthreads; threads++) {
-        uint64_t ring =
-            __builtin_popcount(threads) > 1 ? ring_of(waits_for, request, threads, s->nthreads) : 0;
+        uint64_t ring = ring_of(waits_for, request, threads, s->nthreads);
 
         if (ring)
             add_ring(s->out, ring);

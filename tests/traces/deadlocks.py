@@ -38,7 +38,7 @@ def analyse(heddle, path, output):
 
 def check_deadlock(deadlock):
     requests = deadlock["requests"]
-    if deadlock["strength"] != "witnessed":
+    if deadlock["strength"] not in ("witnessed", "confirmed") or not deadlock.get("witness"):
         raise RuntimeError(f"deadlock {deadlock['id']} has no witness")
     if deadlock["witness"][-len(requests):] != [r["event"] for r in requests]:
         raise RuntimeError("the witness does not end with the requests")

@@ -253,11 +253,27 @@ static void threads_that_wait_for_each_other_are_a_deadlock(void **state)
                "0 4 8 1 5 9", 3, NULL);
 }
 
+static void threads_that_wait_when_the_trace_ends_are_a_deadlock(void **state)
+{
+    static const char stuck[] = "T0|acq(a)|1\nT1|acqs(b)|2\nT0|req(b)|3\nT1|reqs(a)|4\n";
+
+    (void)state;
+    expect_end(stuck, "0 1 2 3", 2, NULL);
+    expect_end(stuck, "0 2 3", 2, "event 2: lock b is not held by T1");
+    expect_end(stuck, "0 1 2", 1, "event 2: lock b is not held by T0");
+    expect_end("T0|acq(a)|1\nT0|req(a)|2\n", "0 1", 1, NULL);
+    expect_end("T0|acqs(a)|1\nT0|req(a)|2\n", "0 1", 1, NULL);
+    expect_end("T0|acqs(a)|1\nT0|reqs(a)|2\n", "0 1", 1,
+               "event 1: lock a is not held exclusively by T0");
+    expect_end("T0|acq(a)|1\nT1|acqs(b)|2\nT0|reqs(b)|3\nT1|req(a)|4\n", "0 1 2 3", 2,
+               "event 2: lock b is not held exclusively by T1");
+}
+
 static void a_list_that_is_no_deadlock_at_all_is_refused(void **state)
 {
     (void)state;
-    expect_end(crossed, "0 1", 1, "a deadlock has two requests or more, not 1 of 2 events");
-    expect_end(crossed, "1", 2, "a deadlock has two requests or more, not 2 of 1 events");
+    expect_end(crossed, "0 1", 1, "event 1: does not wait for its own thread");
+    expect_end(crossed, "1", 2, "a deadlock has a request or more, not 2 of 1 events");
     expect_end(crossed, "0 4 1 99", 2, "event 99 does not exist, the trace has 8");
     expect_end(crossed, "0 4 2 5", 2, "event 2: release is no request for a lock");
     expect_end(crossed, "0 1 0 1", 2, "event 0: is listed twice or after a later event of T0");
@@ -698,6 +714,7 @@ int main(void)
         cmocka_unit_test(a_recursive_lock_is_free_after_its_outermost_release),
         cmocka_unit_test(a_thread_that_ended_holds_nothing),
         cmocka_unit_test(threads_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(threads_that_wait_when_the_trace_ends_are_a_deadlock),
         cmocka_unit_test(a_list_that_is_no_deadlock_at_all_is_refused),
         cmocka_unit_test(each_request_is_the_next_event_of_its_thread),
         cmocka_unit_test(each_waits_for_the_one_behind_it),

@@ -18,7 +18,7 @@ const capital = s => s.charAt(0).toUpperCase() + s.slice(1);
 const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
 const MEANING = {
-  confirmed: 'it was made to happen again on the real program',
+  confirmed: 'it happened on the real program',
   witnessed: 'a reordering of the recorded events leads there, and the independent checker accepted it',
   guaranteed: 'no choice of which write each read saw would order the two accesses',
   maybe: 'no synchronisation orders the two accesses in this recording, but which write a read saw might',
