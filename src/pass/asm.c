@@ -5,6 +5,10 @@
  * assembly reads and writes the memory operands that it names. The text is searched for
  * mnemonics, not parsed: comments that mention them fool it.
  *
+ * A move from or to memory that is volatile and forbids the compiler to move accesses past it
+ * ("memory") is what libraries write for an atomic load or store (Concurrency Kit): on x86 it
+ * acquires or releases. It becomes that before anything else looks at the code.
+ *
  * Assembly that jumps (asm goto): the operation is recorded before it, since what follows has
  * several places.
  */
@@ -144,6 +148,90 @@ static const char *asm_text(LLVMValueRef call)
 {
     size_t n;
     return LLVMGetInlineAsmAsmString(LLVMGetCalledValue(call), &n);
+}
+
+/* ---- moves ---- */
+
+/* "movl $1, $0", and nothing else; *bytes: 0 where the mnemonic does not say. */
+static bool is_move(const char *text, uint64_t *bytes)
+{
+    static const char suffixes[] = "bwlq";
+    text += strspn(text, " \t");
+    if (!starts_with(text, "mov"))
+        return false;
+    text += 3;
+    const char *suffix = *text ? strchr(suffixes, *text) : NULL;
+    *bytes = suffix ? UINT64_C(1) << (suffix - suffixes) : 0;
+    text += suffix != NULL;
+    if (*text != ' ' && *text != '\t')
+        return false;
+    text += strspn(text, " \t");
+    if (!starts_with(text, "$1,"))
+        return false;
+    text += 3;
+    text += strspn(text, " \t");
+    return starts_with(text, "$0") && text[2 + strspn(text + 2, " \t;\n")] == 0;
+}
+
+static bool is_barrier(LLVMValueRef assembly)
+{
+    size_t length;
+    return LLVMGetInlineAsmHasSideEffects(assembly) &&
+           strstr(LLVMGetInlineAsmConstraintString(assembly, &length), "~{memory}");
+}
+
+/* What is moved: into a register (the result) or from one (the second argument); NULL: neither. */
+static LLVMTypeRef moved_type(struct pass *p, LLVMValueRef call, bool *store)
+{
+    struct operand list[OPERANDS_MAX];
+    unsigned n = memory_operands(p, call, list), arguments = LLVMGetNumArgOperands(call);
+    if (n != 1 || list[0].argument != 0 || list[0].read == list[0].write)
+        return NULL;
+    *store = list[0].write;
+    if (arguments != (*store ? 2 : 1))
+        return NULL;
+    LLVMTypeRef type = *store ? LLVMTypeOf(LLVMGetOperand(call, 1)) : LLVMTypeOf(call);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+    case LLVMPointerTypeKind:
+    case LLVMDoubleTypeKind:
+        return type;
+    default:
+        return NULL;
+    }
+}
+
+static void make_atomic(struct pass *p, LLVMValueRef call)
+{
+    LLVMValueRef assembly = LLVMGetCalledValue(call), made, address = LLVMGetOperand(call, 0);
+    uint64_t bytes;
+    bool store;
+    if (LLVMGetInlineAsmDialect(assembly) != LLVMInlineAsmDialectATT || !is_barrier(assembly) ||
+        !is_move(asm_text(call), &bytes))
+        return;
+    LLVMTypeRef type = moved_type(p, call, &store);
+    uint64_t size = type ? LLVMStoreSizeOfType(p->layout, type) : 0;
+    if (!size || size > 8 || size & (size - 1) ||
+        LLVMSizeOfTypeInBits(p->layout, type) != 8 * size || (bytes && bytes != size))
+        return;
+    LLVMPositionBuilderBefore(p->b, call);
+    made = store ? LLVMBuildStore(p->b, LLVMGetOperand(call, 1), address)
+                 : LLVMBuildLoad2(p->b, type, address, "");
+    LLVMSetOrdering(made, store ? LLVMAtomicOrderingRelease : LLVMAtomicOrderingAcquire);
+    LLVMSetAlignment(made, (unsigned)size);
+    replace_instruction(call, store ? NULL : made);
+}
+
+void make_moves_atomic(struct pass *p)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b && !is_excluded(p, f);
+             b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+                    make_atomic(p, i);
+            }
 }
 
 /* ---- listing ---- */

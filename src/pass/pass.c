@@ -247,6 +247,7 @@ int pass_run(LLVMModuleRef module)
     p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
     init_types(&p);
     forbid_speculation(module, false);
+    make_moves_atomic(&p);
     if (p.full)
         unroll_loops(&p);
     p.table = table_new(module); /* takes the bitcode */

@@ -178,6 +178,7 @@ void emit_range(struct pass *p, const struct item *item);
 unsigned order_number(LLVMAtomicOrdering o); /* enum memory_order */
 void emit_atomic(struct pass *p, const struct item *item);
 void emit_asm(struct pass *p, const struct item *item);
+void make_moves_atomic(struct pass *p); /* of the whole module, before its bitcode is taken */
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items);
 unsigned fence_of_intrinsic(const char *name); /* its order, 0: no fence */
 void emit_libatomic(struct pass *p, const struct item *item);
