@@ -302,7 +302,7 @@ static bool start_writer(int fd)
     char *argv[16], *at = options, *option;
     struct spawn s = { .fd = fd, .argv = argv };
     const struct timespec second = { 1, 0 };
-    int n = 0, pid, tries;
+    int n = 0, pid, tries, status = 0;
     sigset_t all, old;
 
     memcpy(options, rt_options.writer_options, sizeof(options));
@@ -322,8 +322,10 @@ static bool start_writer(int fd)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
     if (pid < 0)
         return false;
-    while (syscall(SYS_wait4, pid, NULL, __WCLONE | __WALL, NULL) < 0 && errno == EINTR)
+    while (syscall(SYS_wait4, pid, &status, __WCLONE | __WALL, NULL) < 0 && errno == EINTR)
         ;
+    if (status) /* it cannot be executed (from inside of a chroot, say), or has failed already */
+        return false;
     for (tries = 0; tries < 20; tries++) {
         if (rt.ring->writer_state != WRITER_STARTING)
             break;
