@@ -373,27 +373,43 @@ static void hold(struct sieve *s, const struct step *step)
             i++;
 }
 
-/* Only words that somebody accessed count. A word that is allocated whole starts anew. */
-static void write_range(struct sieve *s, const struct event *e, const struct hb_thread *t)
+/* A word that is allocated whole starts anew. */
+static void write_in_page(struct sieve *s, const struct event *e, const struct hb_thread *t,
+                          struct page *p)
 {
-    uint64_t a = e->target, end = e->target + e->value;
+    uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS), a;
 
-    while (a < end) {
-        struct page *p = page_at(s, a, false);
+    a = e->target > begin ? e->target : begin;
+    end = e->target + e->value < end ? e->target + e->value : end;
+    for (; a < end; a = next_word(a)) {
         unsigned i = word_at(a);
 
-        if (!p) {
-            a = (a >> PAGE_BITS << PAGE_BITS) + (1 << PAGE_BITS);
-            continue;
-        }
         bit_clear(p->guarded, i);
-        if (e->op == OP_ALLOC && a % WORD_BYTES == 0 && a + WORD_BYTES <= end)
+        if (e->op == OP_ALLOC && a % WORD_BYTES == 0 && a + WORD_BYTES <= e->target + e->value)
             p->words[i] = (struct word){ epoch_of(t), { SLOT_NONE, 0 } };
         else if (!bit_get(p->matters, i) && !write_word(s, &p->words[i], t))
             bit_set(p->matters, i);
         if (s->locks[e->thread].count)
             bit_set(p->locked, i);
-        a = next_word(a);
+    }
+}
+
+/* Only words that somebody accessed count. Programs reserve terabytes of which they touch little:
+ * then the pages that there are, not those of the range, are gone through. */
+static void write_range(struct sieve *s, const struct event *e, const struct hb_thread *t)
+{
+    uint64_t end = e->target + e->value;
+
+    if (e->value >> PAGE_BITS > s->npages) {
+        for (size_t i = 0; i < s->npages; i++)
+            write_in_page(s, e, t, s->pages[i]);
+    } else {
+        for (uint64_t a = e->target; a < end; a = ((a >> PAGE_BITS) + 1) << PAGE_BITS) {
+            struct page *p = page_at(s, a, false);
+
+            if (p)
+                write_in_page(s, e, t, p);
+        }
     }
     s->last_access[t->clock.slot] = t->clock.time;
 }

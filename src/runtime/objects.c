@@ -165,6 +165,8 @@ static void big_add(uintptr_t low, uintptr_t high)
 
     while (big_pieces(low, high, shift) > BIG_PIECES)
         shift++;
+    rt_busy_begin(); /* memset() may be the one that records, and a signal's handler may come here
+                      */
     spin_lock(&big_lock);
     for (uint32_t i = 0; i < BIG_MAX; i++)
         if ((i == nbigs || !bigs[i].high) && big_fits(&bigs[i], big_pieces(low, high, shift))) {
@@ -176,6 +178,7 @@ static void big_add(uintptr_t low, uintptr_t high)
             break;
         }
     spin_unlock(&big_lock);
+    rt_busy_end();
 }
 
 static struct big *big_find(uintptr_t a)
