@@ -267,3 +267,39 @@ void emit_result(struct pass *p, const struct item *item)
     at_instruction(p, item->inst);
     record_result(p, item->inst, site_value(p, number));
 }
+
+/* ---- fork by system call ---- */
+
+enum { CALL_CLONE = 56, CALL_FORK = 57, SIGNAL_CHILD = 17 };
+
+/* The number of a system call that may fork, 0: another call. */
+static uint64_t forking_call(LLVMValueRef call)
+{
+    unsigned n = LLVMIsACallInst(call) ? LLVMGetNumArgOperands(call) : 0;
+    if (!n || strcmp(callee_name(call), "syscall") != 0)
+        return 0;
+    LLVMValueRef constant = LLVMIsAConstantInt(LLVMGetOperand(call, 0));
+    uint64_t number = constant ? LLVMConstIntGetZExtValue(constant) : 0;
+    return number == CALL_FORK || (number == CALL_CLONE && n >= 3) ? number : 0;
+}
+
+/* Done last, as in openmp.c. */
+void tell_forks(struct pass *p, LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            uint64_t number = forking_call(i);
+            if (!number || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMIntegerTypeKind)
+                continue;
+            at_instruction(p, i);
+            LLVMValueRef args[] = { LLVMConstInt(p->i64, SIGNAL_CHILD, false),
+                                    LLVMConstInt(p->i64, 0, false) };
+            for (unsigned k = 0; k < 2 && number == CALL_CLONE; k++)
+                args[k] = to_integer(p, LLVMGetOperand(i, k + 1), 8);
+            call_runtime(p, "__heddle_forks", EFFECT_ALL, p->none, 2, args);
+            LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(i));
+            LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(i));
+            LLVMValueRef result = to_integer(p, i, 8);
+            call_runtime(p, "__heddle_forked", EFFECT_ALL, p->none, 1, &result);
+        }
+}

@@ -148,6 +148,7 @@ static void instrument_all(struct pass *p)
     for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
         tell_openmp(p, todo.at[i]);
+        tell_forks(p, todo.at[i]);
     }
     for (size_t i = 0; i < todo.count && !p->production; i++)
         drop_attributes(todo.at[i]);

@@ -218,7 +218,8 @@ bool is_known_outside(LLVMValueRef f); /* code that is not in this file may call
 void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 
 /* openmp.c */
-void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
+void tell_forks(struct pass *p, LLVMValueRef function); /* calls.c */
+void tell_openmp(struct pass *p, LLVMValueRef f);       /* of a function that is instrumented */
 
 /* stack.c */
 /* Before `first`. Gives the return address and the site, as words, to full.c. */

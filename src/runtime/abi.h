@@ -196,6 +196,9 @@ enum {
  * void __heddle_atomic_begin(void *p)                      holds p's sequence lock
  * void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)   an rmw
  *
+ * Around syscall(SYS_fork, ...) and syscall(SYS_clone, flags, stack, ...):
+ * void __heddle_forks(uint64_t flags, uint64_t stack), void __heddle_forked(uint64_t result)
+ *
  * void __heddle_register_lists(void **functions, void **stop, struct heddle_variable *variables,
  *      struct heddle_variable *stop)       before __heddle_register
  *

@@ -8,6 +8,8 @@
  * Only _Fork() and clone(), which call no handlers, are interposed. What clone() makes is a child
  * as any other unless it shares the memory (then it is a thread or vfork's child) or has
  * thread-local variables of its own, which the runtime could not use; those are left alone.
+ * Around syscall(SYS_fork) and syscall(SYS_clone) the plugin puts calls of __heddle_forks() and
+ * __heddle_forked().
  * vfork() and posix_spawn() are not touched: their child runs on the parent's
  * memory until it execs, and what it does is recorded as the parent's doing.
  *
@@ -115,6 +117,26 @@ INTERPOSE(int, clone, int (*function)(void *), void *stack, int flags, void *arg
     r = REAL(clone)(run_cloned, stack, flags, &c, parent, tls, child);
     after(false);
     return r;
+}
+
+static _Thread_local bool by_call __attribute__((tls_model("initial-exec")));
+
+EXPORT void __heddle_forks(uint64_t flags, uint64_t stack);
+EXPORT void __heddle_forks(uint64_t flags, uint64_t stack)
+{
+    if (flags & (CLONE_VM | CLONE_SETTLS) || stack || forking)
+        return;
+    before();
+    by_call = true;
+}
+
+EXPORT void __heddle_forked(uint64_t result);
+EXPORT void __heddle_forked(uint64_t result)
+{
+    if (!by_call)
+        return;
+    by_call = false;
+    after(result == 0);
 }
 
 /* ---- exec ---- */
