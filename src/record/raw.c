@@ -313,7 +313,7 @@ static void show_request(struct raw_reader *r, struct raw_thread *t)
 {
     bool shared = (t->waits[0] >> 48 & 0xff) == OP_ACQUIRE_SHARED;
 
-    if (t->waits[0] & RING_LOW)
+    if (t->waits[0] & RING_LOW && !t->ended)
         new_event(r, t, shared ? OP_REQUEST_SHARED : OP_REQUEST, t->waits[0] & RING_LOW,
                   site_of(r, t->waits[1]), 0);
     t->waits[0] = 0;
