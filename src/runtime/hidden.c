@@ -51,8 +51,16 @@ void hidden_ignore_openmp(const void *code)
 static bool is_thin(const char *callee)
 {
     static const char *const names[] = {
-        "g_thread_new",     "g_thread_try_new",  "g_thread_create",  "g_thread_create_full",
-        "uv_thread_create", "apr_thread_create", "SDL_CreateThread", "uv_thread_create_ex",
+        "g_thread_new",
+        "g_thread_try_new",
+        "g_thread_create",
+        "g_thread_create_full",
+        "uv_thread_create",
+        "apr_thread_create",
+        "SDL_CreateThread",
+        "uv_thread_create_ex",
+        "_ZN5boost6thread21start_thread_noexceptEv",
+        "_ZN5boost6thread21start_thread_noexceptERKNS_17thread_attributesE",
     };
 
     for (size_t i = 0; callee && i < sizeof(names) / sizeof(names[0]); i++)
@@ -61,9 +69,22 @@ static bool is_thin(const char *callee)
     return false;
 }
 
-static bool is_hidden(void *start)
+/* std::thread of a libstdc++ that is linked into the program (-static, -static-libstdc++); the
+ * shared one is part of the system (image.c). */
+extern const char std_thread[] __asm__("_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_"
+                                       "StateESt14default_deleteIS1_EEPFvvE") __attribute__((weak));
+enum { STD_THREAD_BYTES = 256 }; /* more than it has: 45, with gcc 12 */
+
+static bool is_std_thread(uint64_t where)
 {
-    return objects_on && !is_thin(self.callee) && !rt_tsan_objects &&
+    uintptr_t caller = (uintptr_t)(where & ~WHERE_PC);
+
+    return std_thread && where & WHERE_PC && caller - (uintptr_t)std_thread < STD_THREAD_BYTES;
+}
+
+static bool is_hidden(void *start, uint64_t where)
+{
+    return objects_on && !is_thin(self.callee) && !is_std_thread(where) && !rt_tsan_objects &&
            statics_is_untraced((uintptr_t)start) && !(openmp_base && base_of(start) == openmp_base);
 }
 
@@ -85,9 +106,9 @@ static void close_pair(void)
 
 /* The calls that the creating thread is in did not list the hidden thing, or were not recorded at
  * all, since they pass no pointer: a pair that does. */
-bool hidden_thread_created(void *start)
+bool hidden_thread_created(void *start, uint64_t where)
 {
-    if (!rt_recording() || !is_hidden(start))
+    if (!rt_recording() || !is_hidden(start, where))
         return false;
     __atomic_store_n(&hidden_threads, true, __ATOMIC_RELAXED);
     if (!self.marked && !self.open) {

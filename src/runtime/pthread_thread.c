@@ -245,7 +245,7 @@ struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t
     e->holders = 2; /* creator and child */
     e->start = start;
     e->arg = arg;
-    e->hidden = hidden_thread_created(start);
+    e->hidden = hidden_thread_created(start, where);
     e->number = rt_thread_fork(where);
     look_at(e, attr);
     sigfillset(&all);
