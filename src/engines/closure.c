@@ -12,19 +12,19 @@
  */
 #include "engines/closure.h"
 #include "engines/closure_inside.h"
-#include "engines/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct closure *closure_new(unsigned keep, const struct closure_hooks *hooks)
+struct closure *closure_new(bool sections, uint64_t events, const struct closure_hooks *hooks)
 {
     struct closure *c = xcalloc(1, sizeof(*c));
 
     hb_init(&c->hb);
     c->hb.no_lock_edges = true;
     c->hb.births = true;
-    c->keep = keep;
+    c->keeps_sections = sections;
+    c->listed = events < UINT32_MAX ? events : UINT32_MAX;
     if (hooks)
         c->hooks = *hooks;
     return c;
@@ -274,7 +274,7 @@ static void note_event(struct closure *c, const struct event *e, uint64_t positi
     const struct hb_thread *t = hb_thread(&c->hb, e->thread);
     struct slot_history *h = slot_history(c, t->clock.slot);
 
-    if (e->flags & EV_IGNORED || position >= WHOLE_EVENTS_MAX)
+    if (e->flags & EV_IGNORED || position >= c->listed)
         return;
     GROW(h->ends, h->ends_cap, t->clock.time);
     while (h->nends + 1 < t->clock.time)
@@ -287,7 +287,7 @@ void closure_feed(struct closure *c, const struct batch *b, const struct span *s
 {
     size_t s = 0;
 
-    if (!(c->keep & CLOSURE_EVENTS)) {
+    if (!c->listed) {
         closure_steps(c, span);
         return;
     }
@@ -301,6 +301,6 @@ void closure_feed(struct closure *c, const struct batch *b, const struct span *s
 
 void closure_seal(struct closure *c)
 {
-    if (c->keep & CLOSURE_SECTIONS)
+    if (c->keeps_sections)
         sections_seal(c);
 }

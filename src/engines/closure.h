@@ -12,7 +12,7 @@
  * Pavlogiannis, Viswanathan, POPL 2021.)
  *
  * Use:
- *     c = closure_new(CLOSURE_SECTIONS | CLOSURE_EVENTS, &hooks)
+ *     c = closure_new(true, events, &hooks)
  *     for each batch: memory_steps(m, &batch, &span); closure_feed(c, &batch, &span)
  *         hooks are called at accesses and acquires; keep the pasts of
  *         interest with closure_past_keep()
@@ -79,12 +79,9 @@ struct closure_hooks {
     void (*ahead)(void *arg, const struct step *s);
 };
 
-enum {
-    CLOSURE_SECTIONS = 1, /* keep lock histories: needed for sets */
-    CLOSURE_EVENTS = 2    /* keep 4 bytes an event: needed for closure_set_list() */
-};
-
-struct closure *closure_new(unsigned keep, const struct closure_hooks *hooks);
+/* `sections`: keep lock histories, needed for sets. `events`: of the first so many keep 4 bytes
+ * each, for closure_set_list(). */
+struct closure *closure_new(bool sections, uint64_t events, const struct closure_hooks *hooks);
 void closure_free(struct closure *c);
 
 /* A batch of events and the steps that memory_steps() made of it. */
@@ -125,7 +122,7 @@ bool closure_set_add(struct closure_set *x, const struct closure_past *p);
 /* Is the event whose past this is in the set? */
 bool closure_set_has(const struct closure_set *x, const struct closure_past *p);
 
-/* How many events the set has; needs CLOSURE_EVENTS. O(slots log events). */
+/* How many events the set has, of those that are listed. O(slots log events). */
 uint64_t closure_set_count(const struct closure_set *x);
 /* All of them in trace order, closure_set_count() positions. */
 void closure_set_list(const struct closure_set *x, uint64_t *list);

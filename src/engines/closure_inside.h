@@ -60,7 +60,8 @@ struct closure_var {
 
 struct closure {
     struct hb hb;
-    unsigned keep;
+    bool keeps_sections;
+    uint64_t listed; /* events: the first of the trace */
     struct closure_hooks hooks;
     struct closure_var *vars;
     size_t vars_cap;

@@ -97,7 +97,7 @@ static void acquire(struct closure *c, struct hb_thread *t, const struct step *s
     bool shared = s->op == OP_ACQUIRE_SHARED;
 
     tell_request(c, t, s);
-    if (c->keep & CLOSURE_SECTIONS && find_held(c, s->thread, s->id, shared) == SECTION_NONE)
+    if (c->keeps_sections && find_held(c, s->thread, s->id, shared) == SECTION_NONE)
         new_section(c, t, s);
     t->clock.time++;
 }
@@ -107,7 +107,7 @@ static void release(struct closure *c, struct hb_thread *t, const struct step *s
     bool shared = s->op == OP_RELEASE_SHARED;
     uint32_t id = SECTION_NONE;
 
-    if (c->keep & CLOSURE_SECTIONS) {
+    if (c->keeps_sections) {
         id = find_held(c, s->thread, s->id, shared);
         if (id == SECTION_NONE)
             id = find_held(c, s->thread, s->id, !shared);

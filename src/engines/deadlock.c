@@ -158,7 +158,7 @@ static int collect_pasts(struct deadlocks *d, struct error *err)
     }
     d->pasts = xcalloc(d->npasts + 1, sizeof(*d->pasts));
     d->targets = xcalloc(d->npasts + 1, sizeof(*d->targets));
-    d->closure = closure_new(CLOSURE_SECTIONS | CLOSURE_EVENTS, &hooks);
+    d->closure = closure_new(true, whole_listed(d->whole), &hooks);
     r = feed_closure(d, err);
     closure_seal(d->closure);
     return r;
@@ -369,12 +369,8 @@ static struct lock_wait *make_waits(const struct deadlocks *d, const struct walk
  * before, and of a lock's sections all but the latest end before that begins. */
 static bool is_at_hand(const struct deadlocks *d, const struct lock_wait *waits, uint32_t n)
 {
-    uint64_t limit = whole_limit(d->whole);
-
-    if (limit > WHOLE_EVENTS_MAX)
-        limit = WHOLE_EVENTS_MAX; /* of the closure's lists */
     for (uint32_t i = 0; i < n; i++)
-        if (waits[i].request.position >= limit)
+        if (waits[i].request.position >= whole_limit(d->whole))
             return false;
     return true;
 }

@@ -15,7 +15,7 @@
  * cycle, a greedy order is tried that lets writes nobody reads change places.
  *
  * Limits: a bounded number of instances of a pair of sites is tried
- * (osr_search.c); reversals need the events in memory (WHOLE_EVENTS_MAX).
+ * (osr_search.c); reversals need the events in memory (whole_limit()).
  */
 #include "engines/osr.h"
 #include "base/alloc.h"

@@ -14,7 +14,7 @@
 /* A time per slot, as in closure_set.c. */
 struct osr_set {
     const struct closure *closure;
-    bool truncated; /* the closure knows only the first WHOLE_EVENTS_MAX events by position */
+    bool truncated; /* the closure knows only the first events by position (whole_listed()) */
     uint32_t nslots;
     uint32_t *time;   /* per slot; room for whole leaves */
     uint64_t *before; /* per slot: of the next segment, events before this position are in */
@@ -32,7 +32,7 @@ void osr_set_release(struct osr_set *x);
 
 /* Make it the set that a and b need. False: it contains one of them, or cannot be. */
 bool osr_set_close(struct osr_set *x, const struct closure_past *a, const struct closure_past *b);
-/* How many of a slot's events are in the set; needs CLOSURE_EVENTS. */
+/* How many of a slot's events are in the set; of those that are listed. */
 size_t osr_set_events(const struct osr_set *x, uint32_t slot);
 
 /* ---- osr_order.c: is there a reordering of the set? ---- */

@@ -20,7 +20,7 @@
 void osr_set_init(struct osr_set *x, const struct closure *c, const struct whole *w)
 {
     *x = (struct osr_set){ .closure = c,
-                           .truncated = whole_info(w)->events > WHOLE_EVENTS_MAX,
+                           .truncated = whole_info(w)->events > whole_listed(w),
                            .nslots = c->hb.nslots };
     x->time = xcalloc((size_t)x->nslots + LEAF_SIZE, sizeof(*x->time));
     x->before = xcalloc((size_t)x->nslots + 1, sizeof(*x->before));
@@ -177,7 +177,9 @@ static uint64_t position_of_acquire(const struct osr_set *x, const struct sectio
 {
     const struct slot_history *h = &x->closure->slots[s->slot];
 
-    return x->closure->keep & CLOSURE_EVENTS ? h->events[h->ends[s->acquire - 1] - 1] : 0;
+    if (!x->closure->listed)
+        return 0;
+    return s->acquire <= h->nends ? h->events[h->ends[s->acquire - 1] - 1] : x->closure->listed;
 }
 
 /* ---- sections that change places ---- */

@@ -13,7 +13,7 @@
  * authors' implementation runs out.
  *
  * Limits: a schedule needs the events in memory, so races beyond
- * WHOLE_EVENTS_MAX stay `maybe`, as do those whose reads have no certain
+ * whole_limit() stay `maybe`, as do those whose reads have no certain
  * writer because the order of accesses is not exact.
  */
 #include "engines/syncp.h"

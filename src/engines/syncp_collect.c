@@ -279,11 +279,10 @@ int syncp_collect(struct collection *c, const struct suspects *suspects, uint32_
         .c = c, .suspects = suspects, .site_max = site_max, .packed = site_max == UINT32_MAX
     };
     struct closure_hooks hooks = { &k, on_access, on_acquire, on_release, on_over, on_ahead };
-    bool events = !whole_options(w)->no_witness;
     int r;
 
     *c = (struct collection){ 0 };
-    c->closure = closure_new(CLOSURE_SECTIONS | (events ? CLOSURE_EVENTS : 0), &hooks);
+    c->closure = closure_new(true, whole_options(w)->no_witness ? 0 : whole_listed(w), &hooks);
     held_sets_init(&c->sets);
     r = stream(&k, w, err);
     closure_seal(c->closure);

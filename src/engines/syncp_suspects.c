@@ -79,7 +79,7 @@ struct suspicion *suspicion_new(void)
     struct suspicion *p = xcalloc(1, sizeof(*p));
     struct closure_hooks hooks = { p, on_access, on_acquire, on_release, on_over, on_ahead };
 
-    p->closure = closure_new(0, &hooks);
+    p->closure = closure_new(false, 0, &hooks);
     held_sets_init(&p->sets);
     return p;
 }

@@ -178,6 +178,11 @@ uint64_t whole_limit(const struct whole *w)
     return !part ? WHOLE_EVENTS_MAX : part < 2 ? 2 : part;
 }
 
+uint64_t whole_listed(const struct whole *w)
+{
+    return whole_limit(w) > WHOLE_EVENTS_MAX ? whole_limit(w) : WHOLE_EVENTS_MAX;
+}
+
 static size_t part_length(const struct whole *w)
 {
     return w->options->part ? (size_t)whole_limit(w) : WHOLE_PART_EVENTS;

@@ -66,6 +66,8 @@ int whole_next(struct whole *w, struct batch *events, struct span *steps, struct
  * error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
 uint64_t whole_limit(const struct whole *w);
+/* The first events of the trace of which closures keep lists. */
+uint64_t whole_listed(const struct whole *w);
 /* Reads among these that see what nobody wrote and nobody knows who did (trace/unseen.h). */
 uint64_t whole_unseen(const struct whole *w);
 /* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.

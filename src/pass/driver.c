@@ -297,6 +297,8 @@ static void add_compile(const struct command *c, const char *dir, bool gcc, stru
     }
     if (c->production)
         args_add(out, "-fno-omit-frame-pointer"); /* stacks of sightings */
+    else
+        args_addf(out, "-isystem%s/include/libstdc++", dir);
     /* clang ignores a seed, but a ccache behind us sees that the result is another one */
     args_addf(out, "-frandom-seed=heddle-%llx", (unsigned long long)config_hash(c));
     args_addf(out, "-fpass-plugin=%s/heddle-pass.so", dir);

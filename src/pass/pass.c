@@ -213,6 +213,16 @@ static void forbid_speculation(LLVMModuleRef module, bool forbid)
     }
 }
 
+/* The program's own copies of what libstdc++.so has (include/libstdc++) are not for others: a
+ * library that is not traced may guard its own data in ways that nobody sees. */
+static void hide_copies(LLVMModuleRef module)
+{
+    size_t n;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage && is_copied(LLVMGetValueName2(f, &n)))
+            LLVMSetVisibility(f, LLVMHiddenVisibility);
+}
+
 bool pass_is_production(void)
 {
     const char *production = getenv("HEDDLE_PRODUCTION");
@@ -228,8 +238,10 @@ int pass_begin(LLVMModuleRef module)
     struct pass p = { .module = module, .context = LLVMGetModuleContext(module) };
     keep_excluded(&p);
     map_release(&p.excluded);
-    if (!pass_is_production())
+    if (!pass_is_production()) {
+        hide_copies(module);
         forbid_speculation(module, true);
+    }
     return 1;
 }
 

@@ -195,6 +195,7 @@ void replace_instruction(LLVMValueRef old, LLVMValueRef by);
 
 /* system.c */
 bool is_interposed(LLVMValueRef function); /* the runtime sees its calls anyway */
+bool is_copied(const char *name);          /* of libstdc++, compiled into the program */
 bool is_system(const char *name);          /* of the C or C++ library, and makes no order itself */
 bool cannot_synchronise(LLVMValueRef call);
 

@@ -132,6 +132,25 @@ bool is_system(const char *name)
            is_variant(name);
 }
 
+/* What the headers of include/libstdc++ compile into the program, though libstdc++.so has it. */
+bool is_copied(const char *name)
+{
+    static const char *const patterns[] = {
+        "_ZNSt7__cxx1112basic_stringI[cw]*",
+        "_ZNKSt7__cxx1112basic_stringI[cw]*",
+        "_ZNSs*",
+        "_ZNKSs*",
+        "_ZNSbIw*",
+        "_ZNKSbIw*",
+        "_ZSt*_Rb_tree_increment*",
+        "_ZSt*_Rb_tree_decrement*",
+        "_ZSt*_Rb_tree_insert_and_rebalance*",
+        "_ZSt*_Rb_tree_rebalance_for_erase*",
+        "_ZNSt8__detail15_List_node_base*",
+    };
+    return matches_any(name, patterns, sizeof patterns / sizeof *patterns);
+}
+
 /* The runtime sees calls of it anyway. The list follows the runtime's INTERPOSE lines; the test
  * "everything that is interposed is known" compares them. */
 bool is_interposed(LLVMValueRef function)

@@ -11,6 +11,9 @@
 #include "runtime/only.h"
 #include "runtime/reach.h"
 
+/* Values are 24 bytes a word: structures that a call fills in, not buffers. */
+enum { WROTE_BYTES_MAX = 256 };
+
 #define ENTRY EXPORT __attribute__((preserve_most))
 
 /* Every STAMP_EVERY-th record starts with the time, and one that comes after an event of another
@@ -293,6 +296,45 @@ void rt_write(const void *p, uint64_t bytes, uint64_t where)
         access(p, (unsigned)__builtin_ctzll(bytes), true, where);
     else
         range(p, bytes, true, where);
+}
+
+/* Plain pieces of at most 8 bytes, each at a multiple of its size. */
+static void append_values(struct rt_thread *t, uintptr_t a, uint64_t bytes, uint64_t where)
+{
+    for (uint64_t take; bytes; a += take, bytes -= take) {
+        uint64_t value = 0, *w = access_room(t);
+        unsigned log = 3, n;
+
+        while ((take = UINT64_C(1) << log) > bytes || a & (take - 1))
+            log--;
+        if (!w)
+            return;
+        __builtin_memcpy(&value, (const void *)a, take);
+        n = stamp_now_and_then(t, w);
+        w[n] = RING_WORD(R_ACCESS,
+                         ACCESS_WRITE | log << ACCESS_SIZE_SHIFT | ACCESS_VALUE64 |
+                             (where & WHERE_PC ? ACCESS_PC : 0),
+                         a);
+        w[n + 1] = where;
+        w[n + 2] = value;
+        commit(n + 3);
+    }
+}
+
+void rt_wrote(const void *p, uint64_t bytes, uint64_t where)
+{
+    if (!rt.full || bytes > WROTE_BYTES_MAX) {
+        rt_write(p, bytes, where);
+        return;
+    }
+    if (bytes >= 8)
+        reach_stored(p, bytes);
+    if (only_leaves_out(where) || !access_begins())
+        return;
+    rt_busy_begin();
+    if (!is_benign(p, bytes))
+        append_values(tls.self, (uintptr_t)p, bytes, where);
+    rt_busy_end();
 }
 
 EXPORT void __heddle_read_range(void *p, uint64_t bytes, uint32_t site);

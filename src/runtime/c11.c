@@ -25,7 +25,7 @@ INTERPOSE(int, thrd_create, thrd_t *thread, thrd_start_t start, void *arg)
     struct thread_entry *e;
     int r;
 
-    rt_result(thread, sizeof(*thread), WHERE_CALLER());
+    rt_result_ahead(thread, sizeof(*thread), WHERE_CALLER());
     e = thread_prepare(*(void **)&start, arg, NULL, WHERE_CALLER());
     if (!e)
         return REAL(thrd_create)(thread, start, arg);

@@ -182,6 +182,8 @@ HIDDEN void cond_wait_cancelled(void *wait); /* a cleanup handler */
 /* An interposed function has left a result in the caller's memory (NULL: has not). It counts where
  * the caller is in a traced image: how others guard their memory is not seen. */
 HIDDEN void rt_result(const void *p, size_t bytes, uint64_t where);
+/* The same ahead of the call: nothing says what it will be. */
+HIDDEN void rt_result_ahead(const void *p, size_t bytes, uint64_t where);
 
 struct thread_entry;
 /* Before a thread is created; NULL: it will not be recorded. Afterwards thread_created() or

@@ -31,6 +31,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <grp.h>
+#include <iconv.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -39,6 +40,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,11 +194,11 @@ static inline void write_string(const char *s, uint64_t where)
         rt_write(s, CALL(strlen)(s) + 1, where);
 }
 
-/* Results that may be NULL. */
+/* Results that may be NULL, after the call. */
 static inline void write_if(const void *p, size_t bytes, uint64_t where)
 {
     if (p)
-        rt_write(p, bytes, where);
+        rt_wrote(p, bytes, where);
 }
 
 static inline void read_if(const void *p, size_t bytes, uint64_t where)

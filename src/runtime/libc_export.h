@@ -20,6 +20,7 @@ EXPORT void __heddle_fd_acquire(int fd, uint64_t where);
 #define rt_recording       __heddle_rt_recording
 #define rt_read            __heddle_rt_read
 #define rt_write           __heddle_rt_write
+#define rt_wrote           __heddle_rt_write /* values: full builds only */
 #define rt_next_definition __heddle_rt_next_definition
 #define fd_release         __heddle_fd_release
 #define fd_acquire         __heddle_fd_acquire

@@ -295,8 +295,21 @@
     X(sched_getaffinity, 3, 0)                                                                     \
     X(getloadavg, 2, 0)                                                                            \
     X(dladdr, 2, 0)                                                                                \
+    X(getopt, 3, 0)                                                                                \
     X(getopt_long, 5, 0)                                                                           \
-    X(getopt_long_only, 5, 0)
+    X(getopt_long_only, 5, 0)                                                                      \
+    X(iconv, 5, 0)
+
+/* libc_signal.c */
+#define LIBC_SIGNAL(X)                                                                             \
+    X(sigprocmask, 3, 0)                                                                           \
+    X(pthread_sigmask, 3, 0)                                                                       \
+    X(sigpending, 1, 0)                                                                            \
+    X(sigemptyset, 1, 0)                                                                           \
+    X(sigfillset, 1, 0)                                                                            \
+    X(sigaddset, 2, 0)                                                                             \
+    X(sigdelset, 2, 0)                                                                             \
+    X(sigismember, 2, 0)
 
 /* libc_hidden.c: state inside libc that calls share */
 #define LIBC_HIDDEN(X)                                                                             \
@@ -341,6 +354,7 @@
     LIBC_FD(X)                                                                                     \
     LIBC_SOCKET(X)                                                                                 \
     LIBC_SYSTEM(X)                                                                                 \
+    LIBC_SIGNAL(X)                                                                                 \
     LIBC_HIDDEN(X)
 
 #endif

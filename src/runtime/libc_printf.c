@@ -112,8 +112,8 @@ static void printf_record(const struct format *f, va_list ap, uint64_t where)
             read_string_up_to(pointer[i], (size_t)limit, where);
         else if (a->type == FORMAT_WIDE_STRING && pointer[i])
             read_wide(pointer[i], limit, where);
-        else if (a->type == FORMAT_COUNT)
-            write_if(pointer[i], (size_t)a->bytes, where);
+        else if (a->type == FORMAT_COUNT && pointer[i])
+            rt_write(pointer[i], (size_t)a->bytes, where);
     }
 }
 

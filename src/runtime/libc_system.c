@@ -55,8 +55,10 @@ LIBC(int, clock_nanosleep,
 
 LIBC(time_t, time, (time_t *t), (t))
 {
+    time_t now = CALL(time)(t);
+
     write_if(t, sizeof(*t), where);
-    return CALL(time)(t);
+    return now;
 }
 
 LIBC(struct tm *, localtime_r, (const time_t *t, struct tm *out), (t, out))
@@ -342,6 +344,30 @@ LIBC(int, dladdr, (const void *address, Dl_info *out), (address, out))
 
 /* ---- options ---- */
 
+/* glibc's state is its own; it goes by these, and writes them in each call. */
+static inline void write_options(uint64_t where)
+{
+    rt_wrote(&optind, sizeof(optind), where);
+    rt_wrote(&optarg, sizeof(optarg), where);
+    rt_wrote(&optopt, sizeof(optopt), where);
+}
+
+static inline void read_options(uint64_t where)
+{
+    rt_read(&optind, sizeof(optind), where);
+    rt_read(&opterr, sizeof(opterr), where);
+}
+
+LIBC(int, getopt, (int argc, char *const *argv, const char *letters), (argc, argv, letters))
+{
+    int r;
+
+    read_options(where);
+    r = CALL(getopt)(argc, argv, letters);
+    write_options(where);
+    return r;
+}
+
 /* A long option writes its index, and what its `flag` points to. */
 static inline void write_option(int r, const struct option *o, int at, int *index, uint64_t where)
 {
@@ -360,11 +386,48 @@ static inline void write_option(int r, const struct option *o, int at, int *inde
          (int argc, char *const *argv, const char *letters, const struct option *o, int *index),   \
          (argc, argv, letters, o, index))                                                          \
     {                                                                                              \
-        int at = -1, r = CALL(name)(argc, argv, letters, o, &at);                                  \
+        int at = -1, r;                                                                            \
                                                                                                    \
+        read_options(where);                                                                       \
+        r = CALL(name)(argc, argv, letters, o, &at);                                               \
+        write_options(where);                                                                      \
         write_option(r, o, at, index, where);                                                      \
         return r;                                                                                  \
     }
 
 GETS_OPTION(getopt_long)
 GETS_OPTION(getopt_long_only)
+
+/* ---- character sets ---- */
+
+/* Without a buffer to read, it goes back to the state at the beginning. */
+LIBC(size_t, iconv,
+     (iconv_t state, char **restrict in, size_t *restrict in_left, char **restrict out,
+      size_t *restrict out_left),
+     (state, in, in_left, out, out_left))
+{
+    char *from = in ? *in : NULL, *to = out ? *out : NULL;
+    size_t r;
+
+    rt_write(state, 8, where);
+    if (from) {
+        rt_read(in, sizeof(*in), where);
+        rt_read(in_left, sizeof(*in_left), where);
+    }
+    if (to) {
+        rt_read(out, sizeof(*out), where);
+        rt_read(out_left, sizeof(*out_left), where);
+    }
+    r = CALL(iconv)(state, in, in_left, out, out_left);
+    if (from) {
+        rt_read(from, (size_t)(*in - from), where);
+        rt_wrote(in, sizeof(*in), where);
+        rt_wrote(in_left, sizeof(*in_left), where);
+    }
+    if (to) {
+        rt_write(to, (size_t)(*out - to), where);
+        rt_wrote(out, sizeof(*out), where);
+        rt_wrote(out_left, sizeof(*out_left), where);
+    }
+    return r;
+}

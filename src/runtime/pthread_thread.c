@@ -207,9 +207,20 @@ void thread_attached(void)
 
 /* ---- results ---- */
 
+static bool is_of_interest(const void *p, uint64_t where)
+{
+    return p && rt_recording() && statics_is_traced((uintptr_t)(where & ~WHERE_PC));
+}
+
 void rt_result(const void *p, size_t bytes, uint64_t where)
 {
-    if (p && rt_recording() && statics_is_traced((uintptr_t)(where & ~WHERE_PC)))
+    if (is_of_interest(p, where))
+        rt_wrote(p, bytes, where);
+}
+
+void rt_result_ahead(const void *p, size_t bytes, uint64_t where)
+{
+    if (is_of_interest(p, where))
         rt_write(p, bytes, where);
 }
 
@@ -310,7 +321,8 @@ INTERPOSE(int, pthread_create, pthread_t *restrict thread, const pthread_attr_t 
     struct thread_entry *e;
     int r;
 
-    rt_result(thread, sizeof(*thread), WHERE_CALLER()); /* glibc writes it before the child runs */
+    rt_result_ahead(thread, sizeof(*thread),
+                    WHERE_CALLER()); /* glibc writes it before the child runs */
     e = thread_prepare(*(void **)&start, arg, attr, WHERE_CALLER());
     if (!e)
         return REAL(pthread_create)(thread, attr, start, arg);

@@ -72,6 +72,8 @@ HIDDEN void rt_wait_end(void);
 /* Plain accesses of the thread; ranges of any size, 0 too. */
 HIDDEN void rt_read(const void *address, uint64_t bytes, uint64_t where);
 HIDDEN void rt_write(const void *address, uint64_t bytes, uint64_t where);
+/* The same after it was written: full builds record the values, of results that are not large. */
+HIDDEN void rt_wrote(const void *address, uint64_t bytes, uint64_t where);
 
 /* Memory: alloc after it was got, free before it is given back. */
 HIDDEN void rt_alloc(const void *address, uint64_t bytes, uint64_t where);

@@ -4,6 +4,7 @@
  * nobody's (docs/design/unseen.md). Each result is a write of the caller: nothing is unexplained.
  */
 #define _GNU_SOURCE
+#include <iconv.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -34,6 +35,9 @@ static struct {
     struct sigaction action;
     char *end, text[16];
     fd_set set;
+    sigset_t old, mask, signals;
+    char *from, *to, ascii[8], utf16[16];
+    size_t from_left, to_left;
 } out;
 
 static unsigned long sum;
@@ -43,6 +47,9 @@ static void *fill(void *arg)
 {
     for (size_t i = 0; i < sizeof out / sizeof(long); i++)
         ((volatile long *)&out)[i] = 0x0101010101010101;
+    optind = 7;
+    optopt = 8;
+    optarg = (char *)&out;
     return arg;
 }
 
@@ -70,7 +77,7 @@ static void threads(void)
     thrd_create(&out.id11, child11, &sum);
     thrd_join(out.id11, &out.result11);
     SEE(out.result11);
-    sem_init(&sem, 0, 3);
+    sem_init(&sem, 0, 12345);
     sem_getvalue(&sem, &out.value);
     SEE(out.value);
 }
@@ -124,6 +131,34 @@ static void times_and_signals(void)
     SEE(out.sig + out.info.si_signo);
     sigaction(SIGUSR2, NULL, &out.action);
     SEE(out.action.sa_flags);
+    sigfillset(&out.signals);
+    sigdelset(&out.signals, SIGUSR2);
+    SEE(sigismember(&out.signals, SIGUSR1));
+    sigprocmask(SIG_BLOCK, NULL, &out.old);
+    pthread_sigmask(SIG_BLOCK, NULL, &out.mask);
+    SEE(*(long *)&out.old + *(long *)&out.mask + *(long *)&out.signals);
+}
+
+static void options_and_letters(void)
+{
+    char *argv[] = { "outputs", "-a", "text", "-b", NULL };
+    iconv_t c = iconv_open("UTF-16LE", "ASCII");
+
+    optind = 1;
+    if (c == (iconv_t)-1 || getopt(4, argv, "a:") != 'a' || *optarg != 't' || optind != 3)
+        exit(1);
+    opterr = 0;
+    if (getopt(4, argv, "a:") != '?' || optopt != 'b')
+        exit(1);
+    out.ascii[0] = 'x';
+    out.from = out.ascii;
+    out.to = out.utf16;
+    out.from_left = 1;
+    out.to_left = sizeof out.utf16;
+    iconv(c, &out.from, &out.from_left, &out.to, &out.to_left);
+    SEE(out.from_left + out.to_left + (size_t)(out.from - out.to));
+    SEE(out.utf16[0]);
+    iconv_close(c);
 }
 
 int main(void)
@@ -135,5 +170,6 @@ int main(void)
     threads();
     descriptors();
     times_and_signals();
+    options_and_letters();
     return sum == 0;
 }

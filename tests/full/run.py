@@ -319,6 +319,8 @@ def case_flow(opts, level):
 def case_outputs(opts, level):
     """What system functions leave in the caller's memory is written by somebody."""
     run = Run(opts, "outputs.c", level)
+    writes = [e.access() for e in run.events if e.op == "w"]
+    expect(any(bytes == 4 and value == 12345 for _, _, bytes, value in writes), "sem_getvalue's result has no value")
     p = run.call([opts.heddle, "analyze", "-q", "-e", "mc", "--format", "json", run.trace])
     found = json.loads(p.stdout)["engines"][0]["counters"]
     expect(not {"unseen", "threads_unreachable"} & set(found), f"{found}")

@@ -177,7 +177,7 @@ static void feed_closure(struct subject *s, struct pasts *p)
     struct memory *m = memory_new();
     struct span span;
 
-    p->closure = closure_new(CLOSURE_SECTIONS | CLOSURE_EVENTS, &hooks);
+    p->closure = closure_new(true, PASTS, &hooks);
     memory_steps(m, &b, &span);
     closure_feed(p->closure, &b, &span);
     closure_seal(p->closure);
