@@ -4,6 +4,7 @@ Static pairs are pairs of classes of sites (heddle static --format sites); caper
 sites have both escaped. There may be a million, so they are counted and drawn from, not listed.
 """
 import collections
+import glob
 import itertools
 import json
 import os
@@ -197,26 +198,41 @@ def count_missing(bench, p):
                         for name, by in (("static", static), ("locked", locked), ("caper", possible))}
 
 
-def measure_caper(bench, p):
-    """First runs and the steady state, in turn with the native build, by tests/real's workload."""
-    state = os.path.join(p.scratch, "state")
-    static = kept(bench, p, "static")
-    times = p.got.setdefault("caper times", {})
+def caper(bench, p, state):
+    return [bench.heddle, "caper", "--quiet", "--state", state, "--static", kept(bench, p, "static")]
 
-    def once(tool, *args):
-        times.setdefault(tool, []).append(work(bench, p, *args))
-    for _ in range(bench.args.rounds):
-        for f in (state, state + ".lock"):
-            if os.path.exists(f):
-                os.unlink(f)
-        once("native", "native")
-        once("caper first", "production", f"caper --quiet --state {state} --static {static}")
-    for _ in range(3):
-        work(bench, p, "production", f"caper --quiet --state {state}")
-    for _ in range(bench.args.rounds):
-        once("native", "native")
-        once("caper steady", "production", f"caper --quiet --state {state}")
-    count_shares(bench, p, state)
+
+def forget(state):
+    for f in glob.glob(glob.escape(state) + "*"):
+        os.unlink(f)
+
+
+def warm_up(bench, p):
+    """A state after three runs: what comes is the steady state."""
+    state = kept(bench, p, "steady")
+    while p.got.get("warm runs", 0) < 3 and bench.has_time():
+        if not p.got.get("warm runs"):
+            forget(state)
+        p.run("production", caper(bench, p, state))
+        p.got["warm runs"] = p.got.get("warm runs", 0) + 1
+        p.save()
+    return state
+
+
+def measure_caper(bench, p):
+    """First runs and the steady state, in turn with the native build."""
+    first, steady = os.path.join(p.scratch, "first"), warm_up(bench, p)
+    times = p.got.setdefault("caper times", {})
+    for i in range(bench.args.rounds):
+        for tool, build, before in (("native", "native", ()), ("build alone", "production", ()),
+                                    ("caper first", "production", caper(bench, p, first)),
+                                    ("caper steady", "production", caper(bench, p, steady))):
+            if len(times.get(tool, [])) <= i and bench.has_time():
+                forget(first)
+                times.setdefault(tool, []).append(p.run(build, before))
+                p.save()
+    if "static" not in p.got["shares"] and bench.has_time():
+        count_shares(bench, p, steady)
 
 
 def count_shares(bench, p, state):

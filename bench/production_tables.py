@@ -57,13 +57,18 @@ def overheads(title, programs, tools, kind):
         return
     print(f"\n### {title}: overhead over the native build: wall time of the faster half of the runs (CPU time, "
           "median; fastest)")
-    table("program", "native s", "runs", *tools)
+    table("program", "native s", "runs", "cores that others had", *tools)
     for p in programs:
         native = [t[0] for t in p[kind]["native"]]
-        row(p["name"], f"{median(native):.2f}", len(p[kind].get(tools[-1], [])),
+        row(p["name"], f"{median(native):.2f}", len(p[kind].get(tools[-1], [])), disturbance(p[kind]),
             *(cell([overhead(p, t, w, kind, m) for w, m in WAYS]) for t in tools))
-    row("geometric mean", "", "", *(cell([mean(overhead(p, t, w, kind, m) for p in programs) for w, m in WAYS])
-                                    for t in tools))
+    row("geometric mean", "", "", "", *(cell([mean(overhead(p, t, w, kind, m) for p in programs) for w, m in WAYS])
+                                        for t in tools))
+
+
+def disturbance(times):
+    runs = [t for rows in times.values() for t in rows if len(t) > 2]
+    return f"{sum(t[2] for t in runs) / sum(t[0] for t in runs):.1f}" if runs else "–"
 
 
 def races(programs):
@@ -194,7 +199,7 @@ def show(keep, names):
     print(f"## Production runs: chase, litehb, fullhb, caper\n\n{datetime.date.today()}, {os.cpu_count()} cores of {model}; "
           "both builds by clang 19 with -O2 -g; whole commands")
     overheads("Figure 2", programs, ["build alone"] + PAIR_TOOLS, "times")
-    overheads("Figure 4", programs, ["caper first", "caper steady"], "caper times")
+    overheads("Figure 4", programs, ["build alone", "caper first", "caper steady"], "caper times")
     races(programs)
     missed_tests = test_programs(keep)
     ratio = potential(programs)

@@ -13,7 +13,7 @@
 #include "base/place.h"
 #include "cmd/caper_show.h"
 #include "cmd/caper_source.h"
-#include "cmd/caper_table.h"
+#include "cmd/caper_watch.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "program/static.h"
@@ -25,11 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of --max-overhead from the second run on: the first has everything to find out, the others watch
- * what was private so far, for as long as the program is used. With 5%, 1.7% and twice that for
- * pointer stores; start and unpatched sites come on top, and 9% is the bar. */
-enum { LATER_SHARE = 3 };
-
 struct run {
     const struct options *o;
     const char *state_path;
@@ -38,9 +33,7 @@ struct run {
     struct production p;
     struct caper_shares shares;
     uint32_t max_ppm;
-    uint64_t most;     /* pairs that are listed */
-    uint64_t asked[2]; /* is_wanted(): the module, and what the state has of it */
-    const struct caper_part *part;
+    uint64_t most; /* pairs that are listed */
 };
 
 /* ---- static pairs ---- */
@@ -218,31 +211,6 @@ static int prepare_state(struct run *r, const char *program)
 
 /* ---- the run ---- */
 
-static bool is_access(const struct linked *l, const uint64_t id[2], uint32_t index)
-{
-    size_t file;
-    const struct sites_header *h = linked_find(l, id, &file);
-    uint32_t kind = h && index < h->nsites ? sites_site(h, index)->kind : SITE_WRITE;
-
-    return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
-}
-
-/* Sites come module by module. */
-static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
-{
-    struct run *r = arg;
-    const struct pairs *p = &r->state.pairs;
-
-    if (r->asked[0] != id[0] || r->asked[1] != id[1] || index == 0)
-        r->part = caper_state_find(&r->state, id);
-    memcpy(r->asked, id, sizeof(r->asked));
-    if (r->part && index < r->part->sites && r->part->marks[index])
-        return false;
-    return r->state.has_pairs && !option_is(r->o, OPT_ALL_SITES)
-               ? pairs_find(p, id, index) != PAIRS_NONE
-               : is_access(&r->linked, id, index);
-}
-
 /* Sums over the counts of the run, by the state after it. */
 static void add_shares(struct run *r)
 {
@@ -325,27 +293,6 @@ static int show(const struct run *r, FILE *otherwise)
     return outfile_close(&out, true);
 }
 
-/* What earlier runs say of pointer stores (base/rt_caper.h). */
-static void take_store_marks(struct run *r)
-{
-    struct caper_table *t = table_of(&r->p);
-    size_t file;
-
-    for (uint32_t i = 0; i < t->modules && r->max_ppm; i++) {
-        const struct caper_module *m = &t->module[i];
-        const struct caper_part *part = caper_state_find(&r->state, m->id);
-        const struct sites_header *h = part ? linked_find(&r->linked, m->id, &file) : NULL;
-
-        for (uint32_t k = 0; h && k < m->sites && k < part->sites && k < h->nsites; k++) {
-            if (!part->marks[k] || sites_site(h, k)->kind != SITE_ENTRY)
-                continue;
-            ((uint8_t *)t + m->at)[k] |= part->marks[k];
-            if (part->marks[k] & CAPER_SEEN)
-                t->flags |= CAPER_NO_STORES;
-        }
-    }
-}
-
 /* A program that was killed has said nothing else. */
 static bool was_watched(const struct run *r)
 {
@@ -355,32 +302,25 @@ static bool was_watched(const struct run *r)
            production_says(&r->p, r->o->arguments[0]);
 }
 
-static uint32_t max_ppm(const struct run *r)
-{
-    uint32_t later = r->max_ppm / LATER_SHARE;
-
-    return r->state.runs && r->max_ppm ? later ? later : 1 : r->max_ppm;
-}
-
 static int watch(struct run *r)
 {
-    uint32_t flags = option_is(r->o, OPT_COUNT_ALL) ? CAPER_COUNT : 0;
-    size_t bytes = caper_table_bytes(&r->linked, flags, false);
+    struct caper_watch w = { r->state_path,
+                             &r->state,
+                             &r->linked,
+                             r->max_ppm,
+                             option_is(r->o, OPT_ALL_SITES),
+                             option_is(r->o, OPT_COUNT_ALL) };
     uint64_t fresh = 0;
-    int code;
+    int code = caper_watch_open(&r->p, &w);
 
-    code = caper_control_open(&r->p, r->state_path, bytes);
     if (code)
         return code;
-    caper_table_fill(table_of(&r->p), bytes, &r->linked, flags, false, is_wanted, r);
-    table_of(&r->p)->max_ppm = max_ppm(r);
-    take_store_marks(r);
     code = production_run(&r->p, r->o->arguments, NULL, NULL);
     if (code == 0)
         code = caper_control_merge(&r->p, r->state_path, &r->linked, &r->state, &fresh);
     if (code)
         return code;
-    if (flags)
+    if (w.count)
         add_shares(r);
     if (was_watched(r))
         say(r, fresh);

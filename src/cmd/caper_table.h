@@ -28,10 +28,6 @@ void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *
 /* Is it complete, and all in it in its place? */
 bool caper_table_check(const struct caper_table *t, size_t bytes);
 
-static inline int caper_control_open(struct production *p, const char *state, size_t extra_bytes)
-{
-    return production_open_at(p, PROD_CAPER, extra_bytes, state);
-}
 /* Puts what was seen into the state; the number of new sites in *fresh. `after`: as in
  * caper_state_change(). */
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,

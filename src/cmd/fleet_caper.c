@@ -5,7 +5,7 @@
  * the state; the next run merges it, and so it comes into the store, too.
  */
 #include "base/alloc.h"
-#include "cmd/caper_table.h"
+#include "cmd/caper_watch.h"
 #include "cmd/fleet.h"
 #include "cmd/site_name.h"
 
@@ -92,12 +92,12 @@ static int prepare(struct caper_run *r)
 
 /* ---- the run ---- */
 
-static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
+/* A module's pointer stores are no access; what they cost each machine finds out itself. */
+static bool is_store_mark(const struct linked *l, const struct prod_site *s)
 {
-    const struct caper_run *r = arg;
+    const struct sites_header *h = linked_find(l, s->module, NULL);
 
-    return !caper_state_mark(&r->state, id, index) &&
-           pairs_find(&r->state.pairs, id, index) != PAIRS_NONE;
+    return h && s->index < h->nsites && sites_site(h, s->index)->kind == SITE_ENTRY;
 }
 
 /* What the store does not have yet: of this run, and of others here that were killed. */
@@ -109,7 +109,7 @@ static void add_new(struct caper_run *r)
             struct prod_site site = { .module = { part->id[0], part->id[1] }, .index = k };
             struct buf name = { 0 };
 
-            if (!part->marks[k])
+            if (!part->marks[k] || is_store_mark(&r->job->linked, &site))
                 continue;
             site_name_add(&name, &site);
             if (intern_find(&r->names, name.data, name.len) == INTERN_NONE)
@@ -122,13 +122,11 @@ static bool run(struct caper_run *r, int *code)
 {
     struct fleet_job *j = r->job;
     struct fleet_watch w = { .job = j, .renew_at_ms = fleet_now_ms() + j->lease_ms / 3 };
-    size_t bytes = caper_table_bytes(&j->linked, 0, false);
+    struct caper_watch c = { r->path, &r->state, &j->linked, j->max_ppm, false, false };
     uint64_t fresh;
 
-    if (caper_control_open(&r->p, r->path, bytes) != 0)
+    if (caper_watch_open(&r->p, &c) != 0)
         return false;
-    caper_table_fill(table_of(&r->p), bytes, &j->linked, 0, false, is_wanted, r);
-    table_of(&r->p)->max_ppm = j->max_ppm;
     *code = production_run(&r->p, j->argv, fleet_watch_tick, &w);
     if (*code == 0)
         *code = r->p.code;

@@ -5,6 +5,7 @@
  */
 #include "program/pairs_file.h"
 #include "base/alloc.h"
+#include "base/buf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -71,10 +72,17 @@ void pairs_list_members(struct pairs *p)
         p->members[p->start[p->sites[i].group + 1]++] = (uint32_t)i;
 }
 
-void pairs_index(struct pairs *p)
+/* What the questions need, of sites and pairs that are in order. */
+static void complete(struct pairs *p)
 {
     free(p->start);
     free(p->members);
+    pairs_list_members(p);
+    p->total = pairs_count(p);
+}
+
+void pairs_index(struct pairs *p)
+{
     for (size_t i = 0; i < p->npairs; i++)
         if (p->pairs[i].a > p->pairs[i].b)
             p->pairs[i] = (struct pairs_groups){ p->pairs[i].b, p->pairs[i].a };
@@ -82,13 +90,12 @@ void pairs_index(struct pairs *p)
         qsort(p->sites, p->nsites, sizeof(*p->sites), compare_sites);
     if (p->npairs)
         qsort(p->pairs, p->npairs, sizeof(*p->pairs), compare_pairs);
-    pairs_list_members(p);
-    p->total = pairs_count(p);
+    complete(p);
 }
 
 /* ---- questions ---- */
 
-uint32_t pairs_find(const struct pairs *p, const uint64_t module[2], uint32_t index)
+size_t pairs_from(const struct pairs *p, const uint64_t module[2], uint32_t index)
 {
     size_t low = 0, high = p->nsites;
 
@@ -101,6 +108,13 @@ uint32_t pairs_find(const struct pairs *p, const uint64_t module[2], uint32_t in
         else
             high = middle;
     }
+    return low;
+}
+
+uint32_t pairs_find(const struct pairs *p, const uint64_t module[2], uint32_t index)
+{
+    size_t low = pairs_from(p, module, index);
+
     if (low == p->nsites ||
         compare_ids(p->sites[low].id.module, p->sites[low].id.index, module, index) != 0)
         return PAIRS_NONE;
@@ -226,17 +240,19 @@ static int read_module(struct reading *r, const char *text, struct error *err)
 /* `n` numbers with a blank between, and nothing else. */
 static bool numbers(const char *text, unsigned n, uint32_t *out)
 {
-    for (unsigned i = 0; i < n; i++) {
-        char *end;
-        unsigned long long v;
+    for (unsigned i = 0; i < n; i++, text++) {
+        uint64_t v = 0;
 
         if (*text < '0' || *text > '9')
             return false;
-        v = strtoull(text, &end, 10);
-        if (v > UINT32_MAX || *end != (i + 1 < n ? ' ' : 0))
+        for (; *text >= '0' && *text <= '9'; text++) {
+            v = v * 10 + (uint64_t)(*text - '0');
+            if (v > UINT32_MAX)
+                return false;
+        }
+        if (*text != (i + 1 < n ? ' ' : 0))
             return false;
         out[i] = (uint32_t)v;
-        text = end + 1;
     }
     return true;
 }
@@ -313,30 +329,53 @@ static int read_line(struct reading *r, char *line, struct error *err)
     return 0;
 }
 
+/* All of it: a big program has a million lines and more. */
+static int read_all(FILE *in, struct buf *text, const char *shown, struct error *err)
+{
+    enum { PIECE = 1 << 20 };
+    size_t n;
+
+    do {
+        buf_reserve(text, PIECE);
+        n = fread(text->data + text->len, 1, PIECE, in);
+        text->len += n;
+    } while (n == PIECE);
+    text->data[text->len] = 0;
+    return ferror(in) ? error_set(err, "cannot read '%s': %s", shown, strerror(errno)) : 0;
+}
+
+static int read_lines(struct reading *r, struct buf *text, struct error *err)
+{
+    char *at = text->data, *end = at + text->len, *next;
+
+    for (; at < end; at = next) {
+        next = memchr(at, '\n', (size_t)(end - at));
+        next = next ? next : end;
+        *next++ = 0;
+        r->line++;
+        if (read_line(r, at, err) < 0)
+            return -1;
+    }
+    if (r->line == 0)
+        return error_set(err, "cannot read '%s': empty", r->shown);
+    if (!r->ended || !r->p->nimages)
+        return error_set(err, "cannot read '%s': cut off behind line %zu", r->shown, r->line);
+    return 0;
+}
+
 int pairs_read_stream(struct pairs *p, FILE *in, const char *shown, struct error *err)
 {
     struct reading r = { .p = p, .shown = shown };
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t n;
-    int status = 0;
+    struct buf text = { 0 };
+    int status;
 
     *p = (struct pairs){ 0 };
-    while (status == 0 && (n = getline(&line, &cap, in)) > 0) {
-        r.line++;
-        if (line[n - 1] == '\n')
-            line[n - 1] = 0;
-        status = read_line(&r, line, err);
-    }
-    free(line);
-    if (status == 0 && ferror(in))
-        status = error_set(err, "cannot read '%s': %s", shown, strerror(errno));
-    if (status == 0 && r.line == 0)
-        status = error_set(err, "cannot read '%s': empty", shown);
-    if (status == 0 && (!r.ended || !p->nimages))
-        status = error_set(err, "cannot read '%s': cut off behind line %zu", shown, r.line);
+    status = read_all(in, &text, shown, err);
     if (status == 0)
-        pairs_index(p);
+        status = read_lines(&r, &text, err);
+    buf_release(&text);
+    if (status == 0)
+        complete(p);
     else
         pairs_release(p);
     return status;

@@ -73,6 +73,8 @@ void pairs_list_members(struct pairs *p);
 
 /* The number of a site, PAIRS_NONE where it is in no pair. */
 uint32_t pairs_find(const struct pairs *p, const uint64_t module[2], uint32_t index);
+/* The first site that is not before that one; nsites where there is none. */
+size_t pairs_from(const struct pairs *p, const uint64_t module[2], uint32_t index);
 bool pairs_has(const struct pairs *p, uint32_t site_a, uint32_t site_b);
 /* Unordered pairs of sites; a site with itself counts. The same among sites of which there are
  * `marked[class]` in a class. */

@@ -103,41 +103,33 @@ static int64_t module_number(const uint64_t id[2], uint32_t sites)
     return n;
 }
 
-static void note_module(uint32_t base, uint32_t sites, const uint64_t id[2])
+static void note_module(const struct prod_module *p)
 {
-    int64_t n = module_number(id, sites);
+    int64_t n = module_number(p->id, p->sites);
     struct caper_module *m = n < 0 ? NULL : &table->module[n];
 
-    for (uint32_t i = 0; m && i < sites && i < m->sites; i++) {
-        module_of[base + i] = (uint32_t)n + 1;
+    for (uint32_t i = 0; m && i < p->sites && i < m->sites; i++) {
+        module_of[p->base + i] = (uint32_t)n + 1;
         if (m->counts)
-            table_counts[base + i] = (uint64_t *)((char *)table + m->counts) + i;
-        __atomic_store_n(&table_bytes[base + i], (uint8_t *)table + m->at + i, __ATOMIC_RELEASE);
+            table_counts[p->base + i] = (uint64_t *)((char *)table + m->counts) + i;
+        __atomic_store_n(&table_bytes[p->base + i], (uint8_t *)table + m->at + i, __ATOMIC_RELEASE);
     }
+    if (table_sites < p->base + p->sites)
+        table_sites = p->base + p->sites;
 }
 
-/* Modules have consecutive numbers of sites. */
 void table_update(void)
 {
-    uint32_t n = patch_count(), end;
-    struct prod_site first, s;
-
+    static uint32_t noted;
+    struct prod_module m;
     int guard;
 
     rt_busy_begin();
     guard = pair_guard_begin();
     spin_lock(&update_lock);
-    n = n < DENSE_MAX ? n : DENSE_MAX;
-    for (uint32_t at = table_sites; at < n; at = end) {
-        end = at + 1;
-        if (!patch_name(at, &first))
-            continue;
-        while (end < n && patch_name(end, &s) && s.module[0] == first.module[0] &&
-               s.module[1] == first.module[1] && s.index == first.index + (end - at))
-            end++;
-        note_module(at, first.index + (end - at), first.module);
-    }
-    table_sites = n > table_sites ? n : table_sites;
+    for (; patch_module(noted, &m); noted++)
+        if (m.sites && m.base + m.sites <= DENSE_MAX)
+            note_module(&m);
     spin_unlock(&update_lock);
     pair_guard_end(guard);
     rt_busy_end();

@@ -330,6 +330,20 @@ bool patch_name(uint32_t site, struct prod_site *s)
     return found;
 }
 
+bool patch_module(uint32_t i, struct prod_module *out)
+{
+    const struct heddle_module *m;
+    bool found;
+
+    lock();
+    found = i < modules.count;
+    m = found ? MODULE(i)->at : NULL;
+    *out = m ? (struct prod_module){ { m->id[0], m->id[1] }, m->base, m->sites }
+             : (struct prod_module){ 0 };
+    unlock();
+    return found;
+}
+
 uint32_t patch_count(void)
 {
     uint32_t n;

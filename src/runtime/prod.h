@@ -91,6 +91,12 @@ HIDDEN int patch_all(bool (*wanted)(uint32_t site, void *arg), void *arg, bool o
 HIDDEN int64_t patch_find(const struct prod_site *s);
 /* And back; false: unknown. */
 HIDDEN bool patch_name(uint32_t site, struct prod_site *s);
+/* The modules that have come so far, from 0; no sites: it is gone again. */
+struct prod_module {
+    uint64_t id[2];
+    uint32_t base, sites; /* dense numbers of its sites */
+};
+HIDDEN bool patch_module(uint32_t i, struct prod_module *m);
 HIDDEN uint32_t patch_count(void); /* dense numbers are below it */
 /* What the site does, without executing it: kind, size not included; false: unknown. */
 HIDDEN bool patch_look(uint32_t site,

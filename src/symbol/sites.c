@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 struct site_tables {
-    uint64_t *data; /* the section */
+    const char *section;
     size_t bytes;
+    Elf *elf;                           /* owned, or NULL: it has the section mapped */
+    uint64_t *data;                     /* owned, or NULL: a copy of it */
     const struct sites_header **tables; /* by id */
     size_t count, cap;
     size_t damaged;
@@ -29,6 +31,7 @@ void site_tables_close(struct site_tables *t)
     if (!t)
         return;
     free(t->data);
+    elf_end(t->elf);
     free(t->tables);
     free(t);
 }
@@ -173,7 +176,7 @@ static bool table_is_valid(const struct sites_header *h, uint64_t room)
 static void scan(struct site_tables *t)
 {
     for (size_t at = 0; at + sizeof(struct sites_header) <= t->bytes;) {
-        const struct sites_header *h = (const void *)((const char *)t->data + at);
+        const struct sites_header *h = (const void *)(t->section + at);
 
         if (memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) != 0) {
             at += 8;
@@ -196,8 +199,21 @@ struct site_tables *site_tables_parse(const void *section, size_t bytes)
 
     t->bytes = bytes;
     t->data = xcalloc(bytes / 8 + 1, 8);
+    t->section = (const char *)t->data;
     if (bytes)
         memcpy(t->data, section, bytes);
+    scan(t);
+    return t;
+}
+
+/* In place: most of it is bitcode, of which nobody may want to know. The file stays mapped. */
+static struct site_tables *take_mapped(Elf *elf, const Elf_Data *d)
+{
+    struct site_tables *t = xcalloc(1, sizeof(*t));
+
+    t->elf = elf;
+    t->bytes = d->d_size;
+    t->section = d->d_buf;
     scan(t);
     return t;
 }
@@ -237,11 +253,15 @@ struct site_tables *site_tables_open(const char *elf_path, struct error *err)
     if (elf && elf_kind(elf) == ELF_K_ELF) {
         const Elf_Data *d = find_section(elf);
 
-        t = site_tables_parse(d ? d->d_buf : NULL, d && d->d_buf ? d->d_size : 0);
+        if (d && d->d_buf && (uintptr_t)d->d_buf % 8 == 0 && elf_cntl(elf, ELF_C_FDREAD) == 0)
+            t = take_mapped(elf, d);
+        else
+            t = site_tables_parse(d ? d->d_buf : NULL, d && d->d_buf ? d->d_size : 0);
     } else {
         error_set(err, "cannot read '%s': not an ELF file", elf_path);
     }
-    elf_end(elf);
+    if (!t || !t->elf)
+        elf_end(elf);
     close(fd);
     return t;
 }

@@ -5,8 +5,10 @@
   with 0% every one is watched, and none is assumed.
 - A program that does little but store pointers: it is given up, and after two runs not tried again; with
   0% it is never given up.
+- The same in runs of a fleet.
 - --static FILE is read again if the file has changed, and only then.
 """
+import glob
 import json
 import os
 import re
@@ -58,8 +60,9 @@ int main(void)
 {
     pthread_t t;
     pthread_create(&t, NULL, worker, NULL);
+    shared++;
     pthread_join(t, NULL);
-    return shared != 1;
+    return !shared;
 }
 """
 
@@ -111,6 +114,16 @@ class Test:
         _, text, _ = self.run("stores", "stores.caper", "--all-sites", "--max-overhead", "0%")
         self.check("stores cost" not in text and "too many" not in text, "without a bound it does")
 
+    def fleet(self):
+        """Runs for a store keep the same bounds: after two that gave up, the machine's state says so."""
+        for _ in range(8):
+            subprocess.run([self.tools + "/heddle", "fleet", "run", "--store", "s.db", "--max-overhead", "0.1%", "--", "./stores"],
+                           cwd=self.folder, check=True)
+        states = glob.glob(self.folder + "/s.db.spool/*.caper")
+        self.check(len(states) == 1, "a fleet's runs have a state")
+        _, said, _ = self.run("stores", states[0], "--max-overhead", "0.1%")
+        self.check("in earlier runs" in said, "and give up stores for good")
+
     def source(self):
         """The pairs that the state has are those of the file, also after it has changed."""
         pairs = self.folder + "/pairs"
@@ -132,6 +145,7 @@ def main():
         t = Test(os.path.abspath(sys.argv[1]), folder)
         t.hot()
         t.stores()
+        t.fleet()
         t.source()
     return 1 if t.wrong else 0
 

@@ -46,6 +46,10 @@ static void a_file_is_read_and_asked(void **state)
     assert_int_equal(pairs_find(&p, module, 9), 1);
     assert_int_equal(pairs_find(&p, other, 1), 2);
     assert_int_equal(pairs_find(&p, module, 4), PAIRS_NONE);
+    assert_int_equal(pairs_from(&p, module, 0), 0);
+    assert_int_equal(pairs_from(&p, module, 4), 1);
+    assert_int_equal(pairs_from(&p, module, 10), 2);
+    assert_int_equal(pairs_from(&p, other, 2), 3);
     assert_false(pairs_has(&p, 0, 0));
     assert_true(pairs_has(&p, 1, 0));
     assert_true(pairs_has(&p, 2, 2));
@@ -92,6 +96,10 @@ static void a_broken_file_is_refused(void **state)
           "cannot read 'x': line 3: no such pair of classes" },
         { "heddle-pairs 1\nclasses 2\np 0 1\np 0 1\n",
           "cannot read 'x': line 4: pairs are not in order" },
+        { "heddle-pairs 1\nclasses 2\np 0 4294967296\n",
+          "cannot read 'x': line 3: expected 'p CLASS CLASS'" },
+        { "heddle-pairs 1\nclasses 2\np 0 18446744073709551617\n",
+          "cannot read 'x': line 3: expected 'p CLASS CLASS'" },
         { "heddle-pairs 1\nclasses 2 3\n", "cannot read 'x': line 2: unknown line" },
         { "heddle-pairs 1\nend\nend\n", "cannot read 'x': line 3: something behind the end" },
     };
