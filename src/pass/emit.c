@@ -42,25 +42,29 @@ static bool asks_units(const struct item *item)
     return item->bytes >= 4 && item->align >= item->bytes;
 }
 
-/* The line of the block in the table that begins `offset` bytes into the filter. */
-static LLVMValueRef table_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a, size_t offset,
-                               uint64_t mask, unsigned line_shift)
+/* The block's entry of 2^shift bytes in the table that begins `offset` bytes into the filter. */
+static LLVMValueRef table_entry(struct pass *p, LLVMValueRef filter, LLVMValueRef a, size_t offset,
+                                size_t mask, unsigned shift)
 {
-    LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - line_shift), "");
-    at = LLVMBuildAnd(p->b, at, const64(p, mask << line_shift), "");
-    LLVMValueRef line = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
+    LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - shift), "");
+    at = LLVMBuildAnd(p->b, LLVMBuildTrunc(p->b, at, p->i32, ""),
+                      load_tls(p, p->i32, (unsigned)mask), "");
+    at = LLVMBuildZExt(p->b, at, p->i64, "");
+    LLVMValueRef entry = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
     LLVMValueRef table = const64(p, offset);
-    return offset ? LLVMBuildInBoundsGEP2(p->b, p->i8, line, &table, 1, "") : line;
+    return offset ? LLVMBuildInBoundsGEP2(p->b, p->i8, entry, &table, 1, "") : entry;
 }
 
 static LLVMValueRef filter_line(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
 {
-    return table_line(p, filter, a, offsetof(struct heddle_filter, lines), FILTER_LINE_MASK, 6);
+    return table_entry(p, filter, a, offsetof(struct heddle_filter, lines),
+                       offsetof(struct heddle_tls, line_mask), FILTER_LINES_SHIFT);
 }
 
 static LLVMValueRef filter_units(struct pass *p, LLVMValueRef filter, LLVMValueRef a)
 {
-    return table_line(p, filter, a, offsetof(struct heddle_filter, units), FILTER_BLOCK_MASK, 4);
+    return table_entry(p, filter, a, offsetof(struct heddle_filter, units),
+                       offsetof(struct heddle_tls, unit_mask), FILTER_UNITS_SHIFT);
 }
 
 /* Units seen, the access's own the lowest. */

@@ -10,12 +10,12 @@
  *
  *     block = address >> FILTER_BLOCK_SHIFT
  *     aligned accesses of 4, 8 and 16 bytes:
- *     units = filter.units[block & FILTER_BLOCK_MASK]
+ *     units = the one at filter.units + (address >> 3 & tls.unit_mask), in bytes
  *     known = units.tag == (block ^ tls.epoch)
  *     skip if known, and the bits (1 << size / 4) - 1 << (address >> 2 & 31) of units.read are
  *          all set, for a write units.written
  *     all others:
- *     line  = filter.lines[block & FILTER_LINE_MASK]
+ *     line  = the one at filter.lines + (address >> 1 & tls.line_mask), in bytes
  *     known = line.tag == (block ^ tls.epoch)
  *     bytes = 16 bits at line.read[address >> 3 & 15], for a write line.written
  *     skip if known, and all bits (1 << size) - 1 << (address & 7) of `bytes` are set, and
@@ -26,7 +26,9 @@
  * since the thread's last synchronisation. In `units` that is a bit for each 4 bytes: most
  * memory that programs jump about in holds numbers and pointers, and the four times smaller
  * table is in the cache four times as often. In `lines` it is a bit for each byte.
- * Sizes other than 1, 2, 4, 8, 16 call.
+ * Sizes other than 1, 2, 4, 8, 16 call. The tables begin small; the runtime widens a mask when
+ * blocks that were pushed out come back (filter.h). Code may go on with an old mask up to the next
+ * real call: what it finds then was marked in the same epoch, and nothing is forgotten between.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.
@@ -48,39 +50,47 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        5
-#define ABI_VERSION_SYMBOL "__heddle_abi_5" /* defined by the runtime, used by every module */
+#define ABI_VERSION        6
+#define ABI_VERSION_SYMBOL "__heddle_abi_6" /* defined by the runtime, used by every module */
 
 enum {
-    FILTER_BITS = 18, /* log2 of the units: 32 MiB remembered in 4 MiB, of which a thread touches
-                         an eighth of what it touches itself */
-    FILTER_LINE_BITS = 14, /* of the lines: 2 MiB remembered in 1 MiB. They are half as large as
-                              what is touched: with more bits they were most of the memory that
-                              recording pbzip2 and minimap2 took, and hit no more often */
+    /* log2 of the entries that the tables have at first, and at most: units remember 1 to 32 MiB in
+     * an eighth of that, lines 256 KiB to 16 MiB in half of it */
+    FILTER_UNITS_FIRST = 13,
+    FILTER_UNITS_BITS = 18,
+    FILTER_LINES_FIRST = 11,
+    FILTER_LINES_BITS = 17,
+    FILTER_UNITS_SHIFT = 4, /* log2 of an entry's bytes */
+    FILTER_LINES_SHIFT = 6,
+    FILTER_GONE_BITS = 10, /* of the entries of struct heddle_filter_growth */
     FILTER_BLOCK_SHIFT = 7,
     FILTER_EPOCH_SHIFT = 40, /* a tag is the block's number (47 - 8 bits) and the epoch above */
     SHADOW_BITS = 13         /* frames kept; deeper recursion forgets the outermost */
 };
-#define FILTER_BLOCKS     (UINT64_C(1) << FILTER_BITS)
-#define FILTER_BLOCK_MASK (FILTER_BLOCKS - 1)
-#define FILTER_LINES      (UINT64_C(1) << FILTER_LINE_BITS)
-#define FILTER_LINE_MASK  (FILTER_LINES - 1)
-#define FILTER_WORDS      ((1 << FILTER_BLOCK_SHIFT) / 8)
-#define SHADOW_MASK       ((1u << SHADOW_BITS) - 1)
+#define FILTER_UNITS_MASK(bits) ((uint32_t)(((UINT64_C(1) << (bits)) - 1) << FILTER_UNITS_SHIFT))
+#define FILTER_LINES_MASK(bits) ((uint32_t)(((UINT64_C(1) << (bits)) - 1) << FILTER_LINES_SHIFT))
+#define FILTER_WORDS            ((1 << FILTER_BLOCK_SHIFT) / 8)
+#define SHADOW_MASK             ((1u << SHADOW_BITS) - 1)
 
 struct heddle_filter {
     struct heddle_filter_units {
         uint64_t tag;
         uint32_t read, written; /* a bit for each 4 bytes, all of which were accessed */
-    } units[FILTER_BLOCKS];
+    } units[1 << FILTER_UNITS_BITS];
     struct heddle_filter_line {
         uint64_t tag;
         uint8_t read[FILTER_WORDS + 4]; /* some more: an access may look at four words at once */
         uint8_t written[FILTER_WORDS + 4];
         uint8_t rest[16];
-    } lines[FILTER_LINES];
+    } lines[1 << FILTER_LINES_BITS];
+    /* The runtime's own: some of the tags that were pushed out of a table (filter.h). */
+    struct heddle_filter_growth {
+        uint64_t back; /* how many of them were wanted again */
+        uint64_t gone[1 << FILTER_GONE_BITS];
+    } of_units, of_lines;
 };
-_Static_assert(sizeof(struct heddle_filter_line) == 64, "a cache line");
+_Static_assert(sizeof(struct heddle_filter_units) == 1 << FILTER_UNITS_SHIFT, "masks count bytes");
+_Static_assert(sizeof(struct heddle_filter_line) == 1 << FILTER_LINES_SHIFT, "a cache line");
 
 struct heddle_frame {
     uint64_t return_address;
@@ -99,7 +109,9 @@ struct heddle_tls {
     struct rt_thread *self; /* 40: NULL before the thread's first event */
     uint32_t busy;          /* 48: > 0: inside the runtime; signals wait, nothing is recorded */
     uint32_t ignore;        /* 52: > 0: user asked to ignore accesses (annotations) */
-    uint64_t seen_stamp;    /* 56: full builds: the value of __heddle_newest last taken up */
+    uint32_t unit_mask;     /* 56: of offsets in the filter's tables */
+    uint32_t line_mask;     /* 60 */
+    uint64_t seen_stamp;    /* 64: full builds: the value of __heddle_newest last taken up */
 };
 
 /* `__heddle_newest`: the newest stamp of any thread's synchronisation. Where it is not the one last

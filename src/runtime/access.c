@@ -132,7 +132,8 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
     uintptr_t at = a, end = a + bytes;
     bool covered = true;
 
-    if (!rt_options.filter || bytes > FILTER_LINES << (FILTER_BLOCK_SHIFT - 2))
+    if (!rt_options.filter || bytes > tls.line_mask >> (FILTER_LINES_SHIFT + 1)
+                                                           << FILTER_BLOCK_SHIFT)
         return false;
     while (at < end) {
         uint64_t take = 8 - (at & 7);
@@ -190,85 +191,147 @@ static inline bool access_begins(void)
            access_begins_slow();
 }
 
-static inline __attribute__((always_inline)) void access(const void *p, unsigned log2_bytes,
-                                                         bool write, uint64_t where)
+/* An access of any kind, in any state of the thread. `aligned`: by its size, 4 at least. */
+static void access(const void *p, unsigned arg, bool aligned, uint64_t where)
 {
     uintptr_t a = (uintptr_t)p;
-    unsigned bytes = 1u << log2_bytes;
+    unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
+    bool write = arg & ACCESS_WRITE, begins;
 
     if (only_leaves_out(where))
         return;
-    if (!access_begins()) {
-        /* not recorded at all: let the inline check skip it next time */
-        if (rt.mode == MODE_OFF && !tls.self && (a & 7) + bytes <= 8)
-            filter_mark(a, ((1u << bytes) - 1) << (a & 7), write);
+    begins = access_begins();
+    if (!begins && (rt.mode != MODE_OFF || tls.self))
         return;
-    }
     rt_busy_begin();
-    if (is_benign(p, bytes)) {
+    if (begins && is_benign(p, bytes))
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    } else if (unlikely((a & 7) + bytes > 8)) {
-        if (!mark_range(a, bytes, write))
-            append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
-    } else if (!rt_options.filter || !filter_mark(a, ((1u << bytes) - 1) << (a & 7), write)) {
-        append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
-    }
+    else if (rt_options.filter && aligned ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
+                                          : mark_range(a, bytes, write))
+        ;
+    else if (begins) /* else the inline check skips it next time */
+        append_access(tls.self, a, arg, where);
     rt_busy_end();
 }
 
-/* The same where the compiler knows that the address is a multiple of the size, 4 at least. */
-static inline __attribute__((always_inline)) void access_aligned(const void *p, unsigned log2_bytes,
-                                                                 bool write, uint64_t where)
+/* ---- the entries ---- */
+
+enum { BLOCK_REST = (1 << FILTER_BLOCK_SHIFT) - 1 };
+#define ASIDE __attribute__((preserve_most, noinline))
+
+static ASIDE void access_aside(const void *p, unsigned arg, bool aligned, uint32_t site)
+{
+    access(p, arg, aligned, site);
+}
+
+static ASIDE void append_aside(struct rt_thread *t, uintptr_t a, unsigned arg, uint32_t site)
+{
+    append_access(t, a, arg, site);
+}
+
+static ASIDE void signals_aside(void)
+{
+    rt_signals_run_pending();
+}
+
+static ASIDE void frames_aside(struct rt_thread *t)
+{
+    frames_flush_slow(t);
+}
+
+/* append_access() where there is room, and no stamp is due. */
+static inline __attribute__((always_inline)) bool append_usual(struct rt_thread *t, uintptr_t a,
+                                                               unsigned arg, uint32_t site)
+{
+    struct run *r = &t->runs[site % RUN_CACHE];
+    struct ring_chunk *c;
+    uint64_t *w;
+
+    if (lengthen(r, a, arg, site))
+        return true;
+    if (unlikely(tls.depth != t->recorded || tls.low < t->recorded))
+        frames_aside(t);
+    c = tls.chunk;
+    if (unlikely(c->cursor >= c->limit || t->lost || t->since_stamp + 1 >= STAMP_EVERY ||
+                 __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE) >= t->stamp))
+        return false;
+    t->since_stamp++;
+    w = (uint64_t *)((char *)c + c->cursor);
+    w[0] = RING_WORD(R_ACCESS, arg, a);
+    w[1] = site;
+    __atomic_store_n(&c->cursor, c->cursor + 16, __ATOMIC_RELEASE);
+    *r = (struct run){ w, run_key(site), a + (1u << (arg >> ACCESS_SIZE_SHIFT)) };
+    return true;
+}
+
+/* Recording, in a default build, with nothing else asked for: one look. The thread is not inside
+ * the runtime and ignores nothing: another. */
+static inline bool is_usual(void)
+{
+    uint64_t process, thread;
+
+    _Static_assert(offsetof(struct heddle_tls, ignore) == offsetof(struct heddle_tls, busy) + 4,
+                   "one look");
+    __builtin_memcpy(&process, &rt, sizeof(process));
+    __builtin_memcpy(&thread, &tls.busy, sizeof(thread));
+    return process == MODE_ON && !thread && tls.self;
+}
+
+/* What most calls come to. It saves no registers that it does not need: whatever else there is to
+ * do is done aside, by functions that keep all of them. */
+static inline __attribute__((always_inline)) void
+access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint32_t site)
 {
     uintptr_t a = (uintptr_t)p;
-    unsigned bytes = 1u << log2_bytes;
+    unsigned bytes = 1u << log2_bytes, arg = write | log2_bytes << ACCESS_SIZE_SHIFT;
+    bool covered;
 
-    if (unlikely(a & (bytes - 1))) { /* it was told so, wrongly */
-        access(p, log2_bytes, write, where);
+    /* it may have been told wrongly that the access is aligned */
+    if (unlikely(
+            !is_usual() ||
+            (aligned ? a & (bytes - 1) : bytes > 8 || (a & BLOCK_REST) + bytes > BLOCK_REST + 1))) {
+        access_aside(p, arg, aligned && !(a & (bytes - 1)), site);
         return;
     }
-    if (only_leaves_out(where))
-        return;
-    if (!access_begins()) {
-        if (rt.mode == MODE_OFF && !tls.self)
-            filter_mark_units(a, filter_unit_bits(a, bytes), write);
-        return;
-    }
-    rt_busy_begin();
-    if (is_benign(p, bytes))
-        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    else if (!rt_options.filter || !filter_mark_units(a, filter_unit_bits(a, bytes), write))
-        append_access(tls.self, a, write | log2_bytes << ACCESS_SIZE_SHIFT, where);
-    rt_busy_end();
+    tls.busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    covered = aligned ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
+                      : filter_mark(a, ((1u << bytes) - 1) << (a & 7), write);
+    if (!covered && !append_usual(tls.self, a, arg, site))
+        append_aside(tls.self, a, arg, site);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    tls.busy = 0;
+    if (unlikely(rt_signals_pending))
+        signals_aside();
 }
 
-#define ENTRIES(how, name, log2)                                                                   \
+#define ENTRIES(name, log2, aligned)                                                               \
     ENTRY void __heddle_read##name(void *p, uint32_t site);                                        \
     ENTRY void __heddle_write##name(void *p, uint32_t site);                                       \
     ENTRY void __heddle_update##name(void *p, uint32_t site);                                      \
     ENTRY void __heddle_read##name(void *p, uint32_t site)                                         \
     {                                                                                              \
-        how(p, log2, false, site);                                                                 \
+        access_usual(p, log2, false, aligned, site);                                               \
     }                                                                                              \
     ENTRY void __heddle_write##name(void *p, uint32_t site)                                        \
     {                                                                                              \
-        how(p, log2, true, site);                                                                  \
+        access_usual(p, log2, true, aligned, site);                                                \
     }                                                                                              \
     ENTRY void __heddle_update##name(void *p, uint32_t site)                                       \
     {                                                                                              \
-        how(p, log2, false, site);                                                                 \
-        how(p, log2, true, site + 1);                                                              \
+        __heddle_read##name(p, site);                                                              \
+        __heddle_write##name(p, site + 1);                                                         \
     }
 
-ENTRIES(access, 1, 0)
-ENTRIES(access, 2, 1)
-ENTRIES(access, 2_unaligned, 1)
-ENTRIES(access, 4_unaligned, 2)
-ENTRIES(access, 8_unaligned, 3)
-ENTRIES(access, 16_unaligned, 4)
-ENTRIES(access_aligned, 4, 2)
-ENTRIES(access_aligned, 8, 3)
-ENTRIES(access_aligned, 16, 4)
+ENTRIES(1, 0, false)
+ENTRIES(2, 1, false)
+ENTRIES(2_unaligned, 1, false)
+ENTRIES(4_unaligned, 2, false)
+ENTRIES(8_unaligned, 3, false)
+ENTRIES(16_unaligned, 4, false)
+ENTRIES(4, 2, true)
+ENTRIES(8, 3, true)
+ENTRIES(16, 4, true)
 
 static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 {
@@ -283,7 +346,7 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 void rt_read(const void *p, uint64_t bytes, uint64_t where)
 {
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
-        access(p, (unsigned)__builtin_ctzll(bytes), false, where);
+        access(p, (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false, where);
     else
         range(p, bytes, false, where);
 }
@@ -293,7 +356,8 @@ void rt_write(const void *p, uint64_t bytes, uint64_t where)
     if (bytes >= 8)
         reach_stored(p, bytes);
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
-        access(p, (unsigned)__builtin_ctzll(bytes), true, where);
+        access(p, ACCESS_WRITE | (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false,
+               where);
     else
         range(p, bytes, true, where);
 }

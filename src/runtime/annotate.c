@@ -47,6 +47,7 @@ void benign_add(const volatile void *address, uint64_t bytes)
     if (i < BENIGN_MAX) {
         benign[i].address = (uintptr_t)address;
         benign[i].bytes = bytes;
+        rt.picky = true;
         do
             wait = i;
         while (!__atomic_compare_exchange_n(&benign_used, &wait, i + 1, true, __ATOMIC_RELEASE,

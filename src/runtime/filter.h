@@ -16,7 +16,42 @@ static inline uint64_t filter_tag(uintptr_t address)
 
 static inline struct heddle_filter_line *filter_line(uintptr_t address)
 {
-    return &__heddle_tls.filter->lines[address >> FILTER_BLOCK_SHIFT & FILTER_LINE_MASK];
+    uint64_t at = address >> (FILTER_BLOCK_SHIFT - FILTER_LINES_SHIFT) & __heddle_tls.line_mask;
+
+    return (struct heddle_filter_line *)((char *)__heddle_tls.filter->lines + at);
+}
+
+/* ---- how large the tables are ----
+ *
+ * A table that is too small forgets what will be asked again; one that is larger than needed takes
+ * memory and the cache. So of the blocks that another one pushes out within an epoch every 64th,
+ * by a hash of its address, is noted; when enough of those came back, the table is doubled. What
+ * goes through memory once never comes back, however large it is.
+ */
+
+/* The block of tag `old` makes room for that of `now`: is the table too small? */
+static inline bool filter_too_small(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
+                                    unsigned entries)
+{
+    uint64_t epoch = __heddle_tls.epoch, h;
+
+    h = (now ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
+    if (unlikely(!(h >> 58)) && g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] == now &&
+        ++g->back > entries >> 8) {
+        g->back = 0;
+        return true;
+    }
+    h = (old ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
+    if (unlikely(!(h >> 58)) && !((old ^ epoch) >> FILTER_EPOCH_SHIFT))
+        g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] = old;
+    return false;
+}
+
+/* Entries stay where they are: with a wider mask half of them are not found again, and none is
+ * found that does not hold. */
+static inline uint32_t filter_wider(uint32_t mask, uint32_t most)
+{
+    return (mask << 1 | mask) & most;
 }
 
 static inline unsigned filter_word(uintptr_t address)
@@ -37,22 +72,37 @@ static inline bool filter_covers(uintptr_t address, unsigned bits, bool write)
 /* What a line knows of another block, or of an epoch that is over, is forgotten. */
 static inline void filter_freshen(struct heddle_filter_line *l, uintptr_t address)
 {
-    if (unlikely(l->tag != filter_tag(address)))
-        *l = (struct heddle_filter_line){ .tag = filter_tag(address) };
+    uint64_t tag = filter_tag(address), old = l->tag;
+
+    if (likely(old == tag))
+        return;
+    *l = (struct heddle_filter_line){ .tag = tag };
+    if (unlikely(filter_too_small(&__heddle_tls.filter->of_lines, old, tag,
+                                  __heddle_tls.line_mask >> FILTER_LINES_SHIFT)))
+        __heddle_tls.line_mask =
+            filter_wider(__heddle_tls.line_mask, FILTER_LINES_MASK(FILTER_LINES_BITS));
 }
 
-/* Mark them. True if they were covered before. */
+/* Mark them, and those of the next word if there are more than 8; true if they were covered
+ * before. All are in one block. */
 static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
 {
     struct heddle_filter_line *l = filter_line(address);
-    unsigned word = filter_word(address);
+    uint8_t *at_read = l->read + filter_word(address),
+            *at_written = l->written + filter_word(address);
+    uint16_t read, written;
 
     filter_freshen(l, address);
-    if (((write ? l->written[word] : l->read[word]) & bits) == bits)
+    __builtin_memcpy(&read, at_read, sizeof(read));
+    __builtin_memcpy(&written, at_written, sizeof(written));
+    if (((write ? written : read) & bits) == bits)
         return true;
-    l->read[word] |= (uint8_t)bits;
-    if (write)
-        l->written[word] |= (uint8_t)bits;
+    read |= (uint16_t)bits;
+    __builtin_memcpy(at_read, &read, sizeof(read));
+    if (write) {
+        written |= (uint16_t)bits;
+        __builtin_memcpy(at_written, &written, sizeof(written));
+    }
     return false;
 }
 
@@ -80,7 +130,9 @@ static inline bool filter_mark_words(struct heddle_filter_line *l, unsigned from
 
 static inline struct heddle_filter_units *filter_units(uintptr_t address)
 {
-    return &__heddle_tls.filter->units[address >> FILTER_BLOCK_SHIFT & FILTER_BLOCK_MASK];
+    uint64_t at = address >> (FILTER_BLOCK_SHIFT - FILTER_UNITS_SHIFT) & __heddle_tls.unit_mask;
+
+    return (struct heddle_filter_units *)((char *)__heddle_tls.filter->units + at);
 }
 
 /* The bits of `bytes` bytes, a multiple of 4 within the block. */
@@ -89,13 +141,25 @@ static inline uint32_t filter_unit_bits(uintptr_t address, unsigned bytes)
     return (uint32_t)(((UINT64_C(1) << bytes / 4) - 1) << (address >> 2 & 31));
 }
 
+static inline void filter_freshen_units(struct heddle_filter_units *u, uintptr_t address)
+{
+    uint64_t tag = filter_tag(address), old = u->tag;
+
+    if (likely(old == tag))
+        return;
+    *u = (struct heddle_filter_units){ .tag = tag };
+    if (unlikely(filter_too_small(&__heddle_tls.filter->of_units, old, tag,
+                                  __heddle_tls.unit_mask >> FILTER_UNITS_SHIFT)))
+        __heddle_tls.unit_mask =
+            filter_wider(__heddle_tls.unit_mask, FILTER_UNITS_MASK(FILTER_UNITS_BITS));
+}
+
 /* Mark them. True if they were covered before. */
 static inline bool filter_mark_units(uintptr_t address, uint32_t bits, bool write)
 {
     struct heddle_filter_units *u = filter_units(address);
 
-    if (unlikely(u->tag != filter_tag(address)))
-        *u = (struct heddle_filter_units){ .tag = filter_tag(address) };
+    filter_freshen_units(u, address);
     if (((write ? u->written : u->read) & bits) == bits)
         return true;
     u->read |= bits;

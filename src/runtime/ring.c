@@ -41,6 +41,8 @@ _Thread_local struct heddle_tls __heddle_tls = {
     .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
     .shadow = no_shadow,
     .chunk = &nowhere.chunk,
+    .unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST),
+    .line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST),
 };
 
 void ring_reset_thread(void)

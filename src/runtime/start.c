@@ -6,6 +6,7 @@
  * records.
  */
 #include "runtime/objects.h"
+#include "runtime/only.h"
 #include "runtime/options.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
@@ -20,8 +21,8 @@ struct rt_process rt;
 EXPORT struct newest_stamp __heddle_newest __attribute__((aligned(64)));
 
 /* Objects of another version of the ABI do not link with this runtime. */
-EXPORT char __heddle_abi_5;
-extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_5")));
+EXPORT char __heddle_abi_6;
+extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_6")));
 
 /* A program with a runtime of its own may be run with the shared one preloaded (its parent had
  * none): then that one stays out of the way. */
@@ -30,7 +31,7 @@ static bool is_second_copy(void)
 #ifdef HEDDLE_STATIC
     return false;
 #else
-    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_5");
+    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_6");
 
     return first && first != &rt_abi_of_this_copy;
 #endif
@@ -48,6 +49,7 @@ bool rt_start(void)
         stripes_clear();
         if (rt.full) /* every load counts there */
             rt_options.filter = false;
+        rt.picky |= only_bits || !rt_options.filter;
         if (ring_open()) {
             images_log_all();
             __atomic_store_n(&rt.mode, MODE_ON, __ATOMIC_RELEASE);

@@ -69,6 +69,7 @@ struct rt_thread {
     struct heddle_frame *shadow, *told; /* frames there are; those that the trace knows of */
     uint64_t *moves;                    /* hashes of those told of, 0: none (frames.c) */
     uint64_t epoch;                     /* goes on when recycled, so that old entries never match */
+    uint32_t unit_mask, line_mask;      /* go on, too */
     uintptr_t stack_low; /* of a thread that was created under our eyes; else 0 bytes */
     uint64_t stack_bytes;
     uint32_t number;
@@ -98,6 +99,7 @@ struct rt_thread {
 struct rt_process {
     int mode; /* enum rt_phase */
     bool full;
+    bool picky; /* not all accesses count alike: only some sites, benign ranges, no filter */
     struct ring_header *ring;
     char *ring_base;
 };

@@ -45,6 +45,8 @@ static struct rt_thread *new_state(void)
     t->shadow = (struct heddle_frame *)(m + own + filter);
     t->told = (struct heddle_frame *)(m + own + filter + shadow);
     t->moves = (uint64_t *)(m + own + filter + 2 * shadow);
+    t->unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST);
+    t->line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
     return t;
 }
@@ -72,6 +74,14 @@ static struct rt_thread *state_get(uint32_t number)
     return t;
 }
 
+/* What the filter knows must stay behind: where it looks, and up to which epoch. */
+static void state_keep(struct rt_thread *t, const struct heddle_tls *last)
+{
+    t->epoch = last->epoch;
+    t->unit_mask = last->unit_mask;
+    t->line_mask = last->line_mask;
+}
+
 static void state_put(struct rt_thread *t)
 {
     spin_lock(&spare_lock);
@@ -85,6 +95,8 @@ static void state_use(struct rt_thread *t)
 {
     tls.self = t;
     tls.filter = t->filter;
+    tls.unit_mask = t->unit_mask;
+    tls.line_mask = t->line_mask;
     tls.shadow = t->shadow;
     tls.epoch = t->epoch;
     epoch_next(t);
@@ -96,10 +108,10 @@ void epoch_wrap(struct rt_thread *t)
 {
     size_t i;
 
-    for (i = 0; i < FILTER_LINES; i++)
+    for (i = 0; i <= tls.line_mask >> FILTER_LINES_SHIFT; i++)
         if (t->filter->lines[i].tag)
             t->filter->lines[i].tag = 0;
-    for (i = 0; i < FILTER_BLOCKS; i++)
+    for (i = 0; i <= tls.unit_mask >> FILTER_UNITS_SHIFT; i++)
         if (t->filter->units[i].tag)
             t->filter->units[i].tag = 0;
     memset(t->loads, 0, sizeof(t->loads));
@@ -242,7 +254,7 @@ void rt_thread_end(void)
         ring_thread_at(t->number)->state = THREAD_ENDED;
         ring_hand_over(tls.chunk);
     }
-    t->epoch = tls.epoch;
+    state_keep(t, &tls);
     thread_reset_tls(false);
     state_put(t);
     rt_busy_end();
@@ -333,7 +345,7 @@ void rt_fiber_free(struct rt_thread *f, uint64_t where)
         ring_hand_over(f->saved.chunk);
     }
     if (f->saved.self)
-        f->epoch = f->saved.epoch;
+        state_keep(f, &f->saved);
     state_put(f);
     rt_busy_end();
 }

@@ -34,7 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
-char __heddle_abi_5;
+char __heddle_abi_6;
 uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 

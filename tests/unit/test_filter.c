@@ -14,7 +14,11 @@
 #include "runtime/filter.h"
 
 static struct heddle_filter table;
-_Thread_local struct heddle_tls __heddle_tls = { .filter = &table };
+_Thread_local struct heddle_tls __heddle_tls = {
+    .filter = &table,
+    .unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST),
+    .line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST),
+};
 
 enum { BYTES = 512, ROUNDS = 2000000 };
 
@@ -31,7 +35,8 @@ static uint64_t rnd(void)
 static bool inline_check(uintptr_t address, unsigned size, bool write)
 {
     uint64_t block = address >> FILTER_BLOCK_SHIFT;
-    const struct heddle_filter_line *l = &__heddle_tls.filter->lines[block & FILTER_LINE_MASK];
+    const struct heddle_filter_line *l =
+        (void *)((char *)table.lines + (address >> 1 & __heddle_tls.line_mask));
     const uint8_t *at = (write ? l->written : l->read) + (address >> 3 & 15);
     unsigned bytes = at[0] | at[1] << 8 | at[2] << 16 | (unsigned)at[3] << 24;
 
@@ -44,7 +49,8 @@ static bool inline_check(uintptr_t address, unsigned size, bool write)
 static bool inline_units(uintptr_t address, unsigned size, bool write)
 {
     uint64_t block = address >> FILTER_BLOCK_SHIFT;
-    const struct heddle_filter_units *u = &__heddle_tls.filter->units[block & FILTER_BLOCK_MASK];
+    const struct heddle_filter_units *u =
+        (void *)((char *)table.units + (address >> 3 & __heddle_tls.unit_mask));
     uint32_t bits = (write ? u->written : u->read) >> (address >> 2 & 31);
 
     return u->tag == (block ^ __heddle_tls.epoch) &&
