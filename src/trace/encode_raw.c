@@ -225,34 +225,34 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t v)
 /* 1, 2, 4 or 8 bytes, as the number needs: log2 of that. */
 static inline unsigned width_of(uint64_t number)
 {
-    static const uint8_t width[8] = { 0, 1, 2, 2, 3, 3, 3, 3 };
+    unsigned bits = 63 - (unsigned)__builtin_clzll(number | 1);
 
-    return width[(63 - (unsigned)__builtin_clzll(number | 1)) / 8];
+    return 0xffa4 >> bits / 8 * 2 & 3; /* 0 1 2 2 3 3 3 3, two bits each */
 }
 
-static inline unsigned put_site(struct pens *p, uint32_t site)
+/* Which of the following is to be said changes from event to event, so nothing here branches: what
+ * need not be said is written, too, and then written over. */
+
+/* What the number takes if it is to be said; its flags. */
+static inline unsigned put_site_if(struct pens *p, bool wanted, uint32_t site)
 {
     unsigned width = width_of(site);
 
-    p->sites = put(p->sites, site, (size_t)1 << width);
-    return (width + 1) << FLAG_SITE_SHIFT;
+    p->sites = put(p->sites, site, (size_t)wanted << width);
+    return -(unsigned)wanted & (width + 1) << FLAG_SITE_SHIFT;
 }
 
 static inline unsigned put_target(struct pens *p, struct site_context *c, uint64_t target)
 {
-    uint64_t delta = target - c->target, number;
-    unsigned width;
+    uint64_t delta = target - c->target, number = zigzag(delta);
+    unsigned width = width_of(number), code;
+    bool strides = delta == c->stride, lasts = !delta & !strides, told = delta && !strides;
 
     c->target = target;
-    if (delta == c->stride)
-        return TARGET_STRIDE << FLAG_TARGET_SHIFT;
-    if (!delta)
-        return TARGET_LAST << FLAG_TARGET_SHIFT;
-    c->stride = delta;
-    number = zigzag(delta);
-    width = width_of(number);
-    p->targets = put(p->targets, number, (size_t)1 << width);
-    return (TARGET_1 + width) << FLAG_TARGET_SHIFT;
+    c->stride = lasts ? c->stride : delta;
+    p->targets = put(p->targets, number, (size_t)told << width);
+    code = strides ? TARGET_STRIDE : TARGET_LAST;
+    return (told ? TARGET_1 + width : code) << FLAG_TARGET_SHIFT;
 }
 
 static inline unsigned put_value(struct pens *p, struct site_context *c, uint64_t value)
@@ -314,10 +314,8 @@ static inline size_t add_move(struct encoder *e, struct raw_run *r, uint64_t wor
     if (most < MOVE_FRAMES_MAX || !(move = r->move_of(r->arg, word)))
         return 0;
     number = (uint32_t)move;
-    if (*next->move != number) {
-        flags |= put_site(p, number);
-        *next->move = number;
-    }
+    flags |= put_site_if(p, *next->move != number, number);
+    *next->move = number;
     if (__builtin_expect(r->stamp != e->stamp, 0))
         flags |= encoder_put_stamp(e, r->stamp);
     *p->flags++ = (uint8_t)flags;
@@ -365,10 +363,8 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
                 break;
             flags = FLAG_SHAPE;
         }
-        if (*expected.site != next) {
-            flags |= put_site(&p, next);
-            *expected.site = next;
-        }
+        flags |= put_site_if(&p, *expected.site != next, next);
+        *expected.site = next;
         flags |= put_target(&p, c, k.target);
         if (k.valued)
             flags |= put_value(&p, c, k.value);

@@ -441,7 +441,7 @@ uint64_t hdl_bytes(const struct hdl_writer *w)
 /* The column's bytes into the payload; the length there. */
 static size_t pack_column(struct hdl_packer *p, int i, const void *data, size_t n)
 {
-    size_t stored;
+    size_t stored, worth;
 
     if (p->skip[i]) {
         p->skip[i]--;
@@ -449,7 +449,8 @@ static size_t pack_column(struct hdl_packer *p, int i, const void *data, size_t 
         return n;
     }
     stored = compress(&p->compressor, data, n, &p->payload);
-    if (i >= COLUMNS && p->compressor.kind == HDL_LZ4 && stored > n / 3)
+    worth = i < COLUMNS ? n - n / 4 : n / 3;
+    if (p->compressor.kind == HDL_LZ4 && stored > worth)
         p->skip[i] = SKIP_CHUNKS;
     return stored;
 }
