@@ -47,8 +47,9 @@ static LLVMValueRef table_entry(struct pass *p, LLVMValueRef filter, LLVMValueRe
                                 size_t mask, unsigned shift)
 {
     LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - shift), "");
-    at = LLVMBuildAnd(p->b, LLVMBuildTrunc(p->b, at, p->i32, ""),
-                      load_tls(p, p->i32, (unsigned)mask), "");
+    LLVMValueRef now = load_tls(p, p->i32, (unsigned)mask);
+    LLVMSetVolatile(now, true); /* a long loop is to see that the table has grown */
+    at = LLVMBuildAnd(p->b, LLVMBuildTrunc(p->b, at, p->i32, ""), now, "");
     at = LLVMBuildZExt(p->b, at, p->i64, "");
     LLVMValueRef entry = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
     LLVMValueRef table = const64(p, offset);

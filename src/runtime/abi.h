@@ -27,8 +27,7 @@
  * memory that programs jump about in holds numbers and pointers, and the four times smaller
  * table is in the cache four times as often. In `lines` it is a bit for each byte.
  * Sizes other than 1, 2, 4, 8, 16 call. The tables begin small; the runtime widens a mask when
- * blocks that were pushed out come back (filter.h). Code may go on with an old mask up to the next
- * real call: what it finds then was marked in the same epoch, and nothing is forgotten between.
+ * blocks that were pushed out come back (filter.h); code loads it anew each time.
  *
  * Full build (`--full`). No filter: each access, branch, call is appended to
  * the thread's chunk (rt_ring.h), inline where it is small.

@@ -202,6 +202,44 @@ static void synchronisation_forgets_everything(void **unused)
     assert_false(inline_check(a, 8, false));
 }
 
+/* Rounds through `bytes` bytes from `a` on, a word of each block at a time. */
+static void go_through(uintptr_t a, uint64_t bytes, unsigned rounds)
+{
+    for (unsigned i = 0; i < rounds; i++)
+        for (uint64_t at = 0; at < bytes; at += 1 << FILTER_BLOCK_SHIFT) {
+            filter_mark(a + at, 1, false);
+            filter_mark_units(a + at, 1, false);
+        }
+}
+
+static void tables_grow_when_blocks_come_back(void **unused)
+{
+    uint32_t units = FILTER_UNITS_MASK(FILTER_UNITS_FIRST),
+             lines = FILTER_LINES_MASK(FILTER_LINES_FIRST);
+    uint64_t bytes = UINT64_C(2) << (FILTER_UNITS_FIRST + FILTER_BLOCK_SHIFT);
+
+    (void)unused;
+    __heddle_tls.unit_mask = units;
+    __heddle_tls.line_mask = lines;
+    __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+    go_through(0x600000000000, 64 * bytes, 1); /* once is no reason */
+    assert_int_equal(__heddle_tls.unit_mask, units);
+    assert_int_equal(__heddle_tls.line_mask, lines);
+    for (unsigned i = 0; i < 64; i++) { /* nor is it in another epoch */
+        __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+        go_through(0x600000000000, bytes, 1);
+    }
+    assert_int_equal(__heddle_tls.unit_mask, units);
+    go_through(0x600000000000, bytes, 64);
+    assert_true(__heddle_tls.unit_mask > units);
+    assert_true(__heddle_tls.line_mask > lines);
+    go_through(0x600000000000, bytes, 1);
+    assert_true(filter_mark_units(0x600000000000, 1, false));
+    go_through(0x600000000000, 8 * bytes, 64);
+    assert_true(filter_mark_units(0x600000000000, 1, false));
+    assert_true(filter_mark(0x600000000000, 1, false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +247,7 @@ int main(void)
         cmocka_unit_test(units_are_dropped_only_when_seen),
         cmocka_unit_test(a_read_does_not_cover_a_write),
         cmocka_unit_test(synchronisation_forgets_everything),
+        cmocka_unit_test(tables_grow_when_blocks_come_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
