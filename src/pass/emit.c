@@ -201,20 +201,14 @@ static LLVMValueRef changes(struct pass *p, const struct item *item, LLVMValueRe
 
 static void emit_filtered(struct pass *p, const struct item *item)
 {
-    LLVMBasicBlockRef head = split_before(p, item->inst);
-    LLVMBasicBlockRef tail = LLVMGetInstructionParent(item->inst);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    struct detour d = detour_begin(p, item->inst);
     LLVMValueRef pointer = ITEM_ADDRESS(item);
-    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(item->inst));
-    LLVMPositionBuilderAtEnd(p->b, head);
     LLVMValueRef wanted = ask_filter(p, item, pointer);
     if (stores_vtable(item))
         wanted = LLVMBuildAnd(p->b, wanted, changes(p, item, pointer), "");
-    LLVMValueRef branch = LLVMBuildCondBr(p->b, wanted, cold, tail);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    detour_if(p, &d, wanted);
     call_access(p, item, pointer);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 static void call_range(struct pass *p, const struct item *item, LLVMValueRef length,

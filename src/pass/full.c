@@ -83,24 +83,18 @@ static LLVMValueRef has_time_moved(struct pass *p)
 static struct cursor make_room(struct pass *p, LLVMValueRef before)
 {
     struct cursor hot, new, c;
-    LLVMBasicBlockRef head = split_before(p, before), tail = LLVMGetInstructionParent(before);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(before));
-    LLVMPositionBuilderAtEnd(p->b, head);
+    struct detour d = detour_begin(p, before);
     load_cursor(p, &hot);
     LLVMValueRef limit = LLVMBuildLoad2(
         p->b, p->i64, chunk_field(p, hot.chunk, offsetof(struct ring_chunk, limit)), "");
     LLVMValueRef is_full = LLVMBuildICmp(p->b, LLVMIntUGE, hot.at, limit, "");
-    is_full = LLVMBuildOr(p->b, is_full, has_time_moved(p), "");
-    LLVMValueRef branch = LLVMBuildCondBr(p->b, is_full, cold, tail);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    detour_if(p, &d, LLVMBuildOr(p->b, is_full, has_time_moved(p), ""));
     call_preserving(p, "__heddle_full", EFFECT_ALL, 0, NULL);
     load_cursor(p, &new);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
     at_instruction(p, before);
-    c.chunk = choose(p, hot.chunk, head, new.chunk, cold);
-    c.at = choose(p, hot.at, head, new.at, cold);
+    c.chunk = choose(p, hot.chunk, d.head, new.chunk, d.cold);
+    c.at = choose(p, hot.at, d.head, new.at, d.cold);
     return c;
 }
 

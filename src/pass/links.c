@@ -99,13 +99,9 @@ void emit_link(struct pass *p, const struct item *item)
         call_stored(p, address, bytes);
         return;
     }
-    LLVMBasicBlockRef head = split_before(p, next), tail = LLVMGetInstructionParent(next);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMPositionBuilderAtEnd(p->b, head);
+    struct detour d = detour_begin(p, next);
     LLVMSetCurrentDebugLocation2(p->b, where);
-    LLVMValueRef branch = LLVMBuildCondBr(p->b, is_logged(p, address), cold, tail);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    detour_if(p, &d, is_logged(p, address));
     call_stored(p, address, const64(p, item->bytes));
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }

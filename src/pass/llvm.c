@@ -166,6 +166,27 @@ LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst)
     return head;
 }
 
+struct detour detour_begin(struct pass *p, LLVMValueRef inst)
+{
+    struct detour d = { .head = split_before(p, inst), .tail = LLVMGetInstructionParent(inst) };
+    d.cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(inst));
+    LLVMPositionBuilderAtEnd(p->b, d.head);
+    return d;
+}
+
+void detour_if(struct pass *p, const struct detour *d, LLVMValueRef condition)
+{
+    LLVMValueRef branch = LLVMBuildCondBr(p->b, condition, d->cold, d->tail);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
+    LLVMPositionBuilderAtEnd(p->b, d->cold);
+}
+
+void detour_end(struct pass *p, const struct detour *d)
+{
+    LLVMBuildBr(p->b, d->tail);
+}
+
 LLVMValueRef first_insertion(LLVMBasicBlockRef block)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(block);

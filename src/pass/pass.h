@@ -130,6 +130,15 @@ void call_preserving(struct pass *p, const char *name, enum runtime_effect effec
                      LLVMValueRef *args);
 /* What stands before `inst` in its block moves to a new block before it, without terminator. */
 LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst);
+/* What is hardly ever done, out of line: the condition is built at the end of `head`, where the
+ * builder stands after begin, what is to be done in `cold`, where it stands after if; end goes on
+ * with the instruction. */
+struct detour {
+    LLVMBasicBlockRef head, cold, tail;
+};
+struct detour detour_begin(struct pass *p, LLVMValueRef inst);
+void detour_if(struct pass *p, const struct detour *d, LLVMValueRef condition);
+void detour_end(struct pass *p, const struct detour *d);
 /* The first instruction of a block behind PHIs and landing pads. */
 LLVMValueRef first_insertion(LLVMBasicBlockRef block);
 void at_instruction(struct pass *p, LLVMValueRef inst); /* emit before it */

@@ -27,17 +27,11 @@ static void tell_outermost(struct pass *p, LLVMValueRef before, bool entered)
 {
     if (p->no_calls || !is_known_outside(p->function))
         return;
-    LLVMBasicBlockRef head = split_before(p, before);
-    LLVMBasicBlockRef tail = LLVMGetInstructionParent(before);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMValueRef outermost = LLVMBuildICmp(p->b, LLVMIntEQ, p->depth, const32(p, 0), "");
-    LLVMValueRef branch = LLVMBuildCondBr(p->b, outermost, cold, tail);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    struct detour d = detour_begin(p, before);
+    detour_if(p, &d, LLVMBuildICmp(p->b, LLVMIntEQ, p->depth, const32(p, 0), ""));
     LLVMValueRef arg = LLVMConstInt(p->i1, entered, false);
     call_preserving(p, "__heddle_outermost", EFFECT_ALL, 1, &arg);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef first, LLVMValueRef *site_word)

@@ -287,18 +287,25 @@ bool statics_is_plt(uintptr_t f)
     return r && r->high - f > 16 && behind_plt(f) != f;
 }
 
+extern HIDDEN const char __start_heddle_text[], __stop_heddle_text[];
+
+/* Traced, of the system, or the runtime's own: it takes the place of one of the system's. */
+static bool is_known(uintptr_t f, const struct range *r)
+{
+    return is_listed(f) || (r && r->system) ||
+           f - (uintptr_t)__start_heddle_text <
+               (uintptr_t)(__stop_heddle_text - __start_heddle_text);
+}
+
 bool statics_is_known(uintptr_t f)
 {
     const struct range *r = range_of(f, true);
     uintptr_t real;
 
-    if (is_listed(f) || (r && r->system))
+    if (is_known(f, r))
         return true;
     real = r && r->high - f > 16 ? behind_plt(f) : f;
-    if (real == f)
-        return false;
-    r = range_of(real, true);
-    return is_listed(real) || (r && r->system);
+    return real != f && is_known(real, range_of(real, true));
 }
 
 /* Not of a module that was built without calls: it lists no functions. */
