@@ -175,37 +175,13 @@ void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef befo
     call_access(p, item, ITEM_ADDRESS(item));
 }
 
-/* Does the item store the address of a virtual table? */
-static bool stores_vtable(const struct item *item)
-{
-    if (item->update || !LLVMIsAStoreInst(item->inst))
-        return false;
-    LLVMValueRef value = LLVMGetOperand(item->inst, 0);
-    if (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr)
-        value = LLVMGetOperand(value, 0);
-    size_t n;
-    return LLVMIsAGlobalVariable(value) && starts_with(LLVMGetValueName2(value, &n), "_ZTV");
-}
-
-/* A destructor writes the pointer to the virtual table, and if the object is of that very class, it
- * is there already. That counts as no write (as in ThreadSanitizer): else whoever joins, in a
- * destructor, a thread that calls virtual functions had a race. The load is volatile, since in
- * a constructor it finds anything. */
-static LLVMValueRef changes(struct pass *p, const struct item *item, LLVMValueRef pointer)
-{
-    LLVMValueRef value = LLVMGetOperand(item->inst, 0);
-    LLVMValueRef was = LLVMBuildLoad2(p->b, LLVMTypeOf(value), pointer, "");
-    LLVMSetVolatile(was, true);
-    return LLVMBuildICmp(p->b, LLVMIntNE, was, value, "");
-}
-
 static void emit_filtered(struct pass *p, const struct item *item)
 {
     struct detour d = detour_begin(p, item->inst);
     LLVMValueRef pointer = ITEM_ADDRESS(item);
     LLVMValueRef wanted = ask_filter(p, item, pointer);
-    if (stores_vtable(item))
-        wanted = LLVMBuildAnd(p->b, wanted, changes(p, item, pointer), "");
+    if (!item->update && stores_vtable(item->inst))
+        wanted = LLVMBuildAnd(p->b, wanted, store_changes(p, item->inst), "");
     detour_if(p, &d, wanted);
     call_access(p, item, pointer);
     detour_end(p, &d);

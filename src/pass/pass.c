@@ -261,8 +261,10 @@ int pass_run(LLVMModuleRef module)
     init_types(&p);
     forbid_speculation(module, false);
     make_moves_atomic(&p);
-    if (p.full)
+    if (p.full) {
+        guard_vtables(&p);
         unroll_loops(&p);
+    }
     p.table = table_new(module); /* takes the bitcode */
     LLVMBool records = LLVMIsNewDbgInfoFormat(module);
     LLVMSetIsNewDbgInfoFormat(module, false);

@@ -238,6 +238,11 @@ void emit_exit(struct pass *p, LLVMValueRef before);
 /* Full builds: the number of frames that were left. */
 LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before);
 
+/* vtable.c */
+bool stores_vtable(LLVMValueRef inst);
+LLVMValueRef store_changes(struct pass *p, LLVMValueRef store); /* would it, now? */
+void guard_vtables(struct pass *p); /* full builds: stores that change nothing are not made */
+
 /* full.c */
 /* The return address and site word of emit_entry(), NULL if there is no frame. */
 void unroll_loops(struct pass *p);
