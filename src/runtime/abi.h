@@ -84,7 +84,8 @@ struct heddle_filter {
     } lines[1 << FILTER_LINES_BITS];
     /* The runtime's own: some of the tags that were pushed out of a table (filter.h). */
     struct heddle_filter_growth {
-        uint64_t back; /* how many of them were wanted again */
+        uint64_t back;  /* how many of them were wanted again */
+        uint64_t since; /* when the count began (TSC) */
         uint64_t gone[1 << FILTER_GONE_BITS];
     } of_units, of_lines;
 };

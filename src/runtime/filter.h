@@ -25,26 +25,30 @@ static inline struct heddle_filter_line *filter_line(uintptr_t address)
  *
  * A table that is too small forgets what will be asked again; one that is larger than needed takes
  * memory and the cache. So of the blocks that another one pushes out within an epoch every 64th,
- * by a hash of its address, is noted; when enough of those came back, the table is doubled. What
- * goes through memory once never comes back, however large it is.
+ * by a hash of its address, is noted; when many of those come back in a short time, the table is
+ * doubled. What goes through memory once never comes back, however large it is.
  */
+
+/* A block that comes back costs some 150 cycles, and not all that do are found among those noted. */
+enum { FILTER_BACK_CYCLES = 12000 };
 
 /* The block of tag `old` makes room for that of `now`: is the table too small? */
 static inline bool filter_too_small(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
                                     unsigned entries)
 {
-    uint64_t epoch = __heddle_tls.epoch, h;
+    uint64_t epoch = __heddle_tls.epoch, h, since;
 
-    h = (now ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
-    if (unlikely(!(h >> 58)) && g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] == now &&
-        ++g->back > entries >> 8) {
-        g->back = 0;
-        return true;
-    }
     h = (old ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
     if (unlikely(!(h >> 58)) && !((old ^ epoch) >> FILTER_EPOCH_SHIFT))
         g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] = old;
-    return false;
+    h = (now ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
+    if (likely(h >> 58) || g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] != now ||
+        ++g->back <= entries >> 8)
+        return false;
+    since = g->since;
+    g->since = __builtin_ia32_rdtsc();
+    g->back = 0;
+    return g->since - since < UINT64_C(64) * FILTER_BACK_CYCLES * (entries >> 8);
 }
 
 /* Entries stay where they are: with a wider mask half of them are not found again, and none is
