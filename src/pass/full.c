@@ -329,6 +329,54 @@ static void emit_block(struct pass *p, struct batch *b, struct flow *f, uint32_t
     flow_leave(f, block, &b->path);
 }
 
+/* ---- thread-local variables of shared libraries ----
+ *
+ * The address of one may need a call of the dynamic linker, which the compiler puts in where it
+ * likes, also in the middle of a record. At first it allocates memory, which writes a record of its
+ * own. So that this is over, the function begins with it. */
+
+enum { LOCALS_MAX = 16 };
+
+/* May addresses need the call? Not in programs. */
+static bool is_for_libraries(struct pass *p)
+{
+    return LLVMGetModuleFlag(p->module, "PIC Level", 9) &&
+           !LLVMGetModuleFlag(p->module, "PIE Level", 9);
+}
+
+static void compute(struct pass *p, LLVMValueRef intrinsic, LLVMValueRef variable,
+                    LLVMValueRef before)
+{
+    LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
+    LLVMValueRef use =
+        LLVMGetInlineAsm(type, "", 0, "r", 1, true, false, LLVMInlineAsmDialectATT, false);
+    at_instruction(p, before);
+    LLVMSetCurrentDebugLocation2(p->b, NULL);
+    LLVMValueRef address =
+        LLVMBuildCall2(p->b, LLVMGlobalGetValueType(intrinsic), intrinsic, &variable, 1, "");
+    LLVMBuildCall2(p->b, type, use, &address, 1, "");
+}
+
+void emit_thread_locals(struct pass *p, LLVMValueRef f, LLVMValueRef first)
+{
+    LLVMValueRef done[LOCALS_MAX];
+    unsigned n = 0, k;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b && is_for_libraries(p);
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            const char *name = LLVMIsACallInst(i) ? intrinsic_name(i) : NULL;
+            if (!name || !starts_with(name, "llvm.threadlocal.address"))
+                continue;
+            LLVMValueRef variable = LLVMGetOperand(i, 0);
+            for (k = 0; k < n && done[k] != variable; k++)
+                ;
+            if (k < n || n == LOCALS_MAX)
+                continue;
+            done[n++] = variable;
+            compute(p, LLVMGetCalledValue(i), variable, first);
+        }
+}
+
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word)
 {

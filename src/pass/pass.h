@@ -243,9 +243,10 @@ bool stores_vtable(LLVMValueRef inst);
 LLVMValueRef store_changes(struct pass *p, LLVMValueRef store); /* would it, now? */
 void guard_vtables(struct pass *p); /* full builds: stores that change nothing are not made */
 
-/* full.c */
-/* The return address and site word of emit_entry(), NULL if there is no frame. */
+/* full.c, unroll.c */
 void unroll_loops(struct pass *p);
+void emit_thread_locals(struct pass *p, LLVMValueRef f, LLVMValueRef first);
+/* The return address and site word of emit_entry(), NULL if there is no frame. */
 void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_address,
                      LLVMValueRef site_word);
 

@@ -29,7 +29,8 @@ static inline struct heddle_filter_line *filter_line(uintptr_t address)
  * doubled. What goes through memory once never comes back, however large it is.
  */
 
-/* A block that comes back costs some 150 cycles, and not all that do are found among those noted. */
+/* A block that comes back costs some 150 cycles, and not all that do are found among those noted.
+ */
 enum { FILTER_BACK_CYCLES = 12000 };
 
 /* The block of tag `old` makes room for that of `now`: is the table too small? */

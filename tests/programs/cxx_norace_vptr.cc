@@ -1,5 +1,6 @@
 // A destructor joins a thread that calls virtual functions: it writes the pointer to the
 // virtual table that is there already.
+// gcc: also
 // flags: -O0
 // flags: -O1
 // flags: -O2

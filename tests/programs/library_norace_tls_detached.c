@@ -1,5 +1,6 @@
 // The thread-local variable of a late library lies on the heap. The C library frees that of a
 // detached thread when another thread gets its stack; nothing in the program orders that.
+// gcc: also
 // library: library_tls.c traced dlopen
 #include "prog.h"
 #include <dlfcn.h>
