@@ -191,12 +191,18 @@ static inline bool access_begins(void)
            access_begins_slow();
 }
 
+static bool mark(uintptr_t a, unsigned bytes, bool aligned, bool write)
+{
+    return aligned && rt_options.filter ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
+                                        : mark_range(a, bytes, write);
+}
+
 /* An access of any kind, in any state of the thread. `aligned`: by its size, 4 at least. */
 static void access(const void *p, unsigned arg, bool aligned, uint64_t where)
 {
     uintptr_t a = (uintptr_t)p;
     unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
-    bool write = arg & ACCESS_WRITE, begins;
+    bool begins;
 
     if (only_leaves_out(where))
         return;
@@ -206,11 +212,8 @@ static void access(const void *p, unsigned arg, bool aligned, uint64_t where)
     rt_busy_begin();
     if (begins && is_benign(p, bytes))
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    else if (rt_options.filter && aligned ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
-                                          : mark_range(a, bytes, write))
-        ;
-    else if (begins) /* else the inline check skips it next time */
-        append_access(tls.self, a, arg, where);
+    else if (!mark(a, bytes, aligned, arg & ACCESS_WRITE) && begins)
+        append_access(tls.self, a, arg, where); /* where nothing records, the mark is all */
     rt_busy_end();
 }
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 std::mutex a, b, c;
-int has_a, has_b, has_c, x;
+int has_a, has_b, has_c, late, x;
 
 static void all_there()
 {
@@ -48,16 +48,19 @@ static void third()
 
 static void fourth()
 {
-    all_there();
+    tell(&late);
     std::lock_guard<std::mutex> guard(a);
     x++;
 }
 
 int main()
 {
-    for (auto f : { first, second, third, fourth })
+    for (auto f : { first, second, third })
         std::thread(f).detach();
     for (auto m : { &a, &b, &c })
         await_waiters(m->native_handle());
+    std::thread(fourth).detach();
+    await(&late);
+    pause_ms(20);
     raise(SIGKILL);
 }
