@@ -15,10 +15,6 @@ static void tick(int number)
 
 THREAD(worker)
 {
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
     for (int i = 0; i < 100; i++) {
         pthread_mutex_lock(&lock);
         shared++;
@@ -31,10 +27,14 @@ THREAD(worker)
 int main(void)
 {
     struct itimerval every = { { 0, 500 }, { 0, 500 } }, never = { { 0, 0 }, { 0, 0 } };
+    sigset_t all;
     pthread_t t;
 
     signal(SIGALRM, tick);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL); /* the worker inherits that: handlers run in main only */
     t = start(worker, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &all, NULL);
     setitimer(ITIMER_REAL, &every, NULL);
     pthread_join(t, NULL);
     setitimer(ITIMER_REAL, &never, NULL);
