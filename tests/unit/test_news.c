@@ -139,7 +139,7 @@ static void what_is_no_news_is_known(void **unused)
         for (int i = 0; i < STEPS; i++)
             step(rnd(THREADS));
     }
-    print_message("%lu acquires, %lu without news\n", (unsigned long)acquires,
+    print_message("# %lu acquires, %lu without news\n", (unsigned long)acquires,
                   (unsigned long)repeats);
     assert_true(repeats > acquires / 20); /* else the test shows nothing */
 }
