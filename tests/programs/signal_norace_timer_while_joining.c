@@ -32,7 +32,7 @@ int main(void)
 
     signal(SIGALRM, tick);
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL); /* the worker inherits that: handlers run in main only */
+    pthread_sigmask(SIG_BLOCK, &all, NULL); /* inherited: handlers run in main only */
     t = start(worker, NULL);
     pthread_sigmask(SIG_UNBLOCK, &all, NULL);
     setitimer(ITIMER_REAL, &every, NULL);
