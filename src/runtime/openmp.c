@@ -23,18 +23,31 @@ static struct openmp_node *task_of(const ompt_data_t *data)
 
 /* ---- parallel regions ---- */
 
+/* Regions that this thread has begun. When one ends, libomp's own word may be another thread's
+ * already, whose region has got the team. */
+enum { BEGUN_MAX = 16 };
+static _Thread_local uint64_t begun[BEGUN_MAX] __attribute__((tls_model("initial-exec")));
+static _Thread_local unsigned nbegun __attribute__((tls_model("initial-exec")));
+
 static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,
                            unsigned requested, int flags, const void *code)
 {
     (void)task, (void)frame, (void)requested, (void)flags;
     parallel->value = openmp_new_id();
+    if (nbegun < BEGUN_MAX)
+        begun[nbegun] = parallel->value;
+    nbegun++;
     rt_sync_number(OP_BEFORE, openmp_key(parallel->value, REGION_FORK), openmp_place(code));
 }
 
 static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code)
 {
+    uint64_t region = parallel->value;
+
     (void)task, (void)flags;
-    rt_sync_number(OP_AFTER, openmp_key(parallel->value, REGION_JOIN), openmp_place(code));
+    if (nbegun && --nbegun < BEGUN_MAX)
+        region = begun[nbegun];
+    rt_sync_number(OP_AFTER, openmp_key(region, REGION_JOIN), openmp_place(code));
 }
 
 static void implicit_begin(const ompt_data_t *parallel, ompt_data_t *data)
