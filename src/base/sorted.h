@@ -14,19 +14,23 @@ static inline int sorted_compare(const void *a, const void *b)
 }
 
 /* Index of the first one that is not below the number; n: all are. */
-static inline size_t sorted_first_from(const uint64_t *list, size_t n, uint64_t number)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (list[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
+#define SORTED_FIRST_FROM(name, type)                                                              \
+    static inline size_t name(const type *list, size_t n, uint64_t number)                         \
+    {                                                                                              \
+        size_t low = 0, high = n;                                                                  \
+                                                                                                   \
+        while (low < high) {                                                                       \
+            size_t middle = low + (high - low) / 2;                                                \
+                                                                                                   \
+            if (list[middle] < number)                                                             \
+                low = middle + 1;                                                                  \
+            else                                                                                   \
+                high = middle;                                                                     \
+        }                                                                                          \
+        return low;                                                                                \
     }
-    return low;
-}
+SORTED_FIRST_FROM(sorted_first_from, uint64_t)
+SORTED_FIRST_FROM(sorted_first_from_32, uint32_t)
+#undef SORTED_FIRST_FROM
 
 #endif

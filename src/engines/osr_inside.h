@@ -7,6 +7,7 @@
 #define HEDDLE_ENGINES_OSR_INSIDE_H
 
 #include "base/alloc.h"
+#include "base/sorted.h"
 #include "engines/closure_inside.h"
 #include "engines/osr.h"
 
@@ -115,15 +116,7 @@ static inline bool osr_gives_content(const struct event *e)
 static inline uint32_t osr_lower_bound(const uint32_t *list, uint32_t lo, uint32_t hi,
                                        uint64_t position)
 {
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-
-        if (list[mid] < position)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return lo + (uint32_t)sorted_first_from_32(list + lo, hi - lo, position);
 }
 
 /* Place of a position in the list of a cell's accesses. */

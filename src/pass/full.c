@@ -361,8 +361,9 @@ void emit_thread_locals(struct pass *p, LLVMValueRef f, LLVMValueRef first)
 {
     LLVMValueRef done[LOCALS_MAX];
     unsigned n = 0, k;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b && is_for_libraries(p);
-         b = LLVMGetNextBasicBlock(b))
+    if (!is_for_libraries(p))
+        return;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             const char *name = LLVMIsACallInst(i) ? intrinsic_name(i) : NULL;
             if (!name || !starts_with(name, "llvm.threadlocal.address"))

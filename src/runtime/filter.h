@@ -52,11 +52,13 @@ static inline bool filter_too_small(struct heddle_filter_growth *g, uint64_t old
     return g->since - since < UINT64_C(64) * FILTER_BACK_CYCLES * (entries >> 8);
 }
 
-/* Entries stay where they are: with a wider mask half of them are not found again, and none is
- * found that does not hold. */
-static inline uint32_t filter_wider(uint32_t mask, uint32_t most)
+/* The same, and if it is, the next mask. Entries stay where they are: with a wider mask half of
+ * them are not found again, and none is found that does not hold. */
+static inline void filter_push_out(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
+                                   uint32_t *mask, uint32_t most, unsigned shift)
 {
-    return (mask << 1 | mask) & most;
+    if (unlikely(filter_too_small(g, old, now, *mask >> shift)))
+        *mask = (*mask << 1 | *mask) & most;
 }
 
 static inline unsigned filter_word(uintptr_t address)
@@ -82,10 +84,8 @@ static inline void filter_freshen(struct heddle_filter_line *l, uintptr_t addres
     if (likely(old == tag))
         return;
     *l = (struct heddle_filter_line){ .tag = tag };
-    if (unlikely(filter_too_small(&__heddle_tls.filter->of_lines, old, tag,
-                                  __heddle_tls.line_mask >> FILTER_LINES_SHIFT)))
-        __heddle_tls.line_mask =
-            filter_wider(__heddle_tls.line_mask, FILTER_LINES_MASK(FILTER_LINES_BITS));
+    filter_push_out(&__heddle_tls.filter->of_lines, old, tag, &__heddle_tls.line_mask,
+                    FILTER_LINES_MASK(FILTER_LINES_BITS), FILTER_LINES_SHIFT);
 }
 
 /* Mark them, and those of the next word if there are more than 8; true if they were covered
@@ -153,10 +153,8 @@ static inline void filter_freshen_units(struct heddle_filter_units *u, uintptr_t
     if (likely(old == tag))
         return;
     *u = (struct heddle_filter_units){ .tag = tag };
-    if (unlikely(filter_too_small(&__heddle_tls.filter->of_units, old, tag,
-                                  __heddle_tls.unit_mask >> FILTER_UNITS_SHIFT)))
-        __heddle_tls.unit_mask =
-            filter_wider(__heddle_tls.unit_mask, FILTER_UNITS_MASK(FILTER_UNITS_BITS));
+    filter_push_out(&__heddle_tls.filter->of_units, old, tag, &__heddle_tls.unit_mask,
+                    FILTER_UNITS_MASK(FILTER_UNITS_BITS), FILTER_UNITS_SHIFT);
 }
 
 /* Mark them. True if they were covered before. */

@@ -15,27 +15,12 @@
  * explanation.
  */
 #include "base/alloc.h"
+#include "base/sorted.h"
 #include "solve/inside.h"
 
 #include <stdlib.h>
 
 /* ---- knots ---- */
-
-/* First entry that is not less. */
-static size_t lower_bound(const uint32_t *list, size_t n, uint32_t rank)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (list[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 static bool is_fixed_knot(const struct problem *p, uint32_t n)
 {
@@ -66,7 +51,7 @@ void graph_add_knot(struct solver *s, uint32_t node)
 {
     uint32_t rank = s->p->rank[node];
     struct list *l = &s->knots[s->p->thread[node]].extra;
-    size_t at = lower_bound(l->items, l->count, rank);
+    size_t at = sorted_first_from_32(l->items, l->count, rank);
 
     if (node < s->frozen || is_fixed_knot(s->p, node) || (at < l->count && l->items[at] == rank))
         return;
@@ -133,7 +118,7 @@ static void follow_knots(struct search *f, const struct list *knots, uint32_t re
     struct solver *s = f->s;
     const struct problem *p = s->p;
     uint32_t thread = s->records[record].thread;
-    size_t i = lower_bound(knots->items, knots->count, s->records[record].rank);
+    size_t i = sorted_first_from_32(knots->items, knots->count, s->records[record].rank);
 
     for (; i < knots->count && knots->items[i] < to; i++) {
         uint32_t n = node_at(p, thread, knots->items[i]);
@@ -210,7 +195,7 @@ static void retreat_knots(struct search *f, const struct list *knots, uint32_t t
 {
     struct solver *s = f->s;
     const struct problem *p = s->p;
-    size_t i = lower_bound(knots->items, knots->count, to);
+    size_t i = sorted_first_from_32(knots->items, knots->count, to);
 
     for (; i > 0 && knots->items[i - 1] >= from; i--) {
         uint32_t n = node_at(p, thread, knots->items[i - 1]);
@@ -253,7 +238,7 @@ static void add_move(struct solver *s, uint32_t node)
 
 static void move_forward(struct solver *s, const struct list *knots, uint32_t t, uint32_t limit)
 {
-    size_t i = lower_bound(knots->items, knots->count, s->reached[t]);
+    size_t i = sorted_first_from_32(knots->items, knots->count, s->reached[t]);
 
     for (; i < knots->count; i++) {
         uint32_t n = node_at(s->p, t, knots->items[i]);
@@ -266,7 +251,7 @@ static void move_forward(struct solver *s, const struct list *knots, uint32_t t,
 
 static void move_backward(struct solver *s, const struct list *knots, uint32_t t, uint32_t limit)
 {
-    size_t i = lower_bound(knots->items, knots->count, s->behind[t]);
+    size_t i = sorted_first_from_32(knots->items, knots->count, s->behind[t]);
 
     for (; i > 0; i--) {
         uint32_t n = node_at(s->p, t, knots->items[i - 1]);
