@@ -168,7 +168,7 @@ def find(bench, p):
         if not chosen:
             chosen = possible.some(bench.dice, wanted, MOST_PAIRS)
     p.got["pairs"] = chosen[:MOST_PAIRS]
-    p.got["candidates"] = chosen[:MOST_CANDIDATES]
+    p.got["candidates"] = sorted(chosen[:MOST_CANDIDATES])  # neighbours share sites, and so runs that watch them
 
 
 def batches(pairs):

@@ -25,6 +25,20 @@ LLVMValueRef called_function(LLVMValueRef call)
     return LLVMIsAFunction(LLVMGetCalledValue(call));
 }
 
+LLVMValueRef direct_callee(LLVMValueRef call)
+{
+    LLVMValueRef v = LLVMGetCalledValue(call);
+    while (v && LLVMIsAGlobalAlias(v))
+        v = LLVMAliasGetAliasee(v);
+    return v ? LLVMIsAFunction(v) : NULL;
+}
+
+bool is_only_declared(LLVMValueRef function)
+{
+    return LLVMIsDeclaration(function) ||
+           LLVMGetLinkage(function) == LLVMAvailableExternallyLinkage;
+}
+
 bool call_has(LLVMValueRef call, const char *attribute)
 {
     unsigned kind = attribute_kind(attribute);

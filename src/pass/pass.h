@@ -108,6 +108,8 @@ unsigned attribute_kind(const char *name);
 bool function_has(LLVMValueRef function, const char *attribute);
 bool call_has(LLVMValueRef call, const char *attribute); /* at the call or its callee */
 LLVMValueRef called_function(LLVMValueRef call);         /* NULL: by pointer, assembly */
+LLVMValueRef direct_callee(LLVMValueRef call);           /* through aliases, too */
+bool is_only_declared(LLVMValueRef function);            /* another module has its code */
 const char *intrinsic_name(LLVMValueRef call);           /* NULL: no intrinsic */
 bool is_call(LLVMValueRef inst);                         /* call, invoke, callbr */
 bool is_debug(LLVMValueRef inst);                        /* llvm.dbg.* */
@@ -255,7 +257,27 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
  * place; false: it is not of that kind. */
 bool mark_access(struct pass *p, struct item *item);
 /* production.c */
+struct patch_site {
+    uint32_t site, what; /* number in the table, HIT_* of abi.h */
+};
+/* As detour_if(): the condition is that the runtime has patched the no-op, which has these sites.
+ */
+void detour_if_patched(struct pass *p, const struct detour *d, const struct patch_site *sites,
+                       unsigned n);
 void emit_production(struct pass *p, struct items *items);
+/* production_callee.c: what the function that is called does with pointers; by pointer, assembly,
+ * defined here: unknown. */
+enum callee_kind {
+    CALLEE_UNKNOWN,
+    CALLEE_HARMLESS, /* publishes nothing */
+    CALLEE_ALLOCATES,
+    CALLEE_REALLOCATES,
+    CALLEE_COPIES,
+    CALLEE_LINKS, /* a node into a container */
+    CALLEE_PUBLISHES,
+    CALLEE_MAKES_THREADS /* and publishes */
+};
+enum callee_kind callee_kind(LLVMValueRef call);
 /* production_links.c, for links that are reported together with the access */
 bool is_link_store(struct pass *p, LLVMValueRef store);
 bool is_link_copy(struct pass *p, LLVMValueRef call);

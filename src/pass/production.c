@@ -19,7 +19,6 @@
 #include "pass/pass.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rt_sites.h"
@@ -279,56 +278,25 @@ static bool joins(const struct production *m, const struct group *g, const struc
 
 /* ---- emitting ---- */
 
-static void append(char **text, size_t *n, const char *more)
-{
-    size_t length = strlen(more);
-    *text = realloc(*text, *n + length + 1);
-    if (!*text)
-        abort();
-    memcpy(*text + *n, more, length + 1);
-    *n += length;
-}
-
-static bool has_links(const struct group *g)
-{
-    for (unsigned i = 0; i < g->count; i++)
-        if (stored_link(g->at[i]) || copied_link(g->at[i]))
-            return true;
-    return false;
-}
-
 /* The first two bytes of the no-op stay within 8 bytes: one byte before it if need be. */
-static char *assembly(struct pass *p, const struct group *g)
-{
-    static const char entry[] = ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n";
-    char *text = NULL, line[128];
-    size_t n = 0;
-    append(&text, &n,
-           ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n"
-           ".pushsection heddle_patch,\"aR?\"\n");
-    for (unsigned i = 0; i < g->count; i++) {
-        snprintf(line, sizeof line, entry, g->at[i]->site, flags_of(g->at[i]));
-        append(&text, &n, line);
-    }
-    if (has_links(g)) {
-        snprintf(line, sizeof line, entry, link_site(p), HIT_ATOMIC);
-        append(&text, &n, line);
-    }
-    append(&text, &n, ".popsection");
-    return text;
-}
-
-static void build_nop(struct pass *p, const struct group *g, LLVMBasicBlockRef head,
-                      LLVMBasicBlockRef tail, LLVMBasicBlockRef cold)
+void detour_if_patched(struct pass *p, const struct detour *d, const struct patch_site *sites,
+                       unsigned n)
 {
     static char constraints[] = "i,!i";
-    char *text = assembly(p, g);
+    char text[128 + 64 * (GROUP_MAX + 1)];
+    LLVMBasicBlockRef cold = d->cold;
     LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
+    int at = snprintf(text, sizeof text,
+                      ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n"
+                      ".pushsection heddle_patch,\"aR?\"\n");
+    for (unsigned i = 0; i < n; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n", sites[i].site, sites[i].what);
+    snprintf(text + at, sizeof text - (size_t)at, ".popsection");
     LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
                                         true, false, LLVMInlineAsmDialectATT, false);
-    LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMBuildCallBr(p->b, type, nop, tail, &cold, 1, &p->record, 1, NULL, 0, "");
-    free(text);
+    LLVMBuildCallBr(p->b, type, nop, d->tail, &cold, 1, &p->record, 1, NULL, 0, "");
+    LLVMPositionBuilderAtEnd(p->b, d->cold);
 }
 
 static void call_hit(struct pass *p, const struct item *item, LLVMValueRef address,
@@ -369,23 +337,32 @@ static void report(const struct production *m, const struct group *g, const stru
                        length ? length : const64(p, item->bytes));
 }
 
+/* And one more, if it reports links, too. */
+static unsigned sites_of(struct pass *p, const struct group *g, struct patch_site *out)
+{
+    bool links = false;
+    for (unsigned i = 0; i < g->count; i++) {
+        out[i] = (struct patch_site){ g->at[i]->site, flags_of(g->at[i]) };
+        links |= stored_link(g->at[i]) || copied_link(g->at[i]);
+    }
+    if (links)
+        out[g->count] = (struct patch_site){ link_site(p), HIT_ATOMIC };
+    return g->count + links;
+}
+
 static void emit_group(const struct production *m, struct group *g)
 {
     struct pass *p = m->p;
+    struct patch_site sites[GROUP_MAX + 1];
     if (g->count == 0)
         return;
     for (unsigned i = 0; i < g->count; i++)
         number_site(p, g->at[i]);
-    LLVMValueRef anchor = g->at[0]->inst;
-    LLVMBasicBlockRef head = split_before(p, anchor);
-    LLVMBasicBlockRef tail = LLVMGetInstructionParent(anchor);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(anchor));
-    build_nop(p, g, head, tail, cold);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    struct detour d = detour_begin(p, g->at[0]->inst);
+    detour_if_patched(p, &d, sites, sites_of(p, g, sites));
     for (unsigned i = 0; i < g->count; i++)
         report(m, g, g->at[i]);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 /* Numbers and vectors are kept in xmm registers, which preserve_most does not keep: around a loop

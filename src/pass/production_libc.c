@@ -19,7 +19,6 @@
 #include "pass/pass.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,39 +74,27 @@ struct libc_calls *production_libc_list(struct pass *p, const struct items *item
 
 /* ---- the no-op ---- */
 
-/* Ends `head`: goes on at `next`, or, patched, at `cold`. */
-static void build_nop(struct pass *p, uint32_t site, LLVMBasicBlockRef head, LLVMBasicBlockRef next,
-                      LLVMBasicBlockRef cold)
+/* Before the call; the builder is then in the cold block. That it may write is all that is known:
+ * what it does the runtime is told when it does it. */
+static struct detour begin_nop(struct pass *p, LLVMValueRef call, uint32_t site)
 {
-    static char constraints[] = "i,!i";
-    char text[256];
-    LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
-    snprintf(text, sizeof text,
-             ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n.pushsection heddle_patch,\"aR?\"\n"
-             ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n.popsection",
-             site, HIT_WRITE); /* it may; what it does the runtime is told when it does it */
-    LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
-                                        true, false, LLVMInlineAsmDialectATT, false);
-    LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMBuildCallBr(p->b, type, nop, next, &cold, 1, &p->record, 1, NULL, 0, "");
+    struct detour d = detour_begin(p, call);
+    struct patch_site entry = { site, HIT_WRITE };
+    detour_if_patched(p, &d, &entry, 1);
+    return d;
 }
 
 /* ---- free() ---- */
 
 static void emit_free(struct pass *p, const struct libc_call *c, uint32_t site)
 {
-    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(c->call);
-    LLVMBasicBlockRef head = split_before(p, c->call), tail = LLVMGetInstructionParent(c->call);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
     bool unmaps = strcmp(callee_name(c->call), "munmap") == 0;
-    LLVMSetCurrentDebugLocation2(p->b, where);
-    build_nop(p, site, head, tail, cold);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    struct detour d = begin_nop(p, c->call, site);
     LLVMValueRef args[] = { LLVMGetOperand(c->call, 0),
                             unmaps ? LLVMGetOperand(c->call, 1) : const64(p, 0),
                             site_value(p, site) };
     call_runtime(p, "__heddle_hit_free", EFFECT_RECORD, p->none, 3, args);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 /* ---- modelled functions ---- */
@@ -168,35 +155,29 @@ static void emit_invoke(struct pass *p, const struct libc_call *c, uint32_t site
     LLVMValueRef call = c->call;
     LLVMBasicBlockRef normal = LLVMGetNormalDest(call), unwind = LLVMGetUnwindDest(call);
     bool single = has_one_predecessor(normal);
-    LLVMBasicBlockRef head = split_before(p, call), own = LLVMGetInstructionParent(call);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    build_nop(p, site, head, own, cold);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    struct detour d = begin_nop(p, call, site);
     LLVMValueRef new = build_modelled(p, call, site_value(p, site));
-    add_predecessor(normal, own, cold, call, new);
-    add_predecessor(unwind, own, cold, call, new);
+    add_predecessor(normal, d.tail, d.cold, call, new);
+    add_predecessor(unwind, d.tail, d.cold, call, new);
     if (single)
-        merge_results(p, normal, call, own, new, cold);
+        merge_results(p, normal, call, d.tail, new, d.cold);
 }
 
 static void emit_modelled(struct pass *p, const struct libc_call *c, uint32_t site)
 {
-    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(c->call));
     if (LLVMIsAInvokeInst(c->call)) {
         emit_invoke(p, c, site);
         return;
     }
     LLVMValueRef next = LLVMGetNextInstruction(c->call);
     LLVMBasicBlockRef own = split_before(p, next), behind = LLVMGetInstructionParent(next);
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(c->call));
     LLVMPositionBuilderAtEnd(p->b, own);
     LLVMBuildBr(p->b, behind);
-    LLVMBasicBlockRef head = split_before(p, c->call);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    build_nop(p, site, head, own, cold);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    struct detour d = begin_nop(p, c->call, site);
     LLVMValueRef new = build_modelled(p, c->call, site_value(p, site));
     LLVMBuildBr(p->b, behind);
-    merge_results(p, behind, c->call, own, new, cold);
+    merge_results(p, behind, c->call, own, new, d.cold);
 }
 
 void production_libc_emit(struct pass *p, struct libc_calls *l)

@@ -5,7 +5,8 @@
  *
  *     before a store that may store a pointer    __heddle_link_store(address, value)
  *     before a copy                              __heddle_link_copy(to, from, bytes)
- *     before a call of code that may publish     __heddle_link_give*(value, ...), each pointer
+ *     before a call of code that may publish     __heddle_link_give(value), each pointer, if
+ *                                                __heddle_link_untraced(function)
  *     behind an allocation                       __heddle_link_alloc(p), _realloc(p, old)
  *     where a function begins                    __heddle_link_slot(slot, bytes), each local
  *
@@ -131,136 +132,7 @@ bool is_link_store(struct pass *p, LLVMValueRef store)
            !is_step(store);
 }
 
-/* ---- which calls publish ---- */
-
-static bool matches(const char *name, const char *const *patterns, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (fnmatch(patterns[i], name, 0) == 0)
-            return true;
-    return false;
-}
-#define MATCHES(name, patterns) matches(name, patterns, sizeof(patterns) / sizeof *(patterns))
-
-static bool is_allocation(const char *name)
-{
-    static const char *const names[] = {
-        "malloc",  "calloc", "aligned_alloc", "memalign", "valloc",
-        "pvalloc", "strdup", "strndup",       "_Znw*",    "_Zna*"
-    };
-    return MATCHES(name, names);
-}
-
-static bool is_realloc(const char *name)
-{
-    return strcmp(name, "realloc") == 0 || strcmp(name, "reallocarray") == 0;
-}
-
-static bool is_copy(const char *name)
-{
-    static const char *const names[] = { "memcpy",       "memmove",       "mempcpy",
-                                         "__memcpy_chk", "__memmove_chk", "__mempcpy_chk",
-                                         "llvm.memcpy*", "llvm.memmove*" };
-    return MATCHES(name, names);
-}
-
-/* Known, and yet they keep what they are given, or another thread gets it. */
-static bool is_publisher(const char *name)
-{
-    static const char *const names[] = {
-        "pthread_create",  "thrd_create",  "pthread_atfork", "epoll_ctl",   "aio_*",
-        "lio_listio*",     "io_*",         "timer_create",   "setenv",      "putenv",
-        "atexit",          "on_exit",      "__cxa_atexit",   "tsearch",     "lsearch",
-        "insque",          "hsearch*",     "setvbuf",        "setbuf*",     "open_memstream",
-        "open_wmemstream", "fmemopen",     "fopencookie",    "makecontext", "swapcontext",
-        "setcontext",      "clone",        "mq_notify",      "sigaltstack", "mq_send",
-        "msgsnd",          "getaddrinfo_a"
-    };
-    return MATCHES(name, names);
-}
-
-/* The C library makes threads for these by itself, unseen by the runtime. */
-static bool makes_threads(const char *name)
-{
-    static const char *const names[] = { "timer_create", "mq_notify",     "aio_*",
-                                         "lio_listio*",  "getaddrinfo_a", "clone" };
-    return MATCHES(name, names);
-}
-
-/* Of the C++ library: those that only use what they are given. */
-static bool is_harmless_cxx(const char *name)
-{
-    static const char *const names[] = { "_ZNSt7__cxx1112basic_string*",
-                                         "_ZNKSt7__cxx1112basic_string*",
-                                         "_ZNSo*",
-                                         "_ZNSi*",
-                                         "_ZNKSo*",
-                                         "_ZNKSi*",
-                                         "_ZSt*",
-                                         "_ZNSt8ios_base*",
-                                         "_ZNSt9basic_ios*",
-                                         "_ZNKSt9basic_ios*",
-                                         "_ZNSt6locale*",
-                                         "_ZNKSt6locale*",
-                                         "_ZNSt6chrono*",
-                                         "_ZNKSt6chrono*",
-                                         "_ZNSt6thread4join*",
-                                         "_ZNSt6thread6detach*",
-                                         "_ZNSt6thread20hardware_concurrency*",
-                                         "_ZNSt18condition_variable*",
-                                         "_ZNSt22condition_variable_any*",
-                                         "_ZNSt3_V2*",
-                                         "_ZNKSt3_V2*",
-                                         "_ZNSt9exception*",
-                                         "_ZNKSt9exception*",
-                                         "_ZNSt*_errorC*",
-                                         "_ZNSt*_errorD*",
-                                         "_ZNKSt8__detail*",
-                                         "_ZNSt12__basic_file*",
-                                         "_ZNSt13basic_filebuf*",
-                                         "_ZNSt14basic_*stream*",
-                                         "_ZNSt7__cxx11*stringstream*",
-                                         "_ZNSt7__cxx11*stringbuf*",
-                                         "_ZNSt11logic_error*",
-                                         "_ZNSt13runtime_error*",
-                                         "_ZNSt9bad_alloc*",
-                                         "_ZNSt15basic_streambuf*",
-                                         "_ZTh*",
-                                         "_ZN10__cxxabiv1*",
-                                         "_ZNSt10__num_base*",
-                                         "_ZNKSt5ctype*" };
-    return MATCHES(name, names);
-}
-
-/* libstdc++ links a node into a list or tree: a store of a pointer in disguise. */
-static bool is_hook(const char *name)
-{
-    static const char *const names[] = { "_ZNSt8__detail15_List_node_base7_M_hook*",
-                                         "_ZSt29_Rb_tree_insert_and_rebalance*" };
-    return MATCHES(name, names);
-}
-
-static bool is_known(LLVMValueRef callee, const char *name)
-{
-    if (is_publisher(name))
-        return false;
-    if (starts_with(name, "_Z") && is_system(name))
-        return is_harmless_cxx(name);
-    return is_interposed(callee) || is_system(name) || strcmp(name, "free") == 0;
-}
-
-static LLVMValueRef direct_callee(LLVMValueRef call)
-{
-    LLVMValueRef v = LLVMGetCalledValue(call);
-    while (v && LLVMIsAGlobalAlias(v))
-        v = LLVMAliasGetAliasee(v);
-    return v ? LLVMIsAFunction(v) : NULL;
-}
-
-static bool is_only_declared(LLVMValueRef f)
-{
-    return LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-}
+/* ---- calls ---- */
 
 /* Of a new thread's arguments the last is what it gets. */
 static bool is_thread_start(LLVMValueRef call)
@@ -312,32 +184,21 @@ static void list_copy(struct pass *p, struct links *l, LLVMValueRef call)
 static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
 {
     LLVMValueRef called = LLVMGetCalledValue(call), callee = direct_callee(call);
-    const char *name = callee ? callee_name(call) : "";
-    if (LLVMIsACallBrInst(call))
+    enum callee_kind kind = callee_kind(call);
+    if (LLVMIsACallBrInst(call) || kind == CALLEE_HARMLESS ||
+        (intrinsic_name(call) && kind != CALLEE_COPIES) ||
+        (callee && !is_only_declared(callee) && !map_get(&p->untraced, callee)) ||
+        (LLVMIsAInlineAsm(called) && !has_text(called)))
         return;
-    if (intrinsic_name(call)) {
-        if (is_copy(intrinsic_name(call)))
-            list_copy(p, l, call);
-        return;
-    }
-    if (callee && is_only_declared(callee)) {
-        if (is_allocation(name))
-            add_link(l, LINK_ALLOC, call);
-        else if (is_realloc(name))
-            add_link(l, LINK_REALLOC, call);
-        else if (is_copy(name) && LLVMGetNumArgOperands(call) >= 3)
-            list_copy(p, l, call);
-        else if (is_hook(name))
-            add_link(l, LINK_HOOK, call);
-        else if (makes_threads(name) || (!is_known(callee, name) && gives_anything(call)))
-            add_link(l, LINK_GIVE, call);
-        return;
-    }
-    if (callee && !map_get(&p->untraced, callee))
-        return;
-    if (LLVMIsAInlineAsm(called) && !has_text(called))
-        return;
-    if (gives_anything(call))
+    if (kind == CALLEE_ALLOCATES)
+        add_link(l, LINK_ALLOC, call);
+    else if (kind == CALLEE_REALLOCATES)
+        add_link(l, LINK_REALLOC, call);
+    else if (kind == CALLEE_COPIES && LLVMGetNumArgOperands(call) >= 3)
+        list_copy(p, l, call);
+    else if (kind == CALLEE_LINKS)
+        add_link(l, LINK_HOOK, call);
+    else if (kind == CALLEE_MAKES_THREADS || gives_anything(call))
         add_link(l, LINK_GIVE, call);
 }
 
@@ -402,7 +263,8 @@ static void list_links(struct pass *p, LLVMValueRef f, struct links *l)
 
 /* The callee's address is loaded by volatile assembly: else the compiler loads it before the loop
  * around, and keeps a register busy where the no-op is one. */
-static void tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *args)
+static LLVMValueRef ask(struct pass *p, const char *name, LLVMTypeRef result, unsigned n,
+                        LLVMValueRef *args)
 {
     char text[128];
     LLVMTypeRef params[4], load = LLVMFunctionType(p->ptr, NULL, 0, false);
@@ -413,12 +275,18 @@ static void tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *arg
                                              LLVMInlineAsmDialectATT, false);
     LLVMValueRef callee = LLVMBuildCall2(p->b, load, assembly, NULL, 0, "");
     LLVMValueRef call =
-        LLVMBuildCall2(p->b, LLVMFunctionType(p->none, params, n, false), callee, args, n, "");
+        LLVMBuildCall2(p->b, LLVMFunctionType(result, params, n, false), callee, args, n, "");
     LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
     for (unsigned i = 0; i < 2; i++)
         LLVMAddCallSiteAttribute(
             call, LLVMAttributeFunctionIndex,
             LLVMCreateEnumAttribute(p->context, attribute_kind(i ? "cold" : "nounwind"), 0));
+    return call;
+}
+
+static void tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *args)
+{
+    ask(p, name, p->none, n, args);
 }
 
 static LLVMValueRef word(struct pass *p, LLVMValueRef v)
@@ -483,23 +351,34 @@ static void emit_copy(struct pass *p, LLVMValueRef call)
     tell_link_copy(p, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), bytes);
 }
 
-/* Whether the function is traced is asked when it is called: see mark_function(). */
-static void emit_give(struct pass *p, LLVMValueRef call)
+/* Goes on at `tail` if the function turns out to be traced when it is called: see mark_function().
+ */
+static void return_if_traced(struct pass *p, LLVMValueRef function, LLVMBasicBlockRef tail)
+{
+    LLVMBasicBlockRef untraced = LLVMAppendBasicBlockInContext(p->context, p->function, "");
+    LLVMValueRef answer = ask(p, "__heddle_link_untraced", p->i32, 1, &function);
+    LLVMValueRef is = LLVMBuildICmp(p->b, LLVMIntNE, answer, const32(p, 0), "");
+    LLVMBuildCondBr(p->b, is, untraced, tail);
+    LLVMPositionBuilderAtEnd(p->b, untraced);
+}
+
+static void emit_give(struct pass *p, LLVMValueRef call, LLVMBasicBlockRef tail)
 {
     LLVMValueRef callee = direct_callee(call), called = LLVMGetCalledValue(call);
-    bool untraced = LLVMIsAInlineAsm(called) ||
-                    (callee && (!is_only_declared(callee) || is_publisher(callee_name(call))));
-    LLVMValueRef target = untraced ? LLVMConstPointerNull(p->ptr) : called;
-    if (callee && makes_threads(callee_name(call)))
+    enum callee_kind kind = callee_kind(call);
+    if (kind == CALLEE_MAKES_THREADS)
         tell(p, "__heddle_link_threads", 0, NULL);
+    else if (kind != CALLEE_PUBLISHES && !LLVMIsAInlineAsm(called) &&
+             !(callee && !is_only_declared(callee)))
+        return_if_traced(p, called, tail);
     for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
         LLVMValueRef arg = LLVMGetOperand(call, i);
         if (!is_argument_given(call, i))
             continue;
         if (LLVMGetTypeKind(LLVMTypeOf(arg)) == LLVMIntegerTypeKind)
             arg = LLVMBuildIntCast2(p->b, arg, p->i64, false, "");
-        LLVMValueRef args[] = { word(p, arg), target };
-        tell(p, "__heddle_link_give", 2, args);
+        arg = word(p, arg);
+        tell(p, "__heddle_link_give", 1, &arg);
     }
 }
 
@@ -571,27 +450,13 @@ uint32_t link_site(struct pass *p)
     return p->link_site - 1;
 }
 
-/* A no-op before `at`. Leaves the builder in the block that it can be made to jump to; returns
- * where that goes on. */
-static LLVMBasicBlockRef begin_nop(struct pass *p, LLVMValueRef at)
+/* A no-op before `at`; the builder is then in the block that it can be made to jump to. */
+static struct detour begin_nop(struct pass *p, LLVMValueRef at)
 {
-    static char constraints[] = "i,!i";
-    char text[256];
-    LLVMMetadataRef where = LLVMInstructionGetDebugLoc(at);
-    LLVMBasicBlockRef head = split_before(p, at), tail = LLVMGetInstructionParent(at);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMTypeRef type = LLVMFunctionType(p->none, &p->ptr, 1, false);
-    snprintf(text, sizeof text,
-             ".p2align 3,,1\n771:\n.byte 0x0f,0x1f,0x44,0,0\n.pushsection heddle_patch,\"aR?\"\n"
-             ".long 771b-.,${1:l}-.,${0:c}-.,%u,%u\n.popsection",
-             link_site(p), HIT_ATOMIC);
-    LLVMValueRef nop = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
-                                        true, false, LLVMInlineAsmDialectATT, false);
-    LLVMSetCurrentDebugLocation2(p->b, where);
-    LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMBuildCallBr(p->b, type, nop, tail, &cold, 1, &p->record, 1, NULL, 0, "");
-    LLVMPositionBuilderAtEnd(p->b, cold);
-    return tail;
+    struct detour d = detour_begin(p, at);
+    struct patch_site site = { link_site(p), HIT_ATOMIC };
+    detour_if_patched(p, &d, &site, 1);
+    return d;
 }
 
 static void emit_one(struct pass *p, const struct link *l)
@@ -600,7 +465,7 @@ static void emit_one(struct pass *p, const struct link *l)
     LLVMValueRef at = after ? behind(l->inst) : l->inst;
     if (!at)
         return;
-    LLVMBasicBlockRef tail = begin_nop(p, at);
+    struct detour d = begin_nop(p, at);
     switch (l->kind) {
     case LINK_STORE:
         emit_store(p, l->inst);
@@ -609,7 +474,7 @@ static void emit_one(struct pass *p, const struct link *l)
         emit_copy(p, l->inst);
         break;
     case LINK_GIVE:
-        emit_give(p, l->inst);
+        emit_give(p, l->inst, d.tail);
         break;
     case LINK_HOOK:
         emit_hook(p, l->inst);
@@ -621,7 +486,7 @@ static void emit_one(struct pass *p, const struct link *l)
         emit_alloc(p, l);
         break;
     }
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 /* Those of the entry block share one no-op; allocas stay first in the block. */
@@ -642,11 +507,11 @@ static void emit_static_slots(struct pass *p, LLVMValueRef f, struct links *l)
     for (LLVMValueRef i = at; i; i = LLVMGetNextInstruction(i))
         if (LLVMIsAAllocaInst(i) && is_static(i))
             at = LLVMGetNextInstruction(i);
-    LLVMBasicBlockRef tail = begin_nop(p, at);
+    struct detour d = begin_nop(p, at);
     for (size_t i = 0; i < l->count; i++)
         if (l->at[i].kind == LINK_SLOT && is_static(l->at[i].inst))
             emit_slot(p, l->at[i].inst);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }
 
 /* Two words before the function's first instruction say that it is traced. */

@@ -24,20 +24,6 @@
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
-/* The function that is called, through aliases of this module too. */
-static LLVMValueRef direct_callee(LLVMValueRef call)
-{
-    LLVMValueRef v = LLVMGetCalledValue(call);
-    while (v && LLVMIsAGlobalAlias(v))
-        v = LLVMAliasGetAliasee(v);
-    return v ? LLVMIsAFunction(v) : NULL;
-}
-
-static bool is_only_declared(LLVMValueRef f)
-{
-    return LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-}
-
 bool is_untraced(struct pass *p, LLVMValueRef call)
 {
     LLVMValueRef callee = direct_callee(call);
@@ -246,26 +232,19 @@ static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, LLVMValueRef 
 static LLVMValueRef emit_before(struct pass *p, LLVMValueRef call, uint32_t number)
 {
     LLVMValueRef callee = direct_callee(call);
-    LLVMBasicBlockRef head = split_before(p, call), tail = LLVMGetInstructionParent(call);
-    LLVMMetadataRef at = LLVMInstructionGetDebugLoc(call);
-    LLVMPositionBuilderAtEnd(p->b, head);
-    LLVMSetCurrentDebugLocation2(p->b, at);
+    at_instruction(p, call);
     LLVMValueRef question =
         callee ? lacks_mark(p, callee) : lacks_target(p, LLVMGetCalledValue(call));
-    if (!question) {
-        LLVMValueRef recorded = call_begins(p, call, site_value(p, number));
-        LLVMBuildBr(p->b, tail);
-        return recorded;
-    }
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMBuildCondBr(p->b, question, cold, tail);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    if (!question)
+        return call_begins(p, call, site_value(p, number));
+    struct detour d = detour_begin(p, call);
+    detour_if(p, &d, question);
     LLVMValueRef recorded = call_begins(p, call, site_value(p, number)), none = const32(p, 0);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
     at_instruction(p, call);
     LLVMValueRef phi = LLVMBuildPhi(p->b, p->i32, "");
-    LLVMAddIncoming(phi, &none, &head, 1);
-    LLVMAddIncoming(phi, &recorded, &cold, 1);
+    LLVMAddIncoming(phi, &none, &d.head, 1);
+    LLVMAddIncoming(phi, &recorded, &d.cold, 1);
     return phi;
 }
 
@@ -332,14 +311,10 @@ void emit_call(struct pass *p, const struct item *item)
     LLVMValueRef next = after_call(p, call);
     if (LLVMIsAUnreachableInst(next))
         return;
-    LLVMBasicBlockRef head = split_before(p, next), tail = LLVMGetInstructionParent(next);
-    LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMPositionBuilderAtEnd(p->b, head);
+    struct detour d = detour_begin(p, next);
     LLVMSetCurrentDebugLocation2(p->b, at);
-    LLVMValueRef was = LLVMBuildICmp(p->b, LLVMIntNE, recorded, const32(p, 0), "");
-    LLVMBuildCondBr(p->b, was, cold, tail);
-    LLVMPositionBuilderAtEnd(p->b, cold);
+    detour_if(p, &d, LLVMBuildICmp(p->b, LLVMIntNE, recorded, const32(p, 0), ""));
     LLVMValueRef after[] = { site_value(p, number), result_word(p, call) };
     call_runtime(p, "__heddle_return", EFFECT_ALL, p->none, 2, after);
-    LLVMBuildBr(p->b, tail);
+    detour_end(p, &d);
 }

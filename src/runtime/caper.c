@@ -324,6 +324,7 @@ const struct rt_mode mode_caper = {
     .thread_begin = thread_begin,
     .thread_end = links_thread_end,
     .images = images,
+    .gone = links_gone,
     .forked = forked,
     .tick = tick,
 };

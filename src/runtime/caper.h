@@ -88,6 +88,7 @@ HIDDEN void links_thread_begin(uintptr_t stack, uint64_t bytes);
 HIDDEN void links_thread_end(void);
 HIDDEN void links_alloc(uint64_t address, uint64_t bytes);
 HIDDEN void links_free(uint64_t address, uint64_t bytes);
+HIDDEN void links_gone(void); /* an image: other functions may come to be at its addresses */
 
 /* ---- caper_table.c: the table in the control file ---- */
 

@@ -74,34 +74,62 @@ static void drop_old_slots(uintptr_t sp)
     mine.slots = sp;
 }
 
-static SLOW void give_slow(uint64_t value, uintptr_t sp)
+/* To another thread, or to untraced code. */
+ENTRY void __heddle_link_give(uint64_t value);
+ENTRY void __heddle_link_give(uint64_t value)
 {
     if (!caper_on)
         return;
-    drop_old_slots(sp);
+    drop_old_slots((uintptr_t)__builtin_frame_address(0));
     escape(value);
     if (--caper_left < 0)
         caper_link_tick();
 }
 
+/* ---- which functions are traced ---- */
+
+/* Some that are: their marks lie among code, which is in no cache for data. */
+static uintptr_t traced[TARGETS];
+
 /* The plugin puts two words before each function. */
-static inline bool is_traced(uintptr_t target)
+static bool has_mark(uintptr_t function)
 {
     uint64_t mark[2];
 
-    if ((target & 4095) < sizeof(mark)) /* what is before may not be there */
+    if ((function & 4095) < sizeof(mark)) /* what is before may not be there */
         return false;
-    __builtin_memcpy(mark, (const char *)target - sizeof(mark), sizeof(mark));
+    __builtin_memcpy(mark, (const char *)function - sizeof(mark), sizeof(mark));
     return mark[0] == TRACED_MARK && mark[1] == ~TRACED_MARK;
 }
 
-/* To another thread, or to untraced code; `target`: to that function, unless it is traced. */
-ENTRY void __heddle_link_give(uint64_t value, void *target);
-ENTRY void __heddle_link_give(uint64_t value, void *target)
+static SLOW uint32_t untraced_slow(uintptr_t function, uintptr_t *known)
 {
-    if (!target || !is_traced((uintptr_t)target))
-        give_slow(value, (uintptr_t)__builtin_frame_address(0));
+    if (caper_left < 0)
+        caper_link_tick();
+    if (!has_mark(function))
+        return 1;
+    __atomic_store_n(known, function, __ATOMIC_RELAXED);
+    return 0;
 }
+
+/* Before a call of a function that this module does not have. */
+ENTRY uint32_t __heddle_link_untraced(void *function);
+ENTRY uint32_t __heddle_link_untraced(void *function)
+{
+    uintptr_t f = (uintptr_t)function, *known = &traced[f >> TARGET_SHIFT & (TARGETS - 1)];
+
+    if (likely(--caper_left >= 0 && __atomic_load_n(known, __ATOMIC_RELAXED) == f))
+        return 0;
+    return untraced_slow(f, known);
+}
+
+void links_gone(void)
+{
+    for (int i = 0; i < TARGETS; i++)
+        __atomic_store_n(&traced[i], 0, __ATOMIC_RELAXED);
+}
+
+/* ---- others ---- */
 
 /* Before a call that makes threads without pthread_create(). */
 ENTRY void __heddle_link_threads(void);

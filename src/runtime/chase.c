@@ -412,10 +412,10 @@ static void hit(const struct prod_hit *h)
     errno = saved;
 }
 
-/* At most two percent, and two thirds of any limit are left for waits. */
+/* At most three percent, and half of any limit is left for waits. */
 static uint32_t reserve(uint32_t max_ppm)
 {
-    return max_ppm / 3 < 20000 ? max_ppm / 3 : 20000;
+    return max_ppm / 2 < 30000 ? max_ppm / 2 : 30000;
 }
 
 static void take_limits(const struct prod_control *c)

@@ -95,7 +95,7 @@ extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
  * so; `busy` is what a try then returns. */
 #define LOCK_OR_WAIT(lock, try, object, op, busy)                                                  \
     ({                                                                                             \
-        bool tries = rt_recording();                                                               \
+        bool tries = !rt_deaf_to_sync && rt_recording();                                           \
         int result = tries ? REAL(try)(object) : REAL(lock)(object);                               \
         if (tries && unlikely(result == (busy))) {                                                 \
             rt_wait_begin(op, (const void *)(object), WHERE_CALLER());                             \

@@ -294,6 +294,8 @@ EXPORT void __heddle_forget_patches(const struct heddle_patch *start)
         images[i] = (struct image){ 0 };
     }
     unlock();
+    if (rt_mode && rt_mode->gone)
+        rt_mode->gone();
 }
 
 /* ---- which sites there are ---- */

@@ -63,7 +63,8 @@ struct rt_mode {
     void (*thread_begin)(uint32_t thread, uint64_t stack, uint64_t stack_bytes);
     void (*thread_end)(void);
     void (*thread_join)(uint32_t child);
-    void (*images)(void); /* modules came or went: new dense numbers, old ones are never reused */
+    void (*images)(void); /* modules came: new dense numbers, old ones are never reused */
+    void (*gone)(void);   /* an image goes: its code is not called any more */
     void (*forked)(void); /* in a child process: what is there belongs to the parent */
     void (*tick)(void);   /* ten times a second, by our own thread, once the program has threads */
     void (*end)(void);    /* at exit() */
