@@ -12,6 +12,7 @@
  */
 #include "engines/wcp.h"
 #include "base/alloc.h"
+#include "order/phases.h"
 
 #include <stdlib.h>
 
@@ -30,17 +31,10 @@ struct wcp_cond {
     uint64_t older_position;
 };
 
-struct round {
-    struct wcp_sources enters;
-    bool closed;
-    uint32_t inside; /* entered and not left */
-};
-
 struct wcp_barrier {
-    struct round *rounds; /* open ones: first .. first + count - 1 */
-    size_t count, cap;
-    uint32_t first;
-    struct map round_of; /* thread -> round it entered last */
+    struct phases phases;
+    struct wcp_sources *enters; /* of phases */
+    size_t cap;
 };
 
 /* A variable that is accessed atomically: the heads of the release sequence, by thread. */
@@ -139,45 +133,24 @@ static void cond_step(struct wcp *w, struct wcp_object *o, struct wcp_thread *t,
 
 static void barrier_enter(struct wcp *w, struct wcp_barrier *b, const struct step *s)
 {
-    struct round *r;
+    bool fresh;
+    uint32_t phase = phases_enter(&b->phases, s->thread, &fresh);
 
-    if (!b->count || b->rounds[b->count - 1].closed) {
-        GROW(b->rounds, b->cap, b->count + 1);
-        b->rounds[b->count++] = (struct round){ 0 };
-    }
-    r = &b->rounds[b->count - 1];
-    r->inside++;
-    publish(w, &r->enters, s);
-    *map_put(&b->round_of, s->thread, 0) = b->first + (uint32_t)b->count - 1;
-}
-
-/* Rounds that everybody has left are forgotten from the front. */
-static void barrier_forget(struct wcp *w, struct wcp_barrier *b)
-{
-    size_t n = 0;
-
-    while (n < b->count && b->rounds[n].closed && !b->rounds[n].inside)
-        sources_clear(w, &b->rounds[n++].enters);
-    for (size_t i = n; n && i < b->count; i++)
-        b->rounds[i - n] = b->rounds[i];
-    b->count -= n;
-    b->first += (uint32_t)n;
+    GROW(b->enters, b->cap, (size_t)phase + 1);
+    publish(w, &b->enters[phase], s);
 }
 
 static void barrier_leave(struct wcp *w, struct wcp_barrier *b, struct wcp_thread *t,
                           uint32_t thread)
 {
-    uint32_t *round = map_get(&b->round_of, thread);
-    struct round *r;
+    bool over;
+    uint32_t phase = phases_leave(&b->phases, thread, &over);
 
-    if (!round || *round < b->first || *round - b->first >= b->count)
-        return; /* left without entering: nothing to learn */
-    r = &b->rounds[*round - b->first];
-    r->closed = true;
-    r->inside -= r->inside > 0;
-    learn_sources(w, t, &r->enters);
-    *round = UINT32_MAX;
-    barrier_forget(w, b);
+    if (phase == PHASE_GONE)
+        return;
+    learn_sources(w, t, &b->enters[phase]);
+    if (over)
+        sources_clear(w, &b->enters[phase]);
 }
 
 static void barrier_step(struct wcp *w, struct wcp_object *o, struct wcp_thread *t,
@@ -351,10 +324,10 @@ void wcp_sync(struct wcp *w, const struct step *s)
 
 static void barrier_free(struct wcp_barrier *b)
 {
-    for (size_t i = 0; i < b->count; i++)
-        free(b->rounds[i].enters.list);
-    free(b->rounds);
-    map_release(&b->round_of);
+    for (size_t i = 0; i < b->cap; i++)
+        free(b->enters[i].list);
+    free(b->enters);
+    phases_release(&b->phases);
     free(b);
 }
 

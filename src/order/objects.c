@@ -7,11 +7,12 @@
  * release that must have been.
  * Condition variables: a wait is ordered after the wakes that happened since
  * the waiting thread let go of its mutex, that is since its last release.
- * Barriers: edges are per round. A round takes enters until its first leave.
+ * Barriers: edges are per phase (phases.h).
  * Semaphores and annotations sum up all that was posted.
  */
 #include "order/hb_objects.h"
 #include "base/alloc.h"
+#include "order/phases.h"
 
 #include <stdlib.h>
 
@@ -31,17 +32,10 @@ struct cond {
     uint64_t older_position;
 };
 
-struct round {
-    struct clock sum;
-    bool closed;
-    uint32_t inside; /* entered and not left */
-};
-
 struct barrier {
-    struct round *rounds; /* open ones: first .. first + count - 1 */
-    size_t count, cap;
-    uint32_t first;
-    struct map round_of; /* thread -> round it entered last */
+    struct phases phases;
+    struct clock *sums; /* of phases: what those knew who entered */
+    size_t cap;
 };
 
 /* Threads that hold a lock. */
@@ -76,8 +70,8 @@ void hb_objects_release(struct hb *h)
         if (o->cond)
             free(o->cond->wakes);
         if (o->barrier) {
-            free(o->barrier->rounds);
-            map_release(&o->barrier->round_of);
+            free(o->barrier->sums);
+            phases_release(&o->barrier->phases);
         }
         free(o->cond);
         free(o->barrier);
@@ -235,44 +229,25 @@ static void cond_step(struct hb *h, struct hb_object *o, struct hb_thread *t, co
 
 static void barrier_enter(struct hb *h, struct barrier *b, struct hb_thread *t, uint32_t thread)
 {
-    struct round *r;
+    bool fresh;
+    uint32_t phase = phases_enter(&b->phases, thread, &fresh);
 
-    if (!b->count || b->rounds[b->count - 1].closed) {
-        GROW(b->rounds, b->cap, b->count + 1);
-        b->rounds[b->count++] = (struct round){ .sum = CLOCK_EMPTY };
-    }
-    r = &b->rounds[b->count - 1];
-    r->inside++;
-    publish_into(h, t, &r->sum);
-    *map_put(&b->round_of, thread, 0) = b->first + (uint32_t)b->count - 1;
-}
-
-/* Rounds that everybody has left are forgotten from the front. */
-static void barrier_forget(struct hb *h, struct barrier *b)
-{
-    size_t n = 0;
-
-    while (n < b->count && b->rounds[n].closed && !b->rounds[n].inside)
-        clock_clear(&h->pool, &b->rounds[n++].sum);
-    for (size_t i = n; n && i < b->count; i++)
-        b->rounds[i - n] = b->rounds[i];
-    b->count -= n;
-    b->first += (uint32_t)n;
+    GROW(b->sums, b->cap, (size_t)phase + 1);
+    if (fresh)
+        b->sums[phase] = CLOCK_EMPTY;
+    publish_into(h, t, &b->sums[phase]);
 }
 
 static void barrier_leave(struct hb *h, struct barrier *b, struct hb_thread *t, uint32_t thread)
 {
-    uint32_t *round = map_get(&b->round_of, thread);
-    struct round *r;
+    bool over;
+    uint32_t phase = phases_leave(&b->phases, thread, &over);
 
-    if (!round || *round < b->first || *round - b->first >= b->count)
-        return; /* left without entering: nothing to learn */
-    r = &b->rounds[*round - b->first];
-    r->closed = true;
-    r->inside -= r->inside > 0;
-    hb_learn(h, t, &r->sum);
-    *round = UINT32_MAX;
-    barrier_forget(h, b);
+    if (phase == PHASE_GONE)
+        return;
+    hb_learn(h, t, &b->sums[phase]);
+    if (over)
+        clock_clear(&h->pool, &b->sums[phase]);
 }
 
 static void barrier_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
