@@ -1,6 +1,7 @@
 /* mc_pairs.c - which pairs of sites might race, with a few instances of each */
 #include "engines/mc_pairs.h"
 #include "base/alloc.h"
+#include "engines/holds.h"
 #include "engines/race.h"
 
 #include <stdlib.h>
@@ -17,16 +18,14 @@ enum { COMPARED_MAX = 20000000 };
 struct group {
     uint32_t site, thread;
     uint32_t last; /* position of the latest */
-    uint32_t held; /* locks, see finder */
+    uint32_t held; /* locks, see holds.h */
     bool writes, atomic;
 };
 
 struct finder {
     const struct view *v;
     struct mc_pairs *out;
-    uint32_t *held_of; /* event -> the locks its thread holds there: index into held */
-    uint32_t *held;    /* number, then lock * 2 + shared each, sorted */
-    size_t nheld, held_cap;
+    struct holds holds;
     struct group *groups; /* of the present cell */
     size_t ngroups, groups_cap;
     uint64_t distance;    /* 0: any */
@@ -35,124 +34,6 @@ struct finder {
     struct map *sites;    /* of every access to these, not the latest of its group alone; or NULL */
     uint64_t compared;
 };
-
-/* ---- locks held ---- */
-
-struct holds {
-    uint32_t *locks;
-    size_t count, cap;
-    uint32_t index; /* of the list that says so */
-};
-
-static void hold(struct holds *h, uint32_t lock)
-{
-    size_t i = h->count;
-
-    GROW(h->locks, h->cap, h->count + 1);
-    for (; i > 0 && h->locks[i - 1] > lock; i--)
-        h->locks[i] = h->locks[i - 1];
-    h->locks[i] = lock;
-    h->count++;
-}
-
-static void let_go(struct holds *h, uint32_t lock)
-{
-    size_t kept = 0;
-    bool found = false;
-
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->locks[i] == lock && !found)
-            found = true;
-        else
-            h->locks[kept++] = h->locks[i];
-    }
-    h->count = kept;
-}
-
-static uint32_t store_holds(struct finder *f, const struct holds *h)
-{
-    uint32_t at = (uint32_t)f->nheld;
-
-    if (!h->count)
-        return 0;
-    GROW(f->held, f->held_cap, f->nheld + h->count + 1);
-    f->held[f->nheld++] = (uint32_t)h->count;
-    memcpy(f->held + f->nheld, h->locks, h->count * sizeof(*h->locks));
-    f->nheld += h->count;
-    return at;
-}
-
-static uint32_t lock_of(const struct view_section *s)
-{
-    return 2 * s->lock + s->shared;
-}
-
-/* Walk the sections: `ends` lists them by the event that ends them. */
-static void find_holds(struct finder *f, const uint32_t *ends_first, const uint32_t *ends)
-{
-    const struct view *v = f->v;
-    struct holds *all = xcalloc((size_t)v->nthreads + 1, sizeof(*all));
-
-    for (uint32_t i = 0; i < v->count; i++) {
-        struct holds *h = &all[v->events[i].thread];
-        uint32_t s = v->section_of[i];
-
-        if (v->rank[i] == VIEW_NONE)
-            continue;
-        f->held_of[i] = h->index;
-        if (s != VIEW_NONE && v->sections[s].acquire == i) {
-            hold(h, lock_of(&v->sections[s]));
-            h->index = store_holds(f, h);
-        }
-        for (uint32_t k = ends_first[i]; k < ends_first[i + 1]; k++) {
-            let_go(h, lock_of(&v->sections[ends[k]]));
-            h->index = store_holds(f, h);
-        }
-    }
-    for (uint32_t t = 0; t < v->nthreads; t++)
-        free(all[t].locks);
-    free(all);
-}
-
-static void list_ends(struct finder *f)
-{
-    const struct view *v = f->v;
-    uint32_t *first = xcalloc((size_t)v->count + 2, sizeof(*first));
-    uint32_t *list = xcalloc((size_t)v->nsections + 1, sizeof(*list));
-    uint32_t *next = xcalloc((size_t)v->count + 2, sizeof(*next));
-
-    for (uint32_t s = 0; s < v->nsections; s++)
-        if (v->sections[s].end != VIEW_NONE)
-            first[v->sections[s].end + 1]++;
-    for (uint32_t i = 0; i < v->count; i++)
-        first[i + 1] += first[i];
-    memcpy(next, first, ((size_t)v->count + 1) * sizeof(*next));
-    for (uint32_t s = 0; s < v->nsections; s++)
-        if (v->sections[s].end != VIEW_NONE)
-            list[next[v->sections[s].end]++] = s;
-    find_holds(f, first, list);
-    free(first);
-    free(list);
-    free(next);
-}
-
-/* Is a lock in both lists, not shared in both? */
-static bool have_common(const struct finder *f, uint32_t a, uint32_t b)
-{
-    const uint32_t *x = f->held + a, *y = f->held + b;
-
-    for (uint32_t i = 1; i <= x[0]; i++)
-        for (uint32_t k = 1; k <= y[0]; k++)
-            if (x[i] / 2 == y[k] / 2 && !(x[i] & y[k] & 1))
-                return true;
-    return false;
-}
-
-static bool are_same(const struct finder *f, uint32_t a, uint32_t b)
-{
-    return a == b || (f->held[a] == f->held[b] &&
-                      !memcmp(f->held + a, f->held + b, (f->held[a] + 1) * sizeof(*f->held)));
-}
 
 /* ---- pairs ---- */
 
@@ -307,10 +188,10 @@ static uint32_t kind_of(const struct finder *f, const struct group *old, const s
 {
     uint32_t h = (old->thread * 31 + new->thread) * 0x9e3779b1u;
 
-    for (uint32_t i = 0; i <= f->held[old->held]; i++)
-        h = (h ^ f->held[old->held + i]) * 0x85ebca6bu;
-    for (uint32_t i = 0; i <= f->held[new->held]; i++)
-        h = (h ^ f->held[new->held + i]) * 0xc2b2ae35u;
+    for (uint32_t i = 0; i <= f->holds.list[old->held]; i++)
+        h = (h ^ f->holds.list[old->held + i]) * 0x85ebca6bu;
+    for (uint32_t i = 0; i <= f->holds.list[new->held]; i++)
+        h = (h ^ f->holds.list[new->held + i]) * 0xc2b2ae35u;
     return h;
 }
 
@@ -323,7 +204,7 @@ static void compare(struct finder *f, const struct group *old, const struct grou
         return;
     if (f->distance && new->last - old->last > f->distance)
         return;
-    if (have_common(f, old->held, new->held)) {
+    if (holds_common(&f->holds, old->held, new->held)) {
         f->out->locked++;
         return;
     }
@@ -341,10 +222,11 @@ static void keep(struct finder *f, const struct group *new)
 {
     size_t i = f->sites ? f->ngroups : 0;
 
-    while (i < f->ngroups &&
-           !(f->groups[i].site == new->site && f->groups[i].thread == new->thread &&
-             f->groups[i].writes == new->writes &&
-             f->groups[i].atomic == new->atomic &&are_same(f, f->groups[i].held, new->held)))
+    while (
+        i < f->ngroups &&
+        !(f->groups[i].site == new->site && f->groups[i].thread == new->thread &&
+          f->groups[i].writes == new->writes &&
+          f->groups[i].atomic == new->atomic &&holds_same(&f->holds, f->groups[i].held, new->held)))
         i++;
     if (!f->sites && i == f->ngroups && f->ngroups == GROUPS_MAX) {
         f->out->dropped++;
@@ -369,7 +251,7 @@ static void visit_cell(struct finder *f, uint32_t cell)
         uint32_t i = v->access[k];
         const struct event *e = &v->events[i];
         struct group new = {
-            e->site, e->thread, i, f->held_of[i], op_table[e->op].writes, op_is_atomic(e->op)
+            e->site, e->thread, i, f->holds.of[i], op_table[e->op].writes, op_is_atomic(e->op)
         };
 
         if (e->op == OP_ALLOC || i < f->out->from || (f->sites && !map_get(f->sites, e->site)))
@@ -396,15 +278,11 @@ static void look(struct finder *f)
 {
     const struct view *v = f->v;
 
-    f->held_of = xcalloc((size_t)v->count + 1, sizeof(*f->held_of));
-    GROW(f->held, f->held_cap, 1);
-    f->held[f->nheld++] = 0; /* the empty list */
-    list_ends(f);
+    holds_init(&f->holds, v);
     for (uint32_t c = 0; c < v->ncells; c++)
         if (is_shared(v, c))
             visit_cell(f, c);
-    free(f->held_of);
-    free(f->held);
+    holds_release(&f->holds);
     free(f->groups);
 }
 

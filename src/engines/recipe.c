@@ -271,7 +271,7 @@ static void double_tasks(struct recipe *s)
 
     s->c.tries = UINT32_MAX - 2; /* they are few, and chosen */
     s->c.share = FIRST_SHARE;
-    double_candidates_find(&d, s->c.flips, s->reach, DOUBLE_TRIES, is_settled, &s->c);
+    double_candidates_find(&d, &s->c.index, s->reach, DOUBLE_TRIES, is_settled, &s->c);
     for (size_t i = 0; i < d.count; i++) {
         const struct double_candidate *x = &d.list[i];
 
@@ -341,7 +341,7 @@ static void search_flips(struct recipe *s)
     s->open = xcalloc(n + 1, sizeof(*s->open));
     for (size_t i = 0; i < n; i++)
         s->reach[i] = (struct path_reach){ 0, UINT32_MAX };
-    access_index_init(&s->c.index, s->c.e->trace);
+    access_index_init(&s->c.index, s->c.e->trace, s->view, s->c.flips);
     choose_threads(s);
     single_tasks(s);
     run_tasks(s);

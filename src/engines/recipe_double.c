@@ -21,7 +21,7 @@ struct new_access {
 };
 
 struct finder {
-    const struct flips *flips;
+    const struct access_index *x;
     struct new_access *list;
     size_t count, cap;
     struct double_candidates *out;
@@ -31,14 +31,9 @@ struct finder {
 
 /* ---- accesses ---- */
 
-static const struct event *event_of(const struct finder *f, const struct new_access *a)
-{
-    return &flips_get(f->flips, a->path)->events[a->event].event;
-}
-
 static void add_path(struct finder *f, uint32_t path, struct path_reach reach)
 {
-    const struct flip_path *p = flips_get(f->flips, path);
+    const struct flip_path *p = flips_get(f->x->flips, path);
 
     for (uint32_t i = 0; i < p->nevents && i < reach.bad; i++) {
         const struct event *e = &p->events[i].event;
@@ -95,20 +90,15 @@ static void thin_out(struct finder *f)
 
 /* ---- pairs ---- */
 
-static bool conflict(const struct event *a, const struct event *b)
-{
-    return a->thread != b->thread && a->target < b->target + b->size &&
-           b->target < a->target + a->size && (op_table[a->op].writes || op_table[b->op].writes) &&
-           !(op_is_atomic(a->op) && op_is_atomic(b->op));
-}
-
 static void add_pair(struct finder *f, const struct new_access *a, const struct new_access *b)
 {
     struct double_candidates *d = f->out;
     uint64_t pair = site_pair(a->site, b->site);
     uint32_t doubts = (uint32_t)a->doubtful + b->doubtful;
+    struct suspect x = suspect_new(f->x, a->path, a->event);
+    struct suspect y = suspect_new(f->x, b->path, b->event);
 
-    if (!conflict(event_of(f, a), event_of(f, b)) || f->is_settled(f->arg, pair))
+    if (!suspects_may_meet(f->x, &x, &y) || f->is_settled(f->arg, pair))
         return;
     if (d->count >= ALL_MAX) {
         d->cut++;
@@ -172,14 +162,14 @@ static void keep_nearest(struct double_candidates *d, size_t most)
     d->count = n;
 }
 
-void double_candidates_find(struct double_candidates *d, const struct flips *flips,
+void double_candidates_find(struct double_candidates *d, const struct access_index *x,
                             const struct path_reach *reach, size_t most,
                             bool (*is_settled)(const void *arg, uint64_t pair), const void *arg)
 {
-    struct finder f = { .flips = flips, .out = d, .is_settled = is_settled, .arg = arg };
+    struct finder f = { .x = x, .out = d, .is_settled = is_settled, .arg = arg };
 
     *d = (struct double_candidates){ 0 };
-    for (size_t i = 0; i < flips_count(flips); i++)
+    for (size_t i = 0; i < flips_count(x->flips); i++)
         add_path(&f, (uint32_t)i, reach[i]);
     if (f.count > 1)
         qsort(f.list, f.count, sizeof(*f.list), by_word);

@@ -10,6 +10,8 @@
  * the last. An access of 1 MiB is not looked at word by word. */
 enum { NEAREST = 2, WORDS_MAX = 64 };
 
+enum { HARD_BYTES_MAX = 256 << 20 };
+
 /* ---- recorded accesses ---- */
 
 static bool counts(const struct event *e)
@@ -25,12 +27,12 @@ static void each_word(const struct event *e, uint64_t *first, uint64_t *last)
         *last = *first + WORDS_MAX - 1;
 }
 
-void access_index_init(struct access_index *x, const struct trace_mem *trace)
+static void index_words(struct access_index *x)
 {
+    const struct trace_mem *trace = x->trace;
     uint64_t from, to;
     uint32_t *next;
 
-    *x = (struct access_index){ .trace = trace };
     for (size_t i = 0; i < trace->count; i++)
         if (counts(&trace->events[i])) {
             each_word(&trace->events[i], &from, &to);
@@ -57,8 +59,59 @@ void access_index_init(struct access_index *x, const struct trace_mem *trace)
     free(next);
 }
 
+/* ---- locks ---- */
+
+/* The locks before each event of a path; one that the trace has no section of guards nothing. */
+static void index_path(struct access_index *x, const struct map *locks, uint32_t path)
+{
+    const struct flip_path *p = flips_get(x->flips, path);
+    uint32_t set = x->holds.of[p->branch];
+
+    for (size_t i = 0; i < p->nevents; i++) {
+        const struct event *e = &p->events[i].event;
+        bool shared = e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
+        const uint32_t *lock = op_class_of(e->op) == CLASS_LOCK ? map_get(locks, e->target) : NULL;
+
+        x->path_held[x->path_first[path] + i] = set;
+        if (lock && (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED))
+            set = holds_with(&x->holds, set, 2 * *lock + shared);
+        else if (lock)
+            set = holds_without(&x->holds, set, 2 * *lock + shared);
+    }
+}
+
+static void index_locks(struct access_index *x, const struct view *v)
+{
+    size_t n = flips_count(x->flips);
+    struct map locks = { 0 };
+
+    holds_init(&x->holds, v);
+    for (uint32_t s = 0; s < v->nsections; s++)
+        map_put(&locks, v->events[v->sections[s].acquire].target, v->sections[s].lock);
+    x->path_first = xcalloc(n + 1, sizeof(*x->path_first));
+    for (size_t i = 0; i < n; i++)
+        x->path_first[i + 1] = x->path_first[i] + (uint32_t)flips_get(x->flips, i)->nevents;
+    x->path_held = xcalloc((size_t)x->path_first[n] + 1, sizeof(*x->path_held));
+    for (size_t i = 0; i < n; i++)
+        index_path(x, &locks, (uint32_t)i);
+    map_release(&locks);
+}
+
+void access_index_init(struct access_index *x, const struct trace_mem *trace, const struct view *v,
+                       const struct flips *flips)
+{
+    *x = (struct access_index){ .trace = trace, .view = v, .flips = flips };
+    x->hard = hard_new(v, HARD_BYTES_MAX);
+    index_words(x);
+    index_locks(x, v);
+}
+
 void access_index_release(struct access_index *x)
 {
+    holds_release(&x->holds);
+    hard_free(x->hard);
+    free(x->path_first);
+    free(x->path_held);
     map_release(&x->words);
     free(x->first);
     free(x->list);
@@ -66,11 +119,48 @@ void access_index_release(struct access_index *x)
 
 /* ---- pairs ---- */
 
-static bool conflict(const struct event *a, const struct event *b)
+struct suspect suspect_recorded(const struct access_index *x, uint32_t position)
 {
-    return a->thread != b->thread && a->target < b->target + b->size &&
-           b->target < a->target + a->size && (op_table[a->op].writes || op_table[b->op].writes) &&
-           !(op_is_atomic(a->op) && op_is_atomic(b->op));
+    return (struct suspect){ &x->trace->events[position], x->holds.of[position], position, false };
+}
+
+struct suspect suspect_new(const struct access_index *x, uint32_t path, uint32_t event)
+{
+    const struct flip_path *p = flips_get(x->flips, path);
+
+    return (struct suspect){ &p->events[event].event, x->path_held[x->path_first[path] + event],
+                             (uint32_t)p->branch, true };
+}
+
+/* How many events of a thread must be executed when the access is next. */
+static uint32_t needs_of(const struct access_index *x, const struct suspect *s, uint32_t thread)
+{
+    const struct view *v = x->view;
+    uint32_t rank = v->rank[s->position], at = v->thread_first[s->event->thread];
+
+    if (s->is_new)
+        return hard_needs(x->hard, s->position, thread);
+    return rank && rank != VIEW_NONE ? hard_needs(x->hard, v->thread_event[at + rank - 1], thread)
+                                     : 0;
+}
+
+/* Is one of them executed whenever the other is next, or what follows it in its thread? */
+static bool are_ordered(const struct access_index *x, const struct suspect *a,
+                        const struct suspect *b)
+{
+    return x->hard && (needs_of(x, a, b->event->thread) > x->view->rank[b->position] + b->is_new ||
+                       needs_of(x, b, a->event->thread) > x->view->rank[a->position] + a->is_new);
+}
+
+bool suspects_may_meet(const struct access_index *x, const struct suspect *a,
+                       const struct suspect *b)
+{
+    const struct event *e = a->event, *f = b->event;
+
+    return e->thread != f->thread && e->target < f->target + f->size &&
+           f->target < e->target + e->size && (op_table[e->op].writes || op_table[f->op].writes) &&
+           !(op_is_atomic(e->op) && op_is_atomic(f->op)) &&
+           !holds_common(&x->holds, a->held, b->held) && !are_ordered(x, a, b);
 }
 
 static void add(struct candidates *c, uint32_t event, uint64_t position, uint32_t a, uint32_t b)
@@ -90,16 +180,17 @@ static size_t has(const struct candidates *c, size_t from, uint32_t event, uint6
 }
 
 static void try_position(struct candidates *c, size_t from, const struct access_index *x,
-                         const struct flip_path *p, uint32_t event, uint32_t position, size_t most)
+                         uint32_t path, uint32_t event, uint32_t position, size_t most)
 {
-    const struct event *mine = &p->events[event].event, *other = &x->trace->events[position];
+    struct suspect mine = suspect_new(x, path, event), other = suspect_recorded(x, position);
+    uint32_t site = mine.event->site, other_site = other.event->site;
 
-    if (!conflict(mine, other))
+    if (!suspects_may_meet(x, &mine, &other))
         return;
-    if (has(c, from, event, site_pair(mine->site, other->site)) >= most)
+    if (has(c, from, event, site_pair(site, other_site)) >= most)
         c->cut++;
     else
-        add(c, event, position, mine->site, other->site);
+        add(c, event, position, site, other_site);
 }
 
 /* The first entry behind a position. */
@@ -118,21 +209,21 @@ static uint32_t find_behind(const struct access_index *x, uint32_t word, uint64_
     return low;
 }
 
-static void try_word(struct candidates *c, size_t from, const struct access_index *x,
-                     const struct flip_path *p, uint32_t event, uint32_t word)
+static void try_word(struct candidates *c, size_t from, const struct access_index *x, uint32_t path,
+                     uint32_t event, uint32_t word)
 {
     enum { LOOK_MAX = 256 };
     uint32_t first = x->first[word], end = x->first[word + 1];
-    uint32_t at = find_behind(x, word, p->branch), n = 0;
+    uint32_t at = find_behind(x, word, flips_get(x->flips, path)->branch), n = 0;
 
     for (uint32_t i = at; i < end && n < LOOK_MAX; i++, n++)
-        try_position(c, from, x, p, event, x->list[i], NEAREST);
+        try_position(c, from, x, path, event, x->list[i], NEAREST);
     n = 0;
     for (uint32_t i = at; i-- > first && n < LOOK_MAX; n++)
-        try_position(c, from, x, p, event, x->list[i], 2 * NEAREST);
+        try_position(c, from, x, path, event, x->list[i], 2 * NEAREST);
     if (end > first) {
-        try_position(c, from, x, p, event, x->list[first], 2 * NEAREST + 1);
-        try_position(c, from, x, p, event, x->list[end - 1], 2 * NEAREST + 2);
+        try_position(c, from, x, path, event, x->list[first], 2 * NEAREST + 1);
+        try_position(c, from, x, path, event, x->list[end - 1], 2 * NEAREST + 2);
     }
 }
 
@@ -157,9 +248,9 @@ static void drop_doubles(struct candidates *c, size_t from)
     c->count = n;
 }
 
-void candidates_of_path(struct candidates *c, const struct access_index *x,
-                        const struct flip_path *p)
+void candidates_of_path(struct candidates *c, const struct access_index *x, uint32_t path)
 {
+    const struct flip_path *p = flips_get(x->flips, path);
     size_t from = c->count;
 
     for (uint32_t i = 0; i < p->nevents; i++) {
@@ -172,7 +263,7 @@ void candidates_of_path(struct candidates *c, const struct access_index *x,
             const uint32_t *n = map_get(&x->words, word);
 
             if (n)
-                try_word(c, from, x, p, i, *n - 1);
+                try_word(c, from, x, path, i, *n - 1);
         }
     }
     if (c->count > from + 1)

@@ -213,7 +213,7 @@ void recipe_task_decide(const struct recipe_context *c, struct recipe_task *t)
     unsigned times = 0;
 
     if (t->other == NO_PATH) {
-        candidates_of_path(&own, &c->index, flips_get(c->flips, t->path));
+        candidates_of_path(&own, &c->index, t->path);
         list = &own;
     }
     for (size_t i = 0; i < list->count; i++) {
