@@ -5,7 +5,9 @@
  * that was inlined at its place is (its site says so): what excluded code
  * calls back stays visible. Hidden events belong to a pair: that of the
  * outermost excluded function in a row of them, or, without a function of its
- * own on the stack, that of a row of hidden events of the thread.
+ * own on the stack, that of a row of hidden events of the thread. While a
+ * callback runs, excluded code does not: what it does before and behind is in
+ * different pairs.
  *
  * What stays visible although excluded code did it:
  *   - begin and end of threads;
@@ -33,8 +35,7 @@
 enum verdict { NOT_ASKED, TRACED, EXCLUDED }; /* of a site: EXCLUDED + the function it is of */
 
 struct pair {
-    uint64_t call, ret; /* positions; ret NOWHERE: none */
-    uint64_t last;      /* its last hidden event, or `call` */
+    uint64_t call, last; /* positions; its last hidden event, or `call` */
     uint64_t function;
     uint64_t entries; /* first of its entries, and how many */
     uint32_t nentries;
@@ -46,17 +47,17 @@ struct pair {
 
 struct frame {
     uint64_t function;
-    uint32_t pair; /* NONE: visible */
-    bool opens;    /* the pair is its own */
+    bool hidden;
 };
 
 struct thread {
     struct frame *frames; /* innermost last */
     size_t nframes, frames_cap;
     bool *calls; /* open calls of untraced code, innermost last: hidden? */
-    size_t ncalls, calls_cap;
-    uint32_t row; /* pair of the row of hidden events that is under way, NONE */
-    uint32_t pairs;
+    size_t ncalls, calls_cap, hidden_calls;
+    uint32_t nhidden; /* frames */
+    uint32_t pair;    /* of the hidden frames on top, NONE: none is under way */
+    uint32_t row;     /* of the row of hidden events that is under way, NONE */
     uint64_t stretch; /* number of those that are over */
     bool accessed;    /* something visible, since the last call or visible branch */
     bool over;
@@ -260,7 +261,7 @@ static struct thread *thread_at(struct exclude *x, uint32_t number)
     if (number >= old) {
         GROW(x->threads, x->threads_cap, (size_t)number + 1);
         for (size_t i = old; i < x->threads_cap; i++)
-            x->threads[i].row = NONE;
+            x->threads[i].pair = x->threads[i].row = NONE;
     }
     return &x->threads[number];
 }
@@ -268,8 +269,7 @@ static struct thread *thread_at(struct exclude *x, uint32_t number)
 static uint32_t open_pair(struct exclude *x, uint64_t position, uint64_t function)
 {
     GROW(x->pairs, x->pairs_cap, x->npairs + 1);
-    x->pairs[x->npairs] =
-        (struct pair){ .call = position, .ret = NOWHERE, .last = position, .function = function };
+    x->pairs[x->npairs] = (struct pair){ .call = position, .last = position, .function = function };
     x->pairs[x->npairs].set = xcalloc(1, sizeof(struct touched));
     return (uint32_t)x->npairs++;
 }
@@ -296,13 +296,12 @@ static void close_pair(struct exclude *x, uint32_t pair, const struct thread *t)
     p->set = NULL;
 }
 
-static void close_row(struct exclude *x, struct thread *t)
+/* One of the thread's two, if it is under way. */
+static void close_own(struct exclude *x, struct thread *t, uint32_t *pair)
 {
-    if (t->row == NONE)
-        return;
-    close_pair(x, t->row, t);
-    t->row = NONE;
-    t->pairs--;
+    if (*pair != NONE)
+        close_pair(x, *pair, t);
+    *pair = NONE;
 }
 
 static void set_hidden(struct exclude *x, uint64_t position)
@@ -323,31 +322,47 @@ static void hide(struct exclude *x, uint32_t pair)
     x->pairs[pair].last = x->position;
 }
 
-static void open_row(struct exclude *x, struct thread *t, uint64_t function)
+static void open_own(struct exclude *x, struct thread *t, uint32_t *pair, uint64_t function)
 {
     meet(x, function);
-    t->row = open_pair(x, x->position, function);
-    t->pairs++;
+    *pair = open_pair(x, x->position, function);
     t->accessed = false;
+}
+
+static bool is_hidden_top(const struct thread *t)
+{
+    return t->nframes && t->frames[t->nframes - 1].hidden;
+}
+
+/* The outermost of the hidden frames on top. */
+static uint64_t hidden_function(const struct thread *t)
+{
+    size_t i = t->nframes - 1;
+
+    while (i && t->frames[i - 1].hidden)
+        i--;
+    return t->frames[i].function;
 }
 
 /* The pair that an event belongs to, NONE for a visible one; rows begin and end here. A row is of
  * one function: two calls one after the other need not have waited for each other. */
 static uint32_t pair_of(struct exclude *x, struct thread *t, const struct event *ev, bool may_begin)
 {
-    const struct frame *top = t->nframes ? &t->frames[t->nframes - 1] : NULL;
     uint64_t function;
 
-    if (top && top->pair != NONE)
-        return top->pair;
+    if (is_hidden_top(t)) {
+        if (t->pair == NONE && may_begin) /* behind a callback */
+            open_own(x, t, &t->pair, hidden_function(t));
+        return t->pair;
+    }
     if (!is_excluded_site(x, ev->site, &function)) {
-        close_row(x, t);
+        close_own(x, t, &t->row);
         return NONE;
     }
     if (t->row != NONE && x->pairs[t->row].function != function)
-        close_row(x, t);
+        close_own(x, t, &t->row);
     if (t->row == NONE && may_begin)
-        open_row(x, t, function);
+        open_own(x, t, &t->row, function);
     return t->row;
 }
 
@@ -355,34 +370,27 @@ static uint32_t pair_of(struct exclude *x, struct thread *t, const struct event 
 
 static void learn_enter(struct exclude *x, struct thread *t, const struct event *ev)
 {
-    const struct frame *top = t->nframes ? &t->frames[t->nframes - 1] : NULL;
-    struct frame f = { ev->target, NONE, false };
+    struct frame f = { ev->target, is_excluded_function(x, ev->target) };
 
-    close_row(x, t);
-    if (is_excluded_function(x, ev->target)) {
-        meet(x, ev->target);
-        f.pair = top ? top->pair : NONE;
-        if (f.pair == NONE) {
-            f.pair = open_pair(x, x->position, ev->target);
-            f.opens = true;
-            t->pairs++;
-            t->accessed = false;
-        } else {
-            hide(x, f.pair);
-        }
-    }
+    close_own(x, t, &t->row);
+    if (!f.hidden && !t->hidden_calls) /* else untraced code goes on behind the callback */
+        close_own(x, t, &t->pair);
+    else if (f.hidden && t->pair != NONE)
+        hide(x, t->pair);
     GROW(t->frames, t->frames_cap, t->nframes + 1);
     t->frames[t->nframes++] = f;
+    t->nhidden += f.hidden;
+    if (f.hidden && t->pair == NONE)
+        open_own(x, t, &t->pair, hidden_function(t));
+    if (f.hidden)
+        meet(x, ev->target);
 }
 
 static void leave_frame(struct exclude *x, struct thread *t)
 {
-    const struct frame *f = &t->frames[--t->nframes];
-
-    if (f->opens) {
-        close_pair(x, f->pair, t);
-        t->pairs--;
-    }
+    t->nhidden -= t->frames[--t->nframes].hidden;
+    if (!t->nhidden || !(is_hidden_top(t) || t->hidden_calls))
+        close_own(x, t, &t->pair);
 }
 
 /* Frames above the one that is left were left without an event. */
@@ -390,26 +398,26 @@ static void learn_exit(struct exclude *x, struct thread *t, const struct event *
 {
     size_t n = t->nframes;
 
-    close_row(x, t);
+    close_own(x, t, &t->row);
     while (n && t->frames[n - 1].function != ev->target)
         n--;
     if (!n)
         return;
     while (t->nframes > n)
         leave_frame(x, t);
-    if (t->frames[n - 1].opens)
-        x->pairs[t->frames[n - 1].pair].ret = x->position;
-    else if (t->frames[n - 1].pair != NONE)
-        hide(x, t->frames[n - 1].pair);
+    if (is_hidden_top(t) && t->pair != NONE)
+        hide(x, t->pair);
+    else if (is_hidden_top(t))
+        set_hidden(x, x->position);
     leave_frame(x, t);
 }
 
 static void learn_end(struct exclude *x, struct thread *t)
 {
-    close_row(x, t);
+    close_own(x, t, &t->row);
     while (t->nframes)
         leave_frame(x, t);
-    t->ncalls = 0;
+    t->ncalls = t->hidden_calls = 0;
     t->over = true;
 }
 
@@ -529,9 +537,14 @@ static bool is_hidden_call(struct thread *t, const struct event *ev, bool hidden
     if (ev->op == OP_CALL) {
         GROW(t->calls, t->calls_cap, t->ncalls + 1);
         t->calls[t->ncalls++] = hidden;
+        t->hidden_calls += hidden;
         return hidden;
     }
-    return t->ncalls ? t->calls[--t->ncalls] : hidden;
+    if (!t->ncalls)
+        return hidden;
+    hidden = t->calls[--t->ncalls];
+    t->hidden_calls -= hidden;
+    return hidden;
 }
 
 static void learn_other(struct exclude *x, struct thread *t, const struct event *ev,
@@ -557,7 +570,7 @@ static void learn_other(struct exclude *x, struct thread *t, const struct event 
     } else if (ev->op == OP_BRANCH) {
         t->accessed = false;
     } else {
-        t->accessed |= t->pairs && op_is_access(ev->op);
+        t->accessed |= t->nhidden && op_is_access(ev->op);
     }
 }
 
@@ -634,19 +647,11 @@ static int compare_marks(const void *a, const void *b)
 static void mark_pairs(struct exclude *x)
 {
     for (uint32_t i = 0; i < x->npairs; i++) {
-        struct pair *p = &x->pairs[i];
+        const struct pair *p = &x->pairs[i];
 
-        if (p->ret == NOWHERE && p->last > p->call)
-            p->ret = p->last;
-        if (p->ret == NOWHERE && !p->open) {
-            add_mark(x, p->call, i, MARK_ALONE);
-            continue;
-        }
-        add_mark(x, p->call, i, MARK_CALL);
-        if (!p->open)
-            add_mark(x, p->ret, i, MARK_RETURN);
-        else if (p->ret != NOWHERE)
-            set_hidden(x, p->ret);
+        add_mark(x, p->call, i, p->last > p->call || p->open ? MARK_CALL : MARK_ALONE);
+        if (p->last > p->call && !p->open)
+            add_mark(x, p->last, i, MARK_RETURN);
     }
     if (x->nmarks)
         qsort(x->marks, x->nmarks, sizeof(*x->marks), compare_marks);

@@ -105,8 +105,28 @@ static void a_callback_stays_visible_and_excluded_code_in_it_is_a_call_of_its_ow
     expect("A|enter(f)|1\nA|r(X)|2\nA|enter(cb)|3\nA|w(Y)|4\nA|enter(f)|5\nA|r(Z)|6\n"
            "A|exit(f)|7\nA|exit(cb)|8\nA|exit(f)|9\n",
            "f",
-           "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|call(f:Z)|5\n6 A|ret(f)|7\n"
-           "7 A|exit(cb)|8\n8 A|ret(f)|9\n");
+           "0 A|call(f:X)|1\n1 A|ret(f)|2\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|call(f:Z)|5\n"
+           "6 A|ret(f)|7\n7 A|exit(cb)|8\n");
+}
+
+static void what_is_done_behind_a_callback_is_another_call(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|enter(g)|2\nA|r(X)|3\nA|enter(cb)|4\nA|w(Y)|5\nA|exit(cb)|6\nA|w(Z)|7\n"
+           "A|exit(g)|8\nA|w(X)|9\nA|exit(f)|10\n",
+           "[fg]",
+           "0 A|call(f:X)|1\n2 A|ret(f)|3\n3 A|enter(cb)|4\n4 A|w(Y)|5\n5 A|exit(cb)|6\n"
+           "6 A|call(f:X,Z)|7\n9 A|ret(f)|10\n");
+}
+
+/* It may be the untraced code that calls back, and goes on when that returns. */
+static void untraced_code_that_excluded_code_called_goes_on_behind_a_callback(void **state)
+{
+    (void)state;
+    expect(
+        "A|enter(f)|1\nA|call(x:X)|2\nA|enter(cb)|3\nA|w(Y)|4\nA|exit(cb)|5\nA|ret(x)|6\nA|exit(f)"
+        "|7\n",
+        "f", "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|exit(cb)|5\n6 A|ret(f)|7\n");
 }
 
 static void a_function_that_is_never_left_returns_with_its_last_event(void **state)
@@ -203,7 +223,8 @@ static void branches_stay_where_a_callback_has_read(void **state)
         "A|enter(f)|1\nA|branch|2\nA|enter(cb)|3\nA|r(Y)|4\nA|exit(cb)|5\nA|branch|6\nA|branch|7\n"
         "A|exit(f)|8\n",
         "f",
-        "0 A|call(f)|1\n2 A|enter(cb)|3\n3 A|r(Y)|4\n4 A|exit(cb)|5\n5 A|branch|6\n7 A|ret(f)|8\n");
+        "0 A|call(f)|1\n1 A|ret(f)|2\n2 A|enter(cb)|3\n3 A|r(Y)|4\n4 A|exit(cb)|5\n5 A|branch|6\n"
+        "6 A|call(f)|7\n7 A|ret(f)|8\n");
 }
 
 /* ---- half a critical section ---- */
@@ -401,6 +422,8 @@ int main(void)
         cmocka_unit_test(an_excluded_function_becomes_a_call_with_what_it_touched),
         cmocka_unit_test(what_an_excluded_function_calls_and_is_excluded_belongs_to_it),
         cmocka_unit_test(a_callback_stays_visible_and_excluded_code_in_it_is_a_call_of_its_own),
+        cmocka_unit_test(what_is_done_behind_a_callback_is_another_call),
+        cmocka_unit_test(untraced_code_that_excluded_code_called_goes_on_behind_a_callback),
         cmocka_unit_test(a_function_that_is_never_left_returns_with_its_last_event),
         cmocka_unit_test(frames_that_were_jumped_over_are_left),
         cmocka_unit_test(events_of_an_excluded_file_in_a_row_are_one_call),
