@@ -13,6 +13,25 @@
 
 #include <stdlib.h>
 
+/* Up to its thread's next branch a read may see anything, unless an address depends on it. Of a
+ * recording that is for the program to say (relax_judge.h): where that is not followed, all reads
+ * must be right. */
+static bool branches_count(struct whole *w)
+{
+    if (trace_info(w->trace)->order == TRACE_EXACT)
+        return true;
+    if (!w->code_sought)
+        w->has_code = !trace_excluded(w->trace) && execution_has_code(trace_tables(w->trace));
+    w->code_sought = true;
+    return w->has_code && !w->part;
+}
+
+static void learn_info(struct whole *w)
+{
+    w->info = *trace_info(w->trace);
+    w->info.branches = w->info.branches && branches_count(w);
+}
+
 struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks)
 {
@@ -23,6 +42,7 @@ struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve 
     w->sieve = sieve;
     w->options = options;
     w->hooks = hooks;
+    learn_info(w);
     pthread_mutex_init(&w->checking, NULL);
     return w;
 }
@@ -60,6 +80,7 @@ void whole_begin(struct whole *w, const struct engine *engine, double seconds)
     w->deadline = seconds_now() + seconds;
     w->stopped = false;
     w->done = 0;
+    learn_info(w);
     w->accepted = w->refused = w->uncertain = 0;
     w->kept = w->checked = w->not_kept = w->too_long = w->over_budget = 0;
 }
@@ -105,7 +126,7 @@ const struct engine_options *whole_options(const struct whole *w)
 
 const struct trace_info *whole_info(const struct whole *w)
 {
-    return trace_info(w->trace);
+    return &w->info;
 }
 
 struct trace *whole_stream(struct whole *w, struct error *err)

@@ -134,7 +134,7 @@ static bool can_check(struct whole *w, const uint64_t *order, size_t n, struct e
         return false;
     }
     if (!w->checker)
-        w->checker = witness_trace_new(&w->events, trace_info(w->trace));
+        w->checker = witness_trace_new(&w->events, &w->info);
     witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
     return true;
 }
@@ -303,7 +303,7 @@ int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
 static int check_flip(struct whole *w, const struct execution *e, const uint64_t *order, size_t n,
                       const struct value_change *changes, size_t nchanges, struct error *err)
 {
-    struct witness_trace *checker = witness_trace_new(e->trace, trace_info(w->trace));
+    struct witness_trace *checker = witness_trace_new(e->trace, &w->info);
     struct witness_change *words = xcalloc(nchanges + 1, sizeof(*words));
     int verdict;
 

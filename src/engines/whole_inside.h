@@ -17,6 +17,8 @@ struct whole {
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
     const struct engine *engine; /* that decides now */
+    struct trace_info info;      /* the trace's, but branches only if they count */
+    bool code_sought, has_code;
     double deadline;
     double done; /* as whole_stop() was told */
     bool stopped;

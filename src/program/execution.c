@@ -307,6 +307,15 @@ struct execution *execution_make(const struct trace_mem *trace, struct program *
     return m.e;
 }
 
+bool execution_has_code(const struct tables *tables)
+{
+    struct error why;
+    struct program *p = program_open(tables, &why);
+
+    program_close(p);
+    return p;
+}
+
 struct execution *execution_new(const struct trace_mem *trace, const struct tables *tables,
                                 struct error *err)
 {

@@ -75,6 +75,8 @@ struct execution {
 };
 
 /* NULL: the trace has no code (no full build, files gone); err says why. */
+/* Is any of the program's code at hand? */
+bool execution_has_code(const struct tables *tables);
 struct execution *execution_new(const struct trace_mem *trace, const struct tables *tables,
                                 struct error *err);
 /* The same of an open program, with what is private; and what branches would do that went the other

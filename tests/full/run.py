@@ -326,6 +326,17 @@ def case_outputs(opts, level):
     expect(not {"unseen", "threads_unreachable"} & set(found), f"{found}")
 
 
+def case_address(opts, level):
+    """No race of mc or rdit rests on a read that gives an address: with the program, without it, with code left out."""
+    run = Run(opts, "address.c", level)
+    program = os.path.join(run.dir, "program")
+    analyze = [opts.heddle, "analyze", "-q", "-e", "mc,rdit", run.trace]
+    run.call(analyze)
+    run.call([*analyze, "--exclude=fun:main"])
+    os.rename(program, program + ".gone")
+    run.call(analyze)
+
+
 def case_stress(opts, _):
     """tests/record/stress.py with full builds: kills, 1000 threads, forks."""
     script = os.path.join(HERE, "..", "record", "stress.py")
@@ -337,7 +348,7 @@ def case_stress(opts, _):
 
 
 CASES = {"exact": LEVELS, "replay": LEVELS, "replay_cxx": LEVELS, "branches": LEVELS, "calls": LEVELS,
-         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "format": LEVELS, "flow": ["-O1"], "stress": ["-O1"], "outputs": LEVELS}
+         "stacks": LEVELS, "signals": LEVELS, "fork_handler": ["-O1"], "format": LEVELS, "flow": ["-O1"], "stress": ["-O1"], "outputs": LEVELS, "address": LEVELS}
 
 
 def main():
