@@ -99,6 +99,83 @@ static bool is_system(const char *path)
     return false;
 }
 
+/* Is it an address in code or constants of the image? */
+static bool is_constant(const struct dl_phdr_info *info, uintptr_t a)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) &&
+            a - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int is_inside(struct dl_phdr_info *info, size_t size, void *address)
+{
+    uint64_t low, high, a = *(const uintptr_t *)address;
+
+    (void)size;
+    find_range(info, &low, &high);
+    return low <= a && a < high;
+}
+
+/* A block that is only read once the image is loaded (tables of functions and names), and leads to
+ * no data: what is constant there leads to images. One without any address may not be relocated
+ * yet. */
+static bool is_dead_end(const struct dl_phdr_info *info, uintptr_t block)
+{
+    unsigned constants = 0;
+
+    for (uintptr_t at = block; at < block + LOOSE_BYTES; at += 8) {
+        uintptr_t word = *(const uintptr_t *)at;
+
+        if (is_constant(info, word))
+            constants++;
+        else if (dl_iterate_phdr(is_inside, &word))
+            return false;
+    }
+    return constants;
+}
+
+/* Where the image is read only again once it is relocated; whole pages. */
+static void find_relro(const struct dl_phdr_info *info, uintptr_t *low, uintptr_t *high)
+{
+    *low = *high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type != PT_GNU_RELRO)
+            continue;
+        *low = info->dlpi_addr + p->p_vaddr;
+        *high = (*low + p->p_memsz) & ~(uintptr_t)4095;
+    }
+}
+
+/* Data without dead ends: nobody can write there, so nothing is ordered by it. In few pieces, since
+ * ranges are searched one by one. */
+static void note_data(const struct dl_phdr_info *info, uintptr_t low, uintptr_t high, bool system)
+{
+    enum { PIECES_MAX = 4 };
+    uintptr_t block, end;
+    unsigned pieces = 1;
+
+    find_relro(info, &block, &end);
+    block = (block + LOOSE_BYTES - 1) & ~(uintptr_t)(LOOSE_BYTES - 1);
+    for (; block >= low && block + LOOSE_BYTES <= end && end <= high; block += LOOSE_BYTES) {
+        if (system || !is_dead_end(info, block))
+            continue;
+        if (low < block && pieces++ == PIECES_MAX)
+            break;
+        if (low < block)
+            statics_add_range(low, block, system);
+        low = block + LOOSE_BYTES;
+    }
+    if (low < high)
+        statics_add_range(low, high, system);
+}
+
 /* What pointers may lead to: its data, and its functions. */
 static void note_segments(const struct dl_phdr_info *info, bool system)
 {
@@ -107,7 +184,7 @@ static void note_segments(const struct dl_phdr_info *info, bool system)
         uintptr_t low = info->dlpi_addr + p->p_vaddr;
 
         if (p->p_type == PT_LOAD && p->p_flags & PF_W)
-            statics_add_range(low, low + p->p_memsz, system);
+            note_data(info, low, low + p->p_memsz, system);
         else if (p->p_type == PT_LOAD && p->p_flags & PF_X)
             statics_add_code(low, low + p->p_memsz, system);
     }

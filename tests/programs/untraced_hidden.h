@@ -19,6 +19,9 @@ void *hidden_pop(struct hidden_queue *q); /* waits for one */
 
 int hidden_is_alive(pthread_t t);
 
+struct hidden_thing *hidden_thing_new(unsigned kind);
+void hidden_use(struct hidden_thing *t);
+
 /* A lock that nobody passes. */
 extern int hidden_global;
 void hidden_take_global(void);
