@@ -18,8 +18,8 @@
 
 #define RING_MAGIC UINT64_C(0x31474e4952444448) /* "HDDRING1" */
 #define RING_VERSION                                                                               \
-    4 /* 1: without R_MOVE, 2: without frames in stretches, 3: without R_WAIT; writers read these, \
-         too */
+    5 /* 1: without R_MOVE, 2: without frames in stretches, 3: without R_WAIT, 4: without          \
+         ACCESS_STEPS; writers read these, too */
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
@@ -165,8 +165,12 @@ enum {
     ACCESS_PC = 1 << 4,
     ACCESS_VALUE32 = 1 << 5,
     ACCESS_VALUE64 = 1 << 6,
-    ACCESS_RUN = 1 << 7 /* consecutive accesses as one: word 1 is site | bytes << 32 */
+    ACCESS_RUN = 1 << 7, /* consecutive accesses as one: word 1 is site | bytes << 32 */
+    /* several, each `step` bytes behind the one before (or before it): word 1 is site |
+     * their number, 2 to STEPS_MAX << 32 | step << 48, which is signed */
+    ACCESS_STEPS = ACCESS_RUN | ACCESS_VALUE32
 };
+enum { STEPS_MAX = 64 };
 
 /* A call: not all that can be reached from its pointers was looked at, take it for everything. Its
  * function is known to be untraced: shown whatever record comes next. */

@@ -73,6 +73,8 @@ static bool needs_frame(struct pass *p, const struct items *items)
 {
     if (function_has(p->function, "presplitcoroutine"))
         return false; /* it comes back on other stacks */
+    if (items->calls)
+        return true;
     for (size_t i = 0; i < items->count; i++)
         if (items->at[i].kind != ITEM_EXIT && items->at[i].kind != ITEM_RESTORE &&
             items->at[i].kind != ITEM_LINK)

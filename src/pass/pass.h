@@ -62,6 +62,7 @@ struct items {
     struct item *at;
     size_t count, room;
     uint32_t index, block; /* of what is being listed */
+    bool calls;            /* of functions that record, besides those in the list */
 };
 
 struct names;

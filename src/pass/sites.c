@@ -132,19 +132,23 @@ static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef cal
     }
 }
 
-/* Such a call neither synchronises nor frees memory. */
-static bool is_harmless(LLVMValueRef call)
+/* Such a call touches no memory. */
+static bool is_pure(LLVMValueRef call)
 {
     unsigned memory = attribute_kind("memory");
     LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
     LLVMValueRef callee = called_function(call);
     if (!a && callee)
         a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
-    if (a && LLVMGetEnumAttributeValue(a) == 0)
-        return true;
-    return !callee || LLVMIsDeclaration(callee)
-               ? false
-               : call_has(call, "nosync") && call_has(call, "nofree");
+    return a && LLVMGetEnumAttributeValue(a) == 0;
+}
+
+/* Such a call neither synchronises nor frees memory. */
+static bool is_harmless(LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    return is_pure(call) || (callee && !LLVMIsDeclaration(callee) && call_has(call, "nosync") &&
+                             call_has(call, "nofree"));
 }
 
 static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
@@ -169,6 +173,8 @@ static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
         add_item(items, ITEM_BREAK, call);
     } else if (p->full && !LLVMIsDeclaration(callee)) {
         add_item(items, ITEM_BREAK, call); /* traced: its records come after ours */
+    } else if (!is_pure(call)) {
+        items->calls = true; /* what it records has this function on its stack */
     }
     if (LLVMGetInstructionOpcode(call) == LLVMCall && call_has(call, "returns_twice"))
         add_item(items, ITEM_RESTORE, LLVMGetNextInstruction(call));
@@ -255,6 +261,7 @@ static void list_instruction(struct pass *p, struct items *items, LLVMValueRef i
 void list_items(struct pass *p, LLVMValueRef function, struct items *items)
 {
     items->count = items->index = items->block = 0;
+    items->calls = false;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
             if (!is_debug(i)) {

@@ -699,6 +699,21 @@ static void take_stamp(const struct raw_reader *r, struct raw_thread *t, uint64_
         t->stamp = ns;
 }
 
+/* The accesses of ACCESS_STEPS one by one; `ev` is the first. */
+static const char *take_steps(struct raw_reader *r, struct raw_thread *t, struct event ev,
+                              uint64_t word)
+{
+    unsigned n = word >> 32 & 0xffff;
+
+    if (n < 2 || n > STEPS_MAX)
+        return "impossible steps";
+    while (--n) {
+        ev.target = (ev.target + (uint64_t)((int64_t)word >> 48)) & RING_LOW;
+        new_event(r, t, ev.op, ev.target, ev.site, 0)->size = ev.size;
+    }
+    return NULL;
+}
+
 static const char *take_access(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
     unsigned arg = w[0] >> 48 & 0xff, log = arg >> ACCESS_SIZE_SHIFT & 7;
@@ -713,6 +728,8 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
         site = place_site(places_site(r->places, (uint32_t)w[1]));
     ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW, site, 0);
     ev->size = 1u << log;
+    if ((arg & ACCESS_STEPS) == ACCESS_STEPS)
+        return arg & ACCESS_PC ? "impossible steps" : take_steps(r, t, *ev, w[1]);
     if (arg & ACCESS_RUN) {
         if (arg & ACCESS_PC || w[1] >> 32 > ACCESS_MAX_BYTES || w[1] >> 32 == 0)
             return "impossible run";

@@ -69,6 +69,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .stripes = true,
                              .stretches = true,
                              .moves = true,
+                             .repeats = true,
                              .lists = true,
                              .requests = true,
                              .stamp_ns = 1,

@@ -50,32 +50,77 @@ static inline uint64_t *access_room(struct rt_thread *t)
 }
 
 /* Sites are numbers below 2^32, epochs stand above 2^40; a return address never makes a run. */
-static inline uint64_t run_key(uint64_t where)
+static inline uint64_t run_key(const struct rt_thread *t, uint64_t where)
 {
-    return where ^ tls.epoch;
+    return where ^ tls.epoch ^ t->run_salt;
 }
 
-/* Does the access lengthen the site's last record? */
-static inline bool lengthen(struct run *r, uintptr_t a, unsigned arg, uint64_t where)
+static inline struct run run_of(const struct rt_thread *t, uint64_t *record, uintptr_t a,
+                                uint64_t where)
 {
-    unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
-    uintptr_t low;
+    return (struct run){ .record = record,
+                         .key = run_key(t, where),
+                         .stack = t->stack,
+                         .from = a - STEP_BYTES,
+                         .span = 2 * STEP_BYTES };
+}
 
-    if (r->key != run_key(where) || (where & WHERE_PC))
+/* The bytes [low, high) of the site, or several accesses, where there was one record of it. In
+ * this order it makes sense also between the two. */
+static inline void rewrite(const struct run *r, unsigned arg, uintptr_t low, uint64_t word)
+{
+    __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->record[0], RING_WORD(R_ACCESS, arg, low), __ATOMIC_RELEASE);
+}
+
+/* One more of several accesses at equal distances; it is the one that is expected. */
+static bool lengthen_steps(struct run *r)
+{
+    uint64_t word = r->record[1];
+
+    if ((word >> 32 & 0xffff) == STEPS_MAX)
         return false;
-    low = r->record[0] & RING_LOW;
-    if (r->high - low >= RUN_BYTES_MAX)
-        return false;
-    if (a == r->high)
-        r->high += bytes;
-    else if (a + bytes == low)
-        low = a;
-    else
-        return false;
-    /* in this order the record makes sense also between the two */
-    __atomic_store_n(&r->record[1], where | (uint64_t)(r->high - low) << 32, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->record[0], RING_WORD(R_ACCESS, arg | ACCESS_RUN, low), __ATOMIC_RELEASE);
+    __atomic_store_n(&r->record[1], word + (UINT64_C(1) << 32), __ATOMIC_RELEASE);
+    r->from += (uintptr_t)r->step;
     return true;
+}
+
+/* An access that may lengthen the record, by where it is. */
+static bool lengthen_near(struct rt_thread *t, struct run *r, uintptr_t a, unsigned arg,
+                          uint64_t where)
+{
+    uint64_t head = r->record[0];
+    uintptr_t bytes = (uintptr_t)1 << (arg >> ACCESS_SIZE_SHIFT), low = head & RING_LOW, high;
+    bool several = head >> 48 & ACCESS_RUN;
+
+    if (t->too_deep || r->stack != (frames_are_told(t) ? t->stack : frames_stack_now(t)))
+        return false;
+    if (r->step)
+        return lengthen_steps(r);
+    high = low + (several ? r->record[1] >> 32 : bytes);
+    if (a > high || a + bytes < low) {
+        if (several)
+            return false;
+        r->step = (int32_t)(a - low);
+        r->from = a + (uintptr_t)r->step;
+        r->span = 0;
+        rewrite(r, arg | ACCESS_STEPS, low, where | UINT64_C(2) << 32 | (uint64_t)r->step << 48);
+        return true;
+    }
+    low = a < low ? a : low;
+    high = a + bytes > high ? a + bytes : high;
+    if (high - low > RUN_BYTES_MAX)
+        return false;
+    r->from = low - bytes;
+    r->span = (uint32_t)(high - r->from);
+    rewrite(r, arg | ACCESS_RUN, low, where | (uint64_t)(high - low) << 32);
+    return true;
+}
+
+static inline bool is_near(const struct rt_thread *t, const struct run *r, uintptr_t a,
+                           uint64_t where)
+{
+    return r->key == run_key(t, where) && a - r->from <= r->span && !(where & WHERE_PC);
 }
 
 static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
@@ -84,8 +129,8 @@ static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg,
     uint64_t *w;
     unsigned n;
 
-    if (lengthen(r, a, arg, where)) /* without the filter there are no runs */
-        return;
+    if (is_near(t, r, a, where) && lengthen_near(t, r, a, arg, where))
+        return; /* without the filter there are no runs */
     w = access_room(t);
     if (!w)
         return;
@@ -94,7 +139,7 @@ static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg,
     w[n + 1] = where;
     commit(n + 2);
     if (likely(rt_options.filter))
-        *r = (struct run){ w + n, run_key(where), a + (1u << (arg >> ACCESS_SIZE_SHIFT)) };
+        *r = run_of(t, w + n, a, where);
 }
 
 static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,
@@ -232,6 +277,12 @@ static ASIDE void append_aside(struct rt_thread *t, uintptr_t a, unsigned arg, u
     append_access(t, a, arg, site);
 }
 
+static ASIDE bool lengthen_aside(struct rt_thread *t, struct run *r, uintptr_t a, unsigned arg,
+                                 uint32_t site)
+{
+    return lengthen_near(t, r, a, arg, site);
+}
+
 static ASIDE void signals_aside(void)
 {
     rt_signals_run_pending();
@@ -250,9 +301,9 @@ static inline __attribute__((always_inline)) bool append_usual(struct rt_thread 
     struct ring_chunk *c;
     uint64_t *w;
 
-    if (lengthen(r, a, arg, site))
+    if (is_near(t, r, a, site) && lengthen_aside(t, r, a, arg, site))
         return true;
-    if (unlikely(tls.depth != t->recorded || tls.low < t->recorded))
+    if (unlikely(!frames_are_told(t)))
         frames_aside(t);
     c = tls.chunk;
     if (unlikely(c->cursor >= c->limit || t->lost || t->since_stamp + 1 >= STAMP_EVERY ||
@@ -263,7 +314,7 @@ static inline __attribute__((always_inline)) bool append_usual(struct rt_thread 
     w[0] = RING_WORD(R_ACCESS, arg, a);
     w[1] = site;
     __atomic_store_n(&c->cursor, c->cursor + 16, __ATOMIC_RELEASE);
-    *r = (struct run){ w, run_key(site), a + (1u << (arg >> ACCESS_SIZE_SHIFT)) };
+    *r = run_of(t, w, a, site);
     return true;
 }
 

@@ -207,7 +207,7 @@ void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
  * access to the new one, nor may one lengthen a record that stands before the allocation. */
 static void forget_range(uintptr_t a, uint64_t bytes)
 {
-    __builtin_memset(tls.self->runs, 0, sizeof(tls.self->runs));
+    runs_forget(tls.self);
     if (bytes > FORGET_BYTES)
         epoch_next(tls.self);
     else

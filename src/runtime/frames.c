@@ -22,6 +22,11 @@ void frames_forget_moves(void)
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
 }
 
+static bool is_same(const struct heddle_frame *a, const struct heddle_frame *b)
+{
+    return a->return_address == b->return_address && a->site == b->site;
+}
+
 /* A frame that was left and entered again from the same place is the same to whoever reads a
  * stack: in a loop that calls functions only those are written whose place changes. Returns the
  * depth up to which the trace has the frames of now. */
@@ -32,8 +37,7 @@ static uint32_t frames_kept(const struct rt_thread *t)
 
     if (unlikely(t->too_deep))
         return depth;
-    while (depth < both && t->told[depth].return_address == tls.shadow[depth].return_address &&
-           t->told[depth].site == tls.shadow[depth].site)
+    while (depth < both && is_same(&t->told[depth].frame, &tls.shadow[depth]))
         depth++;
     return depth;
 }
@@ -63,7 +67,7 @@ static void tell_frames(struct rt_thread *t, uint32_t kept)
         w[0] = RING_WORD(R_ENTER, 0, f->return_address);
         w[1] = f->site;
         commit(2);
-        t->told[t->recorded++ & SHADOW_MASK] = *f;
+        t->told[t->recorded++ & SHADOW_MASK].frame = *f;
     }
     tls.low = tls.depth;
 }
@@ -77,8 +81,23 @@ static inline uint64_t mix(uint64_t h, const struct heddle_frame *f)
     return h ^ h >> 32;
 }
 
+static inline uint64_t stack_of(const struct rt_thread *t, uint32_t depth)
+{
+    return depth ? t->told[depth - 1].stack : 0;
+}
+
+uint64_t frames_stack_now(struct rt_thread *t)
+{
+    uint32_t depth = frames_kept(t);
+    uint64_t h = stack_of(t, depth);
+
+    for (; depth < tls.depth; depth++)
+        h = mix(h, &tls.shadow[depth]);
+    return h;
+}
+
 /* Never 0, which is an empty slot. */
-static inline uint64_t move_hash(const struct rt_thread *t, const struct heddle_frame *left,
+static inline uint64_t move_hash(const struct rt_thread *t, const struct told_frame *left,
                                  uint32_t nleft, const struct heddle_frame *entered,
                                  uint32_t nentered)
 {
@@ -88,7 +107,7 @@ static inline uint64_t move_hash(const struct rt_thread *t, const struct heddle_
 
     h *= UINT64_C(0x9e3779b97f4a7c15);
     for (i = 0; i < nleft; i++)
-        h = mix(h, &left[i]);
+        h = mix(h, &left[i].frame);
     for (i = 0; i < nentered; i++)
         h = mix(h, &entered[i]);
     return h | 1;
@@ -99,7 +118,7 @@ static inline uint64_t move_hash(const struct rt_thread *t, const struct heddle_
 static bool append_move(struct rt_thread *t, uint32_t kept, uint32_t left, uint32_t entered)
 {
     const struct heddle_frame *now = &tls.shadow[kept];
-    struct heddle_frame *told = &t->told[kept];
+    struct told_frame *told = &t->told[kept];
     uint64_t hash = move_hash(t, told, left, now, entered), *w = room(t, true);
     uint32_t slot = hash >> (64 - MOVE_BITS), i;
 
@@ -117,8 +136,9 @@ static bool append_move(struct rt_thread *t, uint32_t kept, uint32_t left, uint3
         commit(1 + 2 * entered);
         t->moves[slot] = hash;
     }
+    t->stack = stack_of(t, kept);
     for (i = 0; i < entered; i++)
-        told[i] = now[i];
+        told[i] = (struct told_frame){ now[i], t->stack = mix(t->stack, &now[i]) };
     t->recorded = kept + entered;
     return true;
 }

@@ -30,11 +30,12 @@ enum {
     LOAD_CACHE = 64,  /* atomic loads remembered by a thread, direct-mapped */
     NEWS_KNOWN = 64,  /* threads whose releases a thread remembers, direct-mapped */
     STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
-    RUN_CACHE = 16,
+    RUN_CACHE = 64,
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
     QUIET = 16,              /* pieces in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
+    STEP_BYTES = 128,        /* accesses of one record are at most so far from each other */
     RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
 };
 
@@ -46,12 +47,22 @@ struct load_seen {
     uint32_t order;
 };
 
-/* A site's last record: while nothing was synchronised since, an access of the same site to the
- * bytes right behind or before it lengthens the record instead of adding one. */
+/* A site's last record. While nothing was synchronised since, and the stack is the same, an access
+ * of the same site lengthens the record instead of adding one: if its bytes touch those of the
+ * record, or if it is as far from the last one as that was from the one before. */
 struct run {
     uint64_t *record;
-    uint64_t key; /* site and epoch */
-    uintptr_t high;
+    uint64_t key;   /* site, epoch, and runs_forget() */
+    uint64_t stack; /* frames.c */
+    uintptr_t from; /* an access that lengthens it is at most `span` bytes behind this */
+    uint32_t span;
+    int32_t step; /* 0: the bytes are consecutive, or it is a single access */
+};
+
+/* What the trace knows of the shadow stack, and a hash of the frames up to each. */
+struct told_frame {
+    struct heddle_frame frame;
+    uint64_t stack;
 };
 
 /* Bytes in which stores of pointers change nothing, as long as no piece of memory becomes logged
@@ -66,11 +77,13 @@ struct rt_thread {
     struct heddle_tls saved; /* while another fiber runs on the system thread */
     struct rt_thread *next;  /* in the list of spare ones */
     struct heddle_filter *filter;
-    struct heddle_frame *shadow, *told; /* frames there are; those that the trace knows of */
-    uint64_t *moves;                    /* hashes of those told of, 0: none (frames.c) */
-    uint64_t epoch;                     /* goes on when recycled, so that old entries never match */
-    uint32_t unit_mask, line_mask;      /* go on, too */
-    uintptr_t stack_low; /* of a thread that was created under our eyes; else 0 bytes */
+    struct heddle_frame *shadow;   /* frames there are */
+    struct told_frame *told;       /* those that the trace knows of */
+    uint64_t stack;                /* the hash of all of them */
+    uint64_t *moves;               /* hashes of those told of, 0: none (frames.c) */
+    uint64_t epoch;                /* goes on when recycled, so that old entries never match */
+    uint32_t unit_mask, line_mask; /* go on, too */
+    uintptr_t stack_low;           /* of a thread that was created under our eyes; else 0 bytes */
     uint64_t stack_bytes;
     uint32_t number;
     uint32_t serial;   /* of the next chunk */
@@ -87,7 +100,8 @@ struct rt_thread {
     uint64_t known[NEWS_KNOWN]; /* of others: the last that it knows */
     struct load_seen loads[LOAD_CACHE];
     struct run runs[RUN_CACHE]; /* of the current chunk, by site */
-    uint64_t call_cursor;       /* behind the last call of untraced code, in chunk call_serial */
+    uint64_t run_salt;
+    uint64_t call_cursor; /* behind the last call of untraced code, in chunk call_serial */
     uint32_t call_serial;
     struct ring_chunk *idle; /* of the last handler that ended, in full builds */
     uint32_t handlers;       /* chunks that they took */
@@ -210,11 +224,28 @@ static inline void commit(unsigned words)
 
 HIDDEN void frames_forget_moves(void); /* addresses have changed their meaning */
 HIDDEN void frames_flush_slow(struct rt_thread *t);
+/* The hash of the stack as it is, whatever the trace knows of it. */
+HIDDEN uint64_t frames_stack_now(struct rt_thread *t);
+static inline bool frames_are_told(const struct rt_thread *t)
+{
+    return likely(tls.depth == t->recorded && tls.low >= t->recorded);
+}
+
 /* Write the calls and returns since the last event. */
 static inline void frames_flush(struct rt_thread *t)
 {
-    if (unlikely(tls.depth != t->recorded || tls.low < t->recorded) && !rt.full)
+    if (!frames_are_told(t) && !rt.full)
         frames_flush_slow(t);
+}
+
+/* No record that stands may be made longer any more. */
+static inline void runs_forget(struct rt_thread *t)
+{
+    const uint64_t one = UINT64_C(1) << 32, most = UINT64_C(0xff) << 32;
+
+    t->run_salt = (t->run_salt + one) & most;
+    if (unlikely(!t->run_salt))
+        __builtin_memset(t->runs, 0, sizeof(t->runs));
 }
 
 /* Nothing the filter knows holds any longer. */

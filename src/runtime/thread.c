@@ -34,17 +34,18 @@ static struct rt_thread *new_state(void)
 {
     size_t filter = sizeof(struct heddle_filter),
            shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
+           told = sizeof(struct told_frame) * (SHADOW_MASK + 1),
            moves = sizeof(uint64_t) << MOVE_BITS,
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
-    char *m = map(own + filter + 2 * shadow + moves);
+    char *m = map(own + filter + shadow + told + moves);
     struct rt_thread *t = (struct rt_thread *)m;
 
     if (!t)
         return NULL;
     t->filter = (struct heddle_filter *)(m + own);
     t->shadow = (struct heddle_frame *)(m + own + filter);
-    t->told = (struct heddle_frame *)(m + own + filter + shadow);
-    t->moves = (uint64_t *)(m + own + filter + 2 * shadow);
+    t->told = (struct told_frame *)(m + own + filter + shadow);
+    t->moves = (uint64_t *)(m + own + filter + shadow + told);
     t->unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST);
     t->line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
@@ -64,7 +65,7 @@ static struct rt_thread *state_get(uint32_t number)
         return NULL;
     t->number = number;
     t->serial = t->recorded = t->since_stamp = 0;
-    t->lost = t->held = t->stamp = 0;
+    t->lost = t->held = t->stamp = t->stack = 0;
     t->fiber = t->fenced = t->too_deep = false;
     t->releases = 0;
     t->nannotated = 0;

@@ -89,7 +89,7 @@ struct encoder {
     bool threads;                        /* per-thread chunk: stamps and sequence numbers */
     bool lists;                          /* something in some chunk needs HDL_FEATURE_LISTS */
     bool requests;                       /* some chunk has some */
-    bool moves;                          /* the chunk has some */
+    bool moves, repeats;                 /* the chunk has some */
     uint64_t stamp;
 };
 
@@ -131,7 +131,7 @@ struct decoder {
     uint32_t nshapes;
     uint32_t count, done; /* events of the chunk */
     bool threads;
-    bool moves;          /* the chunk may have some */
+    bool moves, repeats; /* the chunk may have some */
     uint32_t thread;     /* of the next event, unless it switches */
     uint32_t *last_site; /* of that thread, in the context */
     uint64_t stamp;

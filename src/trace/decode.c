@@ -147,27 +147,27 @@ static int unpack_columns(struct decoder *d, const struct hdl_chunk_header *h,
 
 /* Target codes above TARGET_8 have both upper bits set. All at once, not event by event: the
  * compiler makes vectors of this. */
-static bool targets_are_known(const uint8_t *flags, uint32_t count, bool moves)
+static bool targets_are_known(const uint8_t *flags, uint32_t count, bool moves, bool repeats)
 {
-    unsigned both = 0, all = 0;
+    unsigned six = 0, seven = 0;
 
     _Static_assert(TARGET_8 == 5 && FLAG_TARGET_SHIFT == 4, "bits 5 and 6 tell");
     for (uint32_t i = 0; i < count; i++) {
         unsigned bits = flags[i] & flags[i] << 1; /* bit 6: 6 or 7 */
 
-        both |= bits;
-        all |= bits & flags[i] << 2; /* bit 6: 7 */
+        six |= bits & ~(unsigned)flags[i] << 2;
+        seven |= bits & (unsigned)flags[i] << 2;
     }
-    return !((moves ? all : both) & 1 << 6);
+    return !((six & 1 << 6 && !moves) || (seven & 1 << 6 && !repeats));
 }
 
 static int check_flags(const struct decoder *d, const struct hdl_chunk_header *h, struct error *err)
 {
     size_t n = (size_t)(d->end[COL_FLAGS] - d->at[COL_FLAGS]);
 
-    if (d->columns == COLUMNS && !d->moves ? n != h->count : n > h->count)
+    if (d->columns == COLUMNS && !d->moves && !d->repeats ? n != h->count : n > h->count)
         return error_set(err, "%u events but %zu flag bytes", h->count, n);
-    return targets_are_known(d->at[COL_FLAGS], (uint32_t)n, d->moves)
+    return targets_are_known(d->at[COL_FLAGS], (uint32_t)n, d->moves, d->repeats)
                ? 0
                : error_set(err, "unknown kind of target");
 }
@@ -185,6 +185,7 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
     context_reset(&d->context);
     d->threads = h->kind != HDL_MERGED;
     d->moves = d->threads && h->flags & CHUNK_MOVES;
+    d->repeats = d->threads && h->flags & CHUNK_REPEATS;
     d->columns = h->kind == HDL_MIXED ? COLUMNS_MIXED : COLUMNS;
     set_thread(d, d->threads ? h->subject : THREAD_NONE);
     d->stamp = h->stamp_first;
@@ -527,12 +528,7 @@ static bool thread_is_known(const struct decoder *d, const struct tables *t)
     return d->thread != THREAD_NONE || *d->at[COL_FLAGS] & FLAG_SWITCH;
 }
 
-/* ---- moves ---- */
-
-static inline bool is_move(unsigned flags)
-{
-    return (flags >> FLAG_TARGET_SHIFT & 7) == TARGET_MOVE;
-}
+/* ---- moves and repeats ---- */
 
 /* Its events wait to be handed out. False: damage. */
 static bool take_move(struct decoder *d, const struct tables *t, unsigned flags)
@@ -553,19 +549,44 @@ static bool take_move(struct decoder *d, const struct tables *t, unsigned flags)
     return true;
 }
 
-/* One event of a thread's chunk in which there may be moves. */
+/* The last event again, some times, each a step further. False: damage. */
+static bool take_repeat(struct decoder *d, const struct tables *t, unsigned flags)
+{
+    struct site_context *c = context_of(&d->context, *d->last_site);
+    uint64_t n = take_varint(&d->at[COL_SIZES], d->end[COL_SIZES]);
+
+    c->stride = unzigzag(take_varint(&d->at[COL_SIZES], d->end[COL_SIZES]));
+    if (flags != TARGET_REPEAT << FLAG_TARGET_SHIFT || d->context.last_move != MOVE_NONE ||
+        !c->simple || !n || n > REPEATS_MAX)
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        struct event *ev = &d->waiting[i];
+
+        *ev = (struct event){ .thread = d->thread, .site = *d->last_site };
+        apply_shape(ev, c->tail);
+        ev->target = c->target += c->stride;
+        if (!event_is_valid(t, ev))
+            return false;
+    }
+    d->nwaiting = (unsigned)n;
+    d->waiting_at = 0;
+    return true;
+}
+
+/* One event of a thread's chunk in which there may be moves and repeats. */
 static bool take_moved(struct decoder *d, const struct tables *t, struct event *ev,
                        uint64_t *sequence)
 {
     if (d->waiting_at == d->nwaiting) {
-        unsigned flags;
+        unsigned flags, target;
 
         if (d->at[COL_FLAGS] == d->end[COL_FLAGS])
             return false;
         flags = *d->at[COL_FLAGS]++;
-        if (!is_move(flags))
+        target = flags >> FLAG_TARGET_SHIFT & 7;
+        if (target < TARGET_MOVE)
             return take_event(d, t, flags, ev, sequence);
-        if (!take_move(d, t, flags))
+        if (!(target == TARGET_MOVE ? take_move : take_repeat)(d, t, flags))
             return false;
     }
     *ev = d->waiting[d->waiting_at++];
@@ -686,7 +707,7 @@ static long next_mixed(struct decoder *d, const struct tables *t, struct event *
     return 0;
 }
 
-/* The same for a thread's chunk with moves and without stretches. */
+/* The same for a thread's chunk with moves or repeats and without stretches. */
 static long next_moved(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                        uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
@@ -725,7 +746,7 @@ static long next_plain(struct decoder *d, const struct tables *t, struct event *
 long decoder_next(struct decoder *d, const struct tables *t, struct event *events, size_t n,
                   uint64_t *sequence, uint64_t *stamp, struct error *err)
 {
-    bool mixed = d->columns == COLUMNS_MIXED, moved = d->moves;
+    bool mixed = d->columns == COLUMNS_MIXED, moved = d->moves || d->repeats;
 
     if (n > d->count - d->done)
         n = d->count - d->done;

@@ -38,7 +38,7 @@ void encoder_start(struct encoder *e, uint64_t stamp)
     context_reset(&e->context);
     stretch_contexts_reset(&e->stretches);
     e->plain = 0;
-    e->mixed = e->moves = false;
+    e->mixed = e->moves = e->repeats = false;
     for (int i = 0; i < COLUMNS_MIXED; i++)
         e->columns[i].len = 0;
     memset(e->shape_hash, 0, sizeof(e->shape_hash));

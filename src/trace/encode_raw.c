@@ -27,6 +27,8 @@ struct common {
     uint64_t sequence; /* 0: none */
     uint32_t size;     /* where the shape has none */
     unsigned words;
+    unsigned again; /* how often it is repeated, each time `step` further */
+    uint64_t step;
     bool valued;
 };
 
@@ -45,6 +47,16 @@ static inline bool read_long(struct common *c, unsigned write, uint64_t bytes)
     return bytes && bytes <= ACCESS_MAX_BYTES;
 }
 
+/* Several accesses at equal distances. */
+static inline bool read_steps(struct common *c, uint64_t word)
+{
+    unsigned n = word >> 32 & 0xffff;
+
+    c->again = n - 1;
+    c->step = (uint64_t)((int64_t)word >> 48);
+    return n >= 2 && n <= STEPS_MAX && !((c->target + c->again * c->step) & ~RING_LOW);
+}
+
 static inline bool read_access(const uint64_t *w, const uint64_t *end, struct common *c)
 {
     unsigned head = (unsigned)(w[0] >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
@@ -56,11 +68,14 @@ static inline bool read_access(const uint64_t *w, const uint64_t *end, struct co
     c->where = far ? w[1] : (uint32_t)w[1];
     c->target = w[0] & RING_LOW;
     c->words = 2 + wide;
+    c->size = 0;
     if (head & ACCESS_RUN) {
         c->valued = false;
-        return !wide && read_long(c, head & ACCESS_WRITE, w[1] >> 32);
+        if (!(head & ACCESS_VALUE32))
+            return !wide && read_long(c, head & ACCESS_WRITE, w[1] >> 32);
+        c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), 1u << log, 0);
+        return !wide && read_steps(c, w[1]);
     }
-    c->size = 0;
     c->value = wide ? w[2] : w[1] >> 32;
     c->shape = shape_of(OP_READ + (head & ACCESS_WRITE), 1u << log, c->valued ? EV_VALUE : 0);
     return true;
@@ -137,6 +152,7 @@ static bool read_other(const uint64_t *w, const uint64_t *end, struct common *c)
 static inline bool read_common(const uint64_t *w, const uint64_t *end, struct common *c)
 {
     c->sequence = 0;
+    c->again = 0;
     if (__builtin_expect(w[0] >> 56 == R_ACCESS, 1))
         return read_access(w, end, c);
     c->size = 0;
@@ -264,6 +280,16 @@ static inline unsigned put_value(struct pens *p, struct site_context *c, uint64_
     return FLAG_VALUE;
 }
 
+/* The last event again. */
+static inline void put_repeat(struct pens *p, struct site_context *c, const struct common *k)
+{
+    *p->flags++ = TARGET_REPEAT << FLAG_TARGET_SHIFT;
+    p->sizes = put_varint(p->sizes, k->again);
+    p->sizes = put_varint(p->sizes, zigzag(k->step));
+    c->target += k->again * k->step;
+    c->stride = k->step;
+}
+
 /* ---- runs ---- */
 
 static void make_room(struct encoder *e, size_t events, struct pens *p)
@@ -355,7 +381,7 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
             w++;
             continue;
         }
-        if (!read_common(w, r->end, &k) || !find_site(r, k.where, &next))
+        if (!read_common(w, r->end, &k) || k.again >= most - n || !find_site(r, k.where, &next))
             break;
         c = context_of(x, next);
         if (__builtin_expect(k.shape != c->shape, 0)) {
@@ -378,6 +404,11 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
             flags |= encoder_put_stamp(e, r->stamp);
         *p.flags++ = (uint8_t)flags;
         n++;
+        if (k.again) {
+            put_repeat(&p, c, &k);
+            n += k.again;
+            e->repeats = true;
+        }
         expected = (struct expected){ &c->next, &x->moves_after[next & x->mask] };
         x->last_move = MOVE_NONE;
         *last = next;

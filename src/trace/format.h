@@ -14,10 +14,11 @@
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
 /* Files say the lowest minor version that has what they use: 1, 3 with lists, 5 with moves, 6 with
- * stretches, 7 with requests. */
+ * stretches, 7 with requests, 8 with repeats. */
 enum {
     HDL_MAJOR = 1,
-    HDL_MINOR = 7,
+    HDL_MINOR = 8,
+    HDL_MINOR_REQUESTS = 7,
     HDL_MINOR_STRETCHES = 6,
     HDL_MINOR_MOVES = 5,
     HDL_MINOR_LISTS = 3,
@@ -36,10 +37,11 @@ enum {
 #define HDL_FEATURE_VALUES    ((uint64_t)1 << 6) /* stretches may tell values; since 1.5 */
 #define HDL_FEATURE_FRAMES    ((uint64_t)1 << 7) /* stretches may enter and leave; since 1.6 */
 #define HDL_FEATURE_REQUESTS  ((uint64_t)1 << 8) /* may have request, request-shared; since 1.7 */
+#define HDL_FEATURE_REPEATS   ((uint64_t)1 << 9) /* may have TARGET_REPEAT; since 1.8 */
 #define HDL_FEATURES_KNOWN                                                                         \
     (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
      HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES | HDL_FEATURE_FRAMES |             \
-     HDL_FEATURE_REQUESTS)
+     HDL_FEATURE_REQUESTS | HDL_FEATURE_REPEATS)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -90,7 +92,7 @@ struct hdl_chunk_header { /* 64 bytes */
     uint8_t kind;
     uint8_t compression;   /* enum hdl_compression */
     uint8_t context_bits;  /* events: log2 of the number of site contexts */
-    uint8_t flags;         /* kinds 2 and 9: CHUNK_MOVES */
+    uint8_t flags;         /* kinds 2 and 9: CHUNK_... */
     uint32_t stored_bytes; /* of the payload that follows */
     uint32_t count;        /* events, names, or entries */
     uint32_t subject;      /* thread chunk: thread; names: table */
@@ -103,7 +105,9 @@ struct hdl_chunk_header { /* 64 bytes */
     uint32_t header_checksum; /* XXH32 of the 60 bytes before, seed 0 */
 };
 
-enum { CHUNK_MOVES = 1 }; /* column 0 may have moves; since 1.5 */
+/* Column 0 may have moves; since 1.5. And repeats; since 1.8. */
+enum { CHUNK_MOVES = 1, CHUNK_REPEATS = 2 };
+enum { REPEATS_MAX = 63 }; /* of an event at once */
 
 /* The payload of an event chunk: for each column its raw and its stored length, then the columns.
  * A column whose two lengths are equal is stored as it is. */
@@ -157,7 +161,8 @@ enum hdl_target {
     TARGET_2,
     TARGET_4,
     TARGET_8,
-    TARGET_MOVE /* no event but a move, whose number stands where a site would; since 1.5 */
+    TARGET_MOVE,  /* no event but a move, whose number stands where a site would; since 1.5 */
+    TARGET_REPEAT /* no event but the last one again, some times; since 1.8 */
 };
 
 /* Event flags that exist only in files. */

@@ -31,6 +31,7 @@ struct hdl_options {
     bool stretches;    /* per-thread chunks may have records of stretches (stretch.h) */
     bool moves;        /* ... and moves (moves.h) */
     bool lists;        /* in_place: calls may have lists of any kind; else that is found out */
+    bool repeats;      /* ... and repeats */
     bool requests;     /* in_place: there may be requests; else that is found out */
     bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
     int fd;

@@ -40,7 +40,7 @@ struct hdl_packer {
     uint32_t count; /* events in it */
     uint32_t context_bits;
     bool mixed;                  /* with records of stretches */
-    bool moves;                  /* with moves */
+    uint8_t flags;               /* CHUNK_MOVES, CHUNK_REPEATS */
     uint8_t skip[COLUMNS_MIXED]; /* chunks in which to leave the column as it is */
 };
 
@@ -101,19 +101,20 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->requests    ? HDL_MINOR
+        .minor = o->repeats     ? HDL_MINOR
+                 : o->requests  ? HDL_MINOR_REQUESTS
                  : o->stretches ? HDL_MINOR_STRETCHES
                  : o->moves     ? HDL_MINOR_MOVES
                  : o->lists     ? HDL_MINOR_LISTS
                                 : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h),
-        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
-                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
-                    (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
-                                        HDL_FEATURE_FRAMES
-                                  : 0) |
-                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
-                    (o->requests ? HDL_FEATURE_REQUESTS : 0),
+        .required =
+            (o->threads ? HDL_FEATURE_THREADS : 0) | (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+            (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
+                                HDL_FEATURE_FRAMES
+                          : 0) |
+            (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
+            (o->requests ? HDL_FEATURE_REQUESTS : 0) | (o->repeats ? HDL_FEATURE_REPEATS : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,
@@ -487,7 +488,7 @@ void hdl_pack(struct hdl_packer *p, struct encoder *e)
     for (int i = 0; i < n; i++)
         add_column(p, e, i);
     p->mixed = e->mixed;
-    p->moves = e->moves;
+    p->flags = (e->moves ? CHUNK_MOVES : 0) | (e->repeats ? CHUNK_REPEATS : 0);
     p->count = e->count;
     p->context_bits = e->context.bits;
 }
@@ -521,7 +522,7 @@ int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread
                uint64_t stamp_first, uint64_t stamp_last, struct error *err)
 {
     struct hdl_chunk_header h = { .kind = p->mixed ? HDL_MIXED : HDL_THREAD,
-                                  .flags = p->moves ? CHUNK_MOVES : 0,
+                                  .flags = p->flags,
                                   .subject = thread,
                                   .first = first,
                                   .stamp_first = stamp_first,

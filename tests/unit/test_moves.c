@@ -1,6 +1,6 @@
-/* test_moves.c - moves on a stack: their table, and their way through columns and back
+/* test_moves.c - moves on a stack, and repeats: their way through columns and back
  *
- * The reference is the plain list of enter and exit events that moves stand for.
+ * The reference is the plain list of events that they stand for.
  */
 #include "hdl_tools.h"
 #include "base/rt_ring.h"
@@ -132,7 +132,8 @@ static void pack(const struct encoder *e, uint64_t stamp, struct hdl_chunk_heade
     }
     memcpy(b->data, columns, sizeof(columns));
     *h = (struct hdl_chunk_header){ .kind = HDL_THREAD,
-                                    .flags = e->moves ? CHUNK_MOVES : 0,
+                                    .flags = (uint8_t)((e->moves ? CHUNK_MOVES : 0) |
+                                                       (e->repeats ? CHUNK_REPEATS : 0)),
                                     .context_bits = (uint8_t)e->context.bits,
                                     .stored_bytes = (uint32_t)b->len,
                                     .count = e->count,
@@ -144,9 +145,10 @@ static void pack(const struct encoder *e, uint64_t stamp, struct hdl_chunk_heade
 struct run {
     uint64_t words[4 * RECORDS];
     size_t nwords;
-    struct event events[RECORDS];
-    uint64_t stamps[RECORDS], sequences[RECORDS];
+    struct event events[RECORDS * STEPS_MAX];
+    uint64_t stamps[RECORDS * STEPS_MAX], sequences[RECORDS * STEPS_MAX];
     size_t n;
+    bool steps; /* some records are several accesses */
     struct event plain[RECORDS * MOVE_FRAMES_MAX];
     uint64_t plain_stamps[RECORDS * MOVE_FRAMES_MAX], plain_sequences[RECORDS * MOVE_FRAMES_MAX];
     size_t nplain;
@@ -170,6 +172,14 @@ static void add_move(struct run *r, const struct moves *m, uint32_t number, uint
         r->plain_stamps[r->nplain++] = stamp;
 }
 
+/* An event that stands for itself. */
+static void add_plain(struct run *r, struct event ev, uint64_t stamp)
+{
+    add_event(r, ev, stamp);
+    r->plain_stamps[r->nplain] = stamp;
+    r->plain[r->nplain++] = ev;
+}
+
 static void add_access(struct run *r, uint64_t *seed, uint64_t stamp)
 {
     uint32_t site = (uint32_t)below(seed, below(seed, 3) ? 5 : SITES), log = site % 4;
@@ -189,9 +199,26 @@ static void add_access(struct run *r, uint64_t *seed, uint64_t stamp)
         r->words[r->nwords++] = RING_WORD(R_ACCESS, write | log << ACCESS_SIZE_SHIFT, ev.target);
         r->words[r->nwords++] = site;
     }
-    add_event(r, ev, stamp);
-    r->plain_stamps[r->nplain] = stamp;
-    r->plain[r->nplain++] = ev;
+    add_plain(r, ev, stamp);
+}
+
+static void add_steps(struct run *r, uint64_t *seed, uint64_t stamp)
+{
+    uint32_t site = (uint32_t)below(seed, 5), log = site % 4;
+    uint64_t n = 2 + below(seed, below(seed, 3) ? 3 : STEPS_MAX - 1);
+    int64_t step = (int64_t)below(seed, 200) - 100;
+    bool write = below(seed, 2);
+    struct event ev = { .op = write ? OP_WRITE : OP_READ,
+                        .thread = THREAD,
+                        .site = site,
+                        .size = 1u << log,
+                        .target = 0x10000 + below(seed, 64) * 8 };
+
+    r->words[r->nwords++] =
+        RING_WORD(R_ACCESS, write | log << ACCESS_SIZE_SHIFT | ACCESS_STEPS, ev.target);
+    r->words[r->nwords++] = site | n << 32 | (uint64_t)step << 48;
+    for (; n; n--, ev.target += (uint64_t)step)
+        add_plain(r, ev, stamp);
 }
 
 /* An operation that has a sequence number, at an address of the program or at a site. */
@@ -231,22 +258,23 @@ static void add_other(struct run *r, uint64_t *seed, uint64_t stamp)
         r->nwords++;
     }
     r->sequences[r->n] = r->plain_sequences[r->nplain] = number;
-    add_event(r, ev, stamp);
-    r->plain_stamps[r->nplain] = stamp;
-    r->plain[r->nplain++] = ev;
+    add_plain(r, ev, stamp);
 }
 
-static struct run *random_run(uint64_t *seed, const struct moves *m)
+static struct run *random_run(uint64_t *seed, const struct moves *m, bool steps)
 {
     struct run *r = xcalloc(1, sizeof(*r));
     uint64_t stamp = 100;
 
+    r->steps = steps;
     for (int i = 0; i < RECORDS - 1; i++) {
         if (!below(seed, 20)) {
             stamp += below(seed, 9);
             r->words[r->nwords++] = RING_WORD(R_STAMP, 0, stamp);
         } else if (!below(seed, 10)) {
             add_other(r, seed, stamp);
+        } else if (steps && !below(seed, 4)) {
+            add_steps(r, seed, stamp);
         } else if (below(seed, 3)) {
             add_access(r, seed, stamp);
         } else { /* a few often, all sometimes */
@@ -283,7 +311,7 @@ static uint32_t pc_site(void *arg, uint64_t pc)
     return (uint32_t)(pc - 0x400000);
 }
 
-/* The bytes that both ways must write. */
+/* Both ways must write the same bytes, unless there are steps. */
 static void encode_both(struct run *r, const struct moves *m, struct encoder *events,
                         struct encoder *raw)
 {
@@ -338,10 +366,19 @@ static void expect(const struct run *r, const struct hdl_chunk_header *h, const 
     decoder_release(&d);
 }
 
-static void moves_come_back_as_enters_and_exits(void **state)
+static void expect_same_columns(const struct encoder *a, const struct encoder *b)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        assert_int_equal(a->columns[i].len, b->columns[i].len);
+        if (b->columns[i].len)
+            assert_memory_equal(a->columns[i].data, b->columns[i].data, b->columns[i].len);
+    }
+}
+
+static void moves_and_repeats_come_back_as_events(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 20; seed++) {
+    for (uint64_t seed = 1; seed < 40; seed++) {
         struct tables t = { 0 };
         struct encoder events, raw;
         struct hdl_chunk_header h;
@@ -353,16 +390,13 @@ static void moves_come_back_as_enters_and_exits(void **state)
         add_moves(&t, &s);
         encoder_init(&events, 1 + seed % 9, true);
         encoder_init(&raw, 1 + seed % 9, true);
-        r = random_run(&s, &t.moves);
+        r = random_run(&s, &t.moves, seed % 2);
         encode_both(r, &t.moves, &events, &raw);
         assert_int_equal(events.count, r->nplain);
         assert_int_equal(raw.count, r->nplain);
-        for (int i = 0; i < COLUMNS; i++) {
-            assert_int_equal(events.columns[i].len, raw.columns[i].len);
-            if (raw.columns[i].len)
-                assert_memory_equal(events.columns[i].data, raw.columns[i].data,
-                                    raw.columns[i].len);
-        }
+        assert_int_equal(raw.repeats, r->steps);
+        if (!r->steps)
+            expect_same_columns(&events, &raw);
         pack(&raw, 100, &h, &payload);
         expect(r, &h, &payload, &t);
         free(r);
@@ -442,15 +476,100 @@ static void damaged_moves_are_refused(void **state)
     tables_release(&t);
 }
 
+/* A record of four accesses, as the writer's quick way encodes it: an event and a repeat. */
+static void encode_steps(struct encoder *x, uint32_t limit, uint64_t *left)
+{
+    static uint64_t place[1] = { UINT64_C(1) << 63 };
+    uint64_t *pages[1] = { place };
+    uint64_t words[2] = { RING_WORD(R_ACCESS, 2 << ACCESS_SIZE_SHIFT | ACCESS_STEPS, 0x1000),
+                          UINT64_C(4) << 32 | UINT64_C(16) << 48 };
+    struct raw_run run = {
+        .at = words, .end = words + 2, .thread = THREAD, .pages = pages, .page_bits = 16
+    };
+
+    encoder_start(x, 0);
+    encoder_add_raw(x, &run, limit);
+    *left = (uint64_t)(run.end - run.at);
+}
+
+static void a_repeat_that_does_not_fit_starts_the_next_chunk(void **state)
+{
+    struct encoder x;
+    uint64_t left;
+
+    (void)state;
+    encoder_init(&x, 4, true);
+    encode_steps(&x, 3, &left);
+    assert_int_equal(x.count, 0);
+    assert_int_equal(left, 2);
+    encode_steps(&x, 4, &left);
+    assert_int_equal(x.count, 4);
+    assert_int_equal(left, 0);
+    encoder_release(&x);
+}
+
+static void damaged_repeats_are_refused(void **state)
+{
+    enum { FLAGS = COLUMNS * 8 };
+    static const struct {
+        unsigned flags, chunk, again;
+        const char *why;
+    } bad[] = {
+        { TARGET_REPEAT << 4, CHUNK_REPEATS, 3, NULL },
+        { TARGET_REPEAT << 4, CHUNK_MOVES, 3, "unknown kind of target" },
+        { TARGET_REPEAT << 4, CHUNK_REPEATS, 0, "event 1: damaged" },
+        { TARGET_REPEAT << 4, CHUNK_REPEATS, REPEATS_MAX + 1, "event 1: damaged" },
+        { TARGET_REPEAT << 4, CHUNK_REPEATS, 2, "event 3: damaged" }, /* one is missing */
+        { TARGET_REPEAT << 4, CHUNK_REPEATS, 4, "bytes are left over behind the last event" },
+        { TARGET_REPEAT << 4 | FLAG_SHAPE, CHUNK_REPEATS, 3, "event 1: damaged" },
+        { TARGET_REPEAT << 4 | FLAG_SWITCH, CHUNK_REPEATS, 3, "event 1: damaged" },
+    };
+    struct tables t = { 0 };
+    struct encoder x;
+    struct hdl_chunk_header h;
+    struct buf payload = { 0 };
+    uint64_t left, sequence[8], stamp[8];
+    size_t sizes;
+
+    (void)state;
+    add_names(&t);
+    encoder_init(&x, 4, true);
+    encode_steps(&x, 8, &left);
+    pack(&x, 0, &h, &payload);
+    assert_int_equal((uint8_t)payload.data[FLAGS + 1], TARGET_REPEAT << 4);
+    sizes = payload.len - x.columns[COL_SIZES].len; /* the last that has anything */
+    assert_int_equal(payload.data[sizes], 3);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct decoder d = { 0 };
+        struct error err = { "" };
+        struct event got[8];
+        bool good;
+
+        payload.data[FLAGS + 1] = (char)bad[i].flags;
+        payload.data[sizes] = (char)bad[i].again;
+        h.flags = (uint8_t)bad[i].chunk;
+        good = decoder_start(&d, &h, (const uint8_t *)payload.data, &err) == 0 &&
+               decoder_next(&d, &t, got, 8, sequence, stamp, &err) == 4;
+        if (good != !bad[i].why || (!good && strcmp(err.text, bad[i].why) != 0))
+            fail_msg("case %zu: %s", i, good ? "taken" : err.text);
+        decoder_release(&d);
+    }
+    encoder_release(&x);
+    buf_release(&payload);
+    tables_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_moves_have_one_number),
         cmocka_unit_test(moves_go_into_a_file_and_back),
         cmocka_unit_test(impossible_moves_are_refused),
-        cmocka_unit_test(moves_come_back_as_enters_and_exits),
+        cmocka_unit_test(moves_and_repeats_come_back_as_events),
         cmocka_unit_test(a_move_that_does_not_fit_starts_the_next_chunk),
         cmocka_unit_test(damaged_moves_are_refused),
+        cmocka_unit_test(a_repeat_that_does_not_fit_starts_the_next_chunk),
+        cmocka_unit_test(damaged_repeats_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

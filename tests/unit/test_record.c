@@ -167,6 +167,8 @@ static void run_small(struct mock *m, void *arg)
              UINT64_C(42) << 32 | 7);
     mock_add(&t, 3, RING_WORD(R_ACCESS, ACCESS_WRITE | 3 << 1 | ACCESS_VALUE64, 0x1008),
              UINT64_C(7), UINT64_C(0x123456789abcdef));
+    mock_add(&t, 2, RING_WORD(R_ACCESS, 1 << 1 | ACCESS_STEPS, 0x1020),
+             UINT64_C(3) << 32 | UINT64_C(0xfffa) << 48 | 7); /* 6 bytes back each */
     mock_add(&t, 3, RING_WORD(R_RANGE, ACCESS_WRITE, 0x100000), WHERE_PC, (UINT64_C(5) << 20) / 2);
     mock_sync(&t, OP_RELEASE, 0x2000, WHERE_PC);
     mock_add(&t, 5, RING_WORD(R_ATOMIC, (OP_RMW - OP_LOAD) | 2 << 2 | 2 << 6, 0x3000), WHERE_PC,
@@ -192,6 +194,9 @@ static void records_become_events(void **state)
           .size = 8,
           .flags = EV_VALUE,
           .value = 0x123456789abcdef },
+        { .op = OP_READ, .target = 0x1020, .size = 2 },
+        { .op = OP_READ, .target = 0x101a, .size = 2 },
+        { .op = OP_READ, .target = 0x1014, .size = 2 },
         { .op = OP_WRITE, .target = 0x100000, .size = 1 << 20 },
         { .op = OP_WRITE, .target = 0x200000, .size = 1 << 20 },
         { .op = OP_WRITE, .target = 0x300000, .size = 1 << 19 },
