@@ -318,7 +318,7 @@ class Reader:
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~511
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~1023
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -507,6 +507,16 @@ class Reader:
                 yield [{"thread": thread, "site": site, "size": 0, "op": op, "order": 0, "flags": 0,
                         "stamp": clock[0], "target": function}
                        for op, function, site in self.moves[last_move]]
+                continue
+            if f >> 4 & 7 == 7:
+                assert h["flags"] & 2 and f == 0x70 and last_move == NONE
+                assert ev["op"] in (1, 2) and ev["size"] <= 16 and not ev["flags"]
+                n, stride[c], out = sizes.varint(), sizes.signed() & M64, []
+                assert 1 <= n <= 63
+                for _ in range(n):
+                    target[c] = (target[c] + stride[c]) & M64
+                    out.append(dict(ev, target=target[c]))
+                yield out
                 continue
             places, at = (following, b) if last_move == NONE else (site_after, last_move % size)
             if f >> 1 & 3:

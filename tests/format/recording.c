@@ -67,7 +67,7 @@ static void add_random(struct own *o, struct mock *m)
     uint64_t address = 0x4000 + 8 * below(o, 40), lock = 0x7000 + 64 * below(o, 300);
     unsigned op = OP_LOAD + (unsigned)below(o, 3);
 
-    switch (below(o, 14)) {
+    switch (below(o, 15)) {
     case 0:
         mock_sync(&o->t, below(o, 2) ? OP_ACQUIRE : OP_RELEASE, lock, WHERE_PC | (0x1000 + lock));
         break;
@@ -102,6 +102,11 @@ static void add_random(struct own *o, struct mock *m)
     case 8:
     case 9:
         add_move(o);
+        break;
+    case 10:
+        mock_add(&o->t, 2, RING_WORD(R_ACCESS, below(o, 8) | ACCESS_STEPS, address),
+                 below(o, 30) | (2 + below(o, STEPS_MAX - 1)) << 32 |
+                     (below(o, 200) - UINT64_C(100)) << 48);
         break;
     default:
         mock_access(&o->t, below(o, 2), address, (unsigned)below(o, 4), (uint32_t)below(o, 30));
