@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/place.h"
+#include "base/rt_ring.h"
 #include "cmd/common.h"
 
 #include <errno.h>
@@ -16,7 +17,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -213,11 +216,18 @@ static void list_traces(struct recording *r)
     r->traces.count = kept;
 }
 
+/* Its writer has not begun, or could not. */
+static bool is_empty(const struct trace_file *f)
+{
+    struct stat st;
+
+    return stat(f->path, &st) == 0 && st.st_size == 0;
+}
+
 /* Is there a trace to wait for? Those of processes that still run are as complete as they get. */
 static bool must_wait(const struct recording *r, bool in_grace)
 {
     bool none = r->traces.count == 0;
-    struct stat st;
 
     for (size_t i = 0; i < r->traces.count; i++) {
         const struct trace_file *f = &r->traces.files[i];
@@ -226,7 +236,7 @@ static bool must_wait(const struct recording *r, bool in_grace)
             continue;
         if (trace_file_is_busy(f))
             return true;
-        none |= stat(f->path, &st) == 0 && st.st_size == 0;
+        none |= is_empty(f);
     }
     return none && in_grace && r->kind == PROGRAM_RECORDED;
 }
@@ -281,7 +291,7 @@ static void remove_untraced(struct recording *r)
     for (size_t i = 0; i < r->traces.count; i++) {
         struct trace_file f = r->traces.files[i];
 
-        if (!trace_file_is_busy(&f) && is_untraced(&f) && unlink(f.path) == 0)
+        if (!trace_file_is_busy(&f) && (is_empty(&f) || is_untraced(&f)) && unlink(f.path) == 0)
             free(f.path);
         else
             r->traces.files[kept++] = f;
@@ -325,8 +335,27 @@ void recording_release(struct recording *r)
     *r = (struct recording){ 0 };
 }
 
+/* What keeps a writer from beginning, as far as it can still be seen. */
+static const char *why_nothing(void)
+{
+    struct rlimit space;
+
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 4 < RING_BYTES_LEAST)
+        return ": its address space is limited too much (ulimit -v)";
+    return "";
+}
+
+static bool disk_is_full(const struct recording *r)
+{
+    struct statvfs fs;
+
+    return statvfs(r->directory, &fs) == 0 && fs.f_bavail == 0;
+}
+
 bool recording_says(const struct recording *r, const char *program)
 {
+    if (disk_is_full(r))
+        warn("warning", "no space left on the device of '%s'", r->directory);
     for (size_t i = 0; i < r->traces.count; i++) {
         const struct trace_file *f = &r->traces.files[i];
 
@@ -337,7 +366,8 @@ bool recording_says(const struct recording *r, const char *program)
     if (r->traces.count)
         return true;
     if (r->kind == PROGRAM_RECORDED)
-        warn("", "nothing was recorded: '%s' has no trace in '%s'", program, r->directory);
+        warn("", "nothing was recorded: '%s' has no trace in '%s'%s", program, r->directory,
+             why_nothing());
     else
         warn("", "nothing was recorded: '%s' was not built with heddle-cc", program);
     return false;

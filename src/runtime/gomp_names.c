@@ -27,6 +27,7 @@ static __attribute__((noinline)) void *in_libgomp(const char *name)
 /* ---- parallel regions ---- */
 
 typedef void function(void *);
+typedef unsigned long long ull;
 
 /* `call` runs __heddle_gomp_body on `&r`. */
 #define REGION(call)                                                                               \
@@ -137,6 +138,34 @@ INTERPOSE(void, GOMP_single_copy_end, void *data)
     GOMP(GOMP_single_copy_end)(data);
     __heddle_gomp_barrier(false, WHERE_CALLER());
 }
+
+/* ---- the start of a loop or of sections ---- */
+
+#define PLAIN(...) __VA_ARGS__
+
+/* The team's memory that gcc asks for here (inscan, conditional lastprivate) is cleared by the
+ * thread that comes first; the others wait for that inside. */
+#define SHARE(type, name, parameters, arguments)                                                   \
+    INTERPOSE(type, name, PLAIN parameters)                                                        \
+    {                                                                                              \
+        type r;                                                                                    \
+                                                                                                   \
+        __heddle_gomp_ignore(true);                                                                \
+        r = GOMP(name) arguments;                                                                  \
+        __heddle_gomp_ignore(false);                                                               \
+        return r;                                                                                  \
+    }
+
+SHARE(bool, GOMP_loop_start,
+      (long start, long end, long step, long how, long chunk, long *first, long *last,
+       uintptr_t *reductions, void **memory),
+      (start, end, step, how, chunk, first, last, reductions, memory))
+SHARE(bool, GOMP_loop_ull_start,
+      (bool up, ull start, ull end, ull step, long how, ull chunk, ull *first, ull *last,
+       uintptr_t *reductions, void **memory),
+      (up, start, end, step, how, chunk, first, last, reductions, memory))
+SHARE(unsigned, GOMP_sections2_start, (unsigned n, uintptr_t *reductions, void **memory),
+      (n, reductions, memory))
 
 /* ---- ordered ---- */
 

@@ -217,8 +217,8 @@ HIDDEN void handlers_leave(uintptr_t sp);
 HIDDEN void handlers_leave_all(void);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
 
-/* The objects of their edges: a signal's number, and one for all timers. */
-enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS }; /* 1 to 64, 65 */
+/* The objects of their edges: a signal's number, one for all timers, one for requests (aio.c). */
+enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS, OBJECT_REQUESTS }; /* 1 to 64, 65, 66 */
 ALWAYS_INLINE void signal_sent(int sig, uint64_t where)
 {
     if (sig > 0 && sig < SIGNALS)

@@ -8,7 +8,7 @@
  * learn from as well.
  *
  * What was asked for is kept for ever, once for each function and value.
- * Limit: aio and getaddrinfo_a() know SIGEV_THREAD too; they are not seen.
+ * (aio.c is about other functions that know SIGEV_THREAD.)
  */
 #include "runtime/interpose.h"
 

@@ -8,8 +8,7 @@
  * current task is a stack. Each thread's implicit task is over when the region's function returns;
  * tasks that are left are run in the last barrier, and come before the join.
  *
- * Limits: as openmp.c. A team's objects that the compiler asks for by GOMP_loop_start() (inscan and
- * conditional lastprivate) are taken for ordinary memory. All detached tasks share the object of
+ * Limits: as openmp.c. All detached tasks share the object of
  * omp_fulfill_event(): more order, never less.
  */
 #include "runtime/ignore.h"
@@ -80,6 +79,14 @@ void __heddle_gomp_fulfil(bool begins, uint64_t where)
     }
     rt_sync_number(OP_BEFORE, openmp_key(0, 0), where);
     ignore_begin();
+}
+
+void __heddle_gomp_ignore(bool begins)
+{
+    if (begins)
+        ignore_begin();
+    else
+        ignore_end();
 }
 
 void __heddle_gomp_barrier(bool begins, uint64_t where)

@@ -29,6 +29,7 @@ EXPORT void __heddle_gomp_join(const struct gomp_region *r, uint64_t where);
 /* ---- waiting ---- */
 
 EXPORT void __heddle_gomp_barrier(bool begins, uint64_t where);
+EXPORT void __heddle_gomp_ignore(bool begins); /* accesses, of this thread */
 EXPORT void __heddle_gomp_taskgroup(bool begins, uint64_t where);
 EXPORT void __heddle_gomp_taskwait(uint64_t where);
 EXPORT void __heddle_gomp_taskwait_depend(void **depend, uint64_t where);

@@ -203,6 +203,7 @@ void thread_attached(void)
     rt_lock_drop(&threads_lock);
     if (e && !own)
         watch_end(e);
+    rt_sync_number(OP_AFTER, OBJECT_REQUESTS, where_inside(thread_attached)); /* libc's, maybe */
 }
 
 /* ---- results ---- */

@@ -154,8 +154,9 @@ HIDDEN void ring_log(uint32_t kind, const void *head, size_t head_bytes, const c
 static inline struct ring_thread *ring_thread_at(uint32_t number)
 {
     struct ring_thread *all = (struct ring_thread *)(rt.ring_base + RING_THREADS_OFFSET);
+    uint32_t n = ring_threads_max(rt.ring);
 
-    return &all[number < RING_THREADS_MAX ? number : RING_THREADS_MAX - 1];
+    return &all[number < n ? number : n - 1];
 }
 
 static inline uint64_t clock_stamp(void)

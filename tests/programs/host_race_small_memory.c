@@ -1,4 +1,6 @@
-// The address space is limited to one gigabyte before the program starts again.
+// The address space is limited before the program starts again; its threads still have room.
+// flags: -DMIB=1024
+// flags: -DMIB=390
 // race: a b
 // tsan: cannot run
 #include "prog.h"
@@ -21,8 +23,8 @@ THREAD(second)
 int main(int argc, char **argv)
 {
     if (argc == 1) {
-        struct rlimit gigabyte = { 1 << 30, 1 << 30 };
-        setrlimit(RLIMIT_AS, &gigabyte);
+        struct rlimit space = { (rlim_t)MIB << 20, (rlim_t)MIB << 20 };
+        setrlimit(RLIMIT_AS, &space);
         execl("/proc/self/exe", argv[0], "again", NULL);
         return 1;
     }
