@@ -38,7 +38,8 @@ struct command {
     bool no_calls;
     bool production;
     bool openmp;
-    char *excludes; /* newline-separated patterns */
+    bool sanitizers; /* that have a malloc and threads of their own */
+    char *excludes;  /* newline-separated patterns */
 };
 
 static const char help[] =
@@ -179,6 +180,12 @@ static bool takes_value(const char *s)
     return is_one_of(s, options);
 }
 
+static bool is_sanitizer(const char *s)
+{
+    return begins(s, "-fsanitize=") && (strstr(s, "address") || strstr(s, "memory") ||
+                                        strstr(s, "leak") || strstr(s, "thread"));
+}
+
 static void note_option(struct command *c, const char *s)
 {
     static const char *const no_link[] = { "-c",         "-S",           "-E",
@@ -190,6 +197,7 @@ static void note_option(struct command *c, const char *s)
     c->no_link |= is_one_of(s, no_link);
     c->bare |= is_one_of(s, bare);
     c->debug |= is_debug_option(s);
+    c->sanitizers |= is_sanitizer(s);
     c->shared |= is(s, "-shared") || is(s, "--shared") || is(s, "-dynamiclib");
     c->openmp |= is(s, "-fopenmp") || is(s, "-fopenacc") || begins(s, "-ftree-parallelize-loops");
     c->is_static |= is(s, "-static") || is(s, "-static-pie") || is(s, "--static");
@@ -361,6 +369,21 @@ static void add_users(const struct command *c, struct args *out)
     }
 }
 
+/* Their malloc, pthread_create ... would stand before the runtime's, which then sees neither memory
+ * nor threads: false alarms. Others (undefined) stay. */
+static void drop_sanitizers(const struct command *c, bool gcc, struct args *out)
+{
+    if (!c->sanitizers)
+        return;
+    args_add(out, gcc ? "-fno-sanitize=address,hwaddress,leak"
+                      : "-fno-sanitize=address,hwaddress,memory,leak,thread");
+    if (!c->no_link)
+        fprintf(stderr,
+                "%s: warning: AddressSanitizer and its like are left out: they would hide "
+                "memory and threads from the recording\n",
+                self);
+}
+
 static void export_settings(const struct command *c)
 {
     if (c->full)
@@ -405,6 +428,7 @@ int main(int argc, char **argv)
         const char *dir = find_library_directory();
         add_compile(&c, dir, gcc, &out);
         add_users(&c, &out);
+        drop_sanitizers(&c, gcc, &out);
         if (!c.no_link)
             add_link(&c, dir, gcc, &out);
         export_settings(&c);

@@ -1,5 +1,8 @@
-// Prefix sums (inscan) and reductions of tasks: the library's memory for them is shared by the
-// team. flags: -fopenmp gcc: also stdout: 45 120 105 tsan: false alarm
+// Prefix sums (inscan) and reductions of tasks, whose memory the library shares out.
+// flags: -fopenmp
+// gcc: also
+// stdout: 45 120 105
+// tsan: false alarm
 #include "prog.h"
 #include <omp.h>
 
