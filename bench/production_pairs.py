@@ -220,18 +220,21 @@ def warm_up(bench, p):
 
 
 def measure_caper(bench, p):
-    """First runs and the steady state, in turn with the native build."""
+    """First runs and the steady state, beside the native build."""
     first, steady = os.path.join(p.scratch, "first"), warm_up(bench, p)
-    times = p.got.setdefault("caper times", {})
+
+    def fresh():
+        forget(first)
+        return caper(bench, p, first)
+
     for i in range(bench.args.rounds):
-        for tool, build, before in (("native", "native", ()), ("build alone", "production", ()),
-                                    ("caper first", "production", caper(bench, p, first)),
-                                    ("caper steady", "production", caper(bench, p, steady))):
-            if len(times.get(tool, [])) <= i and bench.has_time():
-                forget(first)
-                times.setdefault(tool, []).append(p.run(build, before))
-                p.save()
-    if "static" not in p.got["shares"] and bench.has_time():
+        for tool, before in (("caper first", fresh), ("caper steady", lambda: caper(bench, p, steady))):
+            if len(p.got.get("caper times", {}).get(tool, [])) <= i and bench.has_time() and bench.wants(tool):
+                try:
+                    p.compare("caper times", tool, before)
+                except Failed as e:
+                    say(f"{p.name}: {tool}: {e}")
+    if "static" not in p.got["shares"] and bench.has_time() and bench.wants("shares"):
         count_shares(bench, p, steady)
 
 

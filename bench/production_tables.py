@@ -32,43 +32,45 @@ def percent(ratio):
     return "–" if ratio is None else f"{100 * (ratio - 1):.1f} %"
 
 
-def overhead(p, tool, which, kind="times", middle=median):
-    """Median (or minimum) of this tool's runs over that of the native ones; of wall (0) or CPU time (1)."""
-    base = middle([t[which] for t in p.get(kind, {}).get("native", [])] or [0])
-    ours = middle([t[which] for t in p.get(kind, {}).get(tool, [])] or [0])
-    return ours / base if base and ours else None
+def overhead(p, tool, which, kind="times"):
+    """The median of wall (0) or CPU time (1) by the native build's beside it."""
+    return median([t[which] for t in p.get(kind, {}).get(tool, [])])
 
 
-def faster(values):
-    """The median of the faster half: what else the machine did makes runs slower only."""
-    return median(sorted(values)[:(len(values) + 1) // 2])
-
-
-def cell(ratios):
-    return f"{percent(ratios[0])} ({percent(ratios[1])}; {percent(ratios[2])})"
-
-
-WAYS = ((0, faster), (1, median), (1, min))
+def cell(p, tool, kind):
+    rows = p.get(kind, {}).get(tool, [])
+    if not rows:
+        return "–"
+    walls = [t[0] for t in rows]
+    spread = f"; {100 * (min(walls) - 1):.1f} to {100 * (max(walls) - 1):.1f}" if len(rows) > 1 else ""
+    return f"{percent(overhead(p, tool, 0, kind))} ({percent(overhead(p, tool, 1, kind))}{spread})"
 
 
 def overheads(title, programs, tools, kind):
-    programs = [p for p in programs if p.get(kind, {}).get("native")]
+    programs = [p for p in programs if p.get(kind)]
     if not programs:
         return
-    print(f"\n### {title}: overhead over the native build: wall time of the faster half of the runs (CPU time, "
-          "median; fastest)")
-    table("program", "native s", "runs", "cores that others had", *tools)
+    print(f"\n### {title}: overhead over the native build beside it: wall time, median (CPU time; least to most by wall time)")
+    table("program", "native s", "comparisons", "cores that others had", *tools)
     for p in programs:
-        native = [t[0] for t in p[kind]["native"]]
-        row(p["name"], f"{median(native):.2f}", len(p[kind].get(tools[-1], [])), disturbance(p[kind]),
-            *(cell([overhead(p, t, w, kind, m) for w, m in WAYS]) for t in tools))
-    row("geometric mean", "", "", "", *(cell([mean(overhead(p, t, w, kind, m) for p in programs) for w, m in WAYS])
+        rows = [t for tool in p[kind].values() for t in tool]
+        row(p["name"], f"{median([t[2] for t in rows]):.1f}", max(len(t) for t in p[kind].values()),
+            f"{statistics.mean(t[3] for t in rows):.2f}", *(cell(p, t, kind) for t in tools))
+    row("geometric mean", "", "", "", *(" (".join(percent(mean(overhead(p, t, w, kind) for p in programs)) for w in (0, 1)) + ")"
                                         for t in tools))
 
 
-def disturbance(times):
-    runs = [t for rows in times.values() for t in rows if len(t) > 2]
-    return f"{sum(t[2] for t in runs) / sum(t[0] for t in runs):.1f}" if runs else "–"
+def charged(programs):
+    """What chase's own account says, beside the times."""
+    programs = [p for p in programs if p.get("charged")]
+    if not programs:
+        return
+    print("\n### Charged to r_max: waits, start, hits and patching, in percent of the run: mean, most")
+    tools = [t for t in PAIR_TOOLS if any(t in p["charged"] for p in programs)]
+    table("program", *tools)
+    for p in programs:
+        row(p["name"], *(f"{100 * statistics.mean(p['charged'][t]):.1f}, {100 * max(p['charged'][t]):.1f}"
+                         if p["charged"].get(t) else "–" for t in tools))
 
 
 def races(programs):
@@ -159,17 +161,14 @@ def verdict(ratio, bar):
 
 
 def bars(programs, static_by_caper, missed_tests):
-    print("\n### Bars: by wall time of the faster half, by CPU time, by CPU time of the fastest runs")
+    print("\n### Bars: by wall time, by CPU time")
     for tool, bar, kind in (("chase 0 %", 2, "times"), ("caper steady", 9, "caper times"),
                             ("caper first", 27, "caper times")):
         print(f"- {tool}, geometric mean, ≤ {bar} %: " + ", ".join(
-            verdict(mean(overhead(p, tool, w, kind, m) for p in programs), bar) for w, m in WAYS))
+            verdict(mean(overhead(p, tool, w, kind) for p in programs), bar) for w in (0, 1)))
     for tool, bar in (("chase 5 %", 5), ("chase 10 %", 10)):
-        worst = [max((o for o in (overhead(p, tool, w, "times", m) for p in programs) if o), default=None)
-                 for w, m in WAYS]
+        worst = [max((o for o in (overhead(p, tool, w) for p in programs) if o), default=None) for w in (0, 1)]
         print(f"- {tool}, worst program, ≤ {bar} %: " + ", ".join(verdict(w, bar) for w in worst))
-        alone = [max((o for o in (on_top(p, tool, w, m) for p in programs) if o), default=None) for w, m in WAYS]
-        print(f"  - on top of the production build alone: {', '.join(percent(w) for w in alone)}")
     missed = sum(len(set(p["trials"]) - set(p["found"].get("chase 5 %", {}))) for p in programs)
     if not any(p["found"].get("fullhb") for p in programs):
         print("- races of fullhb that chase missed in real programs, 0: fullhb saw none, which says nothing")
@@ -180,11 +179,6 @@ def bars(programs, static_by_caper, missed_tests):
     if static_by_caper:
         print(f"- static pairs / caper's, geometric mean, ≥ 3: {static_by_caper:.1f} "
               f"{'met' if static_by_caper >= 3 else '**missed**'}")
-
-
-def on_top(p, tool, which, middle):
-    ours, alone = (overhead(p, t, which, "times", middle) for t in (tool, "build alone"))
-    return ours / alone if ours and alone else None
 
 
 def show(keep, names):
@@ -199,6 +193,7 @@ def show(keep, names):
     print(f"## Production runs: chase, litehb, fullhb, caper\n\n{datetime.date.today()}, {os.cpu_count()} cores of {model}; "
           "both builds by clang 19 with -O2 -g; whole commands")
     overheads("Figure 2", programs, ["build alone"] + PAIR_TOOLS, "times")
+    charged(programs)
     overheads("Figure 4", programs, ["build alone", "caper first", "caper steady"], "caper times")
     races(programs)
     missed_tests = test_programs(keep)
