@@ -234,12 +234,11 @@ def measure_caper(bench, p):
                     p.compare("caper times", tool, before)
                 except Failed as e:
                     say(f"{p.name}: {tool}: {e}")
-    if "static" not in p.got["shares"] and bench.has_time() and bench.wants("shares"):
-        count_shares(bench, p, steady)
 
 
-def count_shares(bench, p, state):
+def count_shares(bench, p):
     """Table 4: executed accesses whose sites are in potential pairs."""
+    state = kept(bench, p, "caper")
     work(bench, p, "production", f"caper --quiet --state {state} --count --format json -o {p.scratch}/counted.$$")
     sums = collections.Counter()
     for document in outputs(p, "counted"):
