@@ -46,6 +46,7 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     w[4] = value;
     w[5] = old;
     commit(4 + values);
+    runs_forget(tls.self); /* what a load guards stays behind it, for those who reorder */
 }
 
 /* After a write: what was accessed before it is released, what comes now is not. */
