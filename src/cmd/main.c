@@ -4,7 +4,6 @@
 #include "cmd/launch.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
 /* A reader that went away (head) needs no message, but is no success either. */
@@ -60,18 +59,8 @@ static int dispatch(int argc, char **argv)
     return c ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
 }
 
-/* Engines make and drop tables of some megabytes by the thousand (recipe: for each path). To have
- * that memory from the system anew each time took 25 of 60 s. */
-static void keep_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_TOP_PAD, 16 << 20);
-}
-
 int main(int argc, char **argv)
 {
-    keep_memory();
     launch_keep_inherited();
     return finish_stdout(dispatch(argc, argv));
 }

@@ -12,7 +12,7 @@
  * paths, so they do not depend on the number of threads.
  *
  * Limits: a trace whose copy takes COPY_BYTES_MAX has no flips, one of millions of events
- * fewer tasks (the most promising ones); those of flip.h; TRIES paths for a pair of sites;
+ * fewer copies (for the most promising paths); those of flip.h; TRIES paths for a pair of sites;
  * PATH_PAIRS_MAX pairs of paths; the budget of recipe_task.c for each question. What stays open is
  * counted.
  */
@@ -22,6 +22,7 @@
 #include "engines/recipe_task.h"
 #include "engines/whole.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 enum {
@@ -31,7 +32,7 @@ enum {
     FIRST_SHARE = 32,  /* of the budget of a pair of recorded accesses: there are many more */
     SECOND_SHARE = 1,  /* for what that leaves open */
     PATH_PAIRS_MAX = 4000,
-    TASKS_MIN = 64 /* of a long trace */
+    COPIES_MIN = 64 /* of a long trace */
 };
 
 /* For questions with SECOND_SHARE, all together: some seconds. */
@@ -41,8 +42,9 @@ enum {
 #define COPIES_BYTES_MAX ((uint64_t)2 << 30)
 #define COPY_BYTES_MAX   ((uint64_t)3 << 30)
 
-/* Each task copies the execution: events of all of them. 1000 tasks of a trace of 2 M. */
-#define COPIED_EVENTS_MAX ((uint64_t)2000 << 20)
+/* A task with anything to ask copies the execution, a quarter of a microsecond an event: for the
+ * events of all copies, in each round, some 10 s. */
+#define COPIED_EVENTS_MAX ((uint64_t)32 << 20)
 
 struct recipe {
     struct engine_result *result;
@@ -52,7 +54,8 @@ struct recipe {
     struct path_reach *reach; /* of paths */
     bool *open;               /* of paths: some question was not decided */
     uint64_t work, work_max;
-    uint64_t left; /* questions of single paths that were not decided */
+    uint64_t copies, copies_max; /* of these tasks */
+    uint64_t left;               /* questions of single paths that were not decided */
     struct recipe_task *tasks;
     size_t ntasks, tasks_cap;
     unsigned threads;
@@ -157,7 +160,8 @@ static void decide_task(void *state, unsigned thread, size_t task)
     struct recipe *s = state;
 
     (void)thread;
-    if (!s->work_max || s->work < s->work_max) /* changes between batches only */
+    if ((!s->work_max || s->work < s->work_max) &&
+        s->copies < s->copies_max) /* change between batches only */
         recipe_task_decide(&s->c, &s->tasks[task]);
 }
 
@@ -181,22 +185,13 @@ static void use_task(void *state, size_t task)
         *known += *known != 1;
     }
     s->work += t->work;
+    s->copies += t->copied;
     if (t->done && t->other == NO_PATH) {
         s->reach[t->path].good = t->reach.good;
         s->reach[t->path].bad = t->reach.is_open ? UINT32_MAX : t->reach.bad;
         s->open[t->path] = t->undecided > 0;
     }
     recipe_task_release(t);
-}
-
-/* The first ones, as many as the trace's length allows. */
-static void limit_tasks(struct recipe *s)
-{
-    uint64_t most = COPIED_EVENTS_MAX / (s->c.e->trace->count + 1);
-
-    most = most < TASKS_MIN ? TASKS_MIN : most;
-    for (; s->ntasks > most; s->skipped++)
-        recipe_task_release(&s->tasks[--s->ntasks]);
 }
 
 static void run_tasks(struct recipe *s)
@@ -209,7 +204,7 @@ static void run_tasks(struct recipe *s)
                          .arg = s };
     size_t used;
 
-    limit_tasks(s);
+    s->copies = 0;
     used = batches_run(&b, s->ntasks);
     s->stopped |= used < s->ntasks;
     s->skipped += s->ntasks - used;
@@ -331,10 +326,20 @@ static void count_up(struct recipe *s)
     s->result->complete &= !s->undecided && !s->cut && !s->skipped;
 }
 
+/* Copies come and go by the hundred. To have their memory from the system anew each time was a
+ * quarter of the time. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 16 << 20);
+}
+
 static void search_flips(struct recipe *s)
 {
     size_t n = flips_count(s->c.flips);
 
+    keep_memory();
     s->c.whole = s->whole;
     s->c.races = &s->result->races;
     s->reach = xmalloc((n + 1) * sizeof(*s->reach));
@@ -343,6 +348,9 @@ static void search_flips(struct recipe *s)
         s->reach[i] = (struct path_reach){ 0, UINT32_MAX };
     access_index_init(&s->c.index, s->c.e->trace, s->view, s->c.flips);
     choose_threads(s);
+    s->copies_max = COPIED_EVENTS_MAX / (s->c.e->trace->count + 1);
+    if (s->copies_max < COPIES_MIN)
+        s->copies_max = COPIES_MIN;
     single_tasks(s);
     run_tasks(s);
     s->left = s->undecided;

@@ -238,6 +238,7 @@ void recipe_task_decide(const struct recipe_context *c, struct recipe_task *t)
     }
     t->undecided += t->reach.is_open || t->other_reach.is_open;
     t->work = p.e ? relax_stats(p.solver)->work : 0;
+    t->copied = p.e;
     if (p.e)
         set_release(&p);
     free(own.list);

@@ -39,6 +39,7 @@ struct recipe_task {
     uint64_t asked, infeasible, undecided, unreached, tried_enough, work;
     uint64_t *tried; /* pairs of sites that were asked, once each */
     size_t ntried, tried_cap;
+    bool copied; /* the execution */
     bool done;
 };
 
