@@ -1,7 +1,8 @@
 /* certain.c - which reads surely saw the write that the trace says they saw
  *
  * One pass lets fasttrack name the variables with a race (order/lives.h gives
- * them names that last), a second one marks their reads.
+ * them names that last), a second one marks their reads. Code that is left out counts in both:
+ * how certain the order of a recording is was decided when it was made.
  */
 #include "engines/certain.h"
 #include "base/alloc.h"
@@ -100,19 +101,26 @@ static int mark_reads(struct certain *c, struct trace *t, struct error *err)
     return r;
 }
 
+static int find_uncertain(struct certain *c, struct trace *t, struct error *err)
+{
+    if (trace_rewind(t, err) < 0 || find_racy(c, t, err) < 0)
+        return -1;
+    gather_families(c);
+    return trace_rewind(t, err) < 0 || mark_reads(c, t, err) < 0 ? -1 : 0;
+}
+
 struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err)
 {
     struct certain *c = xcalloc(1, sizeof(*c));
+    int r;
 
     c->limit = limit;
     c->uncertain = xcalloc(limit / 64 + 1, sizeof(*c->uncertain));
-    if (trace_rewind(t, err) < 0 || find_racy(c, t, err) < 0)
-        goto fail;
-    gather_families(c);
-    if (trace_rewind(t, err) < 0 || mark_reads(c, t, err) < 0)
-        goto fail;
-    return c;
-fail:
+    trace_show_excluded(t, true);
+    r = find_uncertain(c, t, err);
+    trace_show_excluded(t, false);
+    if (r == 0)
+        return c;
     certain_free(c);
     return NULL;
 }

@@ -48,6 +48,7 @@ struct pair {
 struct frame {
     uint64_t function;
     bool hidden;
+    uint32_t around; /* of a callback: the pair that goes on meanwhile, NONE */
 };
 
 struct thread {
@@ -368,14 +369,26 @@ static uint32_t pair_of(struct exclude *x, struct thread *t, const struct event 
 
 /* ---- functions ---- */
 
+/* Of untraced code that hidden code has called nobody knows when it goes on behind the callback:
+ * its pair stays open. */
+static uint32_t leave_pair(struct exclude *x, struct thread *t)
+{
+    uint32_t pair = t->hidden_calls ? t->pair : NONE;
+
+    if (pair == NONE)
+        close_own(x, t, &t->pair);
+    t->pair = NONE;
+    return pair;
+}
+
 static void learn_enter(struct exclude *x, struct thread *t, const struct event *ev)
 {
-    struct frame f = { ev->target, is_excluded_function(x, ev->target) };
+    struct frame f = { ev->target, is_excluded_function(x, ev->target), NONE };
 
     close_own(x, t, &t->row);
-    if (!f.hidden && !t->hidden_calls) /* else untraced code goes on behind the callback */
-        close_own(x, t, &t->pair);
-    else if (f.hidden && t->pair != NONE)
+    if (!f.hidden)
+        f.around = leave_pair(x, t);
+    else if (t->pair != NONE)
         hide(x, t->pair);
     GROW(t->frames, t->frames_cap, t->nframes + 1);
     t->frames[t->nframes++] = f;
@@ -388,9 +401,13 @@ static void learn_enter(struct exclude *x, struct thread *t, const struct event 
 
 static void leave_frame(struct exclude *x, struct thread *t)
 {
-    t->nhidden -= t->frames[--t->nframes].hidden;
-    if (!t->nhidden || !(is_hidden_top(t) || t->hidden_calls))
+    const struct frame *f = &t->frames[--t->nframes];
+
+    t->nhidden -= f->hidden;
+    if (!is_hidden_top(t))
         close_own(x, t, &t->pair);
+    if (f->around != NONE)
+        t->pair = f->around;
 }
 
 /* Frames above the one that is left were left without an event. */

@@ -49,6 +49,7 @@ struct trace {
     bool raw_lists;          /* some lists need what came before them */
     bool in_step;            /* `reach` has seen all that the source has delivered */
     struct exclude *exclude; /* NULL: all code is in */
+    bool shows_excluded;     /* for now it is all the same */
     struct check *check;
     uint64_t position;        /* of the next event */
     uint64_t source_position; /* of the first event of the source's next batch */
@@ -336,7 +337,7 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
         return 0;
     }
     out->first = t->position;
-    if (t->exclude)
+    if (t->exclude && !t->shows_excluded)
         exclude_batch(t->exclude, out);
     check_batch(t->check, out);
     t->position += out->count;
@@ -355,6 +356,11 @@ int trace_rewind(struct trace *t, struct error *err)
     t->windowed = false;
     check_rewind(t->check);
     return 0;
+}
+
+void trace_show_excluded(struct trace *t, bool show)
+{
+    t->shows_excluded = show;
 }
 
 const struct exclude_stats *trace_excluded(const struct trace *t)

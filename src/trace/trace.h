@@ -87,6 +87,8 @@ int trace_exclude(struct trace *t, struct globs *globs, struct exclude_stats *st
                   struct error *err);
 /* What it did, or NULL where nothing was taken out. */
 const struct exclude_stats *trace_excluded(const struct trace *t);
+/* From the next rewind on: code that was left out is there all the same, or is not again. */
+void trace_show_excluded(struct trace *t, bool show);
 
 /* The whole trace in memory: for small traces, the witness checker and tests. */
 struct trace_mem {

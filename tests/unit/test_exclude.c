@@ -127,6 +127,11 @@ static void untraced_code_that_excluded_code_called_goes_on_behind_a_callback(vo
         "A|enter(f)|1\nA|call(x:X)|2\nA|enter(cb)|3\nA|w(Y)|4\nA|exit(cb)|5\nA|ret(x)|6\nA|exit(f)"
         "|7\n",
         "f", "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|exit(cb)|5\n6 A|ret(f)|7\n");
+    expect("A|enter(f)|1\nA|call(x:X)|2\nA|enter(cb)|3\nA|enter(f)|4\nA|w(Y)|5\nA|exit(f)|6\n"
+           "A|exit(cb)|7\nA|ret(x)|8\nA|exit(f)|9\n",
+           "f",
+           "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|call(f:Y)|4\n5 A|ret(f)|6\n6 A|exit(cb)|7\n"
+           "8 A|ret(f)|9\n");
 }
 
 static void a_function_that_is_never_left_returns_with_its_last_event(void **state)
