@@ -140,16 +140,19 @@ static uint32_t needs_of(const struct access_index *x, const struct suspect *s, 
 
     if (s->is_new)
         return hard_needs(x->hard, s->position, thread);
-    return rank && rank != VIEW_NONE ? hard_needs(x->hard, v->thread_event[at + rank - 1], thread)
-                                     : 0;
+    return rank ? hard_needs(x->hard, v->thread_event[at + rank - 1], thread) : 0;
 }
 
 /* Is one of them executed whenever the other is next, or what follows it in its thread? */
 static bool are_ordered(const struct access_index *x, const struct suspect *a,
                         const struct suspect *b)
 {
-    return x->hard && (needs_of(x, a, b->event->thread) > x->view->rank[b->position] + b->is_new ||
-                       needs_of(x, b, a->event->thread) > x->view->rank[a->position] + a->is_new);
+    uint32_t of_a = x->view->rank[a->position], of_b = x->view->rank[b->position];
+
+    if (!x->hard || of_a == VIEW_NONE || of_b == VIEW_NONE)
+        return false;
+    return needs_of(x, a, b->event->thread) > of_b + b->is_new ||
+           needs_of(x, b, a->event->thread) > of_a + a->is_new;
 }
 
 bool suspects_may_meet(const struct access_index *x, const struct suspect *a,
