@@ -25,7 +25,6 @@ enum {
     RING_CHUNK_BYTES = 1 << 15,
     RING_CHUNKS_MAX = 1 << 16,  /* 2 GiB of address space; memory only where touched */
     RING_THREADS_MAX = 1 << 22, /* numbers given out; 64 bytes each where touched */
-    RING_THREADS_FEW = 1 << 17, /* ... where address space is scarce */
     RING_LOG_BYTES = 8 << 20,
     RING_BENIGN_MAX = 192 /* what is left of the header's page */
 };
@@ -77,23 +76,12 @@ struct ring_header {
     struct ring_benign {
         uint64_t address, bytes;
     } benign[RING_BENIGN_MAX];
-    uint32_t few_threads; /* 1: there is a table of RING_THREADS_FEW threads, not of all */
 };
 _Static_assert(sizeof(struct ring_header) <= 4096, "RING_LOG_OFFSET");
 
-static inline uint32_t ring_threads_max(const struct ring_header *h)
-{
-    return h->few_threads ? RING_THREADS_FEW : RING_THREADS_MAX;
-}
-
-/* Where the chunks begin: behind the table of threads. */
-static inline uint64_t ring_chunks_offset(uint32_t threads_max)
-{
-    return RING_THREADS_OFFSET + (uint64_t)threads_max * 64;
-}
-
-/* With less than this there is no recording. */
-#define RING_BYTES_LEAST (ring_chunks_offset(RING_THREADS_FEW) + (16 << 20))
+/* Address space is limited (`ulimit -v`): with less than this nothing is recorded. What our memory
+ * takes, the program cannot have for its threads' stacks. */
+#define RING_SPACE_LEAST (UINT64_C(1) << 30)
 
 enum ring_writer { WRITER_STARTING, WRITER_READY, WRITER_FAILED, WRITER_DONE };
 

@@ -340,7 +340,7 @@ static const char *why_nothing(void)
 {
     struct rlimit space;
 
-    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 4 < RING_BYTES_LEAST)
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < RING_SPACE_LEAST)
         return ": its address space is limited too much (ulimit -v)";
     return "";
 }

@@ -648,7 +648,7 @@ void places_name_threads(struct places *p, uint32_t thread)
 {
     uint32_t all = __atomic_load_n(&p->ring->header->threads, __ATOMIC_RELAXED);
 
-    if (all > thread && all <= p->ring->threads_max)
+    if (all > thread && all <= RING_THREADS_MAX)
         thread = all - 1;
     sink_name_threads(p->sink, thread);
     __atomic_store_n(&p->named_threads, thread + 1, __ATOMIC_RELAXED);

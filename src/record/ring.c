@@ -30,9 +30,8 @@ static int check_header(struct ring *r, struct error *err)
                          h->version, RING_VERSION);
     r->pid = h->pid;
     r->chunks_max = h->chunks_max;
-    r->threads_max = ring_threads_max(h);
     if (!r->pid || r->pid > INT_MAX || !r->chunks_max || r->chunks_max > RING_CHUNKS_MAX ||
-        r->bytes < ring_chunks_offset(r->threads_max) + (uint64_t)r->chunks_max * RING_CHUNK_BYTES)
+        r->bytes < RING_CHUNKS_OFFSET + (uint64_t)r->chunks_max * RING_CHUNK_BYTES)
         return error_set(err, "the recording's memory is damaged");
     return 0;
 }
@@ -45,7 +44,7 @@ int ring_open(struct ring *r, int fd, struct error *err)
     *r = (struct ring){ 0 };
     if (fstat(fd, &st) < 0)
         return error_set(err, "descriptor %d: %s", fd, strerror(errno));
-    if (st.st_size < (off_t)RING_BYTES_LEAST)
+    if (st.st_size < (off_t)RING_CHUNKS_OFFSET)
         return error_set(err, "descriptor %d is not a recording's memory", fd);
     (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK); /* else touching it could kill us */
     map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -75,7 +74,7 @@ void ring_close(struct ring *r)
 
 bool ring_knows_thread(const struct ring *r, uint64_t thread)
 {
-    return thread < r->threads_max &&
+    return thread < RING_THREADS_MAX &&
            thread < __atomic_load_n(&r->header->threads, __ATOMIC_RELAXED);
 }
 
@@ -134,7 +133,7 @@ bool ring_log_entry(const struct ring *r, uint64_t *offset, uint32_t *kind, cons
 
 static struct ring_chunk *chunk_at(const struct ring *r, uint32_t number)
 {
-    return (struct ring_chunk *)((char *)r->header + ring_chunks_offset(r->threads_max) +
+    return (struct ring_chunk *)((char *)r->header + RING_CHUNKS_OFFSET +
                                  (uint64_t)number * RING_CHUNK_BYTES);
 }
 

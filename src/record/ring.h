@@ -20,7 +20,7 @@ struct ring {
     struct ring_header *header; /* the mapping */
     uint64_t bytes;
     uint32_t pid;
-    uint32_t chunks_max, threads_max;
+    uint32_t chunks_max;
     uint64_t device, inode; /* of the memory, as /proc/PID/maps shows it */
     bool *taken;            /* chunk -> it is here, not with the process */
 };

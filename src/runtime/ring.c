@@ -84,7 +84,7 @@ static uint64_t now_ns(void)
 
 static struct ring_chunk *chunk_at(uint32_t number)
 {
-    return (struct ring_chunk *)(rt.ring_base + ring_chunks_offset(ring_threads_max(rt.ring)) +
+    return (struct ring_chunk *)(rt.ring_base + RING_CHUNKS_OFFSET +
                                  (uint64_t)number * RING_CHUNK_BYTES);
 }
 
@@ -338,27 +338,27 @@ static bool start_writer(int fd)
 
 /* ---- life cycle ---- */
 
-/* As much as there may be; of a limited address space a quarter, the rest is the program's. */
-static uint64_t most_bytes(void)
+/* What a limit of the address space leaves for us: about a quarter, the rest is the program's. */
+static uint64_t space_for(uint64_t least)
 {
-    uint64_t bytes = RING_BYTES;
     struct rlimit limit;
 
-    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
-        bytes = limit.rlim_cur;
-    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur / 4 < bytes)
-        bytes = limit.rlim_cur / 4;
-    return bytes & ~(uint64_t)0xfff;
+    if (getrlimit(RLIMIT_AS, &limit))
+        return RING_BYTES;
+    if (limit.rlim_cur < RING_SPACE_LEAST)
+        return 0;
+    return limit.rlim_cur / 4 < least ? least : limit.rlim_cur / 4 & ~(uint64_t)0xfff;
 }
 
 static bool map_ring(int fd)
 {
-    uint64_t bytes = most_bytes(), least = RING_CHUNKS_OFFSET + (64 << 20);
-    bool few = bytes < least;
+    uint64_t bytes = RING_BYTES, least = RING_CHUNKS_OFFSET + (64 << 20), space = space_for(least);
+    struct rlimit limit;
     void *m;
 
-    if (few)
-        least = RING_BYTES_LEAST;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
+        bytes = limit.rlim_cur & ~(uint64_t)0xfff;
+    bytes = space < bytes ? space : bytes;
     for (; bytes >= least; bytes = least + (bytes - least) / 2 - 4096) {
         if (ftruncate(fd, (off_t)bytes))
             return false;
@@ -369,7 +369,6 @@ static bool map_ring(int fd)
             rt.ring_base = m;
             rt.ring = m;
             rt.ring->bytes = bytes;
-            rt.ring->few_threads = few;
             return true;
         }
         if (bytes < least + 8192)
@@ -391,8 +390,7 @@ static void fill_header(void)
     r->version = RING_VERSION;
     r->pid = (uint32_t)syscall(SYS_getpid);
     r->mode = rt.full ? RING_MODE_FULL : RING_MODE_RECORD;
-    r->chunks_max =
-        (uint32_t)((r->bytes - ring_chunks_offset(ring_threads_max(r))) / RING_CHUNK_BYTES);
+    r->chunks_max = (uint32_t)((r->bytes - RING_CHUNKS_OFFSET) / RING_CHUNK_BYTES);
     r->queue_max = (mib ? mib : QUEUE_MIB) * (uint32_t)((1 << 20) / RING_CHUNK_BYTES);
     r->lose = rt_options.lose;
     r->filter = rt_options.filter;

@@ -154,7 +154,7 @@ HIDDEN void ring_log(uint32_t kind, const void *head, size_t head_bytes, const c
 static inline struct ring_thread *ring_thread_at(uint32_t number)
 {
     struct ring_thread *all = (struct ring_thread *)(rt.ring_base + RING_THREADS_OFFSET);
-    uint32_t n = ring_threads_max(rt.ring);
+    uint32_t n = RING_THREADS_MAX;
 
     return &all[number < n ? number : n - 1];
 }

@@ -248,7 +248,7 @@ void rt_thread_end(void)
         return;
     rt_busy_begin();
     ended = true;
-    if (objects_on && t->number < ring_threads_max(rt.ring) && ring_thread_at(t->number)->stack_low)
+    if (objects_on && t->number < RING_THREADS_MAX && ring_thread_at(t->number)->stack_low)
         stacks_remove(ring_thread_at(t->number)->stack_low);
     if (rt.mode == MODE_ON) {
         event_thread(OP_END, t->number, WHERE_PC);

@@ -1,6 +1,4 @@
 // The address space is limited before the program starts again; its threads still have room.
-// flags: -DMIB=1024
-// flags: -DMIB=390
 // race: a b
 // tsan: cannot run
 #include "prog.h"
@@ -23,7 +21,7 @@ THREAD(second)
 int main(int argc, char **argv)
 {
     if (argc == 1) {
-        struct rlimit space = { (rlim_t)MIB << 20, (rlim_t)MIB << 20 };
+        struct rlimit space = { (rlim_t)1 << 30, (rlim_t)1 << 30 };
         setrlimit(RLIMIT_AS, &space);
         execl("/proc/self/exe", argv[0], "again", NULL);
         return 1;
