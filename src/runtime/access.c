@@ -65,12 +65,17 @@ static inline struct run run_of(const struct rt_thread *t, uint64_t *record, uin
                          .span = 2 * STEP_BYTES };
 }
 
-/* The bytes [low, high) of the site, or several accesses, where there was one record of it. In
- * this order it makes sense also between the two. */
+/* The record says more than it did. The thread may be killed between the two stores: a single
+ * access has nothing to do with the upper half of the second word, and a run that begins earlier is
+ * too short for a moment, not too long. */
 static inline void rewrite(const struct run *r, unsigned arg, uintptr_t low, uint64_t word)
 {
+    uint64_t head = RING_WORD(R_ACCESS, arg, low), old = r->record[0];
+
+    if (old >> 48 & ACCESS_RUN)
+        __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
     __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->record[0], RING_WORD(R_ACCESS, arg, low), __ATOMIC_RELEASE);
+    __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
 }
 
 /* One more of several accesses at equal distances; it is the one that is expected. */
