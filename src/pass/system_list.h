@@ -2,116 +2,118 @@
  *
  * The names that libc.so.6 and libm.so.6 of glibc 2.36 export, but for those with a leading
  * underscore (system.c knows them by prefix), variants of functions for other types of numbers,
- * threads and semaphores (interposed), and what works in the background or between threads: aio_*,
- * lio_*, getaddrinfo_a, mq_*, remote procedure calls. Calls of them are no calls of missing code:
- * what orders threads inside (locks, pipes, signals) is interposed or modelled.
- * Sorted: looked up by bsearch().
+ * threads and semaphores (interposed), and what works in the background or between threads and is
+ * not interposed: other aio_*, mq_*, remote procedure calls. Calls of them are no calls of missing
+ * code: what orders threads inside (locks, pipes, signals) is interposed or modelled. Sorted:
+ * looked up by bsearch().
  */
 #ifndef HEDDLE_PASS_SYSTEM_LIST_H
 #define HEDDLE_PASS_SYSTEM_LIST_H
 
 #define SYSTEM_FUNCTIONS                                                                           \
     "a64l", "abort", "abs", "accept", "accept4", "access", "acct", "acos", "acosh", "addmntent",   \
-        "addseverity", "adjtime", "adjtimex", "alarm", "aligned_alloc", "alphasort",               \
-        "alphasort64", "arc4random", "arc4random_buf", "arc4random_uniform", "arch_prctl",         \
-        "argp_error", "argp_failure", "argp_help", "argp_parse", "argp_state_help", "argp_usage",  \
-        "argz_add", "argz_add_sep", "argz_append", "argz_count", "argz_create", "argz_create_sep", \
-        "argz_delete", "argz_extract", "argz_insert", "argz_next", "argz_replace",                 \
-        "argz_stringify", "asctime", "asctime_r", "asin", "asinh", "asprintf", "atan", "atan2",    \
-        "atanh", "atof", "atoi", "atol", "atoll", "backtrace", "backtrace_symbols",                \
-        "backtrace_symbols_fd", "basename", "bcmp", "bcopy", "bdflush", "bind",                    \
-        "bind_textdomain_codeset", "bindresvport", "bindtextdomain", "brk", "bsd_signal",          \
-        "bsearch", "btowc", "bzero", "c16rtomb", "c32rtomb", "c8rtomb", "cabs", "cacos", "cacosh", \
-        "call_once", "calloc", "canonicalize", "canonicalize_file_name", "capget", "capset",       \
-        "carg", "casin", "casinh", "catan", "catanh", "catclose", "catgets", "catopen",            \
-        "cbc_crypt", "cbrt", "ccos", "ccosh", "ceil", "cexp", "cfgetispeed", "cfgetospeed",        \
-        "cfmakeraw", "cfree", "cfsetispeed", "cfsetospeed", "cfsetspeed", "chdir", "chflags",      \
-        "chmod", "chown", "chroot", "cimag", "clearenv", "clearerr", "clearerr_unlocked", "clock", \
-        "clock_adjtime", "clock_getcpuclockid", "clock_getres", "clock_gettime",                   \
-        "clock_nanosleep", "clock_settime", "clog", "clog10", "clone", "close", "close_range",     \
-        "closedir", "closefrom", "closelog", "confstr", "conj", "connect", "copy_file_range",      \
-        "copysign", "cos", "cosh", "cpow", "cproj", "creal", "creat", "creat64", "create_module",  \
-        "csin", "csinh", "csqrt", "ctan", "ctanh", "ctermid", "ctime", "ctime_r", "cuserid",       \
-        "daddl", "daemon", "dcgettext", "dcngettext", "ddivl", "delete_module", "des_setparity",   \
-        "dfmal", "dgettext", "difftime", "dirfd", "dirname", "div", "dl_iterate_phdr", "dladdr",   \
-        "dladdr1", "dlclose", "dlerror", "dlinfo", "dlmopen", "dlopen", "dlsym", "dlvsym",         \
-        "dmull", "dn_comp", "dn_expand", "dn_skipname", "dngettext", "dprintf", "drand48",         \
-        "drand48_r", "drem", "dsqrtl", "dsubl", "dup", "dup2", "dup3", "duplocale", "dysize",      \
-        "eaccess", "ecb_crypt", "ecvt", "ecvt_r", "endaliasent", "endfsent", "endgrent",           \
-        "endhostent", "endmntent", "endnetent", "endnetgrent", "endprotoent", "endpwent",          \
-        "endrpcent", "endservent", "endsgent", "endspent", "endttyent", "endusershell",            \
-        "endutent", "endutxent", "envz_add", "envz_entry", "envz_get", "envz_merge",               \
-        "envz_remove", "envz_strip", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait",  \
-        "epoll_pwait2", "epoll_wait", "erand48", "erand48_r", "erf", "erfc", "err", "error",       \
-        "error_at_line", "errx", "ether_aton", "ether_aton_r", "ether_hostton", "ether_line",      \
-        "ether_ntoa", "ether_ntoa_r", "ether_ntohost", "euidaccess", "eventfd", "eventfd_read",    \
-        "eventfd_write", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp",     \
-        "execvpe", "exit", "exp", "exp10", "exp2", "explicit_bzero", "expm1", "f32addf128",        \
-        "f32addf32x", "f32addf64", "f32addf64x", "f32divf128", "f32divf32x", "f32divf64",          \
-        "f32divf64x", "f32fmaf128", "f32fmaf32x", "f32fmaf64", "f32fmaf64x", "f32mulf128",         \
-        "f32mulf32x", "f32mulf64", "f32mulf64x", "f32sqrtf128", "f32sqrtf32x", "f32sqrtf64",       \
-        "f32sqrtf64x", "f32subf128", "f32subf32x", "f32subf64", "f32subf64x", "f32xaddf128",       \
-        "f32xaddf64", "f32xaddf64x", "f32xdivf128", "f32xdivf64", "f32xdivf64x", "f32xfmaf128",    \
-        "f32xfmaf64", "f32xfmaf64x", "f32xmulf128", "f32xmulf64", "f32xmulf64x", "f32xsqrtf128",   \
-        "f32xsqrtf64", "f32xsqrtf64x", "f32xsubf128", "f32xsubf64", "f32xsubf64x", "f64addf128",   \
-        "f64addf64x", "f64divf128", "f64divf64x", "f64fmaf128", "f64fmaf64x", "f64mulf128",        \
-        "f64mulf64x", "f64sqrtf128", "f64sqrtf64x", "f64subf128", "f64subf64x", "f64xaddf128",     \
-        "f64xdivf128", "f64xfmaf128", "f64xmulf128", "f64xsqrtf128", "f64xsubf128", "fabs",        \
-        "faccessat", "fadd", "fallocate", "fallocate64", "fanotify_init", "fanotify_mark",         \
-        "fattach", "fchdir", "fchflags", "fchmod", "fchmodat", "fchown", "fchownat", "fclose",     \
-        "fcloseall", "fcntl", "fcntl64", "fcvt", "fcvt_r", "fdatasync", "fdetach", "fdim", "fdiv", \
-        "fdopen", "fdopendir", "feclearexcept", "fedisableexcept", "feenableexcept", "fegetenv",   \
-        "fegetexcept", "fegetexceptflag", "fegetmode", "fegetround", "feholdexcept", "feof",       \
-        "feof_unlocked", "feraiseexcept", "ferror", "ferror_unlocked", "fesetenv", "fesetexcept",  \
-        "fesetexceptflag", "fesetmode", "fesetround", "fetestexcept", "fetestexceptflag",          \
-        "feupdateenv", "fexecve", "fflush", "fflush_unlocked", "ffma", "ffs", "ffsl", "ffsll",     \
-        "fgetc", "fgetc_unlocked", "fgetgrent", "fgetgrent_r", "fgetpos", "fgetpos64",             \
-        "fgetpwent", "fgetpwent_r", "fgets", "fgets_unlocked", "fgetsgent", "fgetsgent_r",         \
-        "fgetspent", "fgetspent_r", "fgetwc", "fgetwc_unlocked", "fgetws", "fgetws_unlocked",      \
-        "fgetxattr", "fileno", "fileno_unlocked", "finite", "flistxattr", "flock", "flockfile",    \
-        "floor", "fma", "fmax", "fmaximum", "fmaximum_mag", "fmaximum_mag_num", "fmaximum_num",    \
-        "fmaxmag", "fmemopen", "fmin", "fminimum", "fminimum_mag", "fminimum_mag_num",             \
-        "fminimum_num", "fminmag", "fmod", "fmtmsg", "fmul", "fnmatch", "fopen", "fopen64",        \
-        "fopencookie", "fork", "forkpty", "fpathconf", "fprintf", "fputc", "fputc_unlocked",       \
-        "fputs", "fputs_unlocked", "fputwc", "fputwc_unlocked", "fputws", "fputws_unlocked",       \
-        "fread", "fread_unlocked", "free", "freeaddrinfo", "freeifaddrs", "freelocale",            \
-        "fremovexattr", "freopen", "freopen64", "frexp", "fromfp", "fromfpx", "fscanf",            \
-        "fsconfig", "fseek", "fseeko", "fseeko64", "fsetpos", "fsetpos64", "fsetxattr", "fsmount", \
-        "fsopen", "fspick", "fsqrt", "fstat", "fstat64", "fstatat", "fstatat64", "fstatfs",        \
-        "fstatfs64", "fstatvfs", "fstatvfs64", "fsub", "fsync", "ftell", "ftello", "ftello64",     \
-        "ftime", "ftok", "ftruncate", "ftruncate64", "ftrylockfile", "fts64_children",             \
-        "fts64_close", "fts64_open", "fts64_read", "fts64_set", "fts_children", "fts_close",       \
-        "fts_open", "fts_read", "fts_set", "ftw", "ftw64", "funlockfile", "futimens", "futimes",   \
-        "futimesat", "fwide", "fwprintf", "fwrite", "fwrite_unlocked", "fwscanf", "gamma", "gcvt", \
-        "get_avphys_pages", "get_current_dir_name", "get_kernel_syms", "get_myaddress",            \
-        "get_nprocs", "get_nprocs_conf", "get_phys_pages", "getaddrinfo", "getaliasbyname",        \
-        "getaliasbyname_r", "getaliasent", "getaliasent_r", "getauxval", "getc", "getc_unlocked",  \
-        "getchar", "getchar_unlocked", "getcontext", "getcpu", "getcwd", "getdate", "getdate_r",   \
-        "getdelim", "getdents64", "getdirentries", "getdirentries64", "getdomainname",             \
-        "getdtablesize", "getegid", "getentropy", "getenv", "geteuid", "getfsent", "getfsfile",    \
-        "getfsspec", "getgid", "getgrent", "getgrent_r", "getgrgid", "getgrgid_r", "getgrnam",     \
-        "getgrnam_r", "getgrouplist", "getgroups", "gethostbyaddr", "gethostbyaddr_r",             \
-        "gethostbyname", "gethostbyname2", "gethostbyname2_r", "gethostbyname_r", "gethostent",    \
-        "gethostent_r", "gethostid", "gethostname", "getifaddrs", "getipv4sourcefilter",           \
-        "getitimer", "getline", "getloadavg", "getlogin", "getlogin_r", "getmntent",               \
-        "getmntent_r", "getmsg", "getnameinfo", "getnetbyaddr", "getnetbyaddr_r", "getnetbyname",  \
-        "getnetbyname_r", "getnetent", "getnetent_r", "getnetgrent", "getnetgrent_r",              \
-        "getnetname", "getopt", "getopt_long", "getopt_long_only", "getpagesize", "getpass",       \
-        "getpayload", "getpeername", "getpgid", "getpgrp", "getpid", "getpmsg", "getppid",         \
-        "getpriority", "getprotobyname", "getprotobyname_r", "getprotobynumber",                   \
-        "getprotobynumber_r", "getprotoent", "getprotoent_r", "getpt", "getpublickey", "getpw",    \
-        "getpwent", "getpwent_r", "getpwnam", "getpwnam_r", "getpwuid", "getpwuid_r", "getrandom", \
-        "getresgid", "getresuid", "getrlimit", "getrlimit64", "getrpcbyname", "getrpcbyname_r",    \
-        "getrpcbynumber", "getrpcbynumber_r", "getrpcent", "getrpcent_r", "getrpcport",            \
-        "getrusage", "gets", "getsecretkey", "getservbyname", "getservbyname_r", "getservbyport",  \
-        "getservbyport_r", "getservent", "getservent_r", "getsgent", "getsgent_r", "getsgnam",     \
-        "getsgnam_r", "getsid", "getsockname", "getsockopt", "getsourcefilter", "getspent",        \
-        "getspent_r", "getspnam", "getspnam_r", "getsubopt", "gettext", "gettid", "gettimeofday",  \
-        "getttyent", "getttynam", "getuid", "getusershell", "getutent", "getutent_r", "getutid",   \
-        "getutid_r", "getutline", "getutline_r", "getutmp", "getutmpx", "getutxent", "getutxid",   \
-        "getutxline", "getw", "getwc", "getwc_unlocked", "getwchar", "getwchar_unlocked", "getwd", \
-        "getxattr", "glob", "glob64", "glob_pattern_p", "globfree", "globfree64", "gmtime",        \
-        "gmtime_r", "gnu_dev_major", "gnu_dev_makedev", "gnu_dev_minor", "gnu_get_libc_release",   \
+        "addseverity", "adjtime", "adjtimex", "aio_error", "aio_error64", "aio_fsync",             \
+        "aio_fsync64", "aio_read", "aio_read64", "aio_suspend", "aio_suspend64", "aio_write",      \
+        "aio_write64", "alarm", "aligned_alloc", "alphasort", "alphasort64", "arc4random",         \
+        "arc4random_buf", "arc4random_uniform", "arch_prctl", "argp_error", "argp_failure",        \
+        "argp_help", "argp_parse", "argp_state_help", "argp_usage", "argz_add", "argz_add_sep",    \
+        "argz_append", "argz_count", "argz_create", "argz_create_sep", "argz_delete",              \
+        "argz_extract", "argz_insert", "argz_next", "argz_replace", "argz_stringify", "asctime",   \
+        "asctime_r", "asin", "asinh", "asprintf", "atan", "atan2", "atanh", "atof", "atoi",        \
+        "atol", "atoll", "backtrace", "backtrace_symbols", "backtrace_symbols_fd", "basename",     \
+        "bcmp", "bcopy", "bdflush", "bind", "bind_textdomain_codeset", "bindresvport",             \
+        "bindtextdomain", "brk", "bsd_signal", "bsearch", "btowc", "bzero", "c16rtomb",            \
+        "c32rtomb", "c8rtomb", "cabs", "cacos", "cacosh", "call_once", "calloc", "canonicalize",   \
+        "canonicalize_file_name", "capget", "capset", "carg", "casin", "casinh", "catan",          \
+        "catanh", "catclose", "catgets", "catopen", "cbc_crypt", "cbrt", "ccos", "ccosh", "ceil",  \
+        "cexp", "cfgetispeed", "cfgetospeed", "cfmakeraw", "cfree", "cfsetispeed", "cfsetospeed",  \
+        "cfsetspeed", "chdir", "chflags", "chmod", "chown", "chroot", "cimag", "clearenv",         \
+        "clearerr", "clearerr_unlocked", "clock", "clock_adjtime", "clock_getcpuclockid",          \
+        "clock_getres", "clock_gettime", "clock_nanosleep", "clock_settime", "clog", "clog10",     \
+        "clone", "close", "close_range", "closedir", "closefrom", "closelog", "confstr", "conj",   \
+        "connect", "copy_file_range", "copysign", "cos", "cosh", "cpow", "cproj", "creal",         \
+        "creat", "creat64", "create_module", "csin", "csinh", "csqrt", "ctan", "ctanh", "ctermid", \
+        "ctime", "ctime_r", "cuserid", "daddl", "daemon", "dcgettext", "dcngettext", "ddivl",      \
+        "delete_module", "des_setparity", "dfmal", "dgettext", "difftime", "dirfd", "dirname",     \
+        "div", "dl_iterate_phdr", "dladdr", "dladdr1", "dlclose", "dlerror", "dlinfo", "dlmopen",  \
+        "dlopen", "dlsym", "dlvsym", "dmull", "dn_comp", "dn_expand", "dn_skipname", "dngettext",  \
+        "dprintf", "drand48", "drand48_r", "drem", "dsqrtl", "dsubl", "dup", "dup2", "dup3",       \
+        "duplocale", "dysize", "eaccess", "ecb_crypt", "ecvt", "ecvt_r", "endaliasent",            \
+        "endfsent", "endgrent", "endhostent", "endmntent", "endnetent", "endnetgrent",             \
+        "endprotoent", "endpwent", "endrpcent", "endservent", "endsgent", "endspent", "endttyent", \
+        "endusershell", "endutent", "endutxent", "envz_add", "envz_entry", "envz_get",             \
+        "envz_merge", "envz_remove", "envz_strip", "epoll_create", "epoll_create1", "epoll_ctl",   \
+        "epoll_pwait", "epoll_pwait2", "epoll_wait", "erand48", "erand48_r", "erf", "erfc", "err", \
+        "error", "error_at_line", "errx", "ether_aton", "ether_aton_r", "ether_hostton",           \
+        "ether_line", "ether_ntoa", "ether_ntoa_r", "ether_ntohost", "euidaccess", "eventfd",      \
+        "eventfd_read", "eventfd_write", "execl", "execle", "execlp", "execv", "execve",           \
+        "execveat", "execvp", "execvpe", "exit", "exp", "exp10", "exp2", "explicit_bzero",         \
+        "expm1", "f32addf128", "f32addf32x", "f32addf64", "f32addf64x", "f32divf128",              \
+        "f32divf32x", "f32divf64", "f32divf64x", "f32fmaf128", "f32fmaf32x", "f32fmaf64",          \
+        "f32fmaf64x", "f32mulf128", "f32mulf32x", "f32mulf64", "f32mulf64x", "f32sqrtf128",        \
+        "f32sqrtf32x", "f32sqrtf64", "f32sqrtf64x", "f32subf128", "f32subf32x", "f32subf64",       \
+        "f32subf64x", "f32xaddf128", "f32xaddf64", "f32xaddf64x", "f32xdivf128", "f32xdivf64",     \
+        "f32xdivf64x", "f32xfmaf128", "f32xfmaf64", "f32xfmaf64x", "f32xmulf128", "f32xmulf64",    \
+        "f32xmulf64x", "f32xsqrtf128", "f32xsqrtf64", "f32xsqrtf64x", "f32xsubf128", "f32xsubf64", \
+        "f32xsubf64x", "f64addf128", "f64addf64x", "f64divf128", "f64divf64x", "f64fmaf128",       \
+        "f64fmaf64x", "f64mulf128", "f64mulf64x", "f64sqrtf128", "f64sqrtf64x", "f64subf128",      \
+        "f64subf64x", "f64xaddf128", "f64xdivf128", "f64xfmaf128", "f64xmulf128", "f64xsqrtf128",  \
+        "f64xsubf128", "fabs", "faccessat", "fadd", "fallocate", "fallocate64", "fanotify_init",   \
+        "fanotify_mark", "fattach", "fchdir", "fchflags", "fchmod", "fchmodat", "fchown",          \
+        "fchownat", "fclose", "fcloseall", "fcntl", "fcntl64", "fcvt", "fcvt_r", "fdatasync",      \
+        "fdetach", "fdim", "fdiv", "fdopen", "fdopendir", "feclearexcept", "fedisableexcept",      \
+        "feenableexcept", "fegetenv", "fegetexcept", "fegetexceptflag", "fegetmode", "fegetround", \
+        "feholdexcept", "feof", "feof_unlocked", "feraiseexcept", "ferror", "ferror_unlocked",     \
+        "fesetenv", "fesetexcept", "fesetexceptflag", "fesetmode", "fesetround", "fetestexcept",   \
+        "fetestexceptflag", "feupdateenv", "fexecve", "fflush", "fflush_unlocked", "ffma", "ffs",  \
+        "ffsl", "ffsll", "fgetc", "fgetc_unlocked", "fgetgrent", "fgetgrent_r", "fgetpos",         \
+        "fgetpos64", "fgetpwent", "fgetpwent_r", "fgets", "fgets_unlocked", "fgetsgent",           \
+        "fgetsgent_r", "fgetspent", "fgetspent_r", "fgetwc", "fgetwc_unlocked", "fgetws",          \
+        "fgetws_unlocked", "fgetxattr", "fileno", "fileno_unlocked", "finite", "flistxattr",       \
+        "flock", "flockfile", "floor", "fma", "fmax", "fmaximum", "fmaximum_mag",                  \
+        "fmaximum_mag_num", "fmaximum_num", "fmaxmag", "fmemopen", "fmin", "fminimum",             \
+        "fminimum_mag", "fminimum_mag_num", "fminimum_num", "fminmag", "fmod", "fmtmsg", "fmul",   \
+        "fnmatch", "fopen", "fopen64", "fopencookie", "fork", "forkpty", "fpathconf", "fprintf",   \
+        "fputc", "fputc_unlocked", "fputs", "fputs_unlocked", "fputwc", "fputwc_unlocked",         \
+        "fputws", "fputws_unlocked", "fread", "fread_unlocked", "free", "freeaddrinfo",            \
+        "freeifaddrs", "freelocale", "fremovexattr", "freopen", "freopen64", "frexp", "fromfp",    \
+        "fromfpx", "fscanf", "fsconfig", "fseek", "fseeko", "fseeko64", "fsetpos", "fsetpos64",    \
+        "fsetxattr", "fsmount", "fsopen", "fspick", "fsqrt", "fstat", "fstat64", "fstatat",        \
+        "fstatat64", "fstatfs", "fstatfs64", "fstatvfs", "fstatvfs64", "fsub", "fsync", "ftell",   \
+        "ftello", "ftello64", "ftime", "ftok", "ftruncate", "ftruncate64", "ftrylockfile",         \
+        "fts64_children", "fts64_close", "fts64_open", "fts64_read", "fts64_set", "fts_children",  \
+        "fts_close", "fts_open", "fts_read", "fts_set", "ftw", "ftw64", "funlockfile", "futimens", \
+        "futimes", "futimesat", "fwide", "fwprintf", "fwrite", "fwrite_unlocked", "fwscanf",       \
+        "gai_error", "gai_suspend", "gamma", "gcvt", "get_avphys_pages", "get_current_dir_name",   \
+        "get_kernel_syms", "get_myaddress", "get_nprocs", "get_nprocs_conf", "get_phys_pages",     \
+        "getaddrinfo", "getaddrinfo_a", "getaliasbyname", "getaliasbyname_r", "getaliasent",       \
+        "getaliasent_r", "getauxval", "getc", "getc_unlocked", "getchar", "getchar_unlocked",      \
+        "getcontext", "getcpu", "getcwd", "getdate", "getdate_r", "getdelim", "getdents64",        \
+        "getdirentries", "getdirentries64", "getdomainname", "getdtablesize", "getegid",           \
+        "getentropy", "getenv", "geteuid", "getfsent", "getfsfile", "getfsspec", "getgid",         \
+        "getgrent", "getgrent_r", "getgrgid", "getgrgid_r", "getgrnam", "getgrnam_r",              \
+        "getgrouplist", "getgroups", "gethostbyaddr", "gethostbyaddr_r", "gethostbyname",          \
+        "gethostbyname2", "gethostbyname2_r", "gethostbyname_r", "gethostent", "gethostent_r",     \
+        "gethostid", "gethostname", "getifaddrs", "getipv4sourcefilter", "getitimer", "getline",   \
+        "getloadavg", "getlogin", "getlogin_r", "getmntent", "getmntent_r", "getmsg",              \
+        "getnameinfo", "getnetbyaddr", "getnetbyaddr_r", "getnetbyname", "getnetbyname_r",         \
+        "getnetent", "getnetent_r", "getnetgrent", "getnetgrent_r", "getnetname", "getopt",        \
+        "getopt_long", "getopt_long_only", "getpagesize", "getpass", "getpayload", "getpeername",  \
+        "getpgid", "getpgrp", "getpid", "getpmsg", "getppid", "getpriority", "getprotobyname",     \
+        "getprotobyname_r", "getprotobynumber", "getprotobynumber_r", "getprotoent",               \
+        "getprotoent_r", "getpt", "getpublickey", "getpw", "getpwent", "getpwent_r", "getpwnam",   \
+        "getpwnam_r", "getpwuid", "getpwuid_r", "getrandom", "getresgid", "getresuid",             \
+        "getrlimit", "getrlimit64", "getrpcbyname", "getrpcbyname_r", "getrpcbynumber",            \
+        "getrpcbynumber_r", "getrpcent", "getrpcent_r", "getrpcport", "getrusage", "gets",         \
+        "getsecretkey", "getservbyname", "getservbyname_r", "getservbyport", "getservbyport_r",    \
+        "getservent", "getservent_r", "getsgent", "getsgent_r", "getsgnam", "getsgnam_r",          \
+        "getsid", "getsockname", "getsockopt", "getsourcefilter", "getspent", "getspent_r",        \
+        "getspnam", "getspnam_r", "getsubopt", "gettext", "gettid", "gettimeofday", "getttyent",   \
+        "getttynam", "getuid", "getusershell", "getutent", "getutent_r", "getutid", "getutid_r",   \
+        "getutline", "getutline_r", "getutmp", "getutmpx", "getutxent", "getutxid", "getutxline",  \
+        "getw", "getwc", "getwc_unlocked", "getwchar", "getwchar_unlocked", "getwd", "getxattr",   \
+        "glob", "glob64", "glob_pattern_p", "globfree", "globfree64", "gmtime", "gmtime_r",        \
+        "gnu_dev_major", "gnu_dev_makedev", "gnu_dev_minor", "gnu_get_libc_release",               \
         "gnu_get_libc_version", "grantpt", "group_member", "gsignal", "gtty", "hasmntopt",         \
         "hcreate", "hcreate_r", "hdestroy", "hdestroy_r", "herror", "host2netname", "hsearch",     \
         "hsearch_r", "hstrerror", "htonl", "htons", "hypot", "iconv", "iconv_close", "iconv_open", \
@@ -137,30 +139,30 @@
         "jrand48", "jrand48_r", "kill", "killpg", "klogctl", "l64a", "labs", "lchmod", "lchown",   \
         "lckpwdf", "lcong48", "lcong48_r", "ldexp", "ldiv", "lfind", "lgamma", "lgamma_r",         \
         "lgammaf128_r", "lgammaf32_r", "lgammaf32x_r", "lgammaf64_r", "lgammaf64x_r", "lgammaf_r", \
-        "lgammal_r", "lgetxattr", "link", "linkat", "listen", "listxattr", "llabs", "lldiv",       \
-        "llistxattr", "llogb", "llrint", "llround", "llseek", "localeconv", "localtime",           \
-        "localtime_r", "lockf", "lockf64", "log", "log10", "log1p", "log2", "logb", "login",       \
-        "login_tty", "logout", "logwtmp", "longjmp", "lrand48", "lrand48_r", "lremovexattr",       \
-        "lrint", "lround", "lsearch", "lseek", "lseek64", "lsetxattr", "lstat", "lstat64",         \
-        "lutimes", "madvise", "makecontext", "mallinfo", "mallinfo2", "malloc", "malloc_info",     \
-        "malloc_stats", "malloc_trim", "malloc_usable_size", "mallopt", "matherr", "mblen",        \
-        "mbrlen", "mbrtoc16", "mbrtoc32", "mbrtoc8", "mbrtowc", "mbsinit", "mbsnrtowcs",           \
-        "mbsrtowcs", "mbstowcs", "mbtowc", "mcheck", "mcheck_check_all", "mcheck_pedantic",        \
-        "mcount", "memalign", "memccpy", "memchr", "memcmp", "memcpy", "memfd_create", "memfrob",  \
-        "memmem", "memmove", "mempcpy", "memrchr", "memset", "mincore", "mkdir", "mkdirat",        \
-        "mkdtemp", "mkfifo", "mkfifoat", "mknod", "mknodat", "mkostemp", "mkostemp64",             \
-        "mkostemps", "mkostemps64", "mkstemp", "mkstemp64", "mkstemps", "mkstemps64", "mktemp",    \
-        "mktime", "mlock", "mlock2", "mlockall", "mmap", "mmap64", "modf", "modify_ldt",           \
-        "moncontrol", "monstartup", "mount", "mount_setattr", "move_mount", "mprobe", "mprotect",  \
-        "mrand48", "mrand48_r", "mremap", "msgctl", "msgget", "msgrcv", "msgsnd", "msync",         \
-        "mtrace", "munlock", "munlockall", "munmap", "muntrace", "name_to_handle_at", "nan",       \
-        "nanosleep", "nearbyint", "netname2host", "netname2user", "newlocale", "nextafter",        \
-        "nextdown", "nexttoward", "nextup", "nfsservctl", "nftw", "nftw64", "ngettext", "nice",    \
-        "nl_langinfo", "nl_langinfo_l", "nrand48", "nrand48_r", "ns_name_compress",                \
-        "ns_name_ntop", "ns_name_pack", "ns_name_pton", "ns_name_skip", "ns_name_uncompress",      \
-        "ns_name_unpack", "ntohl", "ntohs", "ntp_adjtime", "ntp_gettime", "ntp_gettimex",          \
-        "obstack_free", "obstack_printf", "obstack_vprintf", "on_exit", "open", "open64",          \
-        "open_by_handle_at", "open_memstream", "open_tree", "open_wmemstream", "openat",           \
+        "lgammal_r", "lgetxattr", "link", "linkat", "lio_listio", "lio_listio64", "listen",        \
+        "listxattr", "llabs", "lldiv", "llistxattr", "llogb", "llrint", "llround", "llseek",       \
+        "localeconv", "localtime", "localtime_r", "lockf", "lockf64", "log", "log10", "log1p",     \
+        "log2", "logb", "login", "login_tty", "logout", "logwtmp", "longjmp", "lrand48",           \
+        "lrand48_r", "lremovexattr", "lrint", "lround", "lsearch", "lseek", "lseek64",             \
+        "lsetxattr", "lstat", "lstat64", "lutimes", "madvise", "makecontext", "mallinfo",          \
+        "mallinfo2", "malloc", "malloc_info", "malloc_stats", "malloc_trim", "malloc_usable_size", \
+        "mallopt", "matherr", "mblen", "mbrlen", "mbrtoc16", "mbrtoc32", "mbrtoc8", "mbrtowc",     \
+        "mbsinit", "mbsnrtowcs", "mbsrtowcs", "mbstowcs", "mbtowc", "mcheck", "mcheck_check_all",  \
+        "mcheck_pedantic", "mcount", "memalign", "memccpy", "memchr", "memcmp", "memcpy",          \
+        "memfd_create", "memfrob", "memmem", "memmove", "mempcpy", "memrchr", "memset", "mincore", \
+        "mkdir", "mkdirat", "mkdtemp", "mkfifo", "mkfifoat", "mknod", "mknodat", "mkostemp",       \
+        "mkostemp64", "mkostemps", "mkostemps64", "mkstemp", "mkstemp64", "mkstemps",              \
+        "mkstemps64", "mktemp", "mktime", "mlock", "mlock2", "mlockall", "mmap", "mmap64", "modf", \
+        "modify_ldt", "moncontrol", "monstartup", "mount", "mount_setattr", "move_mount",          \
+        "mprobe", "mprotect", "mrand48", "mrand48_r", "mremap", "msgctl", "msgget", "msgrcv",      \
+        "msgsnd", "msync", "mtrace", "munlock", "munlockall", "munmap", "muntrace",                \
+        "name_to_handle_at", "nan", "nanosleep", "nearbyint", "netname2host", "netname2user",      \
+        "newlocale", "nextafter", "nextdown", "nexttoward", "nextup", "nfsservctl", "nftw",        \
+        "nftw64", "ngettext", "nice", "nl_langinfo", "nl_langinfo_l", "nrand48", "nrand48_r",      \
+        "ns_name_compress", "ns_name_ntop", "ns_name_pack", "ns_name_pton", "ns_name_skip",        \
+        "ns_name_uncompress", "ns_name_unpack", "ntohl", "ntohs", "ntp_adjtime", "ntp_gettime",    \
+        "ntp_gettimex", "obstack_free", "obstack_printf", "obstack_vprintf", "on_exit", "open",    \
+        "open64", "open_by_handle_at", "open_memstream", "open_tree", "open_wmemstream", "openat", \
         "openat64", "opendir", "openlog", "openpty", "parse_printf_format", "passwd2des",          \
         "pathconf", "pause", "pclose", "perror", "personality", "pidfd_getfd", "pidfd_open",       \
         "pidfd_send_signal", "pipe", "pipe2", "pivot_root", "pkey_alloc", "pkey_free", "pkey_get", \
