@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 60  # one build or one run; native runs take less than 0.3 s
 
 DIRECTIVE = re.compile(r"^// (race|deadlock|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|tsan): ?(.*)$")
+JOINED = re.compile(r"// \S.*\. (race|may|never|predicted|stack|deadlock|flags|gcc|engine|exit|stdout|args|options|library): \S")  # by a formatter
 MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
 
 
@@ -80,6 +81,8 @@ class Case:
         with open(path) as f:
             for number, line in enumerate(f, 1):
                 m = DIRECTIVE.match(line.rstrip("\n"))
+                if not m and JOINED.match(line):
+                    raise Failure(f"{os.path.basename(path)}:{number}: a line of its own was joined to the one before")
                 if m and not library:
                     self.says.setdefault(m[1], []).append(m[2])
                 m = MARK.search(line)
