@@ -1,5 +1,6 @@
 // A child of a process in a chroot, from where the writer cannot be executed: it is not recorded,
-// and loses no time. gcc: also
+// and loses no time.
+// gcc: also
 #define _GNU_SOURCE
 #include "prog.h"
 

@@ -1,5 +1,6 @@
-// Terabytes of address space, as databases and allocators reserve it: only what is touched may cost
-// time. gcc: also tsan: fails to map
+// Terabytes of address space, as databases reserve it: only what is touched may cost time.
+// gcc: also
+// tsan: fails to map
 #include "prog.h"
 #include <sys/mman.h>
 
