@@ -176,6 +176,21 @@ enum {
 };
 enum { STEPS_MAX = 64 };
 
+static inline uint64_t ring_steps_word(uint64_t site, unsigned number, int64_t step)
+{
+    return site | (uint64_t)number << 32 | (uint64_t)step << 48;
+}
+
+static inline unsigned ring_steps(uint64_t word)
+{
+    return word >> 32 & 0xffff;
+}
+
+static inline int64_t ring_step(uint64_t word)
+{
+    return (int64_t)word >> 48;
+}
+
 /* A call: not all that can be reached from its pointers was looked at, take it for everything. Its
  * function is known to be untraced: shown whatever record comes next. */
 enum { CALL_ALL = 1, CALL_KNOWN = 2 };

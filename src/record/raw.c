@@ -703,12 +703,12 @@ static void take_stamp(const struct raw_reader *r, struct raw_thread *t, uint64_
 static const char *take_steps(struct raw_reader *r, struct raw_thread *t, struct event ev,
                               uint64_t word)
 {
-    unsigned n = word >> 32 & 0xffff;
+    unsigned n = ring_steps(word);
 
     if (n < 2 || n > STEPS_MAX)
         return "impossible steps";
     while (--n) {
-        ev.target = (ev.target + (uint64_t)((int64_t)word >> 48)) & RING_LOW;
+        ev.target = (ev.target + (uint64_t)ring_step(word)) & RING_LOW;
         new_event(r, t, ev.op, ev.target, ev.site, 0)->size = ev.size;
     }
     return NULL;

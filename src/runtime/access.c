@@ -70,12 +70,15 @@ static inline struct run run_of(const struct rt_thread *t, uint64_t *record, uin
  * too short for a moment, not too long. */
 static inline void rewrite(const struct run *r, unsigned arg, uintptr_t low, uint64_t word)
 {
-    uint64_t head = RING_WORD(R_ACCESS, arg, low), old = r->record[0];
+    uint64_t head = RING_WORD(R_ACCESS, arg, low);
 
-    if (old >> 48 & ACCESS_RUN)
+    if (r->record[0] >> 48 & ACCESS_RUN) {
         __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
-    __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
+        __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
+        __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
+    }
 }
 
 /* One more of several accesses at equal distances; it is the one that is expected. */
@@ -83,9 +86,10 @@ static bool lengthen_steps(struct run *r)
 {
     uint64_t word = r->record[1];
 
-    if ((word >> 32 & 0xffff) == STEPS_MAX)
+    if (ring_steps(word) == STEPS_MAX)
         return false;
-    __atomic_store_n(&r->record[1], word + (UINT64_C(1) << 32), __ATOMIC_RELEASE);
+    word = ring_steps_word((uint32_t)word, ring_steps(word) + 1, r->step);
+    __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
     r->from += (uintptr_t)r->step;
     return true;
 }
@@ -109,7 +113,7 @@ static bool lengthen_near(struct rt_thread *t, struct run *r, uintptr_t a, unsig
         r->step = (int32_t)(a - low);
         r->from = a + (uintptr_t)r->step;
         r->span = 0;
-        rewrite(r, arg | ACCESS_STEPS, low, where | UINT64_C(2) << 32 | (uint64_t)r->step << 48);
+        rewrite(r, arg | ACCESS_STEPS, low, ring_steps_word(where, 2, r->step));
         return true;
     }
     low = a < low ? a : low;

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { IMAGES_MAX = 4096 };
+enum { IMAGES_MAX = 4096, PAGE = 4096 };
 
 /* What is known of an image: by its load address, and its modules if it registered. */
 static struct image {
@@ -133,7 +133,7 @@ static bool is_dead_end(const struct dl_phdr_info *info, uintptr_t block)
 
         if (is_constant(info, word))
             constants++;
-        else if (dl_iterate_phdr(is_inside, &word))
+        else if (word >= PAGE && dl_iterate_phdr(is_inside, &word)) /* most are small numbers */
             return false;
     }
     return constants;
@@ -149,7 +149,7 @@ static void find_relro(const struct dl_phdr_info *info, uintptr_t *low, uintptr_
         if (p->p_type != PT_GNU_RELRO)
             continue;
         *low = info->dlpi_addr + p->p_vaddr;
-        *high = (*low + p->p_memsz) & ~(uintptr_t)4095;
+        *high = (*low + p->p_memsz) & ~(uintptr_t)(PAGE - 1);
     }
 }
 

@@ -50,10 +50,10 @@ static inline bool read_long(struct common *c, unsigned write, uint64_t bytes)
 /* Several accesses at equal distances. */
 static inline bool read_steps(struct common *c, uint64_t word)
 {
-    unsigned n = word >> 32 & 0xffff;
+    unsigned n = ring_steps(word);
 
     c->again = n - 1;
-    c->step = (uint64_t)((int64_t)word >> 48);
+    c->step = (uint64_t)ring_step(word);
     return n >= 2 && n <= STEPS_MAX && !((c->target + c->again * c->step) & ~RING_LOW);
 }
 

@@ -216,7 +216,7 @@ static void add_steps(struct run *r, uint64_t *seed, uint64_t stamp)
 
     r->words[r->nwords++] =
         RING_WORD(R_ACCESS, write | log << ACCESS_SIZE_SHIFT | ACCESS_STEPS, ev.target);
-    r->words[r->nwords++] = site | n << 32 | (uint64_t)step << 48;
+    r->words[r->nwords++] = ring_steps_word(site, (unsigned)n, step);
     for (; n; n--, ev.target += (uint64_t)step)
         add_plain(r, ev, stamp);
 }
