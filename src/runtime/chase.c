@@ -412,17 +412,11 @@ static void hit(const struct prod_hit *h)
     errno = saved;
 }
 
-/* At most three percent, and half of any limit is left for waits. */
-static uint32_t reserve(uint32_t max_ppm)
-{
-    return max_ppm / 2 < 30000 ? max_ppm / 2 : 30000;
-}
-
 static void take_limits(const struct prod_control *c)
 {
     pair_mutex_lock(&chase_lock);
-    core.limits =
-        (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm, reserve(c->max_ppm) };
+    core.limits = (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm,
+                                         chase_reserve_ppm(c->max_ppm) };
     for (int i = 0; i < CHASE_WAITERS; i++) /* the pair may be another */
         if (core.waiter[i].used) {
             __atomic_store_n(&core.waiter[i].woken, 1, __ATOMIC_RELEASE);

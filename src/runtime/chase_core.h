@@ -46,6 +46,12 @@ struct chase_limits {
     uint32_t reserve_ppm;
 };
 
+/* At most three percent, and half of any limit is left for waits. */
+static inline uint32_t chase_reserve_ppm(uint32_t max_ppm)
+{
+    return max_ppm / 2 < 30000 ? max_ppm / 2 : 30000;
+}
+
 /* P_budget, in 2^32nds. */
 uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64_t total_ns);
 /* May a wait begin: the draw with P_budget, and what it and all that we cost otherwise come to is

@@ -286,6 +286,30 @@ static void what_we_cost_otherwise_leaves_less_to_wait(void **state)
     free(c);
 }
 
+/* The build costs up to 3 percent that nobody counts: of 5 percent half is left for it. */
+static void half_of_the_limit_is_left_for_the_build(void **state)
+{
+    struct chase_core *c = new_core(50000);
+    uint64_t now = 0;
+
+    (void)state;
+    c->limits.reserve_ppm = chase_reserve_ppm(c->limits.max_ppm);
+    c->limits.least_ns = 0;
+    for (; now < 100000 * MS; now += 15 * MS) { /* it is asked for all the time */
+        struct chase_waiter *w = begin(c, now);
+
+        if (w)
+            chase_end(c, w, now + 10 * MS);
+        assert_true(waited <= now / 40 + 10 * MS);
+    }
+    assert_in_range(waited, 2200 * MS, 2500 * MS); /* of 100 s */
+    assert_int_equal(chase_reserve_ppm(0), 0);
+    assert_int_equal(chase_reserve_ppm(10000), 5000);
+    assert_int_equal(chase_reserve_ppm(60000), 30000);
+    assert_int_equal(chase_reserve_ppm(500000), 30000);
+    free(c);
+}
+
 static void the_first_wait_is_that_of_the_formula(void **state)
 {
     struct chase_limits l = usual();
@@ -401,6 +425,7 @@ int main(void)
         cmocka_unit_test(the_limit_holds_at_every_moment),
         cmocka_unit_test(waits_have_different_lengths_of_at_most_the_delay),
         cmocka_unit_test(what_we_cost_otherwise_leaves_less_to_wait),
+        cmocka_unit_test(half_of_the_limit_is_left_for_the_build),
         cmocka_unit_test(the_first_wait_is_that_of_the_formula),
         cmocka_unit_test(half_of_the_budget_is_for_sites_that_had_less_than_their_share),
         cmocka_unit_test(full_places_are_said),

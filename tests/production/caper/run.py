@@ -17,12 +17,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def build(tools, source, out, level):
     compiler = tools + ("/heddle-c++" if source.endswith(".cc") else "/heddle-cc")
-    extra = []
-    if os.path.basename(source) == "untraced.c":
-        library = out + ".so"
-        subprocess.run(["clang-19", "-shared", "-fPIC", "-O1", "-o", library,
-                        os.path.join(HERE, "untraced_library.c")], check=True)
+    extra, library = [], out + ".so"
+    of_libraries = {"untraced.c": ["clang-19"], "reload.c": [compiler, "--production", "-g"]}
+    name = os.path.basename(source)
+    if name in of_libraries:
+        subprocess.run([*of_libraries[name], "-shared", "-fPIC", "-O1", "-o", library,
+                        os.path.join(HERE, name.replace(".", "_library."))], check=True)
+    if name == "untraced.c":
         extra = [library, "-Wl,-rpath," + os.path.dirname(library)]
+    if name == "reload.c": # opens it itself
+        extra = ['-DLIBRARY="%s"' % library]
     subprocess.run([compiler, "--production", "-g", level, "-pthread", "-I", HERE, source, "-o", out]
                    + extra, check=True)
 
@@ -55,7 +59,7 @@ def check(tools, name, level, folder):
 def main():
     tools = os.path.abspath(sys.argv[1])
     names = sys.argv[2:] or sorted(n for n in os.listdir(HERE)
-                                   if n.endswith((".c", ".cc")) and n != "untraced_library.c")
+                                   if n.endswith((".c", ".cc")) and not n.endswith("_library.c"))
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
