@@ -5,6 +5,7 @@
   with 0% every one is watched, and none is assumed.
 - A program that does little but store pointers: it is given up, and after two runs not tried again; with
   0% it is never given up.
+- The kernel is asked for the CPU time now and then, not at each look: asking costs threads their cores.
 - The same in runs of a fleet.
 - --static FILE is read again if the file has changed, and only then.
 """
@@ -12,6 +13,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,9 +79,9 @@ class Test:
         subprocess.run([self.tools + "/heddle-cc", "--production", "-g", "-O1", "-pthread", "-o", name, name + ".c"],
                        cwd=self.folder, check=True)
 
-    def run(self, program, state, *more):
+    def run(self, program, state, *more, before=()):
         """What caper says, and the state after it."""
-        r = subprocess.run([self.tools + "/heddle", "caper", "--state", state, *more, "--format", "json", "-o",
+        r = subprocess.run([*before, self.tools + "/heddle", "caper", "--state", state, *more, "--format", "json", "-o",
                             "out.json", "--", "./" + program], cwd=self.folder, stderr=subprocess.PIPE, text=True)
         if r.returncode:
             return r.returncode, r.stderr, {}
@@ -114,6 +116,19 @@ class Test:
         _, text, _ = self.run("stores", "stores.caper", "--all-sites", "--max-overhead", "0%")
         self.check("stores cost" not in text and "too many" not in text, "without a bound it does")
 
+    def questions(self):
+        if not shutil.which("strace"):
+            print("ok # SKIP no strace here")
+            return
+        trace = ["strace", "-f", "-e", "trace=clock_gettime", "-o", "asked"]
+        start = time.monotonic()
+        _, said, _ = self.run("stores", "asked.caper", "--all-sites", "--max-overhead", "90%", before=trace)
+        most = 100 * (time.monotonic() - start)
+        with open(self.folder + "/asked") as f:
+            asked = f.read().count("CPUTIME")
+        watched = int(re.search(r"(\d+) stores of pointers", said)[1])
+        self.check(watched > 10 * 1000 * 1000 and asked < most, "%d questions for %d stores" % (asked, watched))
+
     def fleet(self):
         """Runs for a store keep the same bounds: after two that gave up, the machine's state says so."""
         for _ in range(8):
@@ -145,6 +160,7 @@ def main():
         t = Test(os.path.abspath(sys.argv[1]), folder)
         t.hot()
         t.stores()
+        t.questions()
         t.fleet()
         t.source()
     return 1 if t.wrong else 0
