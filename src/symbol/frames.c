@@ -19,18 +19,23 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
     return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, &n) == 0 ? (uint32_t)n : 0;
 }
 
-/* libdw leaves some names relative to the folder of the compilation. */
-static const char *file_name(struct binary *i, const struct unit *unit, const char *name)
+/* Names are relative to a folder of the table, that one to the folder of the compilation. */
+static const char *file_name(struct binary *i, const struct unit *unit, uint32_t number)
 {
     Dwarf_Die cu = unit->die;
     Dwarf_Attribute attr;
-    struct buf b = { 0 };
+    struct buf joined = { 0 }, tidy = { 0 };
+    const char *folder, *name;
 
-    if (!name || tidy_is(name))
-        return name;
-    tidy_path(&b, dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &attr)), name);
-    name = binary_string(i, b.data);
-    buf_release(&b);
+    if (!unit->lines || !lines_file(unit->lines, number, &folder, &name))
+        return NULL;
+    if (name[0] != '/' && *folder)
+        buf_addf(&joined, "%s/", folder);
+    buf_addstr(&joined, name);
+    tidy_path(&tidy, dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &attr)), joined.data);
+    name = binary_string(i, tidy.data);
+    buf_release(&joined);
+    buf_release(&tidy);
     return name;
 }
 
@@ -38,29 +43,23 @@ static const char *file_name(struct binary *i, const struct unit *unit, const ch
 static void call_place(struct binary *i, struct sym_frame *to, const struct unit *unit,
                        const struct scope *s)
 {
-    Dwarf_Die die = s->die, cu = unit->die;
-    Dwarf_Files *files;
-    size_t n;
-    uint32_t file = number_of(&die, DW_AT_call_file);
+    Dwarf_Die die = s->die;
 
-    if (dwarf_getsrcfiles(&cu, &files, &n) == 0 && file < n)
-        to->file = file_name(i, unit, dwarf_filesrc(files, file, NULL, NULL));
+    to->file = file_name(i, unit, number_of(&die, DW_AT_call_file));
     to->line = number_of(&die, DW_AT_call_line);
     to->column = number_of(&die, DW_AT_call_column);
 }
 
 static void code_place(struct binary *i, struct sym_frame *to, struct unit *unit, uint64_t address)
 {
-    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
-    int n;
+    const struct lines *lines = unit_lines(&i->units, unit);
+    struct line_place at;
 
-    if (!line)
+    if (!lines || !lines_find(lines, address, &at))
         return;
-    to->file = file_name(i, unit, dwarf_linesrc(line, NULL, NULL));
-    if (dwarf_lineno(line, &n) == 0)
-        to->line = (uint32_t)n;
-    if (dwarf_linecol(line, &n) == 0)
-        to->column = (uint32_t)n;
+    to->file = file_name(i, unit, at.file);
+    to->line = at.line;
+    to->column = at.column;
 }
 
 /* The symbol table knows the linkage name of what DWARF only has a plain name for. */
@@ -91,21 +90,21 @@ static void name_frame(struct binary *i, struct sym_frame *to, const struct scop
 static int collect(struct binary *i, uint64_t address, struct sym_frame *out)
 {
     struct unit *unit = units_find(&i->units, address);
-    const struct scope *s = unit ? unit_scope(unit, address) : NULL;
-    int n = 1;
+    struct scope scopes[SYM_FRAMES_MAX];
+    size_t count = unit ? unit_scopes(unit, address, scopes, SYM_FRAMES_MAX) : 0;
+    size_t n = count ? count : 1;
 
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, n * sizeof(*out));
     if (unit)
         code_place(i, &out[0], unit, address);
-    for (; s && s->inlined && n < SYM_FRAMES_MAX; n++) {
-        out[n] = (struct sym_frame){ 0 };
-        call_place(i, &out[n], unit, s);
-        name_frame(i, &out[n - 1], s, address);
-        out[n - 1].inlined = true;
-        s = s->around ? &unit->scopes[s->around - 1] : NULL;
+    for (size_t k = 0; k < n; k++) {
+        name_frame(i, &out[k], count ? &scopes[k] : NULL, address);
+        if (k + 1 < n) {
+            out[k].inlined = true;
+            call_place(i, &out[k + 1], unit, &scopes[k]);
+        }
     }
-    name_frame(i, &out[n - 1], s, address);
-    return n;
+    return (int)n;
 }
 
 const struct answer *binary_frames(struct binary *i, uint64_t address)

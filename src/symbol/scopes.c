@@ -11,8 +11,10 @@ enum { TREE_DEPTH = 256 };
 
 void units_release(struct units *u)
 {
-    for (size_t i = 0; i < u->count; i++)
-        free(u->list[i].scopes);
+    for (size_t i = 0; i < u->count; i++) {
+        free(u->list[i].functions);
+        lines_free(u->list[i].lines);
+    }
     free(u->list);
     free(u->ranges);
     free(u->variables);
@@ -58,6 +60,8 @@ void units_init(struct units *u, Dwarf *dwarf)
     Dwarf_Die die, split;
 
     *u = (struct units){ 0 };
+    if (dwarf)
+        line_sections_find(&u->sections, dwarf_getelf(dwarf));
     while (dwarf && dwarf_get_units(dwarf, cu, &cu, &version, &type, &die, &split) == 0)
         if (die.addr && (type == DW_UT_compile || type == DW_UT_skeleton))
             add_unit(u, &die, &split);
@@ -67,7 +71,7 @@ void units_init(struct units *u, Dwarf *dwarf)
 
 /* ---- inside a unit ---- */
 
-static void add_scope(struct unit *unit, Dwarf_Die *die, uint32_t depth, bool inlined)
+static void add_function(struct unit *unit, Dwarf_Die *die)
 {
     ptrdiff_t at = 0;
     Dwarf_Addr base, low, high;
@@ -75,10 +79,8 @@ static void add_scope(struct unit *unit, Dwarf_Die *die, uint32_t depth, bool in
     while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
         if (!range_is_real(low, high))
             continue;
-        GROW(unit->scopes, unit->scopes_cap, unit->nscopes + 1);
-        unit->scopes[unit->nscopes++] = (struct scope){
-            .low = low, .high = high, .die = *die, .depth = depth, .inlined = inlined
-        };
+        GROW(unit->functions, unit->functions_cap, unit->nfunctions + 1);
+        unit->functions[unit->nfunctions++] = (struct function){ low, high, dwarf_dieoffset(die) };
     }
 }
 
@@ -127,7 +129,13 @@ static void add_variable(struct units *u, Dwarf_Die *die)
     u->variables[u->nvariables++] = (struct variable){ address, *die };
 }
 
-static bool may_hold_scopes(int tag)
+static bool is_code(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_lexical_block;
+}
+
+static bool may_hold_functions(int tag, bool inner)
 {
     switch (tag) {
     case DW_TAG_namespace:
@@ -135,16 +143,14 @@ static bool may_hold_scopes(int tag)
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
-    case DW_TAG_subprogram:
-    case DW_TAG_inlined_subroutine:
-    case DW_TAG_lexical_block:
         return true;
     default:
-        return false;
+        return inner && is_code(tag);
     }
 }
 
-static void walk(struct units *u, struct unit *unit, Dwarf_Die *parent, uint32_t depth)
+/* `inner`: also inside functions. */
+static void walk_functions(struct unit *unit, Dwarf_Die *parent, bool inner, unsigned depth)
 {
     Dwarf_Die die;
 
@@ -153,50 +159,44 @@ static void walk(struct units *u, struct unit *unit, Dwarf_Die *parent, uint32_t
     do {
         int tag = dwarf_tag(&die);
 
-        if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-            add_scope(unit, &die, depth, tag == DW_TAG_inlined_subroutine);
-        else if (tag == DW_TAG_variable)
-            add_variable(u, &die);
-        if (may_hold_scopes(tag) && dwarf_haschildren(&die) > 0)
-            walk(u, unit, &die, depth + 1);
+        if (tag == DW_TAG_subprogram)
+            add_function(unit, &die);
+        if (may_hold_functions(tag, inner) && dwarf_haschildren(&die) > 0)
+            walk_functions(unit, &die, inner, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static int compare_scopes(const void *a, const void *b)
+static void walk_variables(struct units *u, Dwarf_Die *parent, unsigned depth)
 {
-    const struct scope *x = a, *y = b;
+    Dwarf_Die die;
 
-    if (x->low != y->low)
-        return x->low < y->low ? -1 : 1;
-    if (x->high != y->high)
-        return x->high > y->high ? -1 : 1;
-    return x->depth < y->depth ? -1 : x->depth > y->depth;
-}
-
-/* The scopes that are open where one starts form a chain through `around`. */
-static void link_scopes(struct unit *unit)
-{
-    uint32_t open = 0;
-
-    for (size_t i = 0; i < unit->nscopes; i++) {
-        struct scope *s = &unit->scopes[i];
-
-        while (open && unit->scopes[open - 1].high <= s->low)
-            open = unit->scopes[open - 1].around;
-        s->around = open;
-        open = (uint32_t)i + 1;
-    }
-}
-
-static void load(struct units *u, struct unit *unit)
-{
-    if (unit->loaded)
+    if (depth == TREE_DEPTH || dwarf_child(parent, &die) != 0)
         return;
-    unit->loaded = true;
-    walk(u, unit, &unit->body, 0);
-    if (unit->nscopes)
-        qsort(unit->scopes, unit->nscopes, sizeof(*unit->scopes), compare_scopes);
-    link_scopes(unit);
+    do {
+        int tag = dwarf_tag(&die);
+
+        if (tag == DW_TAG_variable)
+            add_variable(u, &die);
+        if (may_hold_functions(tag, true) && dwarf_haschildren(&die) > 0)
+            walk_variables(u, &die, depth + 1);
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static void list_functions(struct unit *unit, bool inner)
+{
+    unit->listed = true;
+    unit->listed_inner = inner;
+    unit->nfunctions = 0;
+    walk_functions(unit, &unit->body, inner, 0);
+    if (unit->nfunctions)
+        qsort(unit->functions, unit->nfunctions, sizeof(*unit->functions), compare_functions);
 }
 
 /* ---- questions ---- */
@@ -215,27 +215,82 @@ struct unit *units_find(struct units *u, uint64_t address)
     }
     if (low == 0 || address >= u->ranges[low - 1].high)
         return NULL;
-    load(u, &u->list[u->ranges[low - 1].unit]);
     return &u->list[u->ranges[low - 1].unit];
 }
 
-const struct scope *unit_scope(const struct unit *unit, uint64_t address)
+static const struct function *find_function(const struct unit *unit, uint64_t address)
 {
-    size_t low = 0, high = unit->nscopes;
-    uint32_t at;
+    size_t low = 0, high = unit->nfunctions;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (unit->scopes[middle].low <= address)
+        if (unit->functions[middle].low <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    at = (uint32_t)low;
-    while (at && unit->scopes[at - 1].high <= address)
-        at = unit->scopes[at - 1].around;
-    return at ? &unit->scopes[at - 1] : NULL;
+    return low && address < unit->functions[low - 1].high ? &unit->functions[low - 1] : NULL;
+}
+
+/* The calls that were inlined at an address below `parent`, outermost first, behind the `n` scopes
+ * there are. How many there are then. */
+static size_t add_inlined(Dwarf_Die *parent, uint64_t address, struct scope *out, size_t n,
+                          size_t max, unsigned depth)
+{
+    Dwarf_Die die;
+    size_t found = n;
+
+    if (n == max || depth == TREE_DEPTH || dwarf_child(parent, &die) != 0)
+        return n;
+    do {
+        int tag = dwarf_tag(&die);
+
+        if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, address) > 0) {
+            out[n] = (struct scope){ .die = die, .inlined = true };
+            return add_inlined(&die, address, out, n + 1, max, depth + 1);
+        }
+        if (tag == DW_TAG_lexical_block)
+            found = add_inlined(&die, address, out, n, max, depth + 1);
+    } while (found == n && dwarf_siblingof(&die, &die) == 0);
+    return found;
+}
+
+size_t unit_scopes(struct unit *unit, uint64_t address, struct scope *out, size_t max)
+{
+    const struct function *f;
+    size_t n;
+
+    if (!unit->listed)
+        list_functions(unit, false);
+    f = find_function(unit, address);
+    if (!f && !unit->listed_inner) {
+        list_functions(unit, true);
+        f = find_function(unit, address);
+    }
+    if (!f || !max || !dwarf_offdie(dwarf_cu_getdwarf(unit->body.cu), f->die, &out[0].die))
+        return 0;
+    out[0].inlined = false;
+    n = add_inlined(&out[0].die, address, out, 1, max, 0);
+    for (size_t i = 0; i < n / 2; i++) {
+        struct scope outer = out[i];
+
+        out[i] = out[n - 1 - i];
+        out[n - 1 - i] = outer;
+    }
+    return n;
+}
+
+const struct lines *unit_lines(const struct units *u, struct unit *unit)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word offset;
+
+    if (!unit->lines_read && dwarf_attr(&unit->die, DW_AT_stmt_list, &attr) &&
+        dwarf_formudata(&attr, &offset) == 0)
+        unit->lines = lines_read(&u->sections, offset);
+    unit->lines_read = true;
+    return unit->lines;
 }
 
 static int compare_variables(const void *a, const void *b)
@@ -247,17 +302,21 @@ static int compare_variables(const void *a, const void *b)
     return x->die.addr < y->die.addr ? -1 : x->die.addr > y->die.addr;
 }
 
+static void list_variables(struct units *u)
+{
+    for (size_t i = 0; i < u->count; i++)
+        walk_variables(u, &u->list[i].body, 0);
+    if (u->nvariables)
+        qsort(u->variables, u->nvariables, sizeof(*u->variables), compare_variables);
+    u->variables_listed = true;
+}
+
 const struct variable *units_variable(struct units *u, uint64_t address)
 {
     size_t low = 0, high;
 
-    if (!u->all_loaded) {
-        for (size_t i = 0; i < u->count; i++)
-            load(u, &u->list[i]);
-        if (u->nvariables)
-            qsort(u->variables, u->nvariables, sizeof(*u->variables), compare_variables);
-        u->all_loaded = true;
-    }
+    if (!u->variables_listed)
+        list_variables(u);
     for (high = u->nvariables; low < high;) {
         size_t middle = low + (high - low) / 2;
 

@@ -1,16 +1,15 @@
 /* scopes.h - what DWARF says of an image: units, function scopes, variables
  *
- * Which unit holds an address is read from all units at once; the inside of a
- * unit is walked when it is first asked for, once, and leaves two arrays:
- *
- *   scopes     the address ranges of functions and of inlined calls, sorted by
- *              start, outer before inner, each with the number of the range
- *              around it. The innermost scope of an address is the last that
- *              starts at or before it, or one of those around that.
- *   variables  those with a fixed address
+ * Which unit holds an address is read from all units at once. The functions of
+ * a unit are listed when it is first asked for: 24 bytes each; the calls that
+ * were inlined at an address are looked up in the tree of its function, and
+ * nothing of that is kept (a unit may have a quarter of a million of them).
+ * Variables with a fixed address are listed for all units when the first is
+ * asked for.
  *
  * Clang writes no .debug_aranges and no sibling links, so libdw's own look-ups
- * would walk a unit for every question.
+ * would walk a unit for every question. Functions inside functions are looked
+ * for only where an address is in no other one.
  * Split units (.dwo) are read where libdw finds them.
  */
 #ifndef HEDDLE_SYMBOL_SCOPES_H
@@ -21,11 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/lines.h"
+
+/* A function, or a call that was inlined. */
 struct scope {
-    uint64_t low, high;
     Dwarf_Die die;
-    uint32_t depth;  /* in the tree of DIEs */
-    uint32_t around; /* number + 1 of the scope that holds this one, 0 none */
     bool inlined;
 };
 
@@ -37,12 +36,18 @@ struct variable {
 struct unit {
     Dwarf_Die die;  /* has the line table */
     Dwarf_Die body; /* has the tree: the same, or that of the split unit */
-    bool loaded;
-    struct scope *scopes;
-    size_t nscopes, scopes_cap;
+    bool lines_read;
+    struct lines *lines;       /* or NULL */
+    bool listed, listed_inner; /* its functions; also those inside others */
+    struct function {
+        uint64_t low, high;
+        Dwarf_Off die;
+    } *functions; /* by start */
+    size_t nfunctions, functions_cap;
 };
 
 struct units {
+    struct line_sections sections;
     struct unit *list;
     size_t count, cap;
     struct unit_range {
@@ -50,19 +55,22 @@ struct units {
         uint32_t unit;
     } *ranges; /* by start */
     size_t nranges, ranges_cap;
-    struct variable *variables; /* of the units loaded so far; sorted by units_load_all() */
+    struct variable *variables; /* by address */
     size_t nvariables, variables_cap;
-    bool all_loaded;
+    bool variables_listed;
 };
 
 void units_init(struct units *u, Dwarf *dwarf); /* dwarf may be NULL */
 void units_release(struct units *u);
 
-/* The unit with code at an address, its scopes loaded, or NULL. */
+/* The unit with code at an address, or NULL. */
 struct unit *units_find(struct units *u, uint64_t address);
-/* The innermost scope of an address in the unit, or NULL. */
-const struct scope *unit_scope(const struct unit *unit, uint64_t address);
-/* The variable that starts at or last before an address, or NULL. Loads all units. */
+/* The scopes around an address in the unit, innermost first; the last one is a function. How
+ * many. */
+size_t unit_scopes(struct unit *unit, uint64_t address, struct scope *out, size_t max);
+/* The unit's line table, or NULL. */
+const struct lines *unit_lines(const struct units *u, struct unit *unit);
+/* The variable that starts at or last before an address, or NULL. */
 const struct variable *units_variable(struct units *u, uint64_t address);
 
 #endif
