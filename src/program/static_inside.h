@@ -329,7 +329,7 @@ enum model_what {
 };
 
 struct model {
-    const char *name;
+    const char *name; /* several in the table, with spaces between */
     /* r reads, w writes, b both, f frees, - nothing; a '*' repeats the one before. In front: ?
      * reads, ! writes what the C library keeps */
     const char *args;
