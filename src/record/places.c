@@ -95,7 +95,7 @@ static struct site_tables *tables_of_image(struct places *p, uint32_t image)
     if (state->opened)
         return state->tables;
     state->opened = true;
-    state->tables = site_tables_open(path, &err);
+    state->tables = site_tables_open_small(path, &err);
     if (!state->tables)
         sink_note(p->sink, "no locations of '%s': %s", path, err.text);
     else if (site_tables_damaged(state->tables))

@@ -1,10 +1,11 @@
 /* sites.c - read and check the site tables of an ELF file
  *
- * The section is copied into aligned memory of ours, walked once at multiples
- * of 8, and each table found is checked as a whole before anybody sees it.
+ * The section is walked once at multiples of 8, and each table found is checked
+ * as a whole before anybody sees it.
  */
 #include "symbol/sites.h"
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "symbol/tidy.h"
 
 #include <errno.h>
@@ -14,13 +15,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct site_tables {
     const char *section;
     size_t bytes;
-    Elf *elf;                           /* owned, or NULL: it has the section mapped */
-    uint64_t *data;                     /* owned, or NULL: a copy of it */
+    Elf *elf;       /* owned, or NULL: it has the section mapped */
+    uint64_t *data; /* owned, or NULL: a copy of it */
+    bool small;     /* tables are copies without bitcode, here: */
+    struct arena copies;
     const struct sites_header **tables; /* by id */
     size_t count, cap;
     size_t damaged;
@@ -31,6 +35,7 @@ void site_tables_close(struct site_tables *t)
     if (!t)
         return;
     free(t->data);
+    arena_release(&t->copies);
     elf_end(t->elf);
     free(t->tables);
     free(t);
@@ -173,8 +178,33 @@ static bool table_is_valid(const struct sites_header *h, uint64_t room)
 
 /* ---- reading ---- */
 
+static const struct sites_header *copy_without_bitcode(struct site_tables *t,
+                                                       const struct sites_header *h)
+{
+    uint64_t bytes = strings_end(h);
+    struct sites_header *copy = arena_alloc(&t->copies, bytes);
+
+    memcpy(copy, h, bytes);
+    copy->total_bytes = bytes;
+    copy->bitcode_offset = copy->bitcode_bytes = 0;
+    return copy;
+}
+
+/* What has been read will not be read again: its pages need not stay ours. (Should libelf have
+ * read the file instead of mapping it, they become zero.) */
+static void drop_pages(const char *from, const char *to)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t low = ((uintptr_t)from + page - 1) & ~(page - 1), high = (uintptr_t)to & ~(page - 1);
+
+    if (low < high)
+        (void)madvise((void *)low, high - low, MADV_DONTNEED);
+}
+
 static void scan(struct site_tables *t)
 {
+    size_t dropped = 0;
+
     for (size_t at = 0; at + sizeof(struct sites_header) <= t->bytes;) {
         const struct sites_header *h = (const void *)(t->section + at);
 
@@ -185,33 +215,49 @@ static void scan(struct site_tables *t)
             at += 8;
         } else {
             GROW(t->tables, t->cap, t->count + 1);
-            t->tables[t->count++] = h;
+            t->tables[t->count++] = t->small ? copy_without_bitcode(t, h) : h;
             at += h->total_bytes;
+            if (t->small) {
+                drop_pages(t->section + dropped, t->section + at);
+                dropped = at & ~(size_t)65535;
+            }
         }
     }
     if (t->count)
         qsort(t->tables, t->count, sizeof(*t->tables), compare_tables);
 }
 
-struct site_tables *site_tables_parse(const void *section, size_t bytes)
+static struct site_tables *parse(const void *section, size_t bytes, bool small)
 {
     struct site_tables *t = xcalloc(1, sizeof(*t));
 
+    t->small = small;
     t->bytes = bytes;
     t->data = xcalloc(bytes / 8 + 1, 8);
     t->section = (const char *)t->data;
     if (bytes)
         memcpy(t->data, section, bytes);
     scan(t);
+    if (small) {
+        free(t->data);
+        t->data = NULL;
+    }
     return t;
 }
 
-/* In place: most of it is bitcode, of which nobody may want to know. The file stays mapped. */
-static struct site_tables *take_mapped(Elf *elf, const Elf_Data *d)
+struct site_tables *site_tables_parse(const void *section, size_t bytes)
+{
+    return parse(section, bytes, false);
+}
+
+/* In place: most of it is bitcode, of which nobody may want to know. The file stays mapped, unless
+ * the tables are copied. */
+static struct site_tables *take_mapped(Elf *elf, const Elf_Data *d, bool small)
 {
     struct site_tables *t = xcalloc(1, sizeof(*t));
 
-    t->elf = elf;
+    t->elf = small ? NULL : elf;
+    t->small = small;
     t->bytes = d->d_size;
     t->section = d->d_buf;
     scan(t);
@@ -238,7 +284,7 @@ static Elf_Data *find_section(Elf *elf)
     return NULL;
 }
 
-struct site_tables *site_tables_open(const char *elf_path, struct error *err)
+static struct site_tables *open_file(const char *elf_path, bool small, struct error *err)
 {
     struct site_tables *t = NULL;
     int fd = open(elf_path, O_RDONLY | O_CLOEXEC);
@@ -254,9 +300,9 @@ struct site_tables *site_tables_open(const char *elf_path, struct error *err)
         const Elf_Data *d = find_section(elf);
 
         if (d && d->d_buf && (uintptr_t)d->d_buf % 8 == 0 && elf_cntl(elf, ELF_C_FDREAD) == 0)
-            t = take_mapped(elf, d);
+            t = take_mapped(elf, d, small);
         else
-            t = site_tables_parse(d ? d->d_buf : NULL, d && d->d_buf ? d->d_size : 0);
+            t = parse(d ? d->d_buf : NULL, d && d->d_buf ? d->d_size : 0, small);
     } else {
         error_set(err, "cannot read '%s': not an ELF file", elf_path);
     }
@@ -264,4 +310,14 @@ struct site_tables *site_tables_open(const char *elf_path, struct error *err)
         elf_end(elf);
     close(fd);
     return t;
+}
+
+struct site_tables *site_tables_open(const char *elf_path, struct error *err)
+{
+    return open_file(elf_path, false, err);
+}
+
+struct site_tables *site_tables_open_small(const char *elf_path, struct error *err)
+{
+    return open_file(elf_path, true, err);
 }

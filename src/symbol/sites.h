@@ -27,6 +27,8 @@ struct site_tables;
 
 /* Of an ELF file. A file without the section has no tables, which is no error. */
 struct site_tables *site_tables_open(const char *elf_path, struct error *err);
+/* The same without bitcode, which is three quarters of a section: the file does not stay mapped. */
+struct site_tables *site_tables_open_small(const char *elf_path, struct error *err);
 /* Of a section's bytes, which are copied. Never NULL. */
 struct site_tables *site_tables_parse(const void *section, size_t bytes);
 void site_tables_close(struct site_tables *t);

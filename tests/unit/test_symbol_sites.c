@@ -186,10 +186,11 @@ static void cut_tables_are_left_out(void **state)
 static void an_elf_file_carries_them(void **state)
 {
     char folder[] = "/tmp/heddle_sites_XXXXXX", command[512];
-    struct buf b = make_table(5, NULL);
+    struct buf b = make_table(5, "BC bitcode");
     const uint64_t five[2] = { 5, 7 };
     struct site_tables *t;
     struct error err;
+    size_t bytes;
     FILE *f;
 
     (void)state;
@@ -207,6 +208,12 @@ static void an_elf_file_carries_them(void **state)
         t = site_tables_open(command, &err);
         assert_non_null(t);
         check_table(site_tables_find(t, five));
+        assert_non_null(sites_bitcode(site_tables_find(t, five), &bytes));
+        site_tables_close(t);
+        t = site_tables_open_small(command, &err);
+        assert_non_null(t);
+        check_table(site_tables_find(t, five));
+        assert_null(sites_bitcode(site_tables_find(t, five), &bytes));
         site_tables_close(t);
         snprintf(command, sizeof(command), "%s/plain", folder);
         t = site_tables_open(command, &err);
