@@ -7,10 +7,11 @@
  *
  * Loads in a loop would fill the trace with nothing: a load is not recorded
  * when the thread has recorded one of the same location and order since its last
- * synchronisation, and no atomic write on the stripe happened since. It takes
- * no lock then, either. What a load or another operation acquires starts an epoch
- * only if it is news (news.h): else locations read in turn would keep each other,
- * and every access between, from being known.
+ * synchronisation, no atomic write on the stripe happened since, and the value is
+ * the same (code that is not traced writes, too). It takes no lock then, either.
+ * What a load or another operation acquires starts an epoch only if it is news
+ * (news.h): else locations read in turn would keep each other, and every access
+ * between, from being known.
  *
  * Memory orders are not relaxed below what the program asked for: all are
  * performed as sequentially consistent, which on x86 costs nothing for
@@ -97,14 +98,19 @@ static inline bool load_repeats(const void *p, unsigned order, uint64_t version)
     return l->address == (uintptr_t)p && l->version == version && l->order == order;
 }
 
-static inline bool load_is_known(const void *p, unsigned order, uint64_t version)
+static inline bool load_is_known(const void *p, unsigned order, uint64_t version, uint64_t value)
 {
+    const struct load_seen *l;
+
     if (!tls.self || tls.busy || rt.mode != MODE_ON)
         return false;
-    return load_repeats(p, order, version) && load_slot(p)->epoch == tls.epoch && rt_options.filter;
+    l = load_slot(p);
+    return load_repeats(p, order, version) && l->epoch == tls.epoch && l->value == value &&
+           rt_options.filter;
 }
 
-static void load_remember(const void *p, unsigned order, uint64_t version, bool news)
+static void load_remember(const void *p, unsigned order, uint64_t version, uint64_t value,
+                          bool news)
 {
     struct load_seen *l = load_slot(p);
 
@@ -112,6 +118,7 @@ static void load_remember(const void *p, unsigned order, uint64_t version, bool 
         epoch_next(tls.self);
     l->address = (uintptr_t)p;
     l->version = version;
+    l->value = value;
     l->order = order;
     l->epoch = tls.epoch;
 }
@@ -124,6 +131,9 @@ static inline bool cas_would_fail(bool differs)
 }
 
 /* ---- operations ---- */
+
+/* A value as one word. */
+#define WORD(v) ((uint64_t)(u16)(v) + (uint64_t)((u16)(v) >> 64) * UINT64_C(0x9e3779b97f4a7c15))
 
 #define LOG2(n) ((n) == 1 ? 0u : (n) == 2 ? 1u : (n) == 4 ? 2u : (n) == 8 ? 3u : 4u)
 
@@ -184,11 +194,10 @@ static inline bool cas_would_fail(bool differs)
         bool news;                                                                                 \
         u##n was;                                                                                  \
                                                                                                    \
-        if (!(version & 1) && load_is_known(p, order, version)) {                                  \
-            was = DO_LOAD(n);                                                                      \
-            if (__atomic_load_n(&s->version, __ATOMIC_SEQ_CST) == version)                         \
-                return was;                                                                        \
-        }                                                                                          \
+        was = DO_LOAD(n);                                                                          \
+        if (!(version & 1) && load_is_known(p, order, version, WORD(was)) &&                       \
+            __atomic_load_n(&s->version, __ATOMIC_SEQ_CST) == version)                             \
+            return was;                                                                            \
         if (!prepare())                                                                            \
             return DO_LOAD(n);                                                                     \
         stripe_lock(tls.self, stripe, false);                                                      \
@@ -199,7 +208,7 @@ static inline bool cas_would_fail(bool differs)
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
                       (uint64_t)was, 0);                                                           \
-        load_remember(p, order, version, news);                                                    \
+        load_remember(p, order, version, WORD(was), news);                                         \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \

@@ -44,6 +44,7 @@ enum {
 struct load_seen {
     uintptr_t address;
     uint64_t version, epoch;
+    uint64_t value; /* 16 bytes as one word */
     uint32_t order;
 };
 

@@ -70,6 +70,31 @@ void hidden_await(struct hidden_flag *f)
         sched_yield();
 }
 
+void hidden_pass_on(struct hidden_flag *from, struct hidden_flag *to)
+{
+    hidden_await(from);
+    hidden_set(to);
+}
+
+void hidden_meet(struct hidden_flag *mine, struct hidden_flag *other)
+{
+    hidden_set(mine);
+    hidden_await(other);
+}
+
+void hidden_call_and_set(void (*f)(void), int *flag)
+{
+    f();
+    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
+void hidden_await_and_call(int *flag, void (*f)(void))
+{
+    while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+        sched_yield();
+    f();
+}
+
 struct hidden_queue *hidden_queue_new(void)
 {
     return calloc(1, sizeof(struct hidden_queue));

@@ -12,6 +12,10 @@ void hidden_locked(struct hidden_lock *l, void (*f)(void *), void *arg);
 struct hidden_flag *hidden_flag_new(void);
 void hidden_set(struct hidden_flag *f);
 void hidden_await(struct hidden_flag *f);
+void hidden_pass_on(struct hidden_flag *from, struct hidden_flag *to); /* await, set */
+void hidden_meet(struct hidden_flag *mine, struct hidden_flag *other); /* set, await */
+void hidden_call_and_set(void (*f)(void), int *flag);
+void hidden_await_and_call(int *flag, void (*f)(void));
 
 struct hidden_queue *hidden_queue_new(void);
 void hidden_push(struct hidden_queue *q, void *data);
