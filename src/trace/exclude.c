@@ -37,12 +37,13 @@ enum verdict { NOT_ASKED, TRACED, EXCLUDED }; /* of a site: EXCLUDED + the funct
 struct pair {
     uint64_t call, last; /* positions; its last hidden event, or `call` */
     uint64_t function;
-    uint64_t entries; /* first of its entries, and how many */
-    uint32_t nentries;
-    uint64_t stretch;    /* that of its last plain access, + 1 */
-    bool lasts;          /* that one was not over at its return */
-    bool open;           /* never returns: a lock it took is given up by the end of its thread */
-    struct touched *set; /* owned, until the pair is closed */
+    uint64_t entries;          /* first of its entries, and how many */
+    uint32_t nentries, nreads; /* of what it touches, and of memory that it reads */
+    uint64_t stretch;          /* that of its last plain access, + 1 */
+    bool lasts;                /* that one was not over at its return */
+    bool open;             /* never returns: a lock it took is given up by the end of its thread */
+    struct touched *set;   /* owned, until the pair is closed: what it touches, */
+    struct touched *reads; /* and memory that it reads */
 };
 
 struct frame {
@@ -51,10 +52,16 @@ struct frame {
     uint32_t around; /* of a callback: the pair that goes on meanwhile, NONE */
 };
 
+/* A call of untraced code. */
+struct call {
+    size_t frames; /* below it */
+    bool hidden;
+};
+
 struct thread {
     struct frame *frames; /* innermost last */
     size_t nframes, frames_cap;
-    bool *calls; /* open calls of untraced code, innermost last: hidden? */
+    struct call *calls; /* that are open, innermost last */
     size_t ncalls, calls_cap, hidden_calls;
     uint32_t nhidden; /* frames */
     uint32_t pair;    /* of the hidden frames on top, NONE: none is under way */
@@ -98,7 +105,8 @@ struct exclude {
     struct hold *holds;
     size_t nholds, holds_cap;
     uint64_t position;
-    bool values; /* some access has one: nothing was filtered */
+    bool values;            /* some access has one: nothing was filtered */
+    struct touched written; /* all memory that somebody writes, or may */
     /* what it learned */
     uint64_t *hidden; /* bits */
     size_t hidden_cap;
@@ -140,6 +148,7 @@ static void forget_first_pass(struct exclude *x)
     free(x->holds);
     map_release(&x->locks);
     map_release(&x->hold_of);
+    touched_release(&x->written);
     x->threads = NULL;
     x->holds = NULL;
     x->threads_cap = x->nholds = x->holds_cap = 0;
@@ -272,7 +281,26 @@ static uint32_t open_pair(struct exclude *x, uint64_t position, uint64_t functio
     GROW(x->pairs, x->pairs_cap, x->npairs + 1);
     x->pairs[x->npairs] = (struct pair){ .call = position, .last = position, .function = function };
     x->pairs[x->npairs].set = xcalloc(1, sizeof(struct touched));
+    x->pairs[x->npairs].reads = xcalloc(1, sizeof(struct touched));
     return (uint32_t)x->npairs++;
+}
+
+/* Behind the entries that are there; the set is gone then. */
+static uint32_t keep_entries(struct exclude *x, struct touched **set)
+{
+    uint32_t count;
+
+    touched_merge(*set);
+    count = (uint32_t)(*set)->count;
+    if (count) {
+        GROW(x->entries, x->entries_cap, x->nentries + count);
+        memcpy(x->entries + x->nentries, (*set)->list, count * sizeof(*x->entries));
+    }
+    x->nentries += count;
+    touched_release(*set);
+    free(*set);
+    *set = NULL;
+    return count;
 }
 
 /* A pair of the thread; NULL: at the end of the trace. */
@@ -283,18 +311,9 @@ static void close_pair(struct exclude *x, uint32_t pair, const struct thread *t)
     if (!p->set)
         return;
     p->lasts = t && p->stretch == t->stretch + 1;
-    touched_merge(p->set);
-    x->stats.all += touched_is_all(p->set);
     p->entries = x->nentries;
-    p->nentries = (uint32_t)p->set->count;
-    if (p->nentries) {
-        GROW(x->entries, x->entries_cap, x->nentries + p->nentries);
-        memcpy(x->entries + x->nentries, p->set->list, p->nentries * sizeof(*x->entries));
-    }
-    x->nentries += p->nentries;
-    touched_release(p->set);
-    free(p->set);
-    p->set = NULL;
+    p->nentries = keep_entries(x, &p->set);
+    p->nreads = keep_entries(x, &p->reads);
 }
 
 /* One of the thread's two, if it is under way. */
@@ -335,12 +354,12 @@ static bool is_hidden_top(const struct thread *t)
     return t->nframes && t->frames[t->nframes - 1].hidden;
 }
 
-/* The outermost of the hidden frames on top. */
+/* The outermost of the hidden frames on top that are of one pair. */
 static uint64_t hidden_function(const struct thread *t)
 {
     size_t i = t->nframes - 1;
 
-    while (i && t->frames[i - 1].hidden)
+    while (i && t->frames[i - 1].hidden && t->frames[i].around == NONE)
         i--;
     return t->frames[i].function;
 }
@@ -381,12 +400,20 @@ static uint32_t leave_pair(struct exclude *x, struct thread *t)
     return pair;
 }
 
+/* Does untraced code that hidden code has called enter a function now? */
+static bool is_called_back(const struct thread *t)
+{
+    const struct call *c = t->ncalls ? &t->calls[t->ncalls - 1] : NULL;
+
+    return c && c->hidden && c->frames == t->nframes;
+}
+
 static void learn_enter(struct exclude *x, struct thread *t, const struct event *ev)
 {
     struct frame f = { ev->target, is_excluded_function(x, ev->target), NONE };
 
     close_own(x, t, &t->row);
-    if (!f.hidden)
+    if (!f.hidden || is_called_back(t))
         f.around = leave_pair(x, t);
     else if (t->pair != NONE)
         hide(x, t->pair);
@@ -404,7 +431,7 @@ static void leave_frame(struct exclude *x, struct thread *t)
     const struct frame *f = &t->frames[--t->nframes];
 
     t->nhidden -= f->hidden;
-    if (!is_hidden_top(t))
+    if (!is_hidden_top(t) || f->around != NONE)
         close_own(x, t, &t->pair);
     if (f->around != NONE)
         t->pair = f->around;
@@ -518,7 +545,8 @@ static void add_effect(struct exclude *x, uint32_t pair, const struct event *ev,
     switch (op_class_of(ev->op)) {
     case CLASS_ACCESS:
     case CLASS_ATOMIC:
-        touched_add_memory(set, ev->target, ev->size);
+        touched_add_memory(op_table[ev->op].writes ? set : x->pairs[pair].reads, ev->target,
+                           ev->size);
         break;
     case CLASS_MEMORY: /* free */
         touched_add_memory(set, ev->target, ev->value);
@@ -542,6 +570,17 @@ static void add_effect(struct exclude *x, uint32_t pair, const struct event *ev,
     }
 }
 
+/* An alloc counts, too: it comes before what uses the memory. */
+static void add_written(struct exclude *x, const struct event *ev, const uint64_t *extra)
+{
+    if (op_is_access(ev->op) && op_table[ev->op].writes)
+        touched_add_memory(&x->written, ev->target, ev->size);
+    else if (op_class_of(ev->op) == CLASS_MEMORY)
+        touched_add_memory(&x->written, ev->target, ev->value);
+    for (uint64_t i = 0; ev->op == OP_CALL && i < ev->old; i++)
+        touched_add(&x->written, extra[ev->value + 2 * i], extra[ev->value + 2 * i + 1]);
+}
+
 static bool stays_visible(const struct thread *t, const struct event *ev)
 {
     return ev->op == OP_BEGIN || ev->op == OP_END || ev->op == OP_FENCE || ev->op == OP_ALLOC ||
@@ -553,13 +592,13 @@ static bool is_hidden_call(struct thread *t, const struct event *ev, bool hidden
 {
     if (ev->op == OP_CALL) {
         GROW(t->calls, t->calls_cap, t->ncalls + 1);
-        t->calls[t->ncalls++] = hidden;
+        t->calls[t->ncalls++] = (struct call){ t->nframes, hidden };
         t->hidden_calls += hidden;
         return hidden;
     }
     if (!t->ncalls)
         return hidden;
-    hidden = t->calls[--t->ncalls];
+    hidden = t->calls[--t->ncalls].hidden;
     t->hidden_calls -= hidden;
     return hidden;
 }
@@ -582,6 +621,8 @@ static void learn_other(struct exclude *x, struct thread *t, const struct event 
             x->pairs[pair].stretch = t->stretch + 1;
         hide(x, pair);
         add_effect(x, pair, ev, extra);
+        if (ev->op == OP_RETURN && !t->hidden_calls) /* what comes now is known event by event */
+            close_own(x, t, pair == t->row ? &t->row : &t->pair);
     } else if (hidden) {
         set_hidden(x, x->position);
     } else if (ev->op == OP_BRANCH) {
@@ -608,6 +649,7 @@ static void learn_event(struct exclude *x, const struct event *ev, const uint64_
     struct thread *t = thread_at(x, ev->thread);
 
     x->values |= op_is_access(ev->op) && ev->flags & EV_VALUE;
+    add_written(x, ev, extra);
     t->stretch += ends_stretch(ev);
     switch (ev->op) {
     case OP_ENTER:
@@ -674,10 +716,36 @@ static void mark_pairs(struct exclude *x)
         qsort(x->marks, x->nmarks, sizeof(*x->marks), compare_marks);
 }
 
+/* Reading what nobody writes orders nothing. */
+static void forget_constants(struct exclude *x)
+{
+    struct d_entry *all = x->entries;
+
+    touched_merge(&x->written);
+    x->entries = NULL;
+    x->nentries = x->entries_cap = 0;
+    for (uint32_t i = 0; i < x->npairs; i++) {
+        struct pair *p = &x->pairs[i];
+        struct touched *set = xcalloc(1, sizeof(*set));
+        const struct d_entry *e = all + p->entries;
+
+        for (uint32_t k = 0; k < p->nentries; k++)
+            touched_add(set, e[k].what, e[k].bytes);
+        for (uint32_t k = p->nentries; k < p->nentries + p->nreads; k++)
+            touched_add_common(set, e[k], &x->written);
+        touched_merge(set);
+        x->stats.all += touched_is_all(set);
+        p->entries = x->nentries;
+        p->nentries = keep_entries(x, &set);
+    }
+    free(all);
+}
+
 void exclude_ready(struct exclude *x)
 {
     for (uint32_t i = 0; i < x->npairs; i++)
         close_pair(x, i, NULL);
+    forget_constants(x);
     leave_open(x);
     mark_pairs(x);
     forget_first_pass(x);

@@ -92,3 +92,37 @@ void touched_add_memory(struct touched *t, uint64_t address, uint64_t bytes)
     }
     touched_add(t, address, bytes);
 }
+
+/* Merged entries are sorted by where they end, too. */
+static size_t first_behind(const struct touched *t, uint64_t address)
+{
+    size_t low = 0, high = t->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->list[middle].what + t->list[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void touched_add_common(struct touched *t, struct d_entry memory, const struct touched *other)
+{
+    uint64_t end = memory.what + memory.bytes;
+
+    if (other->all || D_KIND(memory.what) != D_MEMORY_KIND) {
+        touched_add(t, memory.what, memory.bytes);
+        return;
+    }
+    for (size_t i = first_behind(other, memory.what); i < other->count && other->list[i].what < end;
+         i++) {
+        const struct d_entry *e = &other->list[i];
+        uint64_t from = e->what > memory.what ? e->what : memory.what;
+        uint64_t to = e->what + e->bytes < end ? e->what + e->bytes : end;
+
+        touched_add_memory(t, from, to - from);
+    }
+}

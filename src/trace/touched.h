@@ -39,5 +39,7 @@ void touched_add(struct touched *t, uint64_t what, uint64_t bytes);
 void touched_add_memory(struct touched *t, uint64_t address, uint64_t bytes);
 /* The end of adding: merge what is there. */
 void touched_merge(struct touched *t);
+/* Of memory that is listed elsewhere what `other`, which is merged, has, too; "all" stays all. */
+void touched_add_common(struct touched *t, struct d_entry memory, const struct touched *other);
 
 #endif
