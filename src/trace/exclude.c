@@ -42,6 +42,7 @@ struct pair {
     uint64_t stretch;          /* that of its last plain access, + 1 */
     bool lasts;                /* that one was not over at its return */
     bool open;             /* never returns: a lock it took is given up by the end of its thread */
+    uint32_t calls;        /* of untraced code, that have not returned: then it is open, too */
     struct touched *set;   /* owned, until the pair is closed: what it touches, */
     struct touched *reads; /* and memory that it reads */
 };
@@ -55,6 +56,7 @@ struct frame {
 /* A call of untraced code. */
 struct call {
     size_t frames; /* below it */
+    uint32_t pair; /* that has made it, NONE */
     bool hidden;
 };
 
@@ -587,44 +589,59 @@ static bool stays_visible(const struct thread *t, const struct event *ev)
            op_class_of(ev->op) == CLASS_LINK || (ev->op == OP_BRANCH && t->accessed);
 }
 
-/* A return shares the fate of its call. */
-static bool is_hidden_call(struct thread *t, const struct event *ev, bool hidden)
+static void learn_call(struct exclude *x, struct thread *t, uint32_t pair)
 {
-    if (ev->op == OP_CALL) {
-        GROW(t->calls, t->calls_cap, t->ncalls + 1);
-        t->calls[t->ncalls++] = (struct call){ t->nframes, hidden };
-        t->hidden_calls += hidden;
-        return hidden;
-    }
-    if (!t->ncalls)
-        return hidden;
-    hidden = t->calls[--t->ncalls].hidden;
-    t->hidden_calls -= hidden;
-    return hidden;
+    GROW(t->calls, t->calls_cap, t->ncalls + 1);
+    t->calls[t->ncalls++] = (struct call){ t->nframes, pair, pair != NONE };
+    if (pair == NONE)
+        return;
+    t->hidden_calls++;
+    x->pairs[pair].calls++;
+}
+
+/* Of the innermost call. A return shares its fate, and so does its pair, which lasts up to here.
+ * What excluded code does now is known event by event. */
+static void learn_return(struct exclude *x, struct thread *t)
+{
+    struct call c = t->calls[--t->ncalls];
+    struct pair *p = &x->pairs[c.pair];
+
+    t->hidden_calls--;
+    p->calls--;
+    set_hidden(x, x->position);
+    if (t->pair == c.pair || t->row == c.pair || (t->pair == NONE && t->row == NONE))
+        p->last = x->position;
+    else
+        p->open = true; /* another one is under way: the two would overlap */
+    if (!t->hidden_calls && (t->pair == c.pair || t->row == c.pair))
+        close_own(x, t, t->row == c.pair ? &t->row : &t->pair);
 }
 
 static void learn_other(struct exclude *x, struct thread *t, const struct event *ev,
                         const uint64_t *extra)
 {
-    bool stays = stays_visible(t, ev);
-    uint32_t pair = pair_of(x, t, ev, !stays);
-    bool hidden = pair != NONE && !stays;
+    bool stays = stays_visible(t, ev), hidden;
+    uint32_t pair;
 
+    if (ev->op == OP_RETURN && t->ncalls && t->calls[t->ncalls - 1].hidden) {
+        learn_return(x, t);
+        return;
+    }
+    pair = pair_of(x, t, ev, !stays);
     if (op_class_of(ev->op) == CLASS_LOCK) {
         learn_lock(x, ev, pair);
         return;
     }
-    if (op_class_of(ev->op) == CLASS_CALL)
-        hidden = is_hidden_call(t, ev, hidden);
-    if (hidden && pair != NONE) {
+    hidden = pair != NONE && !stays;
+    if (ev->op == OP_CALL)
+        learn_call(x, t, pair);
+    else if (ev->op == OP_RETURN && t->ncalls && t->ncalls--)
+        hidden = false;
+    if (hidden) {
         if (ev->op == OP_READ || ev->op == OP_WRITE)
             x->pairs[pair].stretch = t->stretch + 1;
         hide(x, pair);
         add_effect(x, pair, ev, extra);
-        if (ev->op == OP_RETURN && !t->hidden_calls) /* what comes now is known event by event */
-            close_own(x, t, pair == t->row ? &t->row : &t->pair);
-    } else if (hidden) {
-        set_hidden(x, x->position);
     } else if (ev->op == OP_BRANCH) {
         t->accessed = false;
     } else {
@@ -679,9 +696,11 @@ void exclude_learn(struct exclude *x, const struct batch *b)
 /* ---- the end of the first pass ---- */
 
 /* Somebody may take the lock later, which the thread's end has given up: all that the thread still
- * does is between the call and its return. */
+ * does is between the call and its return. So it is where untraced code never returns. */
 static void leave_open(struct exclude *x)
 {
+    for (size_t i = 0; i < x->npairs; i++)
+        x->pairs[i].open |= x->pairs[i].calls > 0;
     for (size_t i = 0; i < x->nholds; i++) {
         const struct hold *h = &x->holds[i];
 

@@ -145,6 +145,19 @@ static void what_is_done_behind_untraced_code_is_another_call(void **state)
            "10 A|ret(f)|11\n");
 }
 
+static void untraced_code_that_never_returns_leaves_its_call_open(void **state)
+{
+    (void)state;
+    expect("A|enter(f)|1\nA|call(x:X)|2\nA|enter(cb)|3\nA|w(Y)|4\nA|exit(cb)|5\nB|w(X)|6\n", "f",
+           "0 A|call(f:X)|1\n2 A|enter(cb)|3\n3 A|w(Y)|4\n4 A|exit(cb)|5\n5 B|w(X)|6\n");
+    expect("A|call(x:X)|a.c:1\nA|enter(cb)|b.c:1\nA|w(Y)|b.c:2\nA|exit(cb)|b.c:3\nA|ret(x)|a.c:1\n"
+           "A|w(Y)|b.c:4\n",
+           "src:a.c",
+           "0 A|call(?:X)|a.c:1\n1 A|enter(cb)|b.c:1\n2 A|w(Y)|b.c:2\n3 A|exit(cb)|b.c:3\n4 "
+           "A|ret(?)|a.c:1\n"
+           "5 A|w(Y)|b.c:4\n");
+}
+
 /* Also an excluded one: what it does is over when it returns, the loop around it is not. */
 static void what_untraced_code_calls_back_is_a_call_of_its_own(void **state)
 {
@@ -257,7 +270,7 @@ static void a_return_goes_with_its_call(void **state)
 {
     (void)state;
     expect("A|enter(f)|1\nA|call(g)|2\nA|exit(f)|3\nA|ret(g)|4\nA|w(X)|5\n", "f",
-           "0 A|call(f)|1\n2 A|ret(f)|3\n4 A|w(X)|5\n");
+           "0 A|call(f)|1\n3 A|ret(f)|4\n4 A|w(X)|5\n");
 }
 
 static void branches_stay_where_a_callback_has_read(void **state)
@@ -469,6 +482,7 @@ int main(void)
         cmocka_unit_test(what_is_done_behind_a_callback_is_another_call),
         cmocka_unit_test(untraced_code_that_excluded_code_called_goes_on_behind_a_callback),
         cmocka_unit_test(what_is_done_behind_untraced_code_is_another_call),
+        cmocka_unit_test(untraced_code_that_never_returns_leaves_its_call_open),
         cmocka_unit_test(what_untraced_code_calls_back_is_a_call_of_its_own),
         cmocka_unit_test(reading_what_nobody_writes_is_not_listed),
         cmocka_unit_test(a_function_that_is_never_left_returns_with_its_last_event),
