@@ -1,6 +1,7 @@
 /* lines.c - line tables: header, names, and the program that makes the rows */
 #include "symbol/lines.h"
 #include "base/alloc.h"
+#include "base/sorted.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -392,22 +393,14 @@ static void run(struct lines *l)
 
 bool lines_find(const struct lines *l, uint64_t address, struct line_place *out)
 {
-    size_t low = 0, high = l->nmarks;
+    size_t n = sorted_up_to(l->marks, l->nmarks, sizeof(*l->marks), address);
     struct cursor c = { .end = l->end };
     struct mark m;
     enum step made;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (l->marks[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    if (!n)
         return false;
-    m = l->marks[low - 1];
+    m = l->marks[n - 1];
     c.at = l->program + m.next;
     do {
         *out = (struct line_place){ m.file, m.line, m.column };

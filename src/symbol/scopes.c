@@ -1,6 +1,7 @@
 /* scopes.c - units of an image, the function scopes and variables inside them */
 #include "symbol/scopes.h"
 #include "base/alloc.h"
+#include "base/sorted.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -45,13 +46,6 @@ static void add_unit(struct units *u, Dwarf_Die *die, Dwarf_Die *split)
     }
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct unit_range *x = a, *y = b;
-
-    return x->low < y->low ? -1 : x->low > y->low;
-}
-
 void units_init(struct units *u, Dwarf *dwarf)
 {
     Dwarf_CU *cu = NULL;
@@ -66,7 +60,7 @@ void units_init(struct units *u, Dwarf *dwarf)
         if (die.addr && (type == DW_UT_compile || type == DW_UT_skeleton))
             add_unit(u, &die, &split);
     if (u->nranges)
-        qsort(u->ranges, u->nranges, sizeof(*u->ranges), compare_ranges);
+        qsort(u->ranges, u->nranges, sizeof(*u->ranges), sorted_compare);
 }
 
 /* ---- inside a unit ---- */
@@ -182,13 +176,6 @@ static void walk_variables(struct units *u, Dwarf_Die *parent, unsigned depth)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-    const struct function *x = a, *y = b;
-
-    return x->low < y->low ? -1 : x->low > y->low;
-}
-
 static void list_functions(struct unit *unit, bool inner)
 {
     unit->listed = true;
@@ -196,41 +183,25 @@ static void list_functions(struct unit *unit, bool inner)
     unit->nfunctions = 0;
     walk_functions(unit, &unit->body, inner, 0);
     if (unit->nfunctions)
-        qsort(unit->functions, unit->nfunctions, sizeof(*unit->functions), compare_functions);
+        qsort(unit->functions, unit->nfunctions, sizeof(*unit->functions), sorted_compare);
 }
 
 /* ---- questions ---- */
 
 struct unit *units_find(struct units *u, uint64_t address)
 {
-    size_t low = 0, high = u->nranges;
+    size_t n = sorted_up_to(u->ranges, u->nranges, sizeof(*u->ranges), address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (u->ranges[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= u->ranges[low - 1].high)
+    if (n == 0 || address >= u->ranges[n - 1].high)
         return NULL;
-    return &u->list[u->ranges[low - 1].unit];
+    return &u->list[u->ranges[n - 1].unit];
 }
 
 static const struct function *find_function(const struct unit *unit, uint64_t address)
 {
-    size_t low = 0, high = unit->nfunctions;
+    size_t n = sorted_up_to(unit->functions, unit->nfunctions, sizeof(*unit->functions), address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (unit->functions[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address < unit->functions[low - 1].high ? &unit->functions[low - 1] : NULL;
+    return n && address < unit->functions[n - 1].high ? &unit->functions[n - 1] : NULL;
 }
 
 /* The calls that were inlined at an address below `parent`, outermost first, behind the `n` scopes
@@ -313,17 +284,10 @@ static void list_variables(struct units *u)
 
 const struct variable *units_variable(struct units *u, uint64_t address)
 {
-    size_t low = 0, high;
+    size_t n;
 
     if (!u->variables_listed)
         list_variables(u);
-    for (high = u->nvariables; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (u->variables[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &u->variables[low - 1] : NULL;
+    n = sorted_up_to(u->variables, u->nvariables, sizeof(*u->variables), address);
+    return n ? &u->variables[n - 1] : NULL;
 }

@@ -1,6 +1,7 @@
 /* symtab.c - functions and variables of ELF symbol tables, by address */
 #include "symbol/symtab.h"
 #include "base/alloc.h"
+#include "base/sorted.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -96,20 +97,8 @@ void symtab_sort(struct symtab *t)
 
 const struct symtab_symbol *symtab_find(const struct symtab_list *l, uint64_t address)
 {
-    size_t low = 0, high = l->count;
+    size_t n = sorted_up_to(l->list, l->count, sizeof(*l->list), address);
+    const struct symtab_symbol *last = n ? &l->list[n - 1] : NULL;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (l->list[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return NULL;
-    low--;
-    if (l->list[low].size && address - l->list[low].address >= l->list[low].size)
-        return NULL;
-    return &l->list[low];
+    return last && last->size && address - last->address >= last->size ? NULL : last;
 }
