@@ -20,19 +20,19 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 }
 
 /* Names are relative to a folder of the table, that one to the folder of the compilation. */
-static const char *file_name(struct binary *i, const struct unit *unit, uint32_t number)
+static const char *file_name(struct binary *i, struct unit *unit, uint32_t number)
 {
-    Dwarf_Die cu = unit->die;
+    const struct lines *lines = unit_lines(&i->units, unit);
     Dwarf_Attribute attr;
     struct buf joined = { 0 }, tidy = { 0 };
     const char *folder, *name;
 
-    if (!unit->lines || !lines_file(unit->lines, number, &folder, &name))
+    if (!lines || !lines_file(lines, number, &folder, &name))
         return NULL;
     if (name[0] != '/' && *folder)
         buf_addf(&joined, "%s/", folder);
     buf_addstr(&joined, name);
-    tidy_path(&tidy, dwarf_formstring(dwarf_attr(&cu, DW_AT_comp_dir, &attr)), joined.data);
+    tidy_path(&tidy, dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attr)), joined.data);
     name = binary_string(i, tidy.data);
     buf_release(&joined);
     buf_release(&tidy);
@@ -40,7 +40,7 @@ static const char *file_name(struct binary *i, const struct unit *unit, uint32_t
 }
 
 /* Where an inlined function was called. */
-static void call_place(struct binary *i, struct sym_frame *to, const struct unit *unit,
+static void call_place(struct binary *i, struct sym_frame *to, struct unit *unit,
                        const struct scope *s)
 {
     Dwarf_Die die = s->die;
