@@ -12,6 +12,7 @@
 #include "base/rt_ring.h"
 #include "cmd/common.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -352,6 +353,52 @@ static bool disk_is_full(const struct recording *r)
     return statvfs(r->directory, &fs) == 0 && fs.f_bavail == 0;
 }
 
+static bool has_trace(const struct recording *r, long pid)
+{
+    for (size_t i = 0; i < r->traces.count; i++)
+        if (r->traces.files[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Is it a traced program that was started with `mark` among our variable's lines? */
+static bool is_of_run(long pid, const char *mark)
+{
+    char path[64], *text = NULL;
+    size_t room = 0;
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%ld/exe", pid);
+    if (program_kind_of(path) != PROGRAM_RECORDED)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
+    f = fopen(path, "r");
+    while (f && !found && getdelim(&text, &room, 0, f) > 0)
+        found = strncmp(text, "HEDDLE_RT=", 10) == 0 && strstr(text, mark);
+    if (f)
+        fclose(f);
+    free(text);
+    return found;
+}
+
+/* A daemon, say, that has not yet come to anything that is recorded: its file is made then. */
+static void name_late_ones(const struct recording *r)
+{
+    char mark[32];
+    DIR *d = opendir("/proc");
+
+    snprintf(mark, sizeof(mark), "\npid=%d\n", (int)r->pid);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        long pid = strtol(e->d_name, NULL, 10);
+
+        if (pid > 0 && !has_trace(r, pid) && is_of_run(pid, mark))
+            warn("note", "process %ld still runs and will be recorded in '%s'", pid, r->directory);
+    }
+    if (d)
+        closedir(d);
+}
+
 bool recording_says(const struct recording *r, const char *program)
 {
     if (disk_is_full(r))
@@ -363,6 +410,7 @@ bool recording_says(const struct recording *r, const char *program)
             warn("note", "process %d still runs and is being recorded in '%s'", (int)f->pid,
                  f->path);
     }
+    name_late_ones(r);
     if (r->traces.count)
         return true;
     if (r->kind == PROGRAM_RECORDED)

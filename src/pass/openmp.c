@@ -34,6 +34,11 @@ static const struct rule {
     { "__kmpc_reduce_nowait", "__heddle_openmp_reduced", true, { 6, RESULT, NONE } },
     { "__kmpc_end_reduce", "__heddle_openmp_releases", false, { 2, NONE } },
     { "__kmpc_end_reduce_nowait", "__heddle_openmp_releases", false, { 2, NONE } },
+    { "__kmpc_taskred_modifier_init", "__heddle_openmp_shares", false, { NONE } },
+    { "__kmpc_taskred_modifier_init", "__heddle_openmp_shared", true, { NONE } },
+    { "__kmpc_task_reduction_modifier_init", "__heddle_openmp_shares", false, { NONE } },
+    { "__kmpc_task_reduction_modifier_init", "__heddle_openmp_shared", true, { NONE } },
+    { "__kmpc_task_reduction_modifier_fini", "__heddle_openmp_sums", false, { NONE } },
     { "__kmpc_omp_task_alloc", "__heddle_openmp_task", true, { RESULT, 3, 4 } },
 };
 

@@ -151,10 +151,64 @@ static bool is_harmless(LLVMValueRef call)
                              call_has(call, "nofree"));
 }
 
+/* Who initialises or destroys a lock or the like writes to it, as who frees its memory does; who
+ * uses it reads it. An unlock stands for its lock; all reads are made before the operation, so that
+ * what it orders comes after them: unlocking and then destroying is right, and so is a thread that
+ * leaves a barrier and destroys it. A full build would ask whose values it read. */
+static const struct use {
+    const char *name;
+    bool write;
+} uses[] = {
+    { "pthread_mutex_unlock", false },
+    { "pthread_mutex_init", true },
+    { "pthread_mutex_destroy", true },
+    { "pthread_rwlock_unlock", false },
+    { "pthread_rwlock_init", true },
+    { "pthread_rwlock_destroy", true },
+    { "pthread_spin_unlock", false },
+    { "pthread_spin_init", true },
+    { "pthread_spin_destroy", true },
+    { "pthread_cond_wait", false },
+    { "pthread_cond_timedwait", false },
+    { "pthread_cond_clockwait", false },
+    { "pthread_cond_signal", false },
+    { "pthread_cond_broadcast", false },
+    { "pthread_cond_init", true },
+    { "pthread_cond_destroy", true },
+    { "pthread_barrier_wait", false },
+    { "pthread_barrier_init", true },
+    { "pthread_barrier_destroy", true },
+    { "sem_post", false },
+    { "sem_init", true },
+    { "sem_destroy", true },
+    { "mtx_unlock", false },
+    { "mtx_init", true },
+    { "mtx_destroy", true },
+    { "cnd_wait", false },
+    { "cnd_timedwait", false },
+    { "cnd_signal", false },
+    { "cnd_broadcast", false },
+    { "cnd_init", true },
+    { "cnd_destroy", true },
+};
+
+static void list_use(struct pass *p, struct items *items, LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    const char *name = callee && LLVMIsDeclaration(callee) ? callee_name(call) : "";
+    if (p->full || p->production || !LLVMGetNumArgOperands(call) ||
+        LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMPointerTypeKind)
+        return;
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (strcmp(name, uses[i].name) == 0)
+            add_access(p, items, call, 0, uses[i].write, 4, 4);
+}
+
 static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
 {
     LLVMValueRef callee = called_function(call);
     const char *name = intrinsic_name(call);
+    list_use(p, items, call);
     if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) {
         list_asm(p, call, items);
     } else if (name) {

@@ -46,7 +46,8 @@ INTERPOSE(unsigned, GOMP_parallel_reductions, function *fn, void *data, unsigned
           unsigned flags)
 {
     unsigned n;
-    REGION(r.first = *(void **)data; n = GOMP(GOMP_parallel_reductions)(BODY, threads, flags));
+    REGION(r.first = *(void **)data; __heddle_gomp_fork_quietly(&r);
+           n = GOMP(GOMP_parallel_reductions)(BODY, threads, flags));
     return n;
 }
 

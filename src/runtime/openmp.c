@@ -15,6 +15,7 @@
 #include <omp-tools.h>
 
 #include "runtime/hidden.h"
+#include "runtime/ignore.h"
 
 static struct openmp_node *task_of(const ompt_data_t *data)
 {
@@ -112,6 +113,8 @@ static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
             rt_sync_number(OP_AFTER, openmp_key(task->id, TASK_CHILDREN), openmp_place(code));
         break;
     case ompt_sync_region_taskgroup:
+        if (!begins && task->groups && task->groups->sums)
+            ignore_end();
         openmp_taskgroup(task, begins, openmp_place(code));
         break;
     case ompt_sync_region_reduction:
@@ -126,15 +129,23 @@ static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
 }
 
 /* The end of a taskgroup's wait: between that and the end of the group the thread adds up what the
- * tasks of a reduction left. */
+ * tasks of a reduction left, of its own or of the whole team (openmp_locks.c). */
 static void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
                              ompt_data_t *parallel, ompt_data_t *data, const void *code)
 {
     struct openmp_node *task = task_of(data);
 
     (void)parallel;
-    if (kind == ompt_sync_region_taskgroup && endpoint == ompt_scope_end && task && task->groups)
-        rt_sync_number(OP_AFTER, openmp_key(task->groups->id, TASK_CHILDREN), openmp_place(code));
+    if (kind != ompt_sync_region_taskgroup || !task || !task->groups)
+        return;
+    if (endpoint == ompt_scope_begin) {
+        task->groups->sums = openmp_sums;
+        openmp_sums = false;
+        return;
+    }
+    rt_sync_number(OP_AFTER, openmp_key(task->groups->id, TASK_CHILDREN), openmp_place(code));
+    if (task->groups->sums)
+        ignore_begin();
 }
 
 /* ---- dependences ---- */

@@ -40,6 +40,8 @@ HIDDEN uint64_t openmp_ordered(void);
 extern HIDDEN _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
 /* The object that lets others out of the barrier it waits in. */
 extern HIDDEN _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
+/* The taskgroup that it ends next adds up a team's reduction. */
+extern HIDDEN _Thread_local bool openmp_sums __attribute__((tls_model("initial-exec")));
 
 /* ---- tasks: nodes of one size; a task's dependences are a chain of further nodes ---- */
 
@@ -54,9 +56,9 @@ struct openmp_node {
             struct openmp_node *groups;      /* taskgroups that it has begun */
             struct openmp_node *dependences; /* a chain */
             uint64_t outer; /* implicit task: region of the thread before; group: outer's */
-            uint64_t waited_outside; /* openmp_waits before a barrier */
-            uint32_t barriers;       /* that it went through */
-            bool started, untied;
+            uint64_t waited_outside;    /* openmp_waits before a barrier */
+            uint32_t barriers;          /* that it went through */
+            bool started, untied, sums; /* sums: a taskgroup, openmp_sums */
         };
         struct {
             uint64_t key[DEPENDENCES]; /* of readers; | 1: of writers */

@@ -33,6 +33,14 @@ void __heddle_gomp_fork(struct gomp_region *r, void (*function)(void *), void *d
     rt_sync_number(OP_BEFORE, openmp_key(r->id, REGION_FORK), where);
 }
 
+/* libgomp makes the team's memory of a reduction ready after the fork was recorded, and before the
+ * others begin. */
+void __heddle_gomp_fork_quietly(struct gomp_region *r)
+{
+    r->quiet = &current;
+    ignore_begin();
+}
+
 /* On each thread of the team. Other threads than the encountering one keep what they are in until
  * they are given something else to do. */
 void __heddle_gomp_body(void *region)
@@ -41,6 +49,8 @@ void __heddle_gomp_body(void *region)
     struct openmp_node implicit = { .id = openmp_new_id() };
     uint64_t join = openmp_key(r->id, REGION_JOIN);
 
+    if (r->quiet == &current)
+        ignore_end();
     current = &implicit;
     openmp_region = r->id;
     openmp_waits = 0;

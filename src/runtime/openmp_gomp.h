@@ -13,7 +13,8 @@
 /* ---- regions: one is on the stack of the thread that encounters it ---- */
 
 struct gomp_region {
-    void *first; /* of the program's data: libgomp looks at it (task reductions) */
+    void *first;       /* of the program's data: libgomp looks at it (task reductions) */
+    const void *quiet; /* the encountering thread, if it ignores what it does until its body */
     void (*function)(void *);
     void *data;
     uint64_t id;
@@ -23,6 +24,7 @@ struct gomp_region {
 
 EXPORT void __heddle_gomp_fork(struct gomp_region *r, void (*function)(void *), void *data,
                                uint64_t where);
+EXPORT void __heddle_gomp_fork_quietly(struct gomp_region *r);
 EXPORT void __heddle_gomp_body(void *region);
 EXPORT void __heddle_gomp_join(const struct gomp_region *r, uint64_t where);
 

@@ -73,6 +73,29 @@ FUNCTION(__heddle_openmp_reduced, void *lock, int32_t result)
         rt_sync(OP_ACQUIRE, lock, WHERE_CALLER());
 }
 
+/* ---- reduction(task, ...) ----
+ *
+ * One thread of the team initialises the parts of all, by functions of the program; the last one
+ * that comes to the end adds them up and frees them. Between, a part is one thread's own. The
+ * library's flags order that. At the end only what comes after the wait is ignored: tasks run in
+ * it (openmp.c).
+ */
+
+FUNCTION(__heddle_openmp_shares, void)
+{
+    ignore_begin();
+}
+
+FUNCTION(__heddle_openmp_shared, void)
+{
+    ignore_end();
+}
+
+FUNCTION(__heddle_openmp_sums, void)
+{
+    openmp_sums = true;
+}
+
 /* ---- memory of tasks: the library reuses it without telling ---- */
 
 FUNCTION(__heddle_openmp_task, void *task, uint64_t bytes, uint64_t shared_bytes)

@@ -77,6 +77,7 @@ void openmp_task_free(struct openmp_node *task)
 
 _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
 _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
+_Thread_local bool openmp_sums __attribute__((tls_model("initial-exec")));
 
 uint64_t openmp_ordered(void)
 {

@@ -1,8 +1,10 @@
-/* exit.c - a program that races or not, and ends as it is told: "race 3", "clean s15" (a signal) */
+/* exit.c - a program that races or not, and ends as it is told: "race 3", "clean s15" (a signal);
+ * "late 0": it leaves a process behind that has recorded nothing yet */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int racy, guarded;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,6 +29,10 @@ int main(int argc, char **argv)
     const char *end = argc > 2 ? argv[2] : "0";
     pthread_t first, second;
 
+    if (argc > 1 && strcmp(argv[1], "late") == 0 && fork() == 0) {
+        sleep(1);
+        _exit(0);
+    }
     pthread_create(&first, NULL, run, NULL);
     pthread_create(&second, NULL, run, NULL);
     pthread_join(first, NULL);
