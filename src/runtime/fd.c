@@ -94,3 +94,32 @@ void fd_acquire(int fd, uint64_t where)
     if (key)
         rt_sync_number(OP_AFTER, key, where);
 }
+
+/* ---- names ---- */
+
+static uint64_t name_key(const char *path)
+{
+    uint64_t h = 0;
+
+    for (; *path; path++)
+        if (*path != '/')
+            h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
+        else if (path[1] && path[1] != '/')
+            h = 0;
+    return fd_key(SALT_NAME, h, 0);
+}
+
+void fd_name_changes(const char *path, uint64_t where)
+{
+    if (path && rt_recording())
+        rt_sync_number(OP_BEFORE, name_key(path), where);
+}
+
+void fd_name_seen(const char *path, uint64_t where)
+{
+    int saved = errno;
+
+    if (path && rt_recording())
+        rt_sync_number(OP_AFTER, name_key(path), where);
+    errno = saved;
+}

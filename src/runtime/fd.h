@@ -26,6 +26,11 @@
 HIDDEN void fd_release(int fd, uint64_t where);
 HIDDEN void fd_acquire(int fd, uint64_t where);
 
+/* Who makes, moves or deletes a file is before those who look for it, whether they find it or
+ * not: told by the last part of its name. */
+HIDDEN void fd_name_changes(const char *path, uint64_t where);
+HIDDEN void fd_name_seen(const char *path, uint64_t where);
+
 /* Keys that whole kinds share; all others are hashes. */
 enum fd_shared_key {
     KEY_SOCKETS = 1, /* sockets whose peer is not known */
@@ -41,7 +46,8 @@ enum fd_salt {
     SALT_ANON,
     SALT_MESSAGES,
     SALT_SEMAPHORES,
-    SALT_NUMBER
+    SALT_NUMBER,
+    SALT_NAME
 };
 
 /* A key of 47 bits that is none of the shared ones. */

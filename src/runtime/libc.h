@@ -63,6 +63,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "runtime/fd.h"
 #include "runtime/hint.h"
 #include "runtime/libc_list.h"
 #include "runtime/libc_chk.h"

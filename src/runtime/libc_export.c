@@ -32,3 +32,13 @@ void __heddle_fd_acquire(int fd, uint64_t where)
 {
     fd_acquire(fd, where);
 }
+
+void __heddle_fd_name_changes(const char *path, uint64_t where)
+{
+    fd_name_changes(path, where);
+}
+
+void __heddle_fd_name_seen(const char *path, uint64_t where)
+{
+    fd_name_seen(path, where);
+}

@@ -15,6 +15,8 @@ EXPORT void __heddle_rt_write(const void *address, uint64_t bytes, uint64_t wher
 EXPORT void *__heddle_rt_next_definition(const char *name);
 EXPORT void __heddle_fd_release(int fd, uint64_t where);
 EXPORT void __heddle_fd_acquire(int fd, uint64_t where);
+EXPORT void __heddle_fd_name_changes(const char *path, uint64_t where);
+EXPORT void __heddle_fd_name_seen(const char *path, uint64_t where);
 
 #ifdef LIBC_NAMES
 #define rt_recording       __heddle_rt_recording
@@ -24,6 +26,8 @@ EXPORT void __heddle_fd_acquire(int fd, uint64_t where);
 #define rt_next_definition __heddle_rt_next_definition
 #define fd_release         __heddle_fd_release
 #define fd_acquire         __heddle_fd_acquire
+#define fd_name_changes    __heddle_fd_name_changes
+#define fd_name_seen       __heddle_fd_name_seen
 #endif
 
 #endif

@@ -123,6 +123,7 @@ LIBC(DIR *, opendir, (const char *path), (path))
     hint_give(where);
     d = CALL(opendir)(path);
     hint_drop();
+    fd_name_seen(path, where);
     return d;
 }
 

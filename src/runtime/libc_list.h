@@ -276,6 +276,11 @@
     X(access, 2, 0)                                                                                \
     X(unlink, 1, 0)                                                                                \
     X(rename, 2, 0)                                                                                \
+    X(rmdir, 1, 0)                                                                                 \
+    X(mkdir, 2, 0)                                                                                 \
+    X(remove, 1, 0)                                                                                \
+    X(open, 2, 1)                                                                                  \
+    X(open64, 2, 1)                                                                                \
     X(getcwd, 2, 0)                                                                                \
     X(__getcwd_chk, 3, 0)                                                                          \
     X(realpath, 2, 0)                                                                              \

@@ -170,9 +170,12 @@ LIBC(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 
     read_string(path, where);
     read_string(mode, where);
+    if (mode && mode[0] != 'r')
+        fd_name_changes(path, where);
     hint_give(where);
     f = CALL(fopen)(path, mode);
     hint_drop();
+    fd_name_seen(path, where);
     return f;
 }
 
@@ -182,8 +185,11 @@ LIBC(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
 
     read_string(path, where);
     read_string(mode, where);
+    if (mode && mode[0] != 'r')
+        fd_name_changes(path, where);
     hint_give(where);
     f = CALL(fopen64)(path, mode);
     hint_drop();
+    fd_name_seen(path, where);
     return f;
 }

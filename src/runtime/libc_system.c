@@ -124,6 +124,7 @@ LIBC(size_t, strftime, (char *out, size_t room, const char *fmt, const struct tm
                                                                                                    \
         read_string(path, where);                                                                  \
         r = CALL(name) args;                                                                       \
+        fd_name_seen(path, where);                                                                 \
         if (r == 0)                                                                                \
             rt_write(out, sizeof(*out), where);                                                    \
         return r;                                                                                  \
@@ -175,22 +176,64 @@ MAKES(char *, mkdtemp, r != NULL, (char *template), (template))
 
 LIBC(int, access, (const char *path, int mode), (path, mode))
 {
+    int r;
+
     read_string(path, where);
-    return CALL(access)(path, mode);
+    r = CALL(access)(path, mode);
+    fd_name_seen(path, where);
+    return r;
 }
 
-LIBC(int, unlink, (const char *path), (path))
-{
-    read_string(path, where);
-    return CALL(unlink)(path);
-}
+/* They change a name, and also tell whether it was there. */
+#define CHANGES(name, params, args)                                                                \
+    LIBC(int, name, params, args)                                                                  \
+    {                                                                                              \
+        int r;                                                                                     \
+                                                                                                   \
+        read_string(path, where);                                                                  \
+        fd_name_changes(path, where);                                                              \
+        r = CALL(name) args;                                                                       \
+        fd_name_seen(path, where);                                                                 \
+        return r;                                                                                  \
+    }
+
+CHANGES(unlink, (const char *path), (path))
+CHANGES(remove, (const char *path), (path))
+CHANGES(rmdir, (const char *path), (path))
+CHANGES(mkdir, (const char *path, mode_t mode), (path, mode))
 
 LIBC(int, rename, (const char *from, const char *to), (from, to))
 {
+    int r;
+
     read_string(from, where);
     read_string(to, where);
-    return CALL(rename)(from, to);
+    fd_name_changes(from, where);
+    fd_name_changes(to, where);
+    r = CALL(rename)(from, to);
+    fd_name_seen(from, where);
+    return r;
 }
+
+static int open_file(int (*open_it)(const char *, int, ...), const char *path, int flags,
+                     va_list *rest, uint64_t where)
+{
+    bool makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+    mode_t mode = makes ? va_arg(*rest, mode_t) : 0;
+    int fd;
+
+    read_string(path, where);
+    if (makes)
+        fd_name_changes(path, where);
+    fd = open_it(path, flags, mode);
+    fd_name_seen(path, where);
+    return fd;
+}
+
+VLIBC(int, open, (const char *path, int flags), flags,
+      open_file(CALL(open), path, flags, &ap, where))
+VLIBC(int, open64, (const char *path, int flags), flags,
+      open_file(CALL(open64), path, flags, &ap, where))
 
 /* ---- names: buffers that get a string ---- */
 
