@@ -185,6 +185,17 @@ def batches(pairs):
         yield one, two, count
 
 
+def sites_by_places(p):
+    """The candidates' sites by the places that a result names. A place has more: of a copy one site reads and one writes, and who waits
+    at the wrong one waits in vain."""
+    places, sides = p.got.get("places", {}), {}
+    for pair in p.got["candidates"]:
+        pair = sorted(pair, key=lambda s: places.get(s, ""))
+        for side, site in zip(sides.setdefault(",".join(places.get(s, "") for s in pair), (set(), set())), pair):
+            side.add(site)
+    return {name: ["+".join(sorted(side)) for side in both] for name, both in sides.items()}
+
+
 def count_missing(bench, p):
     """Table 3: how many of the races that were found the analyses do not call possible."""
     places, found = p.got.get("places", {}), {name for counts in p.got["found"].values() for name in counts}
