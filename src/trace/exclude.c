@@ -746,7 +746,7 @@ static void forget_constants(struct exclude *x)
     for (uint32_t i = 0; i < x->npairs; i++) {
         struct pair *p = &x->pairs[i];
         struct touched *set = xcalloc(1, sizeof(*set));
-        const struct d_entry *e = all + p->entries;
+        const struct d_entry *e = all ? all + p->entries : NULL;
 
         for (uint32_t k = 0; k < p->nentries; k++)
             touched_add(set, e[k].what, e[k].bytes);
