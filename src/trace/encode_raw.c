@@ -352,6 +352,49 @@ static inline size_t add_move(struct encoder *e, struct raw_run *r, uint64_t wor
     return move >> 32;
 }
 
+/* Most records are of one access, without a value, at a site. Their shapes, by head & 15; 0: none.
+ */
+static inline bool is_plain(const uint64_t *w, const uint64_t *end)
+{
+    const uint64_t may = ACCESS_WRITE | 7 << ACCESS_SIZE_SHIFT;
+
+    return (*w >> 48 & ~may) == (uint64_t)R_ACCESS << 8 && end - w >= 2;
+}
+
+#define PLAIN(log)                                                                                 \
+    [2 * (log)] = 1 << (log) | (uint64_t)OP_READ << 32,                                            \
+            [2 * (log) + 1] = 1 << (log) | (uint64_t)OP_WRITE << 32
+static const uint64_t plain_shapes[16] = { PLAIN(0), PLAIN(1), PLAIN(2), PLAIN(3), PLAIN(4) };
+
+/* One of those. False: not now. */
+static inline bool add_plain(struct encoder *e, const struct raw_run *r, const uint64_t *w,
+                             struct pens *p, struct expected *expected, uint32_t *last)
+{
+    struct codec_context *x = &e->context;
+    uint64_t shape = plain_shapes[*w >> 48 & 15];
+    uint32_t site = site_of(r, (uint32_t)w[1]);
+    struct site_context *c = context_of(x, site);
+    unsigned flags = 0;
+
+    if (__builtin_expect(site == SITE_NONE || !shape, 0))
+        return false;
+    if (__builtin_expect(shape != c->shape, 0)) {
+        if (!encoder_put_shape(e, c, shape))
+            return false;
+        flags = FLAG_SHAPE;
+    }
+    flags |= put_site_if(p, *expected->site != site, site);
+    *expected->site = site;
+    flags |= put_target(p, c, *w & RING_LOW);
+    if (__builtin_expect(r->stamp != e->stamp, 0))
+        flags |= encoder_put_stamp(e, r->stamp);
+    *p->flags++ = (uint8_t)flags;
+    *expected = (struct expected){ &c->next, &x->moves_after[site & x->mask] };
+    x->last_move = MOVE_NONE;
+    *last = site;
+    return true;
+}
+
 /* Up to `most` events, for which there is room; how many flag bytes that took is in `p`. */
 static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, size_t most)
 {
@@ -368,6 +411,13 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
         uint32_t next;
         unsigned flags = 0;
 
+        if (__builtin_expect(is_plain(w, r->end), 1)) {
+            if (!add_plain(e, r, w, &p, &expected, last))
+                break;
+            w += 2;
+            n++;
+            continue;
+        }
         if (__builtin_expect(is_stamp(r, w), 0)) {
             r->stamp = r->stamp_of(r->arg, *w++);
             continue;
