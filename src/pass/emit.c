@@ -3,7 +3,7 @@
  * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
  * Two compares and two branches that are hardly ever taken.
  *
- * Functions with very many accesses call without asking (the runtime asks): their code would
+ * Functions with very many accesses call without asking (__heddle_ask_*): their code would
  * grow by some 80 bytes an access, and compilers are slow on functions of that size.
  */
 #include "pass/pass.h"
@@ -159,11 +159,13 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
 
 /* ---- the call ---- */
 
-static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer)
+/* `prefix`: "ask_" if the filter was not asked yet. */
+static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer,
+                        const char *prefix)
 {
-    char name[32];
+    char name[48];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
-    snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
+    snprintf(name, sizeof name, "__heddle_%s%s%u%s", prefix, verb, (unsigned)item->bytes,
              item->align >= item->bytes ? "" : "_unaligned");
     LLVMValueRef args[] = { pointer, site_value(p, item->site) };
     call_preserving(p, name, EFFECT_RECORD, 2, args);
@@ -172,7 +174,7 @@ static void call_access(struct pass *p, const struct item *item, LLVMValueRef po
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)
 {
     at_instruction(p, before);
-    call_access(p, item, ITEM_ADDRESS(item));
+    call_access(p, item, ITEM_ADDRESS(item), p->full ? "" : "ask_");
 }
 
 static void emit_filtered(struct pass *p, const struct item *item)
@@ -183,7 +185,7 @@ static void emit_filtered(struct pass *p, const struct item *item)
     if (!item->update && stores_vtable(item->inst))
         wanted = LLVMBuildAnd(p->b, wanted, store_changes(p, item->inst), "");
     detour_if(p, &d, wanted);
-    call_access(p, item, pointer);
+    call_access(p, item, pointer, "");
     detour_end(p, &d);
 }
 
@@ -210,7 +212,7 @@ void emit_range(struct pass *p, const struct item *item)
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
-    if ((small || item->bytes == 16) && !p->huge)
+    if ((small || item->bytes == 16) && (!p->huge || stores_vtable(item->inst)))
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
         emit_access_call(p, item, item->inst);

@@ -340,6 +340,13 @@ static inline bool is_usual(void)
     return process == MODE_ON && !thread && tls.self;
 }
 
+/* Both halves at once: a look at two words of which one has just been stored has to wait until it
+ * is in the cache, which was a fifth of the time of these functions. */
+static inline void set_usual_busy(uint64_t busy)
+{
+    __builtin_memcpy(&tls.busy, &busy, sizeof(busy));
+}
+
 /* What most calls come to. It saves no registers that it does not need: whatever else there is to
  * do is done aside, by functions that keep all of them. */
 static inline __attribute__((always_inline)) void
@@ -356,16 +363,30 @@ access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint3
         access_aside(p, arg, aligned && !(a & (bytes - 1)), site);
         return;
     }
-    tls.busy = 1;
+    set_usual_busy(1);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     covered = aligned ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
                       : filter_mark(a, ((1u << bytes) - 1) << (a & 7), write);
     if (!covered && !append_usual(tls.self, a, arg, site))
         append_aside(tls.self, a, arg, site);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    tls.busy = 0;
+    set_usual_busy(0);
     if (unlikely(rt_signals_pending))
         signals_aside();
+}
+
+/* What code asks where it does not do so inline. */
+static inline __attribute__((always_inline)) bool is_known(const void *p, unsigned log2_bytes,
+                                                           bool write, bool aligned)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes;
+    const struct heddle_filter_units *u = filter_units(a);
+    uint32_t bits = filter_unit_bits(a, bytes);
+
+    if (!aligned)
+        return filter_hit(p, bytes, write);
+    return u->tag == filter_tag(a) && ((write ? u->written : u->read) & bits) == bits;
 }
 
 #define ENTRIES(name, log2, aligned)                                                               \
@@ -384,6 +405,24 @@ access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint3
     {                                                                                              \
         __heddle_read##name(p, site);                                                              \
         __heddle_write##name(p, site + 1);                                                         \
+    }                                                                                              \
+    ENTRY void __heddle_ask_read##name(void *p, uint32_t site);                                    \
+    ENTRY void __heddle_ask_write##name(void *p, uint32_t site);                                   \
+    ENTRY void __heddle_ask_update##name(void *p, uint32_t site);                                  \
+    ENTRY void __heddle_ask_read##name(void *p, uint32_t site)                                     \
+    {                                                                                              \
+        if (!is_known(p, log2, false, aligned)) __attribute__                                      \
+            ((musttail)) return __heddle_read##name(p, site);                                      \
+    }                                                                                              \
+    ENTRY void __heddle_ask_write##name(void *p, uint32_t site)                                    \
+    {                                                                                              \
+        if (!is_known(p, log2, true, aligned)) __attribute__                                       \
+            ((musttail)) return __heddle_write##name(p, site);                                     \
+    }                                                                                              \
+    ENTRY void __heddle_ask_update##name(void *p, uint32_t site)                                   \
+    {                                                                                              \
+        if (!is_known(p, log2, true, aligned)) __attribute__                                       \
+            ((musttail)) return __heddle_update##name(p, site);                                    \
     }
 
 ENTRIES(1, 0, false)

@@ -29,36 +29,20 @@ static inline struct heddle_filter_line *filter_line(uintptr_t address)
  * doubled. What goes through memory once never comes back, however large it is.
  */
 
-/* A block that comes back costs some 150 cycles, and not all that do are found among those noted.
- */
-enum { FILTER_BACK_CYCLES = 12000 };
+/* The block of tag `old` makes room for that of `now`. They keep all registers: who calls them does
+ * so now and then. */
+#ifdef __clang__
+#define PUSHES_OUT HIDDEN __attribute__((preserve_most))
+#else
+#define PUSHES_OUT HIDDEN /* in tests */
+#endif
+PUSHES_OUT void filter_push_out_units(uint64_t old, uint64_t now);
+PUSHES_OUT void filter_push_out_lines(uint64_t old, uint64_t now);
 
-/* The block of tag `old` makes room for that of `now`: is the table too small? */
-static inline bool filter_too_small(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
-                                    unsigned entries)
+/* What is known of an epoch that is over is nothing to lose. */
+static inline bool filter_is_current(uint64_t tag)
 {
-    uint64_t epoch = __heddle_tls.epoch, h, since;
-
-    h = (old ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
-    if (unlikely(!(h >> 58)) && !((old ^ epoch) >> FILTER_EPOCH_SHIFT))
-        g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] = old;
-    h = (now ^ epoch) * UINT64_C(0x9e3779b97f4a7c15);
-    if (likely(h >> 58) || g->gone[h >> 40 & ((1 << FILTER_GONE_BITS) - 1)] != now ||
-        ++g->back <= entries >> 8)
-        return false;
-    since = g->since;
-    g->since = __builtin_ia32_rdtsc();
-    g->back = 0;
-    return g->since - since < UINT64_C(64) * FILTER_BACK_CYCLES * (entries >> 8);
-}
-
-/* The same, and if it is, the next mask. Entries stay where they are: with a wider mask half of
- * them are not found again, and none is found that does not hold. */
-static inline void filter_push_out(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
-                                   uint32_t *mask, uint32_t most, unsigned shift)
-{
-    if (unlikely(filter_too_small(g, old, now, *mask >> shift)))
-        *mask = (*mask << 1 | *mask) & most;
+    return !((tag ^ __heddle_tls.epoch) >> FILTER_EPOCH_SHIFT);
 }
 
 static inline unsigned filter_word(uintptr_t address)
@@ -84,12 +68,13 @@ static inline void filter_freshen(struct heddle_filter_line *l, uintptr_t addres
     if (likely(old == tag))
         return;
     *l = (struct heddle_filter_line){ .tag = tag };
-    filter_push_out(&__heddle_tls.filter->of_lines, old, tag, &__heddle_tls.line_mask,
-                    FILTER_LINES_MASK(FILTER_LINES_BITS), FILTER_LINES_SHIFT);
+    if (filter_is_current(old))
+        filter_push_out_lines(old, tag);
 }
 
 /* Mark them, and those of the next word if there are more than 8; true if they were covered
- * before. All are in one block. */
+ * before. All are in one block. Two bytes of which one has just been stored are slow to load, so
+ * that is done only where both are needed. */
 static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
 {
     struct heddle_filter_line *l = filter_line(address);
@@ -98,6 +83,14 @@ static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
     uint16_t read, written;
 
     filter_freshen(l, address);
+    if (likely(bits < 256)) {
+        if (((write ? *at_written : *at_read) & bits) == bits)
+            return true;
+        *at_read |= (uint8_t)bits;
+        if (write)
+            *at_written |= (uint8_t)bits;
+        return false;
+    }
     __builtin_memcpy(&read, at_read, sizeof(read));
     __builtin_memcpy(&written, at_written, sizeof(written));
     if (((write ? written : read) & bits) == bits)
@@ -153,8 +146,8 @@ static inline void filter_freshen_units(struct heddle_filter_units *u, uintptr_t
     if (likely(old == tag))
         return;
     *u = (struct heddle_filter_units){ .tag = tag };
-    filter_push_out(&__heddle_tls.filter->of_units, old, tag, &__heddle_tls.unit_mask,
-                    FILTER_UNITS_MASK(FILTER_UNITS_BITS), FILTER_UNITS_SHIFT);
+    if (filter_is_current(old))
+        filter_push_out_units(old, tag);
 }
 
 /* Mark them. True if they were covered before. */

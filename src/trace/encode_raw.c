@@ -363,7 +363,7 @@ static inline bool is_plain(const uint64_t *w, const uint64_t *end)
 
 #define PLAIN(log)                                                                                 \
     [2 * (log)] = 1 << (log) | (uint64_t)OP_READ << 32,                                            \
-            [2 * (log) + 1] = 1 << (log) | (uint64_t)OP_WRITE << 32
+         [2 * (log) + 1] = 1 << (log) | (uint64_t)OP_WRITE << 32
 static const uint64_t plain_shapes[16] = { PLAIN(0), PLAIN(1), PLAIN(2), PLAIN(3), PLAIN(4) };
 
 /* One of those. False: not now. */
