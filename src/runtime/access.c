@@ -16,20 +16,6 @@ enum { WROTE_BYTES_MAX = 256 };
 
 #define ENTRY EXPORT __attribute__((preserve_most))
 
-/* Every STAMP_EVERY-th record starts with the time, and one that comes after an event of another
- * thread that was stamped later. */
-static inline unsigned stamp_now_and_then(struct rt_thread *t, uint64_t *w)
-{
-    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE);
-
-    if (likely(++t->since_stamp < STAMP_EVERY && newest < t->stamp))
-        return 0;
-    t->stamp = t->since_stamp < STAMP_EVERY ? newest + 1 : clock_stamp();
-    t->since_stamp = 0;
-    w[0] = RING_WORD(R_STAMP, 0, t->stamp);
-    return 1;
-}
-
 /* Room for an access, or NULL: it is lost, and counted. */
 static inline uint64_t *access_room(struct rt_thread *t)
 {

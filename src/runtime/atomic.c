@@ -33,20 +33,31 @@ typedef __int128 s16;
 
 /* ---- the record ---- */
 
+static unsigned append_stamp(struct rt_thread *t, uint64_t *w, uint64_t stamp)
+{
+    if (!stamp)
+        return stamp_now_and_then(t, w);
+    w[0] = RING_WORD(R_STAMP, 0, t->stamp = stamp);
+    t->since_stamp = 0;
+    return 1;
+}
+
+/* `stamp`: 0 for one like an access's. */
 static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsigned order,
                           uint64_t where, uint64_t number, uint64_t stamp, unsigned values,
                           uint64_t value, uint64_t old)
 {
     struct ring_chunk *c = tls.chunk;
     uint64_t *w = (uint64_t *)((char *)c + c->cursor);
+    unsigned n = append_stamp(tls.self, w, stamp);
 
-    w[0] = RING_WORD(R_STAMP, 0, tls.self->stamp = stamp);
-    w[1] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6, (uintptr_t)p);
-    w[2] = where;
-    w[3] = number << 8 | order;
-    w[4] = value;
-    w[5] = old;
-    commit(4 + values);
+    w += n;
+    w[0] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6, (uintptr_t)p);
+    w[1] = where;
+    w[2] = number << 8 | order;
+    w[3] = value;
+    w[4] = old;
+    commit(n + 3 + values);
     runs_forget(tls.self); /* what a load guards stays behind it, for those who reorder */
 }
 
@@ -75,10 +86,8 @@ static bool prepare(void)
         return false;
     rt_busy_begin();
     frames_flush(tls.self);
-    if (room(tls.self, true)) {
-        tls.self->since_stamp = 0;
+    if (room(tls.self, true))
         return true;
-    }
     rt_busy_end();
     return false;
 }
@@ -121,6 +130,15 @@ static void load_remember(const void *p, unsigned order, uint64_t version, uint6
     l->value = value;
     l->order = order;
     l->epoch = tls.epoch;
+}
+
+/* Nothing follows from a load in another thread, so the time of one is neither asked nor published:
+ * threads that only read would take the cache line from each other, and stamp every access behind.
+ * It comes after what it acquires, which was published under the lock, as an access does. Full
+ * builds, whose accesses carry few stamps, stamp it. */
+static inline uint64_t load_stamp(void)
+{
+    return rt.full ? clock_publish() : 0;
 }
 
 /* A compare-and-swap that fails is a load, and a thread that spins on one makes many: those that
@@ -204,7 +222,7 @@ static inline bool cas_would_fail(bool differs)
         was = DO_LOAD(n);                                                                          \
         version = s->version;                                                                      \
         news = news_acquired(tls.self, s, p, order);                                               \
-        stamp = clock_publish();                                                                   \
+        stamp = load_stamp();                                                                      \
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
                       (uint64_t)was, 0);                                                           \

@@ -183,6 +183,20 @@ static inline uint64_t clock_publish(void)
     return now;
 }
 
+/* Every STAMP_EVERY-th record starts with the time, and one that comes after an event of another
+ * thread that was stamped later. */
+static inline unsigned stamp_now_and_then(struct rt_thread *t, uint64_t *w)
+{
+    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE);
+
+    if (likely(++t->since_stamp < STAMP_EVERY && newest < t->stamp))
+        return 0;
+    t->stamp = t->since_stamp < STAMP_EVERY ? newest + 1 : clock_stamp();
+    t->since_stamp = 0;
+    w[0] = RING_WORD(R_STAMP, 0, t->stamp);
+    return 1;
+}
+
 /* ---- thread.c ---- */
 HIDDEN void thread_attached(void); /* pthread_thread.c: watch for its end */
 HIDDEN bool thread_attach(void);   /* a state for the calling thread */
