@@ -152,20 +152,7 @@ static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool 
     commit(n + 3);
 }
 
-/* The whole words from `at` on that are in its block; `take`: their bytes. */
-static bool mark_words(uintptr_t at, uintptr_t end, bool write, uint64_t *take)
-{
-    uintptr_t block_end = (at | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
-    struct heddle_filter_line *l = filter_line(at);
-    unsigned from = filter_word(at);
-
-    *take = ((end < block_end ? end : block_end) - at) & ~UINT64_C(7);
-    filter_mark_units(at, filter_unit_bits(at, (unsigned)*take), write);
-    filter_freshen(l, at);
-    return filter_mark_words(l, from, from + (unsigned)(*take / 8), write);
-}
-
-/* Mark all words of the range; true if every byte was covered before. Ranges larger than the
+/* Mark all bytes of the range; true if every byte was covered before. Ranges larger than the
  * filter are not marked: they would only push everything else out. */
 static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
 {
@@ -175,16 +162,11 @@ static bool mark_range(uintptr_t a, uint64_t bytes, bool write)
     if (!rt_options.filter || bytes > tls.line_mask >> (FILTER_LINES_SHIFT + 1)
                                                            << FILTER_BLOCK_SHIFT)
         return false;
-    while (at < end) {
-        uint64_t take = 8 - (at & 7);
+    for (uint64_t take; at < end; at += take) {
+        uintptr_t block_end = (at | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
 
-        if (take < 8 || end - at < 8) {
-            take = take < end - at ? take : end - at;
-            covered &= filter_mark(at, ((1u << take) - 1) << (at & 7), write);
-        } else {
-            covered &= mark_words(at, end, write, &take);
-        }
-        at += take;
+        take = (end < block_end ? end : block_end) - at;
+        covered &= filter_mark_block(at, (unsigned)take, write);
     }
     return covered;
 }

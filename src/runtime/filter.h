@@ -104,26 +104,6 @@ static inline bool filter_mark(uintptr_t address, unsigned bits, bool write)
     return false;
 }
 
-/* The words [from, to) of a block, all of their bytes: the same for many at once. */
-static inline bool filter_mark_words(struct heddle_filter_line *l, unsigned from, unsigned to,
-                                     bool write)
-{
-    unsigned __int128 mask = ~(unsigned __int128)0 >> (128 - 8 * (to - from)) << 8 * from, seen,
-                      read;
-
-    __builtin_memcpy(&read, l->read, sizeof(read));
-    __builtin_memcpy(&seen, write ? l->written : l->read, sizeof(seen));
-    if ((seen & mask) == mask)
-        return true;
-    read |= mask;
-    __builtin_memcpy(l->read, &read, sizeof(read));
-    if (write) {
-        seen |= mask;
-        __builtin_memcpy(l->written, &seen, sizeof(seen));
-    }
-    return false;
-}
-
 /* ---- aligned accesses of 4 bytes and more ---- */
 
 static inline struct heddle_filter_units *filter_units(uintptr_t address)
@@ -161,6 +141,31 @@ static inline bool filter_mark_units(uintptr_t address, uint32_t bits, bool writ
     u->read |= bits;
     if (write)
         u->written |= bits;
+    return false;
+}
+
+/* ---- ranges ---- */
+
+/* Bytes of one block, in both tables. True if they were covered before. */
+static inline bool filter_mark_block(uintptr_t a, unsigned bytes, bool write)
+{
+    struct heddle_filter_line *l = filter_line(a);
+    unsigned at = a & ((1u << FILTER_BLOCK_SHIFT) - 1), unit = (at + 3) / 4, end = (at + bytes) / 4;
+    unsigned __int128 mask = ~(unsigned __int128)0 >> (128 - bytes) << at, seen, read;
+
+    if (unit < end)
+        filter_mark_units(a, (uint32_t)(((UINT64_C(1) << (end - unit)) - 1) << unit), write);
+    filter_freshen(l, a);
+    __builtin_memcpy(&read, l->read, sizeof(read));
+    __builtin_memcpy(&seen, write ? l->written : l->read, sizeof(seen));
+    if ((seen & mask) == mask)
+        return true;
+    read |= mask;
+    __builtin_memcpy(l->read, &read, sizeof(read));
+    if (write) {
+        seen |= mask;
+        __builtin_memcpy(l->written, &seen, sizeof(seen));
+    }
     return false;
 }
 

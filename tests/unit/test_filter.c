@@ -67,29 +67,31 @@ static uintptr_t address_of(unsigned byte)
 
 static uint8_t seen[2 * BYTES]; /* 1: read, 2: written, since the last synchronisation */
 
-/* Whole words at once: of one block, or forgotten over several. */
-static void mark_or_forget_words(void)
+/* Bytes of one block at once, or words forgotten over several. */
+static void mark_or_forget_some(void)
 {
-    unsigned area = rnd() % 2, at = (unsigned)(rnd() % BYTES) & ~7u, size, k;
+    unsigned area = rnd() % 2, at = (unsigned)(rnd() % BYTES), size, k;
     uintptr_t a = address_of(2 * at + area);
     bool write = rnd() % 2, covered = true;
 
     if (rnd() % 2) {
         size = 1 + (unsigned)rnd() % (BYTES - at);
         filter_forget(a, size);
-        for (k = 0; k < ((size + 7) & ~7u); k++)
-            seen[2 * (at + k) + area] = 0;
+        for (k = at & ~7u; k < ((at + size + 7) & ~7u); k++)
+            seen[2 * k + area] = 0;
         return;
     }
-    size = 8 * (1 + (unsigned)rnd() % (16 - filter_word(a)));
-    filter_freshen(filter_line(a), a);
+    size = 1 + (unsigned)rnd() % (128 - at % 128);
     for (k = 0; k < size; k++)
         covered &= (seen[2 * (at + k) + area] & (write ? 2 : 3)) != 0;
-    if (filter_mark_words(filter_line(a), filter_word(a), filter_word(a) + size / 8, write))
+    if (filter_mark_block(a, size, write))
         assert_true(covered);
-    for (k = 0; k < size; k++)
+    for (k = 0; k < size; k++) {
         seen[2 * (at + k) + area] |= write ? 3 : 1;
-    assert_true(inline_check(a, 8, write) && inline_check(a + size - 8, 8, write));
+        assert_true(inline_check(a + k, 1, write));
+        if ((a + k) % 4 == 0 && k + 4 <= size)
+            assert_true(inline_units(a + k, 4, write));
+    }
 }
 
 static void what_is_dropped_was_seen_before(void **unused)
@@ -111,7 +113,7 @@ static void what_is_dropped_was_seen_before(void **unused)
             memset(seen, 0, sizeof(seen));
         }
         if (rnd() % 50 == 0)
-            mark_or_forget_words();
+            mark_or_forget_some();
         for (k = 0; k < size; k++)
             covered &= (seen[2 * (at + k) + area] & (write ? 2 : 3)) != 0;
         if ((a & 7) + size <= 8)
@@ -148,6 +150,8 @@ static void units_are_dropped_only_when_seen(void **unused)
             __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
             memset(seen, 0, sizeof(seen));
         }
+        if (rnd() % 50 == 0)
+            mark_or_forget_some();
         if (rnd() % 50 == 0) { /* forgetting goes by words of 8 bytes */
             unsigned bytes = 1 + (unsigned)rnd() % (BYTES - at), from = at & ~7u;
 
