@@ -309,7 +309,7 @@ static inline bool is_usual(void)
 }
 
 /* Both halves at once: a look at two words of which one has just been stored has to wait until it
- * is in the cache, which was a fifth of the time of these functions. */
+ * is in the cache. */
 static inline void set_usual_busy(uint64_t busy)
 {
     __builtin_memcpy(&tls.busy, &busy, sizeof(busy));

@@ -366,32 +366,41 @@ static inline bool is_plain(const uint64_t *w, const uint64_t *end)
          [2 * (log) + 1] = 1 << (log) | (uint64_t)OP_WRITE << 32
 static const uint64_t plain_shapes[16] = { PLAIN(0), PLAIN(1), PLAIN(2), PLAIN(3), PLAIN(4) };
 
-/* One of those. False: not now. */
-static inline bool add_plain(struct encoder *e, const struct raw_run *r, const uint64_t *w,
-                             struct pens *p, struct expected *expected, uint32_t *last)
+/* What the record says, at its site. False: the dictionary of shapes is full, and nothing was
+ * added. Inlined twice: for plain accesses nearly all of `k` is constant. */
+static inline __attribute__((always_inline)) bool
+add_common(struct encoder *e, const struct raw_run *r, struct pens *p, struct expected *expected,
+           const struct common *k, uint32_t site)
 {
     struct codec_context *x = &e->context;
-    uint64_t shape = plain_shapes[*w >> 48 & 15];
-    uint32_t site = site_of(r, (uint32_t)w[1]);
     struct site_context *c = context_of(x, site);
     unsigned flags = 0;
 
-    if (__builtin_expect(site == SITE_NONE || !shape, 0))
-        return false;
-    if (__builtin_expect(shape != c->shape, 0)) {
-        if (!encoder_put_shape(e, c, shape))
+    if (__builtin_expect(k->shape != c->shape, 0)) {
+        if (!encoder_put_shape(e, c, k->shape))
             return false;
         flags = FLAG_SHAPE;
     }
     flags |= put_site_if(p, *expected->site != site, site);
     *expected->site = site;
-    flags |= put_target(p, c, *w & RING_LOW);
+    flags |= put_target(p, c, k->target);
+    if (k->valued)
+        flags |= put_value(p, c, k->value);
+    if (__builtin_expect((uint32_t)k->shape == SIZE_EXPLICIT, 0))
+        p->sizes = put_varint(p->sizes, k->size);
+    if (k->sequence) {
+        p->sequence = put_varint(p->sequence, zigzag(k->sequence - x->sequence));
+        x->sequence = k->sequence;
+    }
     if (__builtin_expect(r->stamp != e->stamp, 0))
         flags |= encoder_put_stamp(e, r->stamp);
     *p->flags++ = (uint8_t)flags;
+    if (k->again) {
+        put_repeat(p, c, k);
+        e->repeats = true;
+    }
     *expected = (struct expected){ &c->next, &x->moves_after[site & x->mask] };
     x->last_move = MOVE_NONE;
-    *last = site;
     return true;
 }
 
@@ -406,14 +415,17 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
     size_t n = 0;
 
     while (n < most && w < r->end) {
-        struct site_context *c;
         struct common k;
-        uint32_t next;
-        unsigned flags = 0;
+        uint32_t site;
 
         if (__builtin_expect(is_plain(w, r->end), 1)) {
-            if (!add_plain(e, r, w, &p, &expected, last))
+            const struct common plain = { .shape = plain_shapes[*w >> 48 & 15],
+                                          .target = *w & RING_LOW };
+
+            site = site_of(r, (uint32_t)w[1]);
+            if (site == SITE_NONE || !plain.shape || !add_common(e, r, &p, &expected, &plain, site))
                 break;
+            *last = site;
             w += 2;
             n++;
             continue;
@@ -431,38 +443,12 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
             w++;
             continue;
         }
-        if (!read_common(w, r->end, &k) || k.again >= most - n || !find_site(r, k.where, &next))
+        if (!read_common(w, r->end, &k) || k.again >= most - n || !find_site(r, k.where, &site) ||
+            !add_common(e, r, &p, &expected, &k, site))
             break;
-        c = context_of(x, next);
-        if (__builtin_expect(k.shape != c->shape, 0)) {
-            if (!encoder_put_shape(e, c, k.shape))
-                break;
-            flags = FLAG_SHAPE;
-        }
-        flags |= put_site_if(&p, *expected.site != next, next);
-        *expected.site = next;
-        flags |= put_target(&p, c, k.target);
-        if (k.valued)
-            flags |= put_value(&p, c, k.value);
-        if (__builtin_expect((uint32_t)k.shape == SIZE_EXPLICIT, 0))
-            p.sizes = put_varint(p.sizes, k.size);
-        if (k.sequence) {
-            p.sequence = put_varint(p.sequence, zigzag(k.sequence - x->sequence));
-            x->sequence = k.sequence;
-        }
-        if (__builtin_expect(r->stamp != e->stamp, 0))
-            flags |= encoder_put_stamp(e, r->stamp);
-        *p.flags++ = (uint8_t)flags;
-        n++;
-        if (k.again) {
-            put_repeat(&p, c, &k);
-            n += k.again;
-            e->repeats = true;
-        }
-        expected = (struct expected){ &c->next, &x->moves_after[next & x->mask] };
-        x->last_move = MOVE_NONE;
-        *last = next;
+        *last = site;
         w += k.words;
+        n += 1 + k.again;
     }
     r->at = w;
     *pens = p;
