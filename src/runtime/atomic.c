@@ -9,16 +9,15 @@
  * when the thread has recorded one of the same location and order since its last
  * synchronisation, no atomic write on the stripe happened since, and the value is
  * the same (code that is not traced writes, too). It takes no lock then, either.
- * What a load or another operation acquires starts an epoch only if it is news
- * (news.h): else locations read in turn would keep each other, and every access
- * between, from being known.
+ * What it acquires starts no epoch: an access that repeats one before it has no race that
+ * the first one has not (docs/design/recording.md, "Epochs").
  *
  * Memory orders are not relaxed below what the program asked for: all are
  * performed as sequentially consistent, which on x86 costs nothing for
  * read-modify-writes and loads. The recorded order is the program's.
  */
-#include "runtime/news.h"
 #include "runtime/reach.h"
+#include "runtime/stripe.h"
 
 typedef uint8_t u1;
 typedef uint16_t u2;
@@ -62,21 +61,10 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
 }
 
 /* After a write: what was accessed before it is released, what comes now is not. */
-static void write_epoch(unsigned order, bool news)
+static void write_epoch(unsigned order)
 {
-    if (news || order_releases(order))
+    if (order_releases(order))
         epoch_next(tls.self);
-}
-
-/* The part of a read-modify-write under the lock that is not the operation itself: is what it
- * acquired news? */
-static bool rmw_news(uint32_t stripe, const void *p, unsigned order)
-{
-    struct stripe *s = &rt_stripes[stripe];
-    bool news = news_acquired(tls.self, s, p, order);
-
-    news_written(tls.self, s, p, order, true);
-    return news;
 }
 
 /* Frames, and room for the record: after this nothing can make the thread wait. */
@@ -94,17 +82,14 @@ static bool prepare(void)
 
 /* ---- loads that need no record ---- */
 
-static struct load_seen *load_slot(const void *p)
+static inline uint64_t load_key(const void *p, unsigned order)
 {
-    return &tls.self->loads[((uintptr_t)p >> 3 ^ (uintptr_t)p >> 9) % LOAD_CACHE];
+    return (uintptr_t)p | (uint64_t)order << 56;
 }
 
-/* Has the thread recorded this load of this version, in whatever epoch? */
-static inline bool load_repeats(const void *p, unsigned order, uint64_t version)
+static inline struct load_seen *load_slot(const struct rt_thread *t, uint64_t key)
 {
-    struct load_seen *l = load_slot(p);
-
-    return l->address == (uintptr_t)p && l->version == version && l->order == order;
+    return &t->loads[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & t->load_mask];
 }
 
 static inline bool load_is_known(const void *p, unsigned order, uint64_t version, uint64_t value)
@@ -113,23 +98,26 @@ static inline bool load_is_known(const void *p, unsigned order, uint64_t version
 
     if (!tls.self || tls.busy || rt.mode != MODE_ON)
         return false;
-    l = load_slot(p);
-    return load_repeats(p, order, version) && l->epoch == tls.epoch && l->value == value &&
-           rt_options.filter;
+    l = load_slot(tls.self, load_key(p, order));
+    return l->key == load_key(p, order) && l->version == version && l->epoch == tls.epoch &&
+           l->value == value && rt_options.filter;
 }
 
-static void load_remember(const void *p, unsigned order, uint64_t version, uint64_t value,
-                          bool news)
+/* A table that keeps pushing out what the epoch may ask for again is doubled. Entries stay where
+ * they are: those that are not found there any more are made again. */
+static void load_remember(const void *p, unsigned order, uint64_t version, uint64_t value)
 {
-    struct load_seen *l = load_slot(p);
+    struct rt_thread *t = tls.self;
+    uint64_t key = load_key(p, order);
+    struct load_seen *l = load_slot(t, key);
 
-    if (news && !load_repeats(p, order, version))
-        epoch_next(tls.self);
-    l->address = (uintptr_t)p;
-    l->version = version;
-    l->value = value;
-    l->order = order;
-    l->epoch = tls.epoch;
+    if (l->epoch == tls.epoch && l->key != key && t->load_mask < LOADS_MOST - 1 &&
+        ++t->loads_gone > t->load_mask / 4) {
+        t->loads_gone = 0;
+        t->load_mask = 2 * t->load_mask + 1;
+        l = load_slot(t, key);
+    }
+    *l = (struct load_seen){ key, version, tls.epoch, value };
 }
 
 /* Nothing follows from a load in another thread, so the time of one is neither asked nor published:
@@ -178,21 +166,19 @@ static inline bool cas_would_fail(bool differs)
     {                                                                                              \
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         uint64_t stamp, number;                                                                    \
-        bool news;                                                                                 \
         u##n was;                                                                                  \
                                                                                                    \
         if (!prepare())                                                                            \
             return perform;                                                                        \
         stripe_lock(tls.self, stripe, true);                                                       \
         was = perform;                                                                             \
-        news = rmw_news(stripe, p, order);                                                         \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_RMW, LOG2(n), order, where, number, stamp, VALUES(n, 2),               \
                       (uint64_t)(u##n)(expr), (uint64_t)was);                                      \
         if ((n) >= 8)                                                                              \
             reach_stored(p, n);                                                                    \
-        write_epoch(order, news);                                                                  \
+        write_epoch(order);                                                                        \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -209,7 +195,6 @@ static inline bool cas_would_fail(bool differs)
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         struct stripe *s = &rt_stripes[stripe];                                                    \
         uint64_t version = __atomic_load_n(&s->version, __ATOMIC_SEQ_CST), stamp, number;          \
-        bool news;                                                                                 \
         u##n was;                                                                                  \
                                                                                                    \
         was = DO_LOAD(n);                                                                          \
@@ -221,12 +206,11 @@ static inline bool cas_would_fail(bool differs)
         stripe_lock(tls.self, stripe, false);                                                      \
         was = DO_LOAD(n);                                                                          \
         version = s->version;                                                                      \
-        news = news_acquired(tls.self, s, p, order);                                               \
         stamp = load_stamp();                                                                      \
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
                       (uint64_t)was, 0);                                                           \
-        load_remember(p, order, version, WORD(was), news);                                         \
+        load_remember(p, order, version, WORD(was));                                               \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -248,14 +232,13 @@ static inline bool cas_would_fail(bool differs)
         }                                                                                          \
         stripe_lock(tls.self, stripe, true);                                                       \
         DO_STORE(n);                                                                               \
-        news_written(tls.self, &rt_stripes[stripe], p, order, false);                              \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         append_atomic(p, OP_STORE, LOG2(n), order, where, number, stamp, VALUES(n, 1),             \
                       (uint64_t)v, 0);                                                             \
         if ((n) >= 8)                                                                              \
             reach_stored(p, n);                                                                    \
-        write_epoch(order, false);                                                                 \
+        write_epoch(order);                                                                        \
         rt_busy_end();                                                                             \
     }                                                                                              \
     EXPORT void __heddle_atomic_store_##n(u##n *p, u##n v, uint32_t order, uint32_t site);         \
@@ -272,7 +255,7 @@ static inline bool cas_would_fail(bool differs)
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         uint64_t stamp, number;                                                                    \
         u##n was = expected;                                                                       \
-        bool done, news;                                                                           \
+        bool done;                                                                                 \
                                                                                                    \
         if (cas_would_fail(DO_LOAD(n) != expected)) {                                              \
             was = rt_atomic_load_##n(p, failure, where);                                           \
@@ -287,8 +270,6 @@ static inline bool cas_would_fail(bool differs)
         stripe_lock(tls.self, stripe, true);                                                       \
         done = __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,              \
                                            __ATOMIC_SEQ_CST);                                      \
-        news = done ? rmw_news(stripe, p, order)                                                   \
-                    : news_acquired(tls.self, &rt_stripes[stripe], p, failure);                    \
         stamp = clock_publish();                                                                   \
         number = stripe_unlock(tls.self, stripe, true);                                            \
         if (done)                                                                                  \
@@ -299,7 +280,7 @@ static inline bool cas_would_fail(bool differs)
                           (uint64_t)was, 0);                                                       \
         if ((n) >= 8 && done)                                                                      \
             reach_stored(p, n);                                                                    \
-        write_epoch(done ? order : ORDER_RELAXED, news);                                           \
+        write_epoch(done ? order : ORDER_RELAXED);                                                 \
         rt_busy_end();                                                                             \
         return was;                                                                                \
     }                                                                                              \
@@ -343,14 +324,12 @@ EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_
     uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
     unsigned log2_bytes = bytes ? 31u - (unsigned)__builtin_clz(bytes) : 0;
     uint64_t stamp, number;
-    bool news;
 
     if (!tls.self || tls.self->held != stripe + 1)
         return;
-    news = rmw_news(stripe, p, order);
     stamp = clock_publish();
     number = stripe_unlock(tls.self, stripe, true);
     append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
-    write_epoch(order, news);
+    write_epoch(order);
     rt_busy_end();
 }

@@ -10,7 +10,7 @@
 #include "runtime/objects.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
-#include "runtime/news.h"
+#include "runtime/stripe.h"
 
 /* More is forgotten by forgetting everything. */
 enum { FORGET_BYTES = 1 << 15 };
@@ -55,15 +55,6 @@ static uint64_t *sync_room(struct rt_thread *t)
     return w;
 }
 
-/* What the thread hands to the next owner of a lock, or gets from the last one. */
-static void pass_on(struct rt_thread *t, unsigned op, uint64_t key)
-{
-    if (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED || op == OP_BEGIN || op == OP_JOIN)
-        news_take_over(t, key);
-    else if (op == OP_RELEASE || op == OP_FORK || op == OP_END)
-        news_hand_over(t, key);
-}
-
 static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsigned op_class,
                         uint64_t key, uint64_t where)
 {
@@ -71,7 +62,6 @@ static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsig
 
     if (!w)
         return;
-    pass_on(t, op, key);
     w[1] = RING_WORD(R_SYNC, op, object);
     w[2] = where;
     w[3] = stripe_take(ring_stripe(op_class, key));
@@ -174,7 +164,6 @@ void rt_fence(unsigned order, uint64_t where)
         w[2] = where;
         commit(3);
     }
-    t->fenced |= order_releases(order);
     epoch_next(t);
     rt_busy_end();
 }

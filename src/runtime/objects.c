@@ -298,11 +298,25 @@ static bool find_big(uintptr_t a, struct object *o)
     return a - o->low < o->high - o->low;
 }
 
+/* The piece's first byte is in the midst of an object, and so is `a`. */
+static inline bool spans(const struct span *s, uint8_t first, uintptr_t a)
+{
+    return first & MARK_PIECE && a - s->low < s->high - s->low;
+}
+
+/* Where the state of the piece of an object that `a` lies in is; NULL: in none. */
+static inline uint8_t *start_of(struct map *m, uintptr_t a)
+{
+    uint8_t *first = unit_of(m, a & ~(uintptr_t)(PIECE_BYTES - 1));
+
+    return spans(span_of(m, a), load(first), a) ? first : piece_start(unit_of(m, a), first);
+}
+
 bool objects_find(uintptr_t a, struct object *o)
 {
     struct map *m = map_of(a);
     uintptr_t piece = a & ~(uintptr_t)(PIECE_BYTES - 1);
-    uint8_t *start = m ? piece_start(unit_of(m, a), unit_of(m, piece)) : NULL, *end;
+    uint8_t *start = m ? start_of(m, a) : NULL, *end;
 
     if (!start)
         return find_big(a, o);
@@ -336,7 +350,7 @@ uint8_t *objects_state(uintptr_t a)
     struct big *b;
 
     if (m) {
-        uint8_t *s = piece_start(unit_of(m, a), unit_of(m, a & ~(uintptr_t)(PIECE_BYTES - 1)));
+        uint8_t *s = start_of(m, a);
 
         if (s)
             return s;

@@ -35,6 +35,7 @@ enum {
     SLOTS_ZERO =
         256, /* objects up to this size tell their empty slots when they are logged again */
     BUFFER = PIECE_BYTES,
+    REGIONS = 256, /* of PIECE_BYTES, direct-mapped */
     /* Credit, in bytes. A program that passes much fresh or changing memory to untraced code
      * (blocks to a compressor) else spends its time here: leveldb 60 % of it, for lists of which
      * the analysis gives up nine in ten. */
@@ -42,6 +43,7 @@ enum {
     CREDIT_CHUNK = RING_CHUNK_BYTES / 32, /* for a chunk of records */
     CREDIT_CHUNKS = 64,                   /* paid at once */
     COST_OBJECT = 64,
+    COST_POINTER = 64, /* its object has to be found: some 40 ns */
     COST_DIRTY = 32
 };
 
@@ -57,10 +59,11 @@ static struct {
     uintptr_t *logged;  /* pieces that were logged, for fork and calls=exact */
     uint32_t nwork, ndirty, nlogged, nseen;
     uintptr_t seen[SEEN_MAX];
-    uint64_t objects, bytes;       /* of the call at hand */
+    uint64_t objects, bytes; /* of the call at hand */
+    uint64_t pointers;
     int64_t credit;                /* bytes that may be looked at; written under reach_lock */
     uint32_t paid;                 /* chunks that are in it */
-    uint64_t generation;           /* grows when a piece becomes logged: struct quiet */
+    uint64_t generations[REGIONS]; /* grow when a piece there becomes logged: struct quiet */
     bool partial;                  /* it was too much */
     bool lost;                     /* something was forgotten: every call is CALL_ALL from now on */
     const struct rt_thread *owner; /* who logs */
@@ -147,10 +150,18 @@ static void set(uint8_t *s, unsigned to)
         ;
 }
 
-/* Logged first, read later: a store in between makes it dirty again. */
-static void set_logged(uint8_t *s)
+static uint64_t *generation_at(uintptr_t a)
 {
-    __atomic_fetch_add(&reach.generation, 1, __ATOMIC_SEQ_CST);
+    return &reach.generations[a / PIECE_BYTES % REGIONS];
+}
+
+/* Logged first, read later: a store in between makes it dirty again. */
+static void set_logged(uint8_t *s, uintptr_t low, uintptr_t high)
+{
+    uintptr_t last = (high - 1) / PIECE_BYTES, n = last - low / PIECE_BYTES;
+
+    for (uintptr_t i = 0; i <= n && i < REGIONS; i++)
+        __atomic_fetch_add(generation_at((last - i) * PIECE_BYTES), 1, __ATOMIC_SEQ_CST);
     set(s, STATE_LOGGED);
 }
 
@@ -214,9 +225,17 @@ static struct quiet piece_of(const struct object *o, uintptr_t a)
     return q;
 }
 
+/* What of it is in the region of `a`, for which there is one generation. */
+static struct quiet part_of(struct quiet q, uintptr_t a)
+{
+    uintptr_t low = a & -(uintptr_t)PIECE_BYTES, high = low + PIECE_BYTES;
+
+    return (struct quiet){ q.low > low ? q.low : low, q.high < high ? q.high : high, 0 };
+}
+
 static struct quiet *quiet_slot(uintptr_t a)
 {
-    return &tls.self->quiet[a / PIECE_BYTES % QUIET];
+    return &tls.self->quiet[(a >> LOGGED_SHIFT) % QUIET];
 }
 
 /* Up to where nothing needs to be done from `a` on; `a` itself if it may. */
@@ -225,7 +244,7 @@ static uintptr_t quiet_until(uintptr_t a)
     const struct quiet *q = quiet_slot(a);
 
     return a - q->low < q->high - q->low &&
-                   q->generation == __atomic_load_n(&reach.generation, __ATOMIC_RELAXED)
+                   q->generation == __atomic_load_n(generation_at(a), __ATOMIC_RELAXED)
                ? q->high
                : a;
 }
@@ -240,7 +259,7 @@ static void be_quiet(uintptr_t a, const struct object *o, uint64_t generation)
     if (!tls.self || (o && state_of(o->state) == STATE_LOGGED))
         return;
     if (o)
-        q = piece_of(o, a);
+        q = part_of(piece_of(o, a), a);
     q.generation = generation;
     *quiet_slot(a) = q;
 }
@@ -253,7 +272,7 @@ static bool is_own_stack(uintptr_t a)
 
 static void make_dirty(uintptr_t a)
 {
-    uint64_t generation = __atomic_load_n(&reach.generation, __ATOMIC_SEQ_CST);
+    uint64_t generation = __atomic_load_n(generation_at(a), __ATOMIC_SEQ_CST);
     struct object o;
     bool found = (objects_find(a, &o) || statics_find(a, &o)) && o.state;
     uint8_t *s = found ? o.state : NULL;
@@ -347,7 +366,7 @@ static void push_object(const struct object *o)
             spin_unlock(&dirty_lock);
         }
         if (s) {
-            set_logged(s);
+            set_logged(s, at, end);
             note_logged(at);
         }
         push(at, o->plain ? at : end, o, false, false);
@@ -450,6 +469,7 @@ static void look_at(struct out *out, uintptr_t slot, uint64_t word, bool tell_em
             add_slot(out, slot, 0);
     } else if (object_at(word, &o) && !(o.low <= slot && slot < o.high)) {
         add_slot(out, slot, word);
+        reach.pointers++;
         if (o.kind != OBJECT_LOOSE || !reach_is_thread(word))
             meet(&o);
     }
@@ -490,7 +510,7 @@ static void put_off(const struct piece *p)
     uint8_t *s = state_at(p->low);
 
     if (s && state_of(s) != STATE_FRESH) {
-        set_logged(s);
+        set_logged(s, p->low, p->high);
         make_dirty(p->low);
     }
 }
@@ -509,7 +529,7 @@ static void take_dirty(void)
         if (!object_at(a, &o) || !o.state || state_of(o.state) != STATE_DIRTY)
             continue; /* given back, or another by now */
         q = piece_of(&o, a);
-        set_logged(o.state);
+        set_logged(o.state, q.low, q.high);
         watch(q.low, q.high);
         push(q.low, q.high, &o, true, false);
     }
@@ -563,7 +583,7 @@ static bool log_all(struct rt_thread *t, const struct call *c)
 {
     bool all;
 
-    reach.objects = reach.bytes = reach.nseen = 0;
+    reach.objects = reach.bytes = reach.pointers = reach.nseen = 0;
     reach.partial = false;
     pay();
     take_dirty();
@@ -576,7 +596,7 @@ static bool log_all(struct rt_thread *t, const struct call *c)
     all = !reach.nwork && !reach.lost && !reach.partial;
     while (reach.nwork)
         put_off(&reach.work[--reach.nwork]);
-    charge(reach.bytes + reach.objects * COST_OBJECT);
+    charge(reach.bytes + reach.objects * COST_OBJECT + reach.pointers * COST_POINTER);
     if (rt_options.calls == CALLS_EXACT)
         unlog();
     return all;

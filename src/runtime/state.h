@@ -27,13 +27,13 @@ enum rt_phase {
 };
 
 enum {
-    LOAD_CACHE = 64,  /* atomic loads remembered by a thread, direct-mapped */
-    NEWS_KNOWN = 64,  /* threads whose releases a thread remembers, direct-mapped */
-    STAMP_EVERY = 16, /* accesses between stamps: 0.6 ns each instead of 10 */
+    LOADS_FIRST = 64,     /* atomic loads remembered by a thread, direct-mapped: at first, */
+    LOADS_MOST = 1 << 14, /* and at most */
+    STAMP_EVERY = 16,     /* accesses between stamps: 0.6 ns each instead of 10 */
     RUN_CACHE = 64,
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
-    QUIET = 16,              /* pieces in which stores need not be noted, direct-mapped */
+    QUIET = 256,             /* blocks in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
     STEP_BYTES = 128,        /* accesses of one record are at most so far from each other */
     RECORD_WORDS = 32        /* no record but R_CALL is longer; RING_SLACK in words */
@@ -42,10 +42,9 @@ enum {
 /* An atomic load that the thread recorded: while the stripe's version and the thread's epoch are
  * the same, the next one adds nothing. */
 struct load_seen {
-    uintptr_t address;
+    uint64_t key; /* address, order */
     uint64_t version, epoch;
     uint64_t value; /* 16 bytes as one word */
-    uint32_t order;
 };
 
 /* A site's last record. While nothing was synchronised since, and the stack is the same, an access
@@ -66,8 +65,8 @@ struct told_frame {
     uint64_t stack;
 };
 
-/* Bytes in which stores of pointers change nothing, as long as no piece of memory becomes logged
- * (reach.c). */
+/* Bytes in which stores of pointers change nothing, as long as no piece of their region of memory
+ * becomes logged (reach.c). */
 struct quiet {
     uintptr_t low, high;
     uint64_t generation;
@@ -95,12 +94,10 @@ struct rt_thread {
     uint64_t lost;    /* accesses, not yet said in a record */
     uint64_t held;    /* stripe + 1 whose lock the thread holds */
     bool fiber;
-    bool too_deep;              /* deeper than its shadow stack, once */
-    bool fenced;                /* has passed a release fence: its stores release */
-    uint64_t releases;          /* its own, counted (news.h) */
-    uint64_t known[NEWS_KNOWN]; /* of others: the last that it knows */
-    struct load_seen loads[LOAD_CACHE];
-    struct run runs[RUN_CACHE]; /* of the current chunk, by site */
+    bool too_deep; /* deeper than its shadow stack, once */
+    struct load_seen *loads;
+    uint32_t load_mask, loads_gone; /* how many of them pushed out another one of the epoch */
+    struct run runs[RUN_CACHE];     /* of the current chunk, by site */
     uint64_t run_salt;
     uint64_t call_cursor; /* behind the last call of untraced code, in chunk call_serial */
     uint32_t call_serial;

@@ -1,5 +1,5 @@
 /* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
-#include "runtime/news.h"
+#include "runtime/stripe.h"
 #include "runtime/reach.h"
 
 #include <sched.h>
@@ -9,7 +9,6 @@ HIDDEN uint64_t rt_held(void);
 HIDDEN void rt_hold_again(uint64_t held);
 
 struct stripe rt_stripes[RING_STRIPES] __attribute__((aligned(4096)));
-struct handover rt_handovers[HANDOVERS];
 
 /* The holder is at most one instruction from giving it back, unless it was preempted. */
 void stripe_lock_slow(struct stripe *s)
@@ -54,9 +53,6 @@ void stripes_clear(void)
     for (i = 0; i < RING_STRIPES; i++)
         if (rt_stripes[i].word | rt_stripes[i].version)
             rt_stripes[i] = (struct stripe){ 0 };
-    for (i = 0; i < HANDOVERS; i++)
-        if (rt_handovers[i].release)
-            rt_handovers[i] = (struct handover){ 0 };
 }
 
 /* What rt_release_all() would give back: the stripe + 1, and in bit 32 whether it is for a write.

@@ -6,7 +6,6 @@
  * word's operations are in the order in which they happened.
  * version: odd while an atomic write is under way, another value after it; who
  * reads the same even version before and after a load has seen no write.
- * release, object: who released here last (news.h); used under the lock.
  *
  * The lock is held for one machine instruction of the program, while busy, so
  * no handler can find it taken by its own thread; rt_release_all() gives it
@@ -20,8 +19,6 @@
 
 struct stripe {
     uint64_t word, version;
-    uint64_t release; /* the last on the stripe (news.h); 0: none yet */
-    uint64_t object;  /* where; 0: since ended by another store */
 };
 extern HIDDEN struct stripe rt_stripes[RING_STRIPES];
 

@@ -35,9 +35,9 @@ static struct rt_thread *new_state(void)
     size_t filter = sizeof(struct heddle_filter),
            shadow = sizeof(struct heddle_frame) * (SHADOW_MASK + 1),
            told = sizeof(struct told_frame) * (SHADOW_MASK + 1),
-           moves = sizeof(uint64_t) << MOVE_BITS,
+           moves = sizeof(uint64_t) << MOVE_BITS, loads = sizeof(struct load_seen) * LOADS_MOST,
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
-    char *m = map(own + filter + shadow + told + moves);
+    char *m = map(own + filter + shadow + told + moves + loads);
     struct rt_thread *t = (struct rt_thread *)m;
 
     if (!t)
@@ -46,6 +46,8 @@ static struct rt_thread *new_state(void)
     t->shadow = (struct heddle_frame *)(m + own + filter);
     t->told = (struct told_frame *)(m + own + filter + shadow);
     t->moves = (uint64_t *)(m + own + filter + shadow + told);
+    t->loads = (struct load_seen *)(m + own + filter + shadow + told + moves);
+    t->load_mask = LOADS_FIRST - 1;
     t->unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST);
     t->line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST);
     t->epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
@@ -66,12 +68,9 @@ static struct rt_thread *state_get(uint32_t number)
     t->number = number;
     t->serial = t->recorded = t->since_stamp = 0;
     t->lost = t->held = t->stamp = t->stack = 0;
-    t->fiber = t->fenced = t->too_deep = false;
-    t->releases = 0;
+    t->fiber = t->too_deep = false;
     t->nannotated = 0;
     t->stack_low = t->stack_bytes = 0;
-    memset(t->known, 0, sizeof(t->known));
-    memset(t->loads, 0, sizeof(t->loads));
     return t;
 }
 
@@ -115,7 +114,7 @@ void epoch_wrap(struct rt_thread *t)
     for (i = 0; i <= tls.unit_mask >> FILTER_UNITS_SHIFT; i++)
         if (t->filter->units[i].tag)
             t->filter->units[i].tag = 0;
-    memset(t->loads, 0, sizeof(t->loads));
+    memset(t->loads, 0, sizeof(*t->loads) * (t->load_mask + 1));
     memset(t->runs, 0, sizeof(t->runs));
     tls.epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT;
 }

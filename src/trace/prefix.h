@@ -33,7 +33,7 @@ struct prefix_event {
 };
 
 /* Does a thread's plain access before this event of it surely happen before it? (Not before an
- * acquire load: where that brings no news recorders go on as if it was not there.) */
+ * acquire load: recorders go on as if it was not there.) */
 bool prefix_ends_stretch(const struct event *e);
 
 struct prefix *prefix_new(bool stretches);

@@ -72,7 +72,7 @@ static void prepare_events(struct witness_trace *w)
 }
 
 /* Up to here, and no further, a recorder may take an access for a repetition of an earlier one. An
- * acquire load is no end: where it brings nothing new, it is as if it was not there. */
+ * acquire load is no end: it lets go of nothing. */
 static bool ends_stretch(const struct event *e)
 {
     if (op_is_access(e->op))

@@ -7,6 +7,7 @@ kill     SIGKILL at a random moment: the trace has every round that the program 
 short    N short threads, a few at a time; the race between the last two is found
 live     N threads alive at once; the same
 forks    N forked children: a trace each, and their race
+walk     what acquiring brings does not make a thread record again what it has seen
 """
 import argparse, json, os, random, shutil, signal, struct, subprocess, sys, tempfile, time
 
@@ -115,6 +116,20 @@ def case_forks(opts, directory):
     return "%d processes" % n
 
 
+def case_walk(opts, directory):
+    nodes, walks = 1000, 50
+    program = build(opts, "walk", directory)
+    result, stdout = analysed(opts, directory, [program], 66)
+    if stdout != "%d\n" % (walks * sum(range(nodes))):
+        raise Failed("output changed: %r" % stdout)
+    expect_race(result, "walk.c")
+    info = run([opts.heddle, "info", "-f", "json", traces(os.path.join(directory, "data"))[0]])
+    loads = json.loads(info.stdout)["operations"]["atomic-load"]
+    if loads > nodes * walks / 4:
+        raise Failed("%d atomic loads recorded of some %d" % (loads, nodes * walks))
+    return "%d of some %d loads" % (loads, nodes * walks)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", required=True)
@@ -129,6 +144,7 @@ def main():
         "short": lambda o, d: case_threads(o, d, "short", o.short),
         "live": lambda o, d: case_threads(o, d, "live", o.live),
         "forks": case_forks,
+        "walk": case_walk,
     }
     failed = 0
     for name in opts.case or cases:
