@@ -37,11 +37,16 @@ enum ring_class {
 /* The target is the event's, except: begin and end count on their own thread's number, and
  * atomics on their word of 8 bytes, so that atomics of different sizes on one word share a count.
  */
-static inline uint32_t ring_stripe(unsigned op_class, uint64_t target)
+static inline uint64_t ring_stripe_hash(unsigned op_class, uint64_t target)
 {
     if (op_class == STRIPE_ATOMIC)
         target &= ~UINT64_C(7);
-    return (uint32_t)((target ^ (uint64_t)op_class << 58) * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+    return (target ^ (uint64_t)op_class << 58) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline uint32_t ring_stripe(unsigned op_class, uint64_t target)
+{
+    return (uint32_t)(ring_stripe_hash(op_class, target) >> 48);
 }
 
 /* The class of an operation (enum op of trace/event.h) that carries a sequence number. */

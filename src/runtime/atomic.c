@@ -19,6 +19,9 @@
 #include "runtime/reach.h"
 #include "runtime/stripe.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 typedef uint8_t u1;
 typedef uint16_t u2;
 typedef uint32_t u4;
@@ -87,20 +90,42 @@ static inline uint64_t load_key(const void *p, unsigned order)
     return (uintptr_t)p | (uint64_t)order << 56;
 }
 
-static inline struct load_seen *load_slot(const struct rt_thread *t, uint64_t key)
+static inline struct load_seen *load_slot(const struct rt_thread *t, const void *p)
 {
-    return &t->loads[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & t->load_mask];
+    return &t->loads[ring_stripe_hash(STRIPE_ATOMIC, (uintptr_t)p) >> 24 & t->load_mask];
 }
 
-static inline bool load_is_known(const void *p, unsigned order, uint64_t version, uint64_t value)
+/* A thread that waits for another by loading again and again takes the processor from it, and loads
+ * last longer than they would: it gives way. Six locations in turn at most: their number divides
+ * SPIN_LOADS. A list that is walked is none of this. */
+enum { SPIN_LOADS = 1020 };
+static __attribute__((noinline, preserve_most)) void load_spins(struct rt_thread *t,
+                                                                const struct load_seen *l)
 {
+    t->loads_known = 0;
+    if (t->load_sampled == l)
+        syscall(SYS_sched_yield);
+    t->load_sampled = l;
+}
+
+/* The value was loaded just now: has the thread recorded a load of it that says the same? Who
+ * writes changes the version before the value, so if the version is the one of the record, the
+ * value is, too. */
+static inline bool load_is_known(const void *p, unsigned order, uint64_t value)
+{
+    const struct stripe *s = &rt_stripes[ring_stripe(STRIPE_ATOMIC, (uintptr_t)p)];
+    struct rt_thread *t = tls.self;
     const struct load_seen *l;
 
-    if (!tls.self || tls.busy || rt.mode != MODE_ON)
+    if (unlikely(!t))
         return false;
-    l = load_slot(tls.self, load_key(p, order));
-    return l->key == load_key(p, order) && l->version == version && l->epoch == tls.epoch &&
-           l->value == value && rt_options.filter;
+    l = load_slot(t, p);
+    if (l->key != load_key(p, order) || l->epoch != tls.epoch || l->value != value ||
+        l->version != __atomic_load_n(&s->version, __ATOMIC_SEQ_CST))
+        return false;
+    if (unlikely(++t->loads_known == SPIN_LOADS))
+        load_spins(t, l);
+    return true;
 }
 
 /* A table that keeps pushing out what the epoch may ask for again is doubled. Entries stay where
@@ -109,13 +134,15 @@ static void load_remember(const void *p, unsigned order, uint64_t version, uint6
 {
     struct rt_thread *t = tls.self;
     uint64_t key = load_key(p, order);
-    struct load_seen *l = load_slot(t, key);
+    struct load_seen *l = load_slot(t, p);
 
+    if (!rt_options.filter)
+        return;
     if (l->epoch == tls.epoch && l->key != key && t->load_mask < LOADS_MOST - 1 &&
         ++t->loads_gone > t->load_mask / 4) {
         t->loads_gone = 0;
         t->load_mask = 2 * t->load_mask + 1;
-        l = load_slot(t, key);
+        l = load_slot(t, p);
     }
     *l = (struct load_seen){ key, version, tls.epoch, value };
 }
@@ -140,6 +167,8 @@ static inline bool cas_would_fail(bool differs)
 
 /* A value as one word. */
 #define WORD(v) ((uint64_t)(u16)(v) + (uint64_t)((u16)(v) >> 64) * UINT64_C(0x9e3779b97f4a7c15))
+
+#define NOINLINE static __attribute__((noinline))
 
 #define LOG2(n) ((n) == 1 ? 0u : (n) == 2 ? 1u : (n) == 4 ? 2u : (n) == 8 ? 3u : 4u)
 
@@ -189,23 +218,17 @@ static inline bool cas_would_fail(bool differs)
     }
 
 #define ATOMICS_OF(n)                                                                              \
-    HIDDEN u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where);                       \
-    u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where)                               \
+    NOINLINE u##n load_recorded_##n(u##n *p, unsigned order, uint64_t where)                       \
     {                                                                                              \
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
-        struct stripe *s = &rt_stripes[stripe];                                                    \
-        uint64_t version = __atomic_load_n(&s->version, __ATOMIC_SEQ_CST), stamp, number;          \
+        uint64_t version, stamp, number;                                                           \
         u##n was;                                                                                  \
                                                                                                    \
-        was = DO_LOAD(n);                                                                          \
-        if (!(version & 1) && load_is_known(p, order, version, WORD(was)) &&                       \
-            __atomic_load_n(&s->version, __ATOMIC_SEQ_CST) == version)                             \
-            return was;                                                                            \
         if (!prepare())                                                                            \
             return DO_LOAD(n);                                                                     \
         stripe_lock(tls.self, stripe, false);                                                      \
         was = DO_LOAD(n);                                                                          \
-        version = s->version;                                                                      \
+        version = rt_stripes[stripe].version;                                                      \
         stamp = load_stamp();                                                                      \
         number = stripe_unlock(tls.self, stripe, false);                                           \
         append_atomic(p, OP_LOAD, LOG2(n), order, where, number, stamp, VALUES(n, 1),              \
@@ -213,6 +236,14 @@ static inline bool cas_would_fail(bool differs)
         load_remember(p, order, version, WORD(was));                                               \
         rt_busy_end();                                                                             \
         return was;                                                                                \
+    }                                                                                              \
+    HIDDEN u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where);                       \
+    u##n rt_atomic_load_##n(u##n *p, unsigned order, uint64_t where)                               \
+    {                                                                                              \
+        u##n was = DO_LOAD(n);                                                                     \
+                                                                                                   \
+        return likely(load_is_known(p, order, WORD(was))) ? was                                    \
+                                                          : load_recorded_##n(p, order, where);    \
     }                                                                                              \
     EXPORT u##n __heddle_atomic_load_##n(u##n *p, uint32_t order, uint32_t site);                  \
     EXPORT u##n __heddle_atomic_load_##n(u##n *p, uint32_t order, uint32_t site)                   \

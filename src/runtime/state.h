@@ -97,7 +97,9 @@ struct rt_thread {
     bool too_deep; /* deeper than its shadow stack, once */
     struct load_seen *loads;
     uint32_t load_mask, loads_gone; /* how many of them pushed out another one of the epoch */
-    struct run runs[RUN_CACHE];     /* of the current chunk, by site */
+    uint32_t loads_known;           /* since one was sampled */
+    const struct load_seen *load_sampled;
+    struct run runs[RUN_CACHE]; /* of the current chunk, by site */
     uint64_t run_salt;
     uint64_t call_cursor; /* behind the last call of untraced code, in chunk call_serial */
     uint32_t call_serial;
