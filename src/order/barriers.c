@@ -192,16 +192,6 @@ static void return_from(struct barrier_order *b, struct thread *t)
         close_pair(b, t, n - 1);
 }
 
-/* Up to here a recorder may take an access for a repetition of an earlier one (witness.c). */
-static bool ends_stretch(const struct event *e)
-{
-    if (op_is_access(e->op))
-        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
-    return op_class_of(e->op) != CLASS_STACK && op_class_of(e->op) != CLASS_CALL &&
-           op_class_of(e->op) != CLASS_MEMORY && e->op != OP_AFTER && e->op != OP_BRANCH &&
-           e->op < OP_LINK;
-}
-
 static void end_lasting(struct barrier_order *b, struct thread *t)
 {
     for (size_t i = t->stack.count; i-- > 0;)
@@ -224,7 +214,7 @@ const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_eve
         open_pair(b);
     if (b->event->op == OP_RETURN || b->event->flags & EV_ALONE)
         return_from(b, t);
-    if (t->stack.count && ends_stretch(b->event))
+    if (t->stack.count && event_ends_stretch(b->event))
         end_lasting(b, t);
     barriers_list_needs(b);
     *count = (uint32_t)b->out.count;
@@ -326,7 +316,7 @@ static void find_pairs(struct barrier_order *b)
         } else if (t->events[i].op == OP_RETURN && stack->count) {
             push(&over[t->events[i].thread], stack->items[--stack->count]);
         }
-        end_pairs(b, &over[t->events[i].thread], ends_stretch(&t->events[i]));
+        end_pairs(b, &over[t->events[i].thread], event_ends_stretch(&t->events[i]));
     }
     for (uint32_t i = 0; i < b->in.nthreads; i++) {
         free(stacks[i].items);

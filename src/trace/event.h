@@ -255,6 +255,16 @@ static inline bool order_releases(unsigned order)
     return order >= ORDER_RELEASE;
 }
 
+/* Up to here, and no further, a recorder may take a plain access for a repetition of an earlier one
+ * of its thread (docs/design/proof.md, "Stretches"). An acquire load is no end: it lets go of
+ * nothing. */
+static inline bool event_ends_stretch(const struct event *e)
+{
+    if (op_is_access(e->op))
+        return (e->op == OP_STORE || e->op == OP_RMW) && order_releases(e->order);
+    return e->op < OP_ALLOC && e->op != OP_AFTER;
+}
+
 /* The value that a read saw, where the trace tells it and may have a write of it. */
 static inline bool event_saw(const struct event *e, uint64_t *value)
 {

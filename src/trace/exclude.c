@@ -649,25 +649,13 @@ static void learn_other(struct exclude *x, struct thread *t, const struct event 
     }
 }
 
-/* Up to here a recorder may take an access for a repetition of an earlier one
- * (docs/design/proof.md, "Stretches"). */
-static bool ends_stretch(const struct event *e)
-{
-    enum op_class c = op_class_of(e->op);
-
-    if (op_is_access(e->op))
-        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
-    return c != CLASS_STACK && c != CLASS_CALL && c != CLASS_MEMORY && c != CLASS_BRANCH &&
-           c != CLASS_LINK && e->op != OP_AFTER;
-}
-
 static void learn_event(struct exclude *x, const struct event *ev, const uint64_t *extra)
 {
     struct thread *t = thread_at(x, ev->thread);
 
     x->values |= op_is_access(ev->op) && ev->flags & EV_VALUE;
     add_written(x, ev, extra);
-    t->stretch += ends_stretch(ev);
+    t->stretch += event_ends_stretch(ev);
     switch (ev->op) {
     case OP_ENTER:
         learn_enter(x, t, ev);

@@ -223,20 +223,10 @@ static void at_memory(struct prefix *p, const struct event *e, uint64_t position
 
 /* ---- stretches ---- */
 
-/* As in witness/witness.c. */
-bool prefix_ends_stretch(const struct event *e)
-{
-    if (op_is_access(e->op))
-        return (e->op == OP_STORE || e->op == OP_RMW) && order_releases(e->order);
-    return e->op != OP_ENTER && e->op != OP_EXIT && e->op != OP_ALLOC && e->op != OP_FREE &&
-           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH &&
-           e->op != OP_LINK && e->op != OP_OBJECT && e->op != OP_RESULT;
-}
-
 static void follow_stretch(struct prefix *p, struct past_thread *t, const struct event *e,
                            uint64_t position)
 {
-    if (prefix_ends_stretch(e)) {
+    if (event_ends_stretch(e)) {
         p->overflows -= t->stretch.count > STRETCH_MAX;
         t->stretch.count = 0;
         t->synced = (struct prefix_event){

@@ -32,10 +32,6 @@ struct prefix_event {
     const uint64_t *words; /* a call's D, borrowed; `event.old` entries of two words */
 };
 
-/* Does a thread's plain access before this event of it surely happen before it? (Not before an
- * acquire load: recorders go on as if it was not there.) */
-bool prefix_ends_stretch(const struct event *e);
-
 struct prefix *prefix_new(bool stretches);
 void prefix_free(struct prefix *p);
 

@@ -521,16 +521,6 @@ static void at_return(struct builder *b, const struct event *e)
     }
 }
 
-/* As in witness.c: up to here accesses may be repetitions that are not recorded. */
-static bool ends_stretch(const struct event *e)
-{
-    enum op_class c = op_class_of(e->op);
-
-    if (op_is_access(e->op))
-        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
-    return e->op < OP_ALLOC && c != CLASS_NONE && e->op != OP_AFTER;
-}
-
 static void at_end_of_stretch(struct builder *b, uint32_t thread)
 {
     for (uint32_t o = b->lasting[thread]; o != NONE; o = b->calls[o].outer)

@@ -13,6 +13,17 @@
 #include "witness/cells.h"
 #include "witness/witness.h"
 
+/* Up to here, and no further, a recorder may take an access for a repetition of an earlier one; the
+ * checker's own idea of event_ends_stretch(). */
+static inline bool ends_stretch(const struct event *e)
+{
+    if (op_is_access(e->op))
+        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
+    return e->op != OP_ENTER && e->op != OP_EXIT && e->op != OP_ALLOC && e->op != OP_FREE &&
+           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH &&
+           e->op != OP_LINK && e->op != OP_OBJECT && e->op != OP_RESULT;
+}
+
 struct barriers {
     uint32_t *first_need, *need; /* N + 1 entries; events */
     size_t nneeds, needs_cap;

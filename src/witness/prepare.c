@@ -71,17 +71,6 @@ static void prepare_events(struct witness_trace *w)
     free(now);
 }
 
-/* Up to here, and no further, a recorder may take an access for a repetition of an earlier one. An
- * acquire load is no end: it lets go of nothing. */
-static bool ends_stretch(const struct event *e)
-{
-    if (op_is_access(e->op))
-        return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);
-    return e->op != OP_ENTER && e->op != OP_EXIT && e->op != OP_ALLOC && e->op != OP_FREE &&
-           e->op != OP_AFTER && e->op != OP_CALL && e->op != OP_RETURN && e->op != OP_BRANCH &&
-           e->op != OP_LINK && e->op != OP_OBJECT && e->op != OP_RESULT;
-}
-
 static void prepare_stretches(struct witness_trace *w)
 {
     uint32_t *end = xcalloc(w->nthreads + 1, sizeof(*end));
