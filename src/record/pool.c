@@ -24,6 +24,7 @@ enum {
     LEVEL_FAST = -4,        /* gives up sooner on what does not compress */
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
+    CONTEXT_BITS_LARGE = 13, /* for threads that use that many sites in turn */
 };
 
 struct stream {
@@ -36,6 +37,7 @@ struct stream {
     struct encoder *encoder;
     uint64_t first;                   /* events in the file */
     uint64_t stamp_first, stamp_last; /* of the encoder's events */
+    uint32_t context_bits;            /* of the next chunk */
 };
 
 struct worker {
@@ -156,6 +158,16 @@ static struct stream *dequeue(struct pool *p)
 
 /* ---- encoders ---- */
 
+/* A thread that fills a chunk's contexts has sites that push each other out. */
+static uint32_t next_context_bits(const struct encoder *e)
+{
+    uint32_t bits = e->context.bits;
+
+    if (bits < CONTEXT_BITS)
+        return CONTEXT_BITS;
+    return bits < CONTEXT_BITS_LARGE && encoder_contexts(e) > (3u << bits) / 4 ? bits + 1 : bits;
+}
+
 static void flush_stream(struct worker *w, struct stream *s)
 {
     struct encoder *e = s->encoder;
@@ -165,6 +177,7 @@ static void flush_stream(struct worker *w, struct stream *s)
     hdl_pack(w->packer, e);
     sink_append(w->pool->sink, w->packer, s->raw.thread, s->first, s->stamp_first, s->stamp_last);
     s->first += e->count;
+    s->context_bits = next_context_bits(e);
     e->count = 0;
 }
 
@@ -222,7 +235,7 @@ static void start_chunk(struct worker *w, struct stream *s, uint64_t stamp)
         s->encoder = encoder_get(w);
         s->encoder->count = 0;
     }
-    encoder_resize(s->encoder, s->first ? CONTEXT_BITS : FIRST_CONTEXT_BITS);
+    encoder_resize(s->encoder, s->first ? s->context_bits : FIRST_CONTEXT_BITS);
     encoder_start(s->encoder, stamp);
     s->stamp_first = stamp;
 }

@@ -33,6 +33,15 @@ void encoder_resize(struct encoder *e, uint32_t context_bits)
     context_init(&e->context, context_bits);
 }
 
+uint32_t encoder_contexts(const struct encoder *e)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i <= e->context.mask; i++)
+        used += e->context.sites[i].shape != 0;
+    return used;
+}
+
 void encoder_start(struct encoder *e, uint64_t stamp)
 {
     context_reset(&e->context);
