@@ -31,6 +31,13 @@ void *xcalloc(size_t count, size_t bytes)
     return checked(calloc(count ? count : 1, bytes ? bytes : 1));
 }
 
+void *xaligned(size_t alignment, size_t bytes)
+{
+    void *p = NULL;
+
+    return checked(posix_memalign(&p, alignment, bytes) == 0 ? p : NULL);
+}
+
 void *xrealloc(void *old, size_t count, size_t bytes)
 {
     return checked(reallocarray(old, count ? count : 1, bytes ? bytes : 1));

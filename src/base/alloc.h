@@ -11,6 +11,7 @@
 
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t count, size_t bytes); /* zeroed; checks the product for overflow */
+void *xaligned(size_t alignment, size_t bytes);
 void *xrealloc(void *old, size_t count, size_t bytes);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -23,11 +23,10 @@
 #include "trace/stretch.h"
 #include "trace/tables.h"
 
+/* Half a cache line: each event looks at one. */
 struct site_context {
     uint64_t shape;
-    uint64_t tail; /* decoder: the shape as it stands at the end of struct event */
     uint64_t target, stride;
-    uint64_t value;
     uint32_t next;
     bool simple; /* decoder: an access of fixed size without value or sequence number */
 };
@@ -40,6 +39,7 @@ struct move_context {
 /* What both directions know after the same events. */
 struct codec_context {
     struct site_context *sites;
+    uint64_t *values;           /* the last of each site, as many */
     struct move_context *moves; /* by number, as many as sites */
     uint32_t *moves_after;      /* which move came after a site, as many */
     uint32_t last_move;         /* MOVE_NONE: the last was an event */

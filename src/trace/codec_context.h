@@ -12,7 +12,8 @@ static inline void context_init(struct codec_context *x, uint32_t bits)
 {
     x->bits = bits;
     x->mask = ((uint32_t)1 << bits) - 1;
-    x->sites = xcalloc((size_t)1 << bits, sizeof(*x->sites));
+    x->sites = xaligned(64, sizeof(*x->sites) << bits);
+    x->values = xcalloc((size_t)1 << bits, sizeof(*x->values));
     x->moves = xcalloc((size_t)1 << bits, sizeof(*x->moves));
     x->moves_after = xcalloc((size_t)1 << bits, sizeof(*x->moves_after));
 }
@@ -20,6 +21,7 @@ static inline void context_init(struct codec_context *x, uint32_t bits)
 static inline void context_release(struct codec_context *x)
 {
     free(x->sites);
+    free(x->values);
     free(x->moves);
     free(x->moves_after);
     x->sites = NULL;
@@ -29,6 +31,7 @@ static inline void context_reset(struct codec_context *x)
 {
     for (size_t i = 0; i < (size_t)1 << x->bits; i++)
         x->sites[i] = (struct site_context){ .next = SITE_NONE };
+    memset(x->values, 0, sizeof(*x->values) << x->bits);
     memset(x->last_site, 0xff, sizeof(x->last_site));
     memset(x->moves, 0xff, sizeof(*x->moves) << x->bits);
     memset(x->moves_after, 0xff, sizeof(*x->moves_after) << x->bits);
@@ -40,6 +43,11 @@ static inline void context_reset(struct codec_context *x)
 static inline struct site_context *context_of(const struct codec_context *x, uint32_t site)
 {
     return &x->sites[site & x->mask];
+}
+
+static inline uint64_t *value_of(const struct codec_context *x, const struct site_context *c)
+{
+    return &x->values[c - x->sites];
 }
 
 /* Where the site of the next event is predicted, and the number of the next move. */
@@ -139,9 +147,9 @@ static inline bool list_kind_has_address(unsigned kind)
 
 /* Where a list begins to count: at the site's last list, unless the context was used for a value.
  */
-static inline uint64_t list_start(const struct site_context *c)
+static inline uint64_t list_start(uint64_t value)
 {
-    return c->value < ADDRESS_LIMIT ? c->value : 0;
+    return value < ADDRESS_LIMIT ? value : 0;
 }
 
 #endif

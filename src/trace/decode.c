@@ -269,9 +269,11 @@ static inline uint64_t take_target(struct decoder *d, struct site_context *c, un
 
 static void take_value(struct decoder *d, struct site_context *c, unsigned flags, struct event *ev)
 {
+    uint64_t *value = value_of(&d->context, c);
+
     if (flags & FLAG_VALUE)
-        c->value += unzigzag(take_varint(&d->at[COL_VALUES], d->end[COL_VALUES]));
-    ev->value = c->value;
+        *value += unzigzag(take_varint(&d->at[COL_VALUES], d->end[COL_VALUES]));
+    ev->value = *value;
     if (ev->flags & EV_OLD)
         ev->old = ev->value + unzigzag(take_varint(&d->at[COL_VALUES], d->end[COL_VALUES]));
 }
@@ -350,7 +352,8 @@ static bool take_call(struct decoder *d, const struct tables *t, struct site_con
                       struct event *ev)
 {
     const uint8_t **at = &d->at[COL_CALLS], *end = d->end[COL_CALLS];
-    uint64_t n = take_varint(at, end), address = list_start(c);
+    uint64_t *value = value_of(&d->context, c);
+    uint64_t n = take_varint(at, end), address = list_start(*value);
     bool differences = c->shape >> 48 & FILE_LIST;
 
     if (*at > end || n > (uint64_t)(end - *at) / (differences ? 1 : 2) || n > CALL_ENTRIES_MAX)
@@ -365,7 +368,7 @@ static bool take_call(struct decoder *d, const struct tables *t, struct site_con
             *at > end || !entry_is_valid(t, entry))
             return false;
         if (!i)
-            c->value = address;
+            *value = address;
     }
     return true;
 }
@@ -450,8 +453,11 @@ _Static_assert(offsetof(struct event, op) == offsetof(struct event, size) + 4 &&
                    offsetof(struct event, flags) == offsetof(struct event, size) + 6,
                "shapes are copied into events");
 
-static inline void apply_shape(struct event *ev, uint64_t tail)
+/* What of a shape is the end of struct event. */
+static inline void apply_shape(struct event *ev, uint64_t shape)
 {
+    uint64_t tail = shape & ~((uint64_t)(FILE_LIST | FILE_NAMED | FILE_SEQUENCE) << 48);
+
     memcpy(&ev->size, &tail, sizeof(tail));
 }
 
@@ -499,7 +505,6 @@ static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
         if (number >= d->nshapes)
             return false;
         c->shape = d->shapes[number];
-        c->tail = c->shape & ~((uint64_t)(FILE_LIST | FILE_NAMED | FILE_SEQUENCE) << 48);
         c->simple = shape_is_simple(c->shape);
     } else if (!c->shape) {
         return false; /* the first event of a site must bring its shape */
@@ -507,7 +512,7 @@ static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
     ev->thread = d->thread;
     ev->site = site;
     ev->value = ev->old = 0;
-    apply_shape(ev, c->tail);
+    apply_shape(ev, c->shape);
     ev->target =
         take_target(d, c, flags >> FLAG_TARGET_SHIFT & 7, ev->op, c->shape >> 48 & FILE_NAMED);
     if (!c->simple && !take_rest(d, t, c, flags, ev, sequence))
@@ -563,7 +568,7 @@ static bool take_repeat(struct decoder *d, const struct tables *t, unsigned flag
         struct event *ev = &d->waiting[i];
 
         *ev = (struct event){ .thread = d->thread, .site = *d->last_site };
-        apply_shape(ev, c->tail);
+        apply_shape(ev, c->shape);
         ev->target = c->target += c->stride;
         if (!event_is_valid(t, ev))
             return false;

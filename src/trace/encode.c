@@ -192,11 +192,12 @@ static inline unsigned put_target(struct encoder *e, struct site_context *c, con
 
 static unsigned put_value(struct encoder *e, struct site_context *c, const struct event *ev)
 {
+    uint64_t *value = value_of(&e->context, c);
     unsigned flag = 0;
 
-    if (ev->value != c->value) {
-        put_varint(&e->columns[COL_VALUES], zigzag(ev->value - c->value));
-        c->value = ev->value;
+    if (ev->value != *value) {
+        put_varint(&e->columns[COL_VALUES], zigzag(ev->value - *value));
+        *value = ev->value;
         flag = FLAG_VALUE;
     }
     if (ev->flags & EV_OLD)
@@ -233,7 +234,7 @@ static void put_call(struct encoder *e, struct site_context *s, const struct eve
 {
     struct column *c = &e->columns[COL_CALLS];
     const uint64_t *d = ev->old ? extra + ev->value : NULL; /* extra is NULL if no D has any */
-    uint64_t at = list_start(s);
+    uint64_t *value = value_of(&e->context, s), at = list_start(*value);
 
     GROW(c->data, c->cap, c->len + (ev->old + 1) * MOST_BYTES);
     put_varint(c, ev->old);
@@ -245,7 +246,7 @@ static void put_call(struct encoder *e, struct site_context *s, const struct eve
             put_varint(c, d[2 * i + 1]);
         }
         if (!i)
-            s->value = at;
+            *value = at;
     }
 }
 

@@ -271,12 +271,12 @@ static inline unsigned put_target(struct pens *p, struct site_context *c, uint64
     return (told ? TARGET_1 + width : code) << FLAG_TARGET_SHIFT;
 }
 
-static inline unsigned put_value(struct pens *p, struct site_context *c, uint64_t value)
+static inline unsigned put_value(struct pens *p, uint64_t *last, uint64_t value)
 {
-    if (value == c->value)
+    if (value == *last)
         return 0;
-    p->values = put_varint(p->values, zigzag(value - c->value));
-    c->value = value;
+    p->values = put_varint(p->values, zigzag(value - *last));
+    *last = value;
     return FLAG_VALUE;
 }
 
@@ -385,7 +385,7 @@ add_common(struct encoder *e, const struct raw_run *r, struct pens *p, struct ex
     *expected->site = site;
     flags |= put_target(p, c, k->target);
     if (k->valued)
-        flags |= put_value(p, c, k->value);
+        flags |= put_value(p, value_of(x, c), k->value);
     if (__builtin_expect((uint32_t)k->shape == SIZE_EXPLICIT, 0))
         p->sizes = put_varint(p->sizes, k->size);
     if (k->sequence) {

@@ -29,15 +29,6 @@ struct pens {
     uint8_t *items, *numbers, *masks, *bytes;
 };
 
-static void *checked_aligned(size_t alignment, size_t bytes)
-{
-    void *p = NULL;
-
-    if (posix_memalign(&p, alignment, bytes) != 0)
-        return xmalloc(SIZE_MAX); /* ends the process */
-    return p;
-}
-
 /* Records that do not cross a line of the cache are read and written in half the time. */
 static void grow_words(struct stretch_contexts *x, size_t need)
 {
@@ -48,7 +39,7 @@ static void grow_words(struct stretch_contexts *x, size_t need)
         return;
     while (cap < need)
         cap *= 2;
-    words = checked_aligned(64, cap * sizeof(*x->words));
+    words = xaligned(64, cap * sizeof(*x->words));
     if (x->nwords)
         memcpy(words, x->words, x->nwords * sizeof(*x->words));
     free(x->words);
