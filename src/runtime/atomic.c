@@ -102,10 +102,13 @@ enum { SPIN_LOADS = 1020 };
 static __attribute__((noinline, preserve_most)) void load_spins(struct rt_thread *t,
                                                                 const struct load_seen *l)
 {
+    int saved = errno; /* a sandbox may refuse */
+
     t->loads_known = 0;
     if (t->load_sampled == l)
         syscall(SYS_sched_yield);
     t->load_sampled = l;
+    errno = saved;
 }
 
 /* The value was loaded just now: has the thread recorded a load of it that says the same? Who
