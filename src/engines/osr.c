@@ -26,8 +26,8 @@ struct osr {
     struct engine_result *result;
     struct suspicion *suspicion; /* NULL after finish */
     struct suspects suspects;
-    uint64_t limit; /* positions beyond are not in memory */
-    uint64_t too_long, over_budget, total, checked;
+    uint64_t limit;       /* positions beyond are not in memory */
+    uint64_t over_budget; /* races for whose schedules there was no time */
 };
 
 static void *osr_open(struct engine_result *result, const struct engine_options *options)
@@ -67,23 +67,17 @@ static void osr_close(void *state)
 
 /* ---- schedules ---- */
 
-/* The same closure and order as when the race was found. */
-static uint64_t *make_schedule(struct osr *s, const struct osr_find *f, struct osr_set *x,
-                               struct osr_order *o, uint64_t max, size_t *n)
+/* The same closure and order as when the race was found; NULL: there is no room for it. */
+static uint64_t *make_schedule(const struct osr_find *f, struct osr_set *x, struct osr_order *o,
+                               struct whole *w, size_t *n)
 {
-    uint64_t cost = 0, *list = NULL;
+    uint64_t cost = 0, room = whole_room(w), *list = NULL;
 
-    if (f->b.past.position >= s->limit)
-        return NULL; /* its turn comes later (long.h) */
-    if (s->total >= WITNESS_EVENTS_MAX) {
-        s->over_budget++;
-    } else if (osr_set_close(x, &f->a.past, &f->b.past) &&
-               (!x->reversed || osr_order_find(o, x, &cost))) {
-        list = osr_order_list(o, x, &f->a.past, &f->b.past,
-                              s->checked < WITNESS_CHECKED_MAX ? 0 : max, n);
-        *(max && list && *n > max ? &s->checked : &s->total) += list ? *n : 0;
-        s->too_long += !list;
-    }
+    if (room && osr_set_close(x, &f->a.past, &f->b.past) &&
+        (!x->reversed || osr_order_find(o, x, &cost)))
+        list = osr_order_list(o, x, &f->a.past, &f->b.past, room, n);
+    if (!list)
+        whole_skip(w);
     return list;
 }
 
@@ -98,14 +92,16 @@ static void show_races(struct osr *s, const struct collection *c, const struct v
     for (size_t i = 0; i < found->count; i++) {
         const struct osr_find *f = &found->finds[i];
         struct race *r = race_table_find(&s->result->races, f->a.site, f->b.site);
-        uint64_t max = whole_options(w)->max_witness, *list;
+        uint64_t *list;
         size_t n;
 
+        if (f->b.past.position >= s->limit)
+            continue; /* its turn comes later (long.h) */
         if (!r || whole_stop(w, 0.9 + 0.1 * (double)i / (double)found->count)) {
             s->over_budget++;
             continue;
         }
-        list = make_schedule(s, f, &x, o, max, &n);
+        list = make_schedule(f, &x, o, w, &n);
         if (list)
             whole_show(w, r, list, n, &why);
     }
@@ -131,14 +127,6 @@ static void report(struct osr *s, const struct collection *c, const struct osr_r
     if (found->undecided)
         engine_count(s->result, "undecided", found->undecided);
     s->result->complete &= !found->undecided;
-}
-
-static void count_schedules(const struct osr *s)
-{
-    if (s->too_long)
-        engine_count(s->result, "witness_too_long", s->too_long);
-    if (s->over_budget)
-        engine_count(s->result, "witness_over_budget", s->over_budget);
 }
 
 /* The view takes more memory than all else, and most traces have no section to reverse: it is made
@@ -175,7 +163,8 @@ static int predict(struct osr *s, const struct collection *c, struct whole *w, s
         else
             r = -1;
     }
-    count_schedules(s);
+    if (s->over_budget)
+        engine_count(s->result, "witness_over_budget", s->over_budget);
     free(found.finds);
     return r;
 }

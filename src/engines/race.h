@@ -67,7 +67,7 @@ struct race {
     size_t nwitness;
     uint64_t after;        /* the witness comes after so many events of the trace as recorded, */
     uint64_t part;         /* and is about so many behind them (trace/parts.h) */
-    uint64_t long_witness; /* events of a witness that was accepted but is too long to keep; 0 */
+    uint64_t long_witness; /* events of a witness that was accepted but not kept; 0 */
     uint64_t last_first, last_second; /* positions of the last instance counted */
     struct value_change *changes;     /* owned; reads of the witness that see other values */
     size_t nchanges;

@@ -38,8 +38,8 @@ struct deciding {
     struct search_result found;
     struct rounds rounds;
     uint64_t records, sections, nrounds;
-    uint64_t total, checked; /* events of all schedules: to keep, too long for that */
-    uint64_t too_long, over_budget;
+    uint64_t held; /* events of all schedules that wait to be shown */
+    uint64_t over_budget;
 };
 
 static void *syncp_open(struct engine_result *result, const struct engine_options *options)
@@ -89,7 +89,7 @@ static bool make_schedule(struct closure_set *x, struct find *f, uint64_t max)
     closure_set_add(x, &f->a.past);
     closure_set_add(x, &f->b.past);
     n = closure_set_count(x);
-    if (max && n + 2 > max)
+    if (n + 2 > max)
         return false;
     f->schedule = xmalloc((n + 2) * sizeof(*f->schedule));
     closure_set_list(x, f->schedule);
@@ -99,24 +99,43 @@ static bool make_schedule(struct closure_set *x, struct find *f, uint64_t max)
     return true;
 }
 
+/* Hold it until all finds are known and in order; what is too much for that is checked at once. */
+static int hold(struct deciding *d, struct find *f, struct error *err)
+{
+    struct error why;
+
+    if (d->held + f->length <= WITNESS_HELD_MAX) {
+        d->held += f->length;
+        return 0;
+    }
+    if (!whole_events(d->whole, err))
+        return -1;
+    f->shown = whole_try(d->whole, f->schedule, f->length, &why) == 1;
+    f->schedule = NULL;
+    return 0;
+}
+
 /* For the finds of this round, while there are clocks. */
-static void make_schedules(struct deciding *d, const struct collection *c, size_t from)
+static int make_schedules(struct deciding *d, const struct collection *c, size_t from,
+                          struct error *err)
 {
     struct closure_set *x = closure_set_new(c->closure);
-    uint64_t max = whole_options(d->whole)->max_witness;
+    int r = 0;
 
-    for (size_t i = from; i < d->found.count; i++) {
+    for (size_t i = from; i < d->found.count && r == 0; i++) {
         struct find *f = &d->found.finds[i];
 
         if (f->b.past.position >= whole_limit(d->whole))
             continue; /* its turn comes later (long.h) */
-        if (d->total >= WITNESS_EVENTS_MAX)
+        if (whole_poll(d->whole))
             d->over_budget++;
-        else if (!make_schedule(x, f, d->checked < WITNESS_CHECKED_MAX ? 0 : max))
-            d->too_long++;
-        *(max && f->length > max ? &d->checked : &d->total) += f->length;
+        else if (make_schedule(x, f, whole_room(d->whole)))
+            r = hold(d, f, err);
+        else
+            whole_skip(d->whole);
     }
     closure_set_free(x);
+    return r;
 }
 
 /* ---- deciding ---- */
@@ -133,7 +152,7 @@ static int round_of(struct deciding *d, const struct suspects *lives, uint32_t s
     if (r == 0) {
         syncp_search(&c, d->whole, &d->found);
         if (show && whole_can_show(d->whole))
-            make_schedules(d, &c, known);
+            r = make_schedules(d, &c, known, err);
         if (first)
             rounds_note(&d->rounds, &c);
         for (size_t i = 0; !first && i < c.nlives; i++)
@@ -186,17 +205,16 @@ static int show_races(struct deciding *d, struct error *err)
     struct race_table *races = &d->s->result->races;
     struct error why;
 
-    if (d->total + d->checked && !whole_events(d->whole, err))
+    if (d->held && !whole_events(d->whole, err))
         return -1;
     for (size_t i = 0; i < d->found.count && i < races->count; i++) {
         struct find *f = &d->found.finds[i];
 
+        if (f->shown)
+            whole_note(d->whole, &races->races[i], f->length);
         if (!f->schedule)
             continue;
-        if (whole_stop(d->whole, 0.9 + 0.1 * (double)i / (double)d->found.count)) {
-            d->over_budget++;
-            continue;
-        }
+        whole_stop(d->whole, 0.9 + 0.1 * (double)i / (double)d->found.count); /* only to tell */
         whole_show(d->whole, &races->races[i], f->schedule, f->length, &why);
         f->schedule = NULL;
     }
@@ -214,8 +232,6 @@ static void count_up(const struct deciding *d)
         engine_count(result, "rounds", d->nrounds);
     if (d->found.undecided)
         engine_count(result, "undecided", d->found.undecided);
-    if (d->too_long)
-        engine_count(result, "witness_too_long", d->too_long);
     if (d->over_budget)
         engine_count(result, "witness_over_budget", d->over_budget);
 }

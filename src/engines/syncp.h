@@ -116,6 +116,7 @@ struct find {
     uint32_t row;       /* cluster it was found from; 0: in an earlier round */
     uint64_t *schedule; /* owned, or NULL */
     size_t length;
+    bool shown; /* by a schedule that could not be held */
 };
 
 /* Over all rounds. */

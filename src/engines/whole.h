@@ -34,9 +34,9 @@ enum { WHOLE_PART_EVENTS = 8000000 };
 /* All schedules of an engine together, in events: 16 MB in memory, about as much in JSON. A log in
  * which every event has its own location has as many races as events. */
 enum { WITNESS_EVENTS_MAX = 2000000 };
-/* Those that are longer than options.max_witness, which are checked and not kept: 2 s, 160 MB where
- * an engine makes all before it shows them. */
-enum { WITNESS_CHECKED_MAX = 20000000 };
+/* Those beyond, and those that are longer than options.max_witness, are checked and not kept: some
+ * 15 s. Where an engine makes all before it shows them: 160 MB. */
+enum { WITNESS_CHECKED_MAX = 500000000, WITNESS_HELD_MAX = 20000000 };
 
 struct sieve;
 
@@ -108,9 +108,13 @@ int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *
 int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
                          struct error *err);
 /* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
- * and the reason. Takes over the list. One that is longer than options.max_witness is checked and
- * not kept. All is counted (whole_end()). */
+ * and the reason. Takes over the list. One that is longer than options.max_witness, or for which
+ * there is no room, is checked and not kept. All is counted (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
+/* The same in two steps, where the race is not known yet and the list cannot be held until it is:
+ * check it and free it; and, if it was accepted (1), tell the race. */
+int whole_try(struct whole *w, uint64_t *list, size_t n, struct error *err);
+void whole_note(struct whole *w, struct race *r, size_t n);
 
 /* The longest schedule that whole_show() has room for: for engines that can tell before they make
  * it. 0: no more; UINT64_MAX: any. And count one for which there is none. */

@@ -188,9 +188,9 @@ uint64_t whole_room(const struct whole *w)
 {
     uint64_t max = w->options->max_witness;
 
-    if (w->kept >= WITNESS_EVENTS_MAX)
-        return 0;
-    return max && w->checked >= WITNESS_CHECKED_MAX ? max : UINT64_MAX;
+    if (w->checked < WITNESS_CHECKED_MAX)
+        return UINT64_MAX;
+    return w->kept >= WITNESS_EVENTS_MAX ? 0 : max ? max : UINT64_MAX;
 }
 
 void whole_skip(struct whole *w)
@@ -201,9 +201,24 @@ void whole_skip(struct whole *w)
         w->over_budget++;
 }
 
+/* Is a schedule that long only checked, not kept? */
 static bool is_long(const struct whole *w, size_t n)
 {
-    return w->options->max_witness && n > w->options->max_witness;
+    return w->kept >= WITNESS_EVENTS_MAX ||
+           (w->options->max_witness && n > w->options->max_witness);
+}
+
+/* The race has been shown by a schedule that is not kept. */
+void whole_note(struct whole *w, struct race *r, size_t n)
+{
+    free(r->witness);
+    r->witness = NULL;
+    r->nwitness = 0;
+    r->strength = STRENGTH_WITNESSED;
+    r->after = w->part ? w->part->first : 0;
+    r->part = w->part ? w->part->mem.count - w->part->kept : 0;
+    r->long_witness = n;
+    w->not_kept++;
 }
 
 /* The race has the list now, in positions of the trace. */
@@ -213,13 +228,7 @@ static void keep_list(struct whole *w, struct race *r, uint64_t *list, size_t n)
     r->strength = STRENGTH_WITNESSED;
     r->after = w->part ? w->part->first : 0;
     r->part = w->part ? w->part->mem.count - w->part->kept : 0;
-    r->long_witness = is_long(w, n) ? n : 0;
-    if (is_long(w, n)) {
-        free(list);
-        list = NULL;
-        n = 0;
-        w->not_kept++;
-    }
+    r->long_witness = 0;
     for (size_t i = 0; w->part && i < n; i++)
         list[i] = whole_position(w, list[i]);
     r->witness = list;
@@ -237,6 +246,16 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
     return verdict;
 }
 
+int whole_try(struct whole *w, uint64_t *list, size_t n, struct error *err)
+{
+    int verdict;
+
+    w->checked += n;
+    verdict = whole_check(w, list, n, err);
+    free(list);
+    return verdict;
+}
+
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err)
 {
     if (n > whole_room(w)) {
@@ -245,7 +264,13 @@ int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct
         free(list);
         return 0;
     }
-    *(is_long(w, n) ? &w->checked : &w->kept) += n;
+    if (is_long(w, n)) {
+        if (whole_try(w, list, n, err) != 1)
+            return 0;
+        whole_note(w, r, n);
+        return 1;
+    }
+    w->kept += n;
     if (whole_check(w, list, n, err) != 1) {
         free(list);
         return 0;

@@ -227,8 +227,8 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     changes_write(out, r);
     if (r->long_witness)
         fprintf(out,
-                "\nthe schedule has %" PRIu64 " steps: it was checked and is too long to keep "
-                "(--max-witness)\n",
+                "\nthe schedule has %" PRIu64 " steps: it was checked and not kept "
+                "(--max-witness, or too many of them)\n",
                 r->long_witness);
     if (r->after && r->nwitness)
         fprintf(out, "\nthe first %" PRIu64 " events happen as recorded\n", r->after);

@@ -323,8 +323,8 @@ static void write_long(struct painter *p, const struct finding *r)
 {
     if (r->long_witness)
         fprintf(p->out,
-                "  schedule that makes them meet: %" PRIu64 " steps, checked and too long to keep "
-                "(--max-witness)\n",
+                "  schedule that makes them meet: %" PRIu64 " steps, checked, not kept "
+                "(--max-witness, or too many of them)\n",
                 r->long_witness);
     if (r->after && r->nwitness)
         fprintf(p->out, "  the first %" PRIu64 " events as recorded, then:\n", r->after);

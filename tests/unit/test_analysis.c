@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "engines/analysis.h"
 #include "gen.h"
 #include "text_trace.h"
@@ -145,11 +146,53 @@ static void an_analysis_that_is_stopped_keeps_what_it_has_and_says_so(void **sta
     unlink(path);
 }
 
+/* So many races that their schedules together are more than an engine keeps, or syncp holds: two
+ * threads write the same variables, behind a long way of the one. */
+static void expect_all_checked(const struct engine *engine, uint32_t way, uint32_t races)
+{
+    struct engine_options options = { .jobs = 2 };
+    struct buf text = { 0 };
+    struct error err = { "" };
+    const struct race_table *found;
+    struct text_trace t;
+    struct analysis a;
+
+    for (uint32_t i = 0; i < way; i++)
+        buf_addf(&text, "T1|w(way)|way\n");
+    for (uint32_t i = 0; i < races; i++)
+        buf_addf(&text, "T1|w(x%u)|a%u\nT2|w(x%u)|b%u\n", i, i, i, i);
+    buf_addch(&text, '\0');
+    text_trace_open(&t, text.data);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, &engine, 1, &options, NULL, &a, &err), 0);
+    found = &a.runs[0].result.races;
+    assert_int_equal(found->count, races);
+    for (size_t i = 0; i < races; i++)
+        assert_int_equal(found->races[i].strength, STRENGTH_WITNESSED);
+    assert_non_null(found->races[0].witness);
+    assert_null(found->races[races - 1].witness);
+    assert_true(found->races[races - 1].long_witness > way);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
+static void every_race_is_checked_also_where_schedules_are_not_kept(void **state)
+{
+    (void)state;
+    expect_all_checked(&engine_shb, 4500, 600);
+    expect_all_checked(&engine_osr, 4500, 600);
+    expect_all_checked(&engine_wcp, 4500, 600);
+    expect_all_checked(&engine_mc, 4500, 600);
+    expect_all_checked(&engine_syncp, 4500, 3000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
         cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
+        cmocka_unit_test(every_race_is_checked_also_where_schedules_are_not_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
