@@ -91,6 +91,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     if (p->production) {
         drop_covered(p, f, items);
         gather_allocas(p, f);
+        find_links(p, items);
         struct links *spread = production_links_list(p, f);
         struct libc_calls *calls = production_libc_list(p, items);
         emit_production(p, items);

@@ -101,7 +101,8 @@ struct pass {
     uint32_t entry_site;  /* SITE_ENTRY, if there is a frame */
     LLVMValueRef scratch; /* array for pointers of calls */
     /* production builds */
-    uint32_t link_site; /* + 1: of the no-ops of production_links.c; 0: none yet */
+    uint32_t link_site;  /* + 1: of the no-ops of production_links.c; 0: none yet */
+    uint32_t unnumbered; /* stores that production_mark.c marked and that are no sites */
 };
 
 /* util of LLVM-C (llvm.c) */
@@ -257,6 +258,8 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
 /* An access that is found again in the machine code (production_code.cpp), where it is patched in
  * place; false: it is not of that kind. */
 bool mark_access(struct pass *p, struct item *item);
+/* The same for a store of a pointer that is no site. */
+bool mark_link(struct pass *p, LLVMValueRef store);
 /* production.c */
 struct patch_site {
     uint32_t site, what; /* number in the table, HIT_* of abi.h */
@@ -265,6 +268,7 @@ struct patch_site {
  */
 void detour_if_patched(struct pass *p, const struct detour *d, const struct patch_site *sites,
                        unsigned n);
+void find_links(struct pass *p, struct items *items); /* before anything is changed */
 void emit_production(struct pass *p, struct items *items);
 /* production_callee.c: what the function that is called does with pointers; by pointer, assembly,
  * defined here: unknown. */

@@ -1,11 +1,11 @@
 /* production.c - production builds: no-ops that the runtime can turn into jumps
  *
  * For sites that are not patched in the machine code itself (production_mark.c): atomic operations,
- * stores and copies of pointers, large copies, -O0, link-time optimisation. Accesses of a straight
- * stretch of a block share one no-op before the first of them: an `asm goto` whose label is a cold
- * block that reports each access (runtime/abi.h, __heddle_hit) and jumps back. The section
- * heddle_patch has an entry for each access (runtime/prod.h). Nothing else is added: no frames, no
- * filter, no calls outside cold blocks.
+ * copies of pointers and some stores of them, large copies, -O0, link-time optimisation. Accesses
+ * of a straight stretch of a block share one no-op before the first of them: an `asm goto` whose
+ * label is a cold block that reports each access (runtime/abi.h, __heddle_hit) and jumps back. The
+ * section heddle_patch has an entry for each access (runtime/prod.h). Nothing else is added: no
+ * frames, no filter, no calls outside cold blocks.
  *
  * An access can be reported at the no-op if its address can be computed there; the computation is
  * copied into the cold block, so that the code itself keeps its addressing modes. Stores and copies
@@ -153,8 +153,8 @@ static bool is_copy(const struct item *item)
     return name && (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove"));
 }
 
-/* Before anything is changed: the question looks at what stands in the same block. */
-static void find_links(struct pass *p, struct items *items)
+/* The question looks at what stands in the same block. */
+void find_links(struct pass *p, struct items *items)
 {
     for (size_t i = 0; i < items->count; i++) {
         struct item *item = &items->at[i];
@@ -393,7 +393,6 @@ void emit_production(struct pass *p, struct items *items)
     if (function_has(p->function, "presplitcoroutine"))
         return;
     p->vectors = uses_vectors(p->function);
-    find_links(p, items);
     keep_links(p, items);
     number_instructions(&m, p->function);
     for (size_t i = 0; i < items->count; i++) {

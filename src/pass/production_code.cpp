@@ -1,7 +1,7 @@
 // production_code.cpp - production builds: where in the machine code the marked accesses ended up
 //
-// production.c marks accesses (alias scopes, "heddle:SITE:FLAGS:BYTES"), which changes nothing of
-// what the compiler does. When it prints a function, this file finds the instructions that make
+// production_mark.c marks accesses (alias scopes, "heddle:SITE:FLAGS:BYTES:LINK"), which changes
+// nothing of what the compiler does. When it prints a function, this file finds the instructions that make
 // these accesses by their memory operands, and makes them places that the runtime can patch:
 //
 //     hot:   prefixes; mov 8(%rax), %ebx      ◀── becomes  jmp stub
@@ -15,7 +15,11 @@
 // Calls and jumps through memory get a no-op before them instead. Stubs stand behind the code of
 // the file, in the same section, with unwind tables of their own.
 //
-// The compiler may merge accesses, or lose track of what one is: such a site has no place. C++,
+// Where a pointer may be stored the stub stores it on the stack first, by the same instruction, and
+// calls *__heddle_link with that before *__heddle_site.
+//
+// The compiler may merge accesses, or lose track of what one is: such a site has no place. If it
+// may store a pointer, the function begins with a no-op that says so. C++,
 // since LLVM has no C interface for this; the hook is the one for debug information of LLVM's
 // users.
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -47,12 +51,14 @@ using namespace llvm;
 namespace
 {
 constexpr unsigned jumpBytes = 5, stubPushes = 128 + 8; // below the stack pointer at the lea
-constexpr unsigned HitSite = 1 << 14, HitMore = 1 << 15, HitBytesShift = 16,
+constexpr unsigned storedBytes = 64;                    // room for what a link stores
+constexpr unsigned noSite = 0x80000000;                 // production_mark.c
+constexpr unsigned HitAtomic = 4, HitSite = 1 << 14, HitMore = 1 << 15, HitBytesShift = 16,
                    HitDeltaShift = 24; // abi.h
 
 // A marked access, and where it begins in bytes from the instruction's memory operand.
 struct Site {
-    unsigned index, flags, bytes, delta;
+    unsigned index, flags, bytes, link, delta;
     bool write() const
     {
         return flags & 1;
@@ -79,6 +85,7 @@ struct Place {
     bool nop;   // before the instruction, instead of the instruction itself
     int memory; // first of the five operands
     SmallVector<Site, 2> sites;
+    unsigned link, stored; // the site of links + 1, or 0; bytes that are stored, 0: not known which
     MCSymbol *start, *end;
 };
 
@@ -87,8 +94,35 @@ bool parse(const Metadata *scope, Site &s)
     auto *node = dyn_cast_or_null<MDNode>(scope);
     auto *text = node && node->getNumOperands() ? dyn_cast<MDString>(node->getOperand(0)) : nullptr;
     s.delta = 0;
-    return text && sscanf(text->getString().str().c_str(), "heddle:%u:%u:%u", &s.index, &s.flags,
-                          &s.bytes) == 3;
+    return text && sscanf(text->getString().str().c_str(), "heddle:%u:%u:%u:%u", &s.index, &s.flags,
+                          &s.bytes, &s.link) == 4;
+}
+
+// What the instruction stores, if its operands say it all: then the same instruction stores the
+// same elsewhere.
+unsigned storedSize(const MachineInstr &mi)
+{
+    uint64_t size = 0;
+    for (const MachineMemOperand *m : mi.memoperands())
+        if (m->isStore() && m->getSize().hasValue())
+            size = std::max(size, m->getSize().getValue().getKnownMinValue());
+    return mi.mayLoad() || size > storedBytes ? 0 : (unsigned)size;
+}
+
+// The one that stores vectors at any address.
+std::string unaligned(StringRef name)
+{
+    static const std::pair<const char *, const char *> same[] = { { "MOVAPS", "MOVUPS" },
+                                                                  { "MOVAPD", "MOVUPD" },
+                                                                  { "MOVDQA", "MOVDQU" },
+                                                                  { "MOVNTPS", "MOVUPS" },
+                                                                  { "MOVNTPD", "MOVUPD" },
+                                                                  { "MOVNTDQ", "MOVDQU" } };
+    std::string s = name.str();
+    for (auto &x : same)
+        if (size_t at = s.find(x.first); at != std::string::npos)
+            return s.replace(at, strlen(x.first), x.second);
+    return s;
 }
 
 class Code
@@ -114,7 +148,9 @@ class Code
     MCSectionELF *text =
         nullptr;       // of the places; at a function's end it may be that of jump tables
     bool open = false; // places.back() still needs its end
+    unsigned lost = 0; // the site of links + 1, if one has no place and the function no no-op yet
     unsigned lea = 0, rdi = 0, rsp = 0, rbp = 0;
+    StringMap<unsigned> opcodes; // by name
 
     void findNames();
     void list(const Instruction &i);
@@ -129,10 +165,15 @@ class Code
     }
     void pad(MCSymbol *from, MCSymbol *to);
     void relative(MCSymbol *to);
+    void call(StringRef name, MCSymbol *entry);
     void emitAddress(const Place &p);
-    void emitStub(const Place &p, MCSymbol *entry);
+    StringMap<unsigned>::iterator anywhere(const MachineInstr &mi);
+    void emitStored(const Place &p);
+    void emitStub(const Place &p, MCSymbol *entry, MCSymbol *link);
     void emitUnwinding();
-    void emitEntries(const Place &p, MCSymbol *entry, MCSymbol *stub);
+    void emitEntry(const Place &p, MCSymbol *stub, unsigned index, unsigned what);
+    void emitEntries(const Place &p, MCSymbol *entry, MCSymbol *link, MCSymbol *stub);
+    void begin(Place p);
 };
 
 // ---- which instructions ----
@@ -244,6 +285,9 @@ void Code::beginFunction(const MachineFunction &f)
     sites.clear();
     touches.clear();
     places.clear();
+    lost = 0;
+    if (!lea)
+        findNames();
     for (const BasicBlock &b : f.getFunction())
         for (const Instruction &i : b)
             list(i);
@@ -255,19 +299,37 @@ void Code::beginFunction(const MachineFunction &f)
                 for (const MachineMemOperand *m : mi.memoperands())
                     look(mi, *m);
     DenseSet<unsigned> exact = found;
-    for (const Access &a : accesses)
+    for (const Access &a : accesses) {
         if (!exact.contains(a.site.index))
             adopt(a);
+        if (a.site.link && !found.contains(a.site.index))
+            lost = a.site.link;
+    }
 }
 
 void Code::beginInstruction(const MachineInstr &mi)
 {
+    if (lost && !mi.isMetaInstruction())
+        begin({ &mi, true, -1, {}, lost, 0, nullptr, nullptr });
     auto marked = sites.find(&mi);
     if (marked == sites.end())
         return;
-    Place p = { &mi, false, memoryOperand(mi), marked->second, nullptr, nullptr };
+    Place p = { &mi, false, memoryOperand(mi), {}, 0, 0, nullptr, nullptr };
     p.nop = mi.isCall() || mi.isTerminator() || mi.isPseudo() || mi.isBundle();
+    for (const Site &s : marked->second) {
+        if (s.index < noSite)
+            p.sites.push_back(s);
+        p.link = s.link ? s.link : p.link;
+    }
+    p.stored = p.link && !p.nop && anywhere(mi) != opcodes.end() ? storedSize(mi) : 0;
+    begin(p);
+}
+
+void Code::begin(Place p)
+{
     MCStreamer &s = *out.OutStreamer;
+    if (p.memory < 0)
+        lost = 0;
     text = cast<MCSectionELF>(s.getCurrentSectionOnly());
     p.start = label();
     p.end = label();
@@ -332,9 +394,9 @@ void Code::findNames()
 {
     const TargetInstrInfo *t = function->getSubtarget().getInstrInfo();
     const TargetRegisterInfo *r = function->getSubtarget().getRegisterInfo();
-    for (unsigned i = 0; i < t->getNumOpcodes() && !lea; i++)
-        if (t->getName(i) == "LEA64r")
-            lea = i;
+    for (unsigned i = 0; i < t->getNumOpcodes(); i++)
+        opcodes[t->getName(i)] = i;
+    lea = opcodes["LEA64r"];
     for (unsigned i = 1; i < r->getNumRegs(); i++) {
         StringRef name = r->getName(i);
         if (name == "RDI")
@@ -356,7 +418,7 @@ void Code::emitAddress(const Place &p)
     for (int i = 0; i < 5; i++) {
         MachineOperand o = p.mi->getOperand((unsigned)(p.memory + i));
         if (i == 3 && o.isImm() && p.mi->getOperand((unsigned)p.memory).getReg() == rsp)
-            o.setImm(o.getImm() + stubPushes);
+            o.setImm(o.getImm() + stubPushes + (p.stored ? storedBytes : 0));
         if (o.isReg())
             o = MachineOperand::CreateReg(o.getReg(), false);
         b.add(o);
@@ -365,24 +427,75 @@ void Code::emitAddress(const Place &p)
     f.deleteMachineInstr(mi);
 }
 
-void Code::emitStub(const Place &p, MCSymbol *entry)
+// The opcode that stores the same at any address.
+StringMap<unsigned>::iterator Code::anywhere(const MachineInstr &mi)
+{
+    return opcodes.find(unaligned(function->getSubtarget().getInstrInfo()->getName(mi.getOpcode())));
+}
+
+// What the instruction is about to store, at 0(%rsp).
+void Code::emitStored(const Place &p)
+{
+    auto &f = const_cast<MachineFunction &>(*function);
+    const TargetInstrInfo *t = f.getSubtarget().getInstrInfo();
+    MachineInstr *mi = f.CloneMachineInstr(p.mi);
+    unsigned m = (unsigned)p.memory;
+    mi->setDesc(t->get(anywhere(*mi)->second));
+    mi->getOperand(m).ChangeToRegister(rsp, false);
+    mi->getOperand(m + 1).ChangeToImmediate(1);
+    mi->getOperand(m + 2).ChangeToRegister(0, false);
+    mi->getOperand(m + 3).ChangeToImmediate(0);
+    out.emitInstruction(mi);
+    f.deleteMachineInstr(mi);
+    // the stack pointer itself: push %rdi; lea 200(%rsp), %rdi; mov %rdi, 8(%rsp); pop %rdi
+    if (p.mi->getNumOperands() > m + 5 && p.mi->getOperand(m + 5).isReg() &&
+        p.mi->getOperand(m + 5).getReg() == rsp)
+        bytes(StringRef("\x57\x48\x8d\xbc\x24\xc8\0\0\0\x48\x89\x7c\x24\x08\x5f", 15));
+}
+
+// lea entry(%rip), %rsi; call *NAME@GOTPCREL(%rip)
+void Code::call(StringRef name, MCSymbol *entry)
 {
     bool vectors = function->getFunction()
                        .getFnAttribute("target-features")
                        .getValueAsString()
                        .contains("+avx");
     MCContext &c = out.OutContext;
-    MCSymbol *hit = c.getOrCreateSymbol(vectors ? "__heddle_site_avx" : "__heddle_site");
-    bytes("\x48\x8d\x64\x24\x80\x57"); // lea -128(%rsp), %rsp; push %rdi
-    emitAddress(p);
-    bytes("\x56\x48\x8d\x35"); // push %rsi; lea entry(%rip), %rsi
+    MCSymbol *to = c.getOrCreateSymbol(name + (vectors ? "_avx" : ""));
+    bytes("\x48\x8d\x35");
     relative(entry);
-    bytes("\xff\x15"); // call *__heddle_site@GOTPCREL(%rip)
+    bytes("\xff\x15");
     out.OutStreamer->emitValue(
-        MCBinaryExpr::createSub(MCSymbolRefExpr::create(hit, MCSymbolRefExpr::VK_GOTPCREL, c),
+        MCBinaryExpr::createSub(MCSymbolRefExpr::create(to, MCSymbolRefExpr::VK_GOTPCREL, c),
                                 MCConstantExpr::create(4, c), c),
         4);
-    bytes(StringRef("\x5e\x5f\x48\x8d\xa4\x24\x80\0\0\0", 10)); // pop, pop, lea 128(%rsp), %rsp
+}
+
+void Code::emitStub(const Place &p, MCSymbol *entry, MCSymbol *link)
+{
+    bool frame = function->getSubtarget().getFrameLowering()->hasFP(*function);
+    bytes("\x48\x8d\x64\x24\x80"); // lea -128(%rsp), %rsp
+    if (p.stored) {
+        bytes("\x48\x8d\x64\x24\xc0"); // lea -64(%rsp), %rsp
+        if (!frame)
+            out.OutStreamer->emitCFIAdjustCfaOffset(storedBytes);
+        emitStored(p);
+    }
+    bytes("\x57"); // push %rdi
+    if (p.memory >= 0)
+        emitAddress(p);
+    bytes("\x56"); // push %rsi
+    if (p.link)
+        call("__heddle_link", link);
+    if (!p.sites.empty())
+        call("__heddle_site", entry);
+    bytes("\x5e\x5f"); // pop %rsi; pop %rdi
+    if (p.stored) {
+        bytes("\x48\x8d\x64\x24\x40"); // lea 64(%rsp), %rsp
+        if (!frame)
+            out.OutStreamer->emitCFIAdjustCfaOffset(-(int)storedBytes);
+    }
+    bytes(StringRef("\x48\x8d\xa4\x24\x80\0\0\0", 8)); // lea 128(%rsp), %rsp
     if (!p.nop)
         out.emitInstruction(p.mi);
     bytes("\xe9");
@@ -406,24 +519,30 @@ void Code::emitUnwinding()
 }
 
 // struct heddle_patch
-void Code::emitEntries(const Place &p, MCSymbol *entry, MCSymbol *stub)
+void Code::emitEntry(const Place &p, MCSymbol *stub, unsigned index, unsigned what)
 {
     MCStreamer &s = *out.OutStreamer;
     const Module *m = function->getFunction().getParent();
-    MCSymbol *module = out.getSymbol(m->getNamedGlobal("__heddle_module")),
-             *to[] = { p.start, stub, module };
-    s.emitLabel(entry);
-    for (size_t i = 0; i < p.sites.size(); i++) {
-        for (MCSymbol *t : to) {
-            MCSymbol *here = label();
-            s.emitLabel(here);
-            s.emitValue(distance(here, t), 4);
-        }
-        bool more = i + 1 < p.sites.size();
-        s.emitInt32(p.sites[i].index);
-        s.emitInt32(p.sites[i].flags | (p.nop ? 0u : HitSite) | (more ? HitMore : 0u) |
-                    p.sites[i].bytes << HitBytesShift | p.sites[i].delta << HitDeltaShift);
+    MCSymbol *module = out.getSymbol(m->getNamedGlobal("__heddle_module"));
+    for (MCSymbol *to : { p.start, stub, module }) {
+        MCSymbol *here = label();
+        s.emitLabel(here);
+        s.emitValue(distance(here, to), 4);
     }
+    s.emitInt32(index);
+    s.emitInt32(what | (p.nop ? 0u : HitSite));
+}
+
+void Code::emitEntries(const Place &p, MCSymbol *entry, MCSymbol *link, MCSymbol *stub)
+{
+    out.OutStreamer->emitLabel(entry);
+    for (const Site &s : p.sites)
+        emitEntry(p, stub, s.index,
+                  s.flags | (&s != &p.sites.back() ? HitMore : 0u) | s.bytes << HitBytesShift |
+                      s.delta << HitDeltaShift);
+    out.OutStreamer->emitLabel(link);
+    if (p.link)
+        emitEntry(p, stub, p.link - 1, HitAtomic | p.stored << HitBytesShift);
 }
 
 void Code::endFunction()
@@ -431,15 +550,13 @@ void Code::endFunction()
     MCStreamer &s = *out.OutStreamer;
     if (places.empty())
         return;
-    if (!lea)
-        findNames();
     unsigned flags = ELF::SHF_ALLOC | ELF::SHF_GNU_RETAIN;
     if (text->getGroup())
         flags |= ELF::SHF_GROUP;
     MCSection *table = out.OutContext.getELFSection(
         "heddle_patch", ELF::SHT_PROGBITS, flags, 0,
         text->getGroup() ? text->getGroup()->getName() : "", text->isComdat());
-    SmallVector<MCSymbol *, 0> stubs, entries;
+    SmallVector<MCSymbol *, 0> stubs, entries, links;
     s.pushSection();
     s.switchSection(text, 1);
     s.emitCFIStartProc(false);
@@ -447,13 +564,14 @@ void Code::endFunction()
     for (const Place &p : places) {
         stubs.push_back(label());
         entries.push_back(label());
+        links.push_back(label());
         s.emitLabel(stubs.back());
-        emitStub(p, entries.back());
+        emitStub(p, entries.back(), links.back());
     }
     s.emitCFIEndProc();
     s.switchSection(table);
     for (size_t i = 0; i < places.size(); i++)
-        emitEntries(places[i], entries[i], stubs[i]);
+        emitEntries(places[i], entries[i], links[i], stubs[i]);
     s.popSection();
     places.clear();
 }

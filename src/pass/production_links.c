@@ -1,7 +1,8 @@
 /* production_links.c - production builds: no-ops where pointers spread and objects begin
  *
  * `heddle caper` must know which objects other threads may reach (docs/design/production.md). In
- * that mode, and only then, the runtime turns these no-ops into jumps:
+ * that mode, and only then, the runtime turns these no-ops into jumps (most stores need none, their
+ * own instructions become jumps: production_mark.c):
  *
  *     before a store that may store a pointer    __heddle_link_store(address, value)
  *     before a copy                              __heddle_link_copy(to, from, bytes)
@@ -532,9 +533,13 @@ struct links *production_links_list(struct pass *p, LLVMValueRef f)
 void production_links_emit(struct pass *p, LLVMValueRef f, struct links *l)
 {
     mark_function(p, f);
-    for (size_t i = 0; i < l->count; i++)
-        if (!(l->at[i].kind == LINK_SLOT && is_static(l->at[i].inst)))
-            emit_one(p, &l->at[i]);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct link *link = &l->at[i];
+        bool together = link->kind == LINK_SLOT && is_static(link->inst);
+        bool marked = link->kind == LINK_STORE && mark_link(p, link->inst);
+        if (!together && !marked)
+            emit_one(p, link);
+    }
     emit_static_slots(p, f, l);
     free(l->at);
     free(l);

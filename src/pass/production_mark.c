@@ -1,13 +1,14 @@
 /* production_mark.c - production builds: accesses that are patched in the machine code itself
  *
- * A mark is an alias scope "heddle:SITE:FLAGS:BYTES" in a domain of its own, which nothing is
+ * A mark is an alias scope "heddle:SITE:FLAGS:BYTES:LINK" in a domain of its own, which nothing is
  * declared not to alias: it changes nothing of what the compiler does, and the compiler carries it
  * along with the access until machine code is printed (production_code.cpp). Marked are plain loads
- * and stores, and copies and fills that become some moves.
+ * and stores, and copies and fills that become some moves. LINK is not 0 where a pointer may be
+ * stored: the site of the module's links + 1. A store that is no site has a number from NO_SITE on.
  *
- * Not marked, and given no-ops of their own by production.c: what has to be told of more than its
- * address (links), atomic operations, code of -O0, and what goes into link-time optimisation, where
- * our plugin does not see machine code.
+ * Not marked, and given no-ops of their own by production.c: copies that may hold pointers, atomic
+ * operations, code of -O0, and what goes into link-time optimisation, where our plugin does not see
+ * machine code.
  */
 #include "pass/pass.h"
 
@@ -18,6 +19,7 @@
 #include "runtime/abi.h"
 
 enum { MOVES_BYTES_MAX = 64, MOVES_BYTES_SMALL = 32 }; /* inlined by LLVM; with -Os */
+#define NO_SITE 0x80000000u
 
 static bool goes_into_lto(LLVMModuleRef module)
 {
@@ -44,12 +46,12 @@ static bool becomes_moves(struct pass *p, const struct item *item)
 }
 
 static void add_scope(struct pass *p, LLVMValueRef inst, uint32_t site, unsigned flags,
-                      uint64_t bytes)
+                      uint64_t bytes, uint32_t link)
 {
-    char text[64];
+    char text[80];
     unsigned kind = LLVMGetMDKindIDInContext(p->context, "alias.scope", 11), n = 0;
     LLVMValueRef old = LLVMGetMetadata(inst, kind), *was = NULL;
-    snprintf(text, sizeof text, "heddle:%u:%u:%u", site, flags, (unsigned)bytes);
+    snprintf(text, sizeof text, "heddle:%u:%u:%u:%u", site, flags, (unsigned)bytes, link);
     LLVMMetadataRef domain = LLVMMDStringInContext2(p->context, "heddle", 6);
     domain = LLVMMDNodeInContext2(p->context, &domain, 1);
     LLVMMetadataRef scope[] = { LLVMMDStringInContext2(p->context, text, strlen(text)), domain };
@@ -72,18 +74,53 @@ static void add_scope(struct pass *p, LLVMValueRef inst, uint32_t site, unsigned
     free(all);
 }
 
+static bool is_thread_local(LLVMValueRef address)
+{
+    LLVMValueRef object = underlying_object(address);
+    const char *name = LLVMIsACallInst(object) ? intrinsic_name(object) : NULL;
+    return (LLVMIsAGlobalVariable(object) && LLVMIsThreadLocal(object)) ||
+           (name && strncmp(name, "llvm.threadlocal.address", 24) == 0);
+}
+
+static bool is_marked(struct pass *p)
+{
+    return !function_has(p->function, "optnone") && !goes_into_lto(p->module);
+}
+
+/* Will the pointer be in a register when it is stored? Arithmetic may be done in memory; and
+ * thread-local memory is accessed by a segment register, so that it has no place. */
+static bool stores_register(LLVMValueRef store)
+{
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+    return kind != LLVMStructTypeKind && kind != LLVMArrayTypeKind &&
+           !LLVMIsABinaryOperator(value) && !is_thread_local(LLVMGetOperand(store, 1));
+}
+
+bool mark_link(struct pass *p, LLVMValueRef store)
+{
+    if (!is_marked(p) || !is_plain(store) || !stores_register(store))
+        return false;
+    add_scope(p, store, NO_SITE + p->unnumbered++, HIT_WRITE,
+              LLVMStoreSizeOfType(p->layout, LLVMTypeOf(LLVMGetOperand(store, 0))),
+              link_site(p) + 1);
+    return true;
+}
+
 bool mark_access(struct pass *p, struct item *item)
 {
     bool plain = item->kind == ITEM_ACCESS && is_plain(item->inst);
     bool range = item->kind == ITEM_RANGE && becomes_moves(p, item);
-    if (item->link || (!plain && !range) || function_has(p->function, "optnone") ||
-        goes_into_lto(p->module))
+    if ((!plain && !range) || !is_marked(p))
+        return false;
+    if (item->link && (range || !stores_register(item->inst)))
         return false;
     if (item->update && !is_plain(item->partner))
         return false;
     number_site(p, item);
-    add_scope(p, item->inst, item->site, item->write ? HIT_WRITE : 0, item->bytes);
+    add_scope(p, item->inst, item->site, item->write ? HIT_WRITE : 0, item->bytes,
+              item->link ? link_site(p) + 1 : 0);
     if (item->update)
-        add_scope(p, item->partner, item->site + 1, HIT_WRITE, item->bytes);
+        add_scope(p, item->partner, item->site + 1, HIT_WRITE, item->bytes, 0);
     return true;
 }

@@ -235,9 +235,11 @@ enum {
  *      and both with the suffix _all and the convention preserve_all;
  *      `what`: the site's number, flags << HIT_FLAGS_SHIFT, bytes << HIT_BYTES_SHIFT
  * __heddle_site, __heddle_site_avx: called by the stubs of patched instructions, keep all
- * registers; rdi is the address, rsi the place's first entry in the table (prod.h) *void
- * __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; their
- *      no-ops share the number of one site of the module, which is no access
+ *      registers; rdi is the address, rsi the place's first entry in the table (prod.h)
+ * __heddle_link, __heddle_link_avx: before them, where a pointer may be stored; rsi is the entry of
+ *      the link, whose bytes are those stored, 24(%rsp) what is about to be stored
+ * *void __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; links
+ *      share the number of one site of the module, which is no access
  * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
  *      once per image, as __heddle_register
  *

@@ -28,7 +28,7 @@ enum {
     TICK = 4093,     /* hits of a thread between two looks at what they cost; prime, so that */
     TICK_OVER = 509, /* loops do not show the same site each time; while too much is spent */
     HIT_NS = 5,
-    LINK_NS = 4,          /* measured: docs/design/production.md */
+    LINK_NS = 7,          /* measured: docs/design/production.md */
     LEAST_NS = 100000000, /* of CPU time: shorter programs may spend as much as these */
     CPU_EVERY_NS = 10000000,
     WASTE = 8192, /* hits of noted sites by a thread that pay for unpatching (30 us) */
@@ -38,9 +38,9 @@ enum {
 };
 
 bool caper_on, caper_given_up, caper_quick;
-_Thread_local int32_t caper_left __attribute__((tls_model("initial-exec"))) = TICK;
+_Thread_local int32_t caper_left __attribute__((tls_model("initial-exec"))) = TICK - 1;
 static _Thread_local uint32_t wasted __attribute__((tls_model("initial-exec")));
-/* What caper_left began with. */
+/* What caper_left began with, and one: at that hit it is below 0. */
 static _Thread_local int32_t period __attribute__((tls_model("initial-exec"))) = TICK;
 
 static struct caper_table *table;
@@ -146,7 +146,7 @@ void caper_link_tick(void)
 {
     uint64_t ns;
 
-    caper_left = TICK;
+    caper_left = TICK - 1;
     if (!table)
         return;
     rt_control->counter[CAPER_LINKS] += (uint64_t)period;
@@ -163,7 +163,8 @@ static void hit_tick(uint32_t site, uint8_t *byte)
     uint64_t ns = __atomic_add_fetch(&spent_ns, (uint64_t)hits * HIT_NS, __ATOMIC_RELAXED);
     bool over = is_over(ns);
 
-    caper_left = period = over ? TICK_OVER : TICK;
+    period = over ? TICK_OVER : TICK;
+    caper_left = period - 1;
     rt_control->counter[CAPER_HITS] += hits;
     if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
         waste(hits);

@@ -76,8 +76,16 @@ HIDDEN void escape_forked(void);
 
 /* ---- caper.c ---- */
 
-extern HIDDEN bool caper_on;       /* the map is kept */
-extern HIDDEN bool caper_quick;    /* hits of private memory say nothing */
+extern HIDDEN bool caper_on;    /* the map is kept */
+extern HIDDEN bool caper_quick; /* hits of private memory say nothing */
+/* A patched instruction that may store a pointer: is there anything to do? Do it. They keep all
+ * registers. `stored` is what it is about to store; e says how much, 0: nobody knows what. */
+struct heddle_patch;
+__attribute__((preserve_all)) HIDDEN bool
+link_is_idle(const void *address, const struct heddle_patch *e, const uint64_t *stored);
+__attribute__((preserve_all)) HIDDEN void
+link_tell(const void *address, const struct heddle_patch *e, const uint64_t *stored);
+
 extern HIDDEN bool caper_given_up; /* everything counts as escaped */
 HIDDEN void caper_give_up(unsigned counter);
 /* The calling thread's hits and links until it looks at what they cost: below 0 it is time. */

@@ -1,8 +1,9 @@
 /* caper_links.c - how pointers spread: what the patched no-ops of production builds tell
  *
- * src/pass/production_links.c leaves no-ops at stores that may store a pointer, copies,
+ * src/pass/production_links.c leaves no-ops at some stores that may store a pointer, copies,
  * allocations, stack slots and calls of untraced code. In caper they are jumps, and these functions
  * run before the store, the copy or the call, after the allocation, and where a slot's life begins.
+ * Most stores are jumps themselves then (prod_site.c).
  *
  * Stack slots. A slot is marked when its function begins, on a stack that is known. When the
  * function has ended the marks stay until another slot overwrites them; that does no harm, since
@@ -48,6 +49,30 @@ ENTRY void __heddle_link_store(void *address, uint64_t value)
 {
     if (unlikely(--caper_left < 0 || (own_at(value) && !own_at((uintptr_t)address))))
         store_slow((uintptr_t)address, value);
+}
+
+static unsigned words_of(const struct heddle_patch *e)
+{
+    return (e->what >> HIT_ENTRY_BYTES_SHIFT & 0xff) / 8;
+}
+
+bool link_is_idle(const void *address, const struct heddle_patch *e, const uint64_t *stored)
+{
+    bool idle = e->what >> HIT_ENTRY_BYTES_SHIFT;
+
+    if (!caper_on)
+        return true;
+    for (unsigned i = 0; i < words_of(e); i++)
+        idle &= !own_at(stored[i]) || own_at((uintptr_t)address);
+    return --caper_left >= 0 && idle;
+}
+
+void link_tell(const void *address, const struct heddle_patch *e, const uint64_t *stored)
+{
+    if (!(e->what >> HIT_ENTRY_BYTES_SHIFT))
+        caper_give_up(CAPER_NO_LINKS);
+    for (unsigned i = 0; i < words_of(e); i++)
+        store_slow((uintptr_t)address, stored[i]);
 }
 
 static SLOW void copy_slow(uintptr_t from, uint64_t bytes)

@@ -4,7 +4,8 @@
  * between any two instructions, so every register and the flags are in use. The stub has left the
  * red zone, saved rdi and rsi, and loaded the address (rdi) and the entry of the table (rsi). Here
  * the flags and what preserve_all does not keep are saved, and the stack is aligned; rbp stays, so
- * that the stack can be walked.
+ * that the stack can be walked. Where the instruction may store a pointer, the stub has stored what
+ * it stores on the stack, above rsi and rdi, and calls __heddle_link first.
  *
  * In caper nearly all hits are of private memory, and that is all there is to say of them: own_at()
  * of caper.h is written out here, with two registers (7 ns a hit when it was a function, 4 now).
@@ -92,6 +93,34 @@
     ".cfi_adjust_cfa_offset -8\n"                                                                  \
     "pop %%rax\n"                                                                                  \
     ".cfi_adjust_cfa_offset -8\n" RESTORE_FLAGS
+
+/* All vector registers; then what is called, and back. The header of the state must be zero. */
+#define WITH_VECTORS(set_up)                                                                       \
+    "push %%rdx\n"                                                                                 \
+    "push %%rdx\n"                                                                                 \
+    "mov %%rsp, %%r11\n"                                                                           \
+    "sub $2816, %%rsp\n"                                                                           \
+    "and $-64, %%rsp\n"                                                                            \
+    "push %%r11\n"                                                                                 \
+    "sub $56, %%rsp\n"                                                                             \
+    "xor %%eax, %%eax\n"                                                                           \
+    "mov %%rax, 576(%%rsp)\n"                                                                      \
+    "mov %%rax, 584(%%rsp)\n"                                                                      \
+    "mov %%rax, 592(%%rsp)\n"                                                                      \
+    "mov %%rax, 600(%%rsp)\n"                                                                      \
+    "mov %%rax, 608(%%rsp)\n"                                                                      \
+    "mov %%rax, 616(%%rsp)\n"                                                                      \
+    "mov %%rax, 624(%%rsp)\n"                                                                      \
+    "mov %%rax, 632(%%rsp)\n"                                                                      \
+    "mov $0xe7, %%eax\n" /* x87, SSE, AVX and AVX-512, 2,688 bytes at most */                      \
+    "xor %%edx, %%edx\n"                                                                           \
+    "xsave64 64(%%rsp)\n" set_up "call %c1\n"                                                      \
+    "mov $0xe7, %%eax\n"                                                                           \
+    "xor %%edx, %%edx\n"                                                                           \
+    "xrstor64 64(%%rsp)\n"                                                                         \
+    "mov 56(%%rsp), %%rsp\n"                                                                       \
+    "pop %%rdx\n"
+
 #define FUNCTIONS                                                                                  \
     "i"(site_is_idle), "i"(site_hit), "i"(own_maps), "i"(&caper_quick),                            \
         "i"(__builtin_offsetof(struct own_map, units)), "i"(OWN_MAP_SHIFT), "i"(OWN_MAPS),         \
@@ -103,35 +132,57 @@ __attribute__((naked)) EXPORT void __heddle_site(void)
     __asm__(ENTER "call %c1\n" LEAVE : : FUNCTIONS);
 }
 
-/* 0xe7: x87, SSE, AVX and AVX-512 state, 2,688 bytes at most; its header must be zero. */
 EXPORT void __heddle_site_avx(void);
 __attribute__((naked)) EXPORT void __heddle_site_avx(void)
 {
-    __asm__(ENTER "push %%rdx\n"
-                  "push %%rdx\n"
-                  "mov %%rsp, %%r11\n"
-                  "sub $2816, %%rsp\n"
-                  "and $-64, %%rsp\n"
-                  "push %%r11\n"
-                  "sub $56, %%rsp\n"
-                  "xor %%eax, %%eax\n"
-                  "mov %%rax, 576(%%rsp)\n"
-                  "mov %%rax, 584(%%rsp)\n"
-                  "mov %%rax, 592(%%rsp)\n"
-                  "mov %%rax, 600(%%rsp)\n"
-                  "mov %%rax, 608(%%rsp)\n"
-                  "mov %%rax, 616(%%rsp)\n"
-                  "mov %%rax, 624(%%rsp)\n"
-                  "mov %%rax, 632(%%rsp)\n"
-                  "mov $0xe7, %%eax\n"
-                  "xor %%edx, %%edx\n"
-                  "xsave64 64(%%rsp)\n"
-                  "call %c1\n"
-                  "mov $0xe7, %%eax\n"
-                  "xor %%edx, %%edx\n"
-                  "xrstor64 64(%%rsp)\n"
-                  "mov 56(%%rsp), %%rsp\n"
-                  "pop %%rdx\n" LEAVE
-            :
-            : FUNCTIONS);
+    __asm__(ENTER WITH_VECTORS("") LEAVE : : FUNCTIONS);
+}
+
+/* ---- links ---- */
+
+/* From rbx: itself, r11, flags, rdx, rax, the return address, rsi, rdi. */
+#define STORED "lea 64(%%rbx), %%rdx\n"
+#define ENTER_LINK                                                                                 \
+    "endbr64\n"                                                                                    \
+    "push %%rax\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "lahf\n"                                                                                       \
+    "seto %%al\n"                                                                                  \
+    "push %%rdx\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "push %%rax\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "push %%r11\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    "push %%rbx\n"                                                                                 \
+    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+    ".cfi_rel_offset %%rbx, 0\n"                                                                   \
+    "mov %%rsp, %%rbx\n"                                                                           \
+    ".cfi_def_cfa_register %%rbx\n"                                                                \
+    "and $-16, %%rsp\n" STORED "call %c0\n"                                                        \
+    "test %%al, %%al\n"                                                                            \
+    "jne 2f\n"
+#define LEAVE_LINK                                                                                 \
+    "2: mov %%rbx, %%rsp\n"                                                                        \
+    ".cfi_def_cfa_register %%rsp\n"                                                                \
+    "pop %%rbx\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    ".cfi_restore %%rbx\n"                                                                         \
+    "pop %%r11\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "pop %%rax\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n"                                                                  \
+    "pop %%rdx\n"                                                                                  \
+    ".cfi_adjust_cfa_offset -8\n" RESTORE_FLAGS
+
+EXPORT void __heddle_link(void);
+__attribute__((naked)) EXPORT void __heddle_link(void)
+{
+    __asm__(ENTER_LINK "call %c1\n" LEAVE_LINK : : "i"(link_is_idle), "i"(link_tell));
+}
+
+EXPORT void __heddle_link_avx(void);
+__attribute__((naked)) EXPORT void __heddle_link_avx(void)
+{
+    __asm__(ENTER_LINK WITH_VECTORS(STORED) LEAVE_LINK : : "i"(link_is_idle), "i"(link_tell));
 }
