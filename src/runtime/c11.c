@@ -61,7 +61,7 @@ ALWAYS_INLINE pthread_mutex_t *mutex_of(mtx_t *m)
     return (pthread_mutex_t *)(void *)m;
 }
 
-INTERPOSE(int, mtx_trylock, mtx_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_trylock, (m), mtx_t *m)
 {
     int r = REAL(mtx_trylock)(m);
 
@@ -70,7 +70,7 @@ INTERPOSE(int, mtx_trylock, mtx_t *m)
     return r;
 }
 
-INTERPOSE(int, mtx_lock, mtx_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_lock, (m), mtx_t *m)
 {
     int r = LOCK_OR_WAIT(mtx_lock, mtx_trylock, m, OP_ACQUIRE, thrd_busy);
 
@@ -79,7 +79,8 @@ INTERPOSE(int, mtx_lock, mtx_t *m)
     return r;
 }
 
-INTERPOSE(int, mtx_timedlock, mtx_t *restrict m, const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_timedlock, (m, until), mtx_t *restrict m,
+                 const struct timespec *restrict until)
 {
     int r = REAL(mtx_timedlock)(m, until);
 
@@ -88,7 +89,7 @@ INTERPOSE(int, mtx_timedlock, mtx_t *restrict m, const struct timespec *restrict
     return r;
 }
 
-INTERPOSE(int, mtx_unlock, mtx_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_unlock, (m), mtx_t *m)
 {
     mutex_releases(mutex_of(m), WHERE_CALLER());
     return REAL(mtx_unlock)(m);
@@ -121,13 +122,13 @@ INTERPOSE(int, cnd_timedwait, cnd_t *restrict c, mtx_t *restrict m,
     return r;
 }
 
-INTERPOSE(int, cnd_signal, cnd_t *c)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, cnd_signal, (c), cnd_t *c)
 {
     rt_sync(OP_SIGNAL, c, WHERE_CALLER());
     return REAL(cnd_signal)(c);
 }
 
-INTERPOSE(int, cnd_broadcast, cnd_t *c)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, cnd_broadcast, (c), cnd_t *c)
 {
     rt_sync(OP_BROADCAST, c, WHERE_CALLER());
     return REAL(cnd_broadcast)(c);

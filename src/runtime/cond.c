@@ -83,13 +83,13 @@ INTERPOSE(int, pthread_cond_clockwait, pthread_cond_t *restrict c, pthread_mutex
     return r;
 }
 
-INTERPOSE(int, pthread_cond_signal, pthread_cond_t *c)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_cond_signal, (c), pthread_cond_t *c)
 {
     rt_sync(OP_SIGNAL, c, WHERE_CALLER());
     return REAL(pthread_cond_signal)(c);
 }
 
-INTERPOSE(int, pthread_cond_broadcast, pthread_cond_t *c)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_cond_broadcast, (c), pthread_cond_t *c)
 {
     rt_sync(OP_BROADCAST, c, WHERE_CALLER());
     return REAL(pthread_cond_broadcast)(c);

@@ -59,6 +59,13 @@ static inline bool is_early(const void *p)
     return (uintptr_t)p - (uintptr_t)early < EARLY_BYTES;
 }
 
+/* To be asked second: the barrier keeps the compiler from computing it for those who listen. */
+static inline bool is_ordinary(const void *p)
+{
+    __asm__ volatile("");
+    return !is_early(p);
+}
+
 #ifdef HEDDLE_STATIC
 #define KNOWN(name) true
 #else
@@ -91,14 +98,10 @@ static __attribute__((constructor(101))) void find_linker(void)
 
 /* ---- the functions ---- */
 
-INTERPOSE(void, free, void *p)
+INTERPOSE_UNLESS(rt_deaf_to_memory &&is_ordinary(p), void, free, (p), void *p)
 {
     if (!p || is_early(p))
         return;
-    if (rt_deaf_to_memory && KNOWN(free)) {
-        REAL(free)(p);
-        return;
-    }
     if (__heddle_hint == HINT_RECORDED) /* operator delete's */
         hint_drop();
     else if (!BY_LINKER())
@@ -107,20 +110,18 @@ INTERPOSE(void, free, void *p)
         REAL(free)(p);
 }
 
-INTERPOSE(void *, malloc, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, malloc, (bytes), size_t bytes)
 {
     void *p;
 
     if (unlikely(!KNOWN(malloc)))
         return early_alloc(bytes, 16);
-    if (rt_deaf_to_memory)
-        return REAL(malloc)(bytes);
     p = REAL(malloc)(bytes);
     rt_malloced(p, bytes, hint_take(WHERE_CALLER()));
     return p;
 }
 
-INTERPOSE(void *, calloc, size_t n, size_t size)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, calloc, (n, size), size_t n, size_t size)
 {
     size_t bytes;
     void *p;
@@ -160,7 +161,8 @@ static void *early_move(void *old, size_t bytes, uint64_t where)
         new;                                                                                       \
     })
 
-INTERPOSE(void *, realloc, void *old, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory &&is_ordinary(old), void *, realloc, (old, bytes), void *old,
+                 size_t bytes)
 {
     uint64_t where = hint_take(WHERE_CALLER());
 
@@ -172,7 +174,8 @@ INTERPOSE(void *, realloc, void *old, size_t bytes)
 }
 
 /* By realloc, as libc does it. */
-INTERPOSE(void *, reallocarray, void *old, size_t n, size_t size)
+INTERPOSE_UNLESS(rt_deaf_to_memory &&is_ordinary(old), void *, reallocarray, (old, n, size),
+                 void *old, size_t n, size_t size)
 {
     uint64_t where = hint_take(WHERE_CALLER());
     size_t bytes;
@@ -186,7 +189,7 @@ INTERPOSE(void *, reallocarray, void *old, size_t n, size_t size)
     return REALLOC(old, bytes, where, REAL(reallocarray)(old, n, size));
 }
 
-INTERPOSE(void *, memalign, size_t align, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, memalign, (align, bytes), size_t align, size_t bytes)
 {
     void *p;
 
@@ -197,7 +200,8 @@ INTERPOSE(void *, memalign, size_t align, size_t bytes)
     return p;
 }
 
-INTERPOSE(void *, aligned_alloc, size_t align, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, aligned_alloc, (align, bytes), size_t align,
+                 size_t bytes)
 {
     void *p = REAL(aligned_alloc)(align, bytes);
 
@@ -205,7 +209,8 @@ INTERPOSE(void *, aligned_alloc, size_t align, size_t bytes)
     return p;
 }
 
-INTERPOSE(int, posix_memalign, void **out, size_t align, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, int, posix_memalign, (out, align, bytes), void **out,
+                 size_t align, size_t bytes)
 {
     int r = REAL(posix_memalign)(out, align, bytes);
 
@@ -214,7 +219,7 @@ INTERPOSE(int, posix_memalign, void **out, size_t align, size_t bytes)
     return r;
 }
 
-INTERPOSE(void *, valloc, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, valloc, (bytes), size_t bytes)
 {
     void *p = REAL(valloc)(bytes);
 
@@ -222,7 +227,7 @@ INTERPOSE(void *, valloc, size_t bytes)
     return p;
 }
 
-INTERPOSE(void *, pvalloc, size_t bytes)
+INTERPOSE_UNLESS(rt_deaf_to_memory, void *, pvalloc, (bytes), size_t bytes)
 {
     void *p = REAL(pvalloc)(bytes);
 

@@ -33,7 +33,7 @@ void own_tid_forget(void)
     tid_seen = 0;
 }
 
-INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_trylock, (m), pthread_mutex_t *m)
 {
     int r = REAL(pthread_mutex_trylock)(m);
 
@@ -41,7 +41,7 @@ INTERPOSE(int, pthread_mutex_trylock, pthread_mutex_t *m)
     return r;
 }
 
-INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_lock, (m), pthread_mutex_t *m)
 {
     int r = LOCK_OR_WAIT(pthread_mutex_lock, pthread_mutex_trylock, m, OP_ACQUIRE, EBUSY);
 
@@ -49,8 +49,8 @@ INTERPOSE(int, pthread_mutex_lock, pthread_mutex_t *m)
     return r;
 }
 
-INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t *restrict m,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_timedlock, (m, until),
+                 pthread_mutex_t *restrict m, const struct timespec *restrict until)
 {
     int r = REAL(pthread_mutex_timedlock)(m, until);
 
@@ -58,8 +58,9 @@ INTERPOSE(int, pthread_mutex_timedlock, pthread_mutex_t *restrict m,
     return r;
 }
 
-INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t *restrict m, clockid_t clock,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_clocklock, (m, clock, until),
+                 pthread_mutex_t *restrict m, clockid_t clock,
+                 const struct timespec *restrict until)
 {
     int r = REAL(pthread_mutex_clocklock)(m, clock, until);
 
@@ -67,7 +68,7 @@ INTERPOSE(int, pthread_mutex_clocklock, pthread_mutex_t *restrict m, clockid_t c
     return r;
 }
 
-INTERPOSE(int, pthread_mutex_unlock, pthread_mutex_t *m)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_t *m)
 {
     mutex_releases(m, WHERE_CALLER());
     return REAL(pthread_mutex_unlock)(m);

@@ -23,12 +23,10 @@ typedef const void *nothrow_ref;
 
 #define NEW(name, args, fallback, ...)                                                             \
     MAY_BE_MISSING(void *, name, __VA_ARGS__)                                                      \
-    INTERPOSE(void *, name, __VA_ARGS__)                                                           \
+    INTERPOSE_UNLESS(rt_deaf_to_memory, void *, name, args, __VA_ARGS__)                           \
     {                                                                                              \
         void *p;                                                                                   \
                                                                                                    \
-        if (rt_deaf_to_memory && REAL(name))                                                       \
-            return REAL(name) args;                                                                \
         hint_give(WHERE_CALLER());                                                                 \
         p = REAL(name) ? REAL(name) args : fallback;                                               \
         if (unlikely(hint_given()))                                                                \
@@ -38,14 +36,10 @@ typedef const void *nothrow_ref;
 
 #define DELETE(name, args, ...)                                                                    \
     MAY_BE_MISSING(void, name, __VA_ARGS__)                                                        \
-    INTERPOSE(void, name, __VA_ARGS__)                                                             \
+    INTERPOSE_UNLESS(rt_deaf_to_memory, void, name, args, __VA_ARGS__)                             \
     {                                                                                              \
         if (!p)                                                                                    \
             return;                                                                                \
-        if (rt_deaf_to_memory && REAL(name)) {                                                     \
-            REAL(name) args;                                                                       \
-            return;                                                                                \
-        }                                                                                          \
         rt_free(p, 0, WHERE_CALLER());                                                             \
         hint_recorded();                                                                           \
         if (REAL(name))                                                                            \

@@ -157,13 +157,19 @@ HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives mem
  * it defines __wrap_NAME, and REAL is __real_NAME: the driver links with --wrap=NAME for every
  * name of runtime/wrap_list.h.
  * In an interposer, WHERE_CALLER() is where the program called the function.
+ *
+ *     INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_t *m)
+ *
+ * is for functions that are called very often: while the condition holds, the real one is jumped to
+ * and nothing is saved for what follows, which is for all other calls.
  */
 #ifdef HEDDLE_STATIC
 #define INTERPOSE(type, name, ...)                                                                 \
     extern type __real_##name(__VA_ARGS__);                                                        \
     EXPORT type __wrap_##name(__VA_ARGS__);                                                        \
     EXPORT type __wrap_##name(__VA_ARGS__)
-#define REAL(name) __real_##name
+#define REAL(name)  __real_##name
+#define FOUND(name) __real_##name
 #else
 HIDDEN void *rt_next_definition(const char *name);
 #define INTERPOSE(type, name, ...)                                                                 \
@@ -177,8 +183,25 @@ HIDDEN void *rt_next_definition(const char *name);
     }                                                                                              \
     EXPORT __attribute__((weak)) type name(__VA_ARGS__);                                           \
     EXPORT __attribute__((weak)) type name(__VA_ARGS__)
-#define REAL(name) next_##name()
+#define REAL(name)  next_##name()
+#define FOUND(name) __atomic_load_n(&real_##name, __ATOMIC_RELAXED)
 #endif
+
+/* FOUND is REAL without looking it up; NULL: not done yet, or there is none.
+ * heard_NAME is jumped to as well (musttail): WHERE_CALLER() is the same there. */
+#define INTERPOSE_UNLESS(condition, type, name, args, ...)                                         \
+    static type heard_##name(__VA_ARGS__);                                                         \
+    INTERPOSE(type, name, __VA_ARGS__)                                                             \
+    {                                                                                              \
+        if (likely(condition)) {                                                                   \
+            type (*real)(__VA_ARGS__) = FOUND(name);                                               \
+                                                                                                   \
+            if (likely(real))                                                                      \
+                return real args;                                                                  \
+        }                                                                                          \
+        __attribute__((musttail)) return heard_##name args;                                        \
+    }                                                                                              \
+    static __attribute__((noinline)) type heard_##name(__VA_ARGS__)
 
 /* ---- event.c ---- */
 

@@ -21,7 +21,7 @@ ALWAYS_INLINE void tried(const pthread_rwlock_t *l, enum op op, int result, uint
         rt_sync_tried(op, l, where);
 }
 
-INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_tryrdlock, (l), pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_tryrdlock)(l);
 
@@ -29,7 +29,7 @@ INTERPOSE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_rdlock, (l), pthread_rwlock_t *l)
 {
     int r =
         LOCK_OR_WAIT(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, l, OP_ACQUIRE_SHARED, EBUSY);
@@ -38,8 +38,8 @@ INTERPOSE(int, pthread_rwlock_rdlock, pthread_rwlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *restrict l,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedrdlock, (l, until),
+                 pthread_rwlock_t *restrict l, const struct timespec *restrict until)
 {
     int r = REAL(pthread_rwlock_timedrdlock)(l, until);
 
@@ -47,8 +47,9 @@ INTERPOSE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *restrict l,
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *restrict l, clockid_t clock,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockrdlock, (l, clock, until),
+                 pthread_rwlock_t *restrict l, clockid_t clock,
+                 const struct timespec *restrict until)
 {
     int r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
 
@@ -56,7 +57,7 @@ INTERPOSE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *restrict l, clockid
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_trywrlock, (l), pthread_rwlock_t *l)
 {
     int r = REAL(pthread_rwlock_trywrlock)(l);
 
@@ -64,7 +65,7 @@ INTERPOSE(int, pthread_rwlock_trywrlock, pthread_rwlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_wrlock, (l), pthread_rwlock_t *l)
 {
     int r = LOCK_OR_WAIT(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, l, OP_ACQUIRE, EBUSY);
 
@@ -72,8 +73,8 @@ INTERPOSE(int, pthread_rwlock_wrlock, pthread_rwlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *restrict l,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedwrlock, (l, until),
+                 pthread_rwlock_t *restrict l, const struct timespec *restrict until)
 {
     int r = REAL(pthread_rwlock_timedwrlock)(l, until);
 
@@ -81,8 +82,9 @@ INTERPOSE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *restrict l,
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *restrict l, clockid_t clock,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockwrlock, (l, clock, until),
+                 pthread_rwlock_t *restrict l, clockid_t clock,
+                 const struct timespec *restrict until)
 {
     int r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
 
@@ -90,7 +92,7 @@ INTERPOSE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *restrict l, clockid
     return r;
 }
 
-INTERPOSE(int, pthread_rwlock_unlock, pthread_rwlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_unlock, (l), pthread_rwlock_t *l)
 {
     bool writer = l->__data.__cur_writer == own_tid();
 

@@ -15,13 +15,13 @@ ALWAYS_INLINE void taken(const sem_t *s, int result, uint64_t where)
         rt_sync(OP_SEM_WAIT, s, where);
 }
 
-INTERPOSE(int, sem_post, sem_t *s)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_post, (s), sem_t *s)
 {
     rt_sync(OP_SEM_POST, s, WHERE_CALLER());
     return REAL(sem_post)(s);
 }
 
-INTERPOSE(int, sem_wait, sem_t *s)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
 {
     int r = REAL(sem_wait)(s);
 
@@ -29,7 +29,7 @@ INTERPOSE(int, sem_wait, sem_t *s)
     return r;
 }
 
-INTERPOSE(int, sem_trywait, sem_t *s)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_trywait, (s), sem_t *s)
 {
     int r = REAL(sem_trywait)(s);
 
@@ -37,7 +37,8 @@ INTERPOSE(int, sem_trywait, sem_t *s)
     return r;
 }
 
-INTERPOSE(int, sem_timedwait, sem_t *restrict s, const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_timedwait, (s, until), sem_t *restrict s,
+                 const struct timespec *restrict until)
 {
     int r = REAL(sem_timedwait)(s, until);
 
@@ -45,8 +46,8 @@ INTERPOSE(int, sem_timedwait, sem_t *restrict s, const struct timespec *restrict
     return r;
 }
 
-INTERPOSE(int, sem_clockwait, sem_t *restrict s, clockid_t clock,
-          const struct timespec *restrict until)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_clockwait, (s, clock, until), sem_t *restrict s,
+                 clockid_t clock, const struct timespec *restrict until)
 {
     int r = REAL(sem_clockwait)(s, clock, until);
 

@@ -11,7 +11,7 @@ static void acquired(pthread_spinlock_t *l, int result, uint64_t where)
         rt_sync(OP_ACQUIRE, (const void *)l, where);
 }
 
-INTERPOSE(int, pthread_spin_trylock, pthread_spinlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_spin_trylock, (l), pthread_spinlock_t *l)
 {
     int r = REAL(pthread_spin_trylock)(l);
 
@@ -20,7 +20,7 @@ INTERPOSE(int, pthread_spin_trylock, pthread_spinlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_spin_lock, pthread_spinlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_spin_lock, (l), pthread_spinlock_t *l)
 {
     int r = LOCK_OR_WAIT(pthread_spin_lock, pthread_spin_trylock, l, OP_ACQUIRE, EBUSY);
 
@@ -28,7 +28,7 @@ INTERPOSE(int, pthread_spin_lock, pthread_spinlock_t *l)
     return r;
 }
 
-INTERPOSE(int, pthread_spin_unlock, pthread_spinlock_t *l)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_spin_unlock, (l), pthread_spinlock_t *l)
 {
     rt_sync(OP_RELEASE, (const void *)l, WHERE_CALLER());
     return REAL(pthread_spin_unlock)(l);
