@@ -231,16 +231,18 @@ def warm_up(bench, p):
 
 
 def measure_caper(bench, p):
-    """First runs and the steady state, beside the native build."""
-    first, steady = os.path.join(p.scratch, "first"), warm_up(bench, p)
+    """First runs and the steady state, with the native build."""
+    steady = warm_up(bench, p)
 
-    def fresh():
+    def fresh(core):
+        first = os.path.join(p.scratch, f"first{core}")
         forget(first)
         return caper(bench, p, first)
 
     for i in range(bench.args.rounds):
-        for tool, before in (("caper first", fresh), ("caper steady", lambda: caper(bench, p, steady))):
-            if len(p.got.get("caper times", {}).get(tool, [])) <= i and bench.has_time() and bench.wants(tool):
+        for tool, before in (("caper first", fresh), ("caper steady", lambda core: caper(bench, p, steady))):
+            done = len(p.got.get("caper times", {}).get(tool, [])) // os.cpu_count()
+            if done <= i and bench.has_time() and bench.wants(tool):
                 try:
                     p.compare("caper times", tool, before)
                 except Failed as e:

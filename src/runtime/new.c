@@ -27,7 +27,8 @@ typedef const void *nothrow_ref;
     {                                                                                              \
         void *p;                                                                                   \
                                                                                                    \
-        hint_give(WHERE_CALLER());                                                                 \
+        if (!hint_given()) /* new[] jumps to new: the program called the first */                  \
+            hint_give(WHERE_CALLER());                                                             \
         p = REAL(name) ? REAL(name) args : fallback;                                               \
         if (unlikely(hint_given()))                                                                \
             rt_malloced(p, n, hint_take(0));                                                       \
@@ -40,8 +41,10 @@ typedef const void *nothrow_ref;
     {                                                                                              \
         if (!p)                                                                                    \
             return;                                                                                \
-        rt_free(p, 0, WHERE_CALLER());                                                             \
-        hint_recorded();                                                                           \
+        if (__heddle_hint != HINT_RECORDED) { /* the same */                                       \
+            rt_free(p, 0, WHERE_CALLER());                                                         \
+            hint_recorded();                                                                       \
+        }                                                                                          \
         if (REAL(name))                                                                            \
             REAL(name) args;                                                                       \
         else                                                                                       \
