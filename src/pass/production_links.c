@@ -73,6 +73,8 @@ static bool is_number(LLVMValueRef v)
     if (LLVMIsAConstantInt(v) || LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsAFPToUIInst(v) ||
         LLVMIsAFPToSIInst(v))
         return true;
+    if (LLVMIsABitCastInst(v))
+        return is_number(LLVMGetOperand(v, 0));
     return LLVMIsABinaryOperator(v) && !comes_from_pointer(v, 0);
 }
 
@@ -93,7 +95,7 @@ static bool holds_pointer(LLVMValueRef v)
     case LLVMVectorTypeKind: {
         LLVMTypeRef element = LLVMGetElementType(type);
         LLVMTypeKind kind = LLVMGetTypeKind(element);
-        return !LLVMIsConstant(v) &&
+        return !LLVMIsConstant(v) && !is_number(v) &&
                (kind == LLVMPointerTypeKind ||
                 (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(element) >= 64));
     }

@@ -304,7 +304,7 @@ static void half_of_the_limit_is_left_for_the_build(void **state)
     }
     assert_in_range(waited, 2200 * MS, 2500 * MS); /* of 100 s */
     assert_int_equal(chase_reserve_ppm(0), 0);
-    assert_int_equal(chase_reserve_ppm(10000), 5000);
+    assert_int_equal(chase_reserve_ppm(10000), 6000);
     assert_int_equal(chase_reserve_ppm(60000), 30000);
     assert_int_equal(chase_reserve_ppm(500000), 30000);
     free(c);
