@@ -46,10 +46,10 @@ struct chase_limits {
     uint32_t reserve_ppm;
 };
 
-/* At most three percent, and two fifths of any limit are left for waits. */
+/* At most four percent, and a fifth of any limit is left for waits. */
 static inline uint32_t chase_reserve_ppm(uint32_t max_ppm)
 {
-    return max_ppm / 5 * 3 < 30000 ? max_ppm / 5 * 3 : 30000;
+    return max_ppm / 5 * 4 < 40000 ? max_ppm / 5 * 4 : 40000;
 }
 
 /* P_budget, in 2^32nds. */

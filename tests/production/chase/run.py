@@ -122,7 +122,7 @@ class Test:
                 delay = int(value.replace('ms', '')) * 1000
             if name == '--min-time':
                 least = int(value.replace('ms', '')) * 1000
-        reserve = min(rate * 3 / 5, 0.03)
+        reserve = min(rate * 4 / 5, 0.04)
         most = max(rate * least, (rate - reserve) * counters['ran_us'], delay) + rate * delay
         need(counters['waited_us'] - counters['late_us'] <= most + 2,
              'waited %d us, late %d us, at most %d us are allowed'
