@@ -41,8 +41,9 @@ struct chase_limits {
     uint64_t delay_ns; /* t_delay */
     uint64_t least_ns; /* t_min */
     uint32_t max_ppm;  /* r_max */
-    /* Of the time that has passed, for what we cost and cannot see: no-ops that are not patched (1
-     * to 4 percent of programs that do little but access memory). */
+    /* Of the time that has passed since t_min, for what we cost and cannot see: the build (up to 4
+     * percent of programs that do little but access memory). Runs that are shorter may wait as
+     * r_max says: they have little time to meet anybody. */
     uint32_t reserve_ppm;
 };
 
@@ -118,8 +119,9 @@ struct chase_core {
 /* What we have spent, other than by waiting. */
 static inline uint64_t chase_own_ns(const struct chase_core *c, uint64_t total_ns)
 {
-    return __atomic_load_n(c->own_ns, __ATOMIC_RELAXED) +
-           total_ns / 1000000 * c->limits.reserve_ppm;
+    uint64_t least = c->limits.least_ns, late = total_ns > least ? total_ns - least : 0;
+
+    return __atomic_load_n(c->own_ns, __ATOMIC_RELAXED) + late / 1000000 * c->limits.reserve_ppm;
 }
 /* Draw with P_budget, and if that says so take a place; NULL: do not wait. `full`: all places are
  * taken. The wait is to end at until_ns: after t_delay or, half of the time, up to a half of it

@@ -278,6 +278,7 @@ static void what_we_cost_otherwise_leaves_less_to_wait(void **state)
     assert_null(begin(c, 0));
     assert_non_null(begin(c, 2000 * MS));
     own = 0;
+    c->limits.least_ns = 0;        /* from the beginning */
     c->limits.reserve_ppm = 45000; /* 10 ms are left of 5 percent of the rest after 3.45 seconds */
     c->waiting = 0;
     waited = 1;
