@@ -208,31 +208,30 @@ static bool is_long(const struct whole *w, size_t n)
            (w->options->max_witness && n > w->options->max_witness);
 }
 
-/* The race has been shown by a schedule that is not kept. */
-void whole_note(struct whole *w, struct race *r, size_t n)
+/* The race has been shown by a schedule of which it has the list now; NULL: only its length. */
+static void note_shown(struct whole *w, struct race *r, uint64_t *list, size_t n)
 {
     free(r->witness);
-    r->witness = NULL;
-    r->nwitness = 0;
     r->strength = STRENGTH_WITNESSED;
     r->after = w->part ? w->part->first : 0;
     r->part = w->part ? w->part->mem.count - w->part->kept : 0;
-    r->long_witness = n;
-    w->not_kept++;
+    r->witness = list;
+    r->nwitness = list ? n : 0;
+    r->long_witness = list ? 0 : n;
+    w->not_kept += !list;
 }
 
-/* The race has the list now, in positions of the trace. */
+void whole_note(struct whole *w, struct race *r, size_t n)
+{
+    note_shown(w, r, NULL, n);
+}
+
+/* In positions of the trace. */
 static void keep_list(struct whole *w, struct race *r, uint64_t *list, size_t n)
 {
-    free(r->witness);
-    r->strength = STRENGTH_WITNESSED;
-    r->after = w->part ? w->part->first : 0;
-    r->part = w->part ? w->part->mem.count - w->part->kept : 0;
-    r->long_witness = 0;
     for (size_t i = 0; w->part && i < n; i++)
         list[i] = whole_position(w, list[i]);
-    r->witness = list;
-    r->nwitness = n;
+    note_shown(w, r, list, n);
 }
 
 int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,

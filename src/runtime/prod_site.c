@@ -17,6 +17,9 @@
 #include "runtime/caper.h"
 #include "runtime/patch.h"
 
+#define PUSH(r) "push %%" #r "\n.cfi_adjust_cfa_offset 8\n"
+#define POP(r)  "pop %%" #r "\n.cfi_adjust_cfa_offset -8\n"
+
 /* Flags are in rax, rcx and rdx saved. Falls through to 3 unless the access is private. Not
  * .cfi_restore_state: clang 19 then counts .cfi_adjust_cfa_offset from where it was before. */
 #define LEAVE_IF_PRIVATE                                                                           \
@@ -42,57 +45,35 @@
     "je 3f\n"                                                                                      \
     "4: mov caper_left@gottpoff(%%rip), %%rcx\n"                                                   \
     "decl %%fs:(%%rcx)\n"                                                                          \
-    "js 3f\n"                                                                                      \
-    "pop %%rcx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "pop %%rdx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n" RESTORE_FLAGS ".cfi_adjust_cfa_offset 24\n"                      \
-    "3:\n"
+    "js 3f\n" POP(rcx) POP(rdx) RESTORE_FLAGS ".cfi_adjust_cfa_offset 24\n"                        \
+                                              "3:\n"
 
 #define RESTORE_FLAGS                                                                              \
     "add $127, %%al\n" /* the overflow flag */                                                     \
-    "sahf\n"                                                                                       \
-    "pop %%rax\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "ret\n"
+    "sahf\n" POP(rax) "ret\n"
 
-/* rbx keeps the stack pointer while the stack is aligned; C++ and cancellation unwind through. */
-#define ENTER                                                                                      \
-    "endbr64\n"                                                                                    \
-    "push %%rax\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "lahf\n"                                                                                       \
-    "seto %%al\n"                                                                                  \
-    "push %%rdx\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%rcx\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n" LEAVE_IF_PRIVATE "pop %%rcx\n"                                    \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "pop %%rdx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "push %%rax\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%r11\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%rbx\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
+#define SAVE_FLAGS                                                                                 \
+    "endbr64\n" PUSH(rax) "lahf\n"                                                                 \
+                          "seto %%al\n"
+
+/* rbx keeps the stack pointer while the stack is aligned; C++ and cancellation unwind through.
+ * `set_up` is before the question whether there is anything to do. */
+#define ASK(set_up)                                                                                \
+    PUSH(rax)                                                                                      \
+    PUSH(r11)                                                                                      \
+    PUSH(rbx)                                                                                      \
     ".cfi_rel_offset %%rbx, 0\n"                                                                   \
     "mov %%rsp, %%rbx\n"                                                                           \
     ".cfi_def_cfa_register %%rbx\n"                                                                \
-    "and $-16, %%rsp\n"                                                                            \
-    "call %c0\n"                                                                                   \
+    "and $-16, %%rsp\n" set_up "call %c0\n"                                                        \
     "test %%al, %%al\n"                                                                            \
     "jne 2f\n"
-#define LEAVE                                                                                      \
+#define ASKED                                                                                      \
     "2: mov %%rbx, %%rsp\n"                                                                        \
-    ".cfi_def_cfa_register %%rsp\n"                                                                \
-    "pop %%rbx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    ".cfi_restore %%rbx\n"                                                                         \
-    "pop %%r11\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "pop %%rax\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n" RESTORE_FLAGS
+    ".cfi_def_cfa_register %%rsp\n" POP(rbx) ".cfi_restore %%rbx\n" POP(r11) POP(rax)
+
+#define ENTER SAVE_FLAGS PUSH(rdx) PUSH(rcx) LEAVE_IF_PRIVATE POP(rcx) POP(rdx) ASK("")
+#define LEAVE ASKED RESTORE_FLAGS
 
 /* All vector registers; then what is called, and back. The header of the state must be zero. */
 #define WITH_VECTORS(set_up)                                                                       \
@@ -141,39 +122,11 @@ __attribute__((naked)) EXPORT void __heddle_site_avx(void)
 /* ---- links ---- */
 
 /* From rbx: itself, r11, flags, rdx, rax, the return address, rsi, rdi. */
-#define STORED "lea 64(%%rbx), %%rdx\n"
-#define ENTER_LINK                                                                                 \
-    "endbr64\n"                                                                                    \
-    "push %%rax\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "lahf\n"                                                                                       \
-    "seto %%al\n"                                                                                  \
-    "push %%rdx\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%rax\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%r11\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    "push %%rbx\n"                                                                                 \
-    ".cfi_adjust_cfa_offset 8\n"                                                                   \
-    ".cfi_rel_offset %%rbx, 0\n"                                                                   \
-    "mov %%rsp, %%rbx\n"                                                                           \
-    ".cfi_def_cfa_register %%rbx\n"                                                                \
-    "and $-16, %%rsp\n" STORED "call %c0\n"                                                        \
-    "test %%al, %%al\n"                                                                            \
-    "jne 2f\n"
+#define STORED     "lea 64(%%rbx), %%rdx\n"
+#define ENTER_LINK SAVE_FLAGS PUSH(rdx) ASK(STORED)
 #define LEAVE_LINK                                                                                 \
-    "2: mov %%rbx, %%rsp\n"                                                                        \
-    ".cfi_def_cfa_register %%rsp\n"                                                                \
-    "pop %%rbx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    ".cfi_restore %%rbx\n"                                                                         \
-    "pop %%r11\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "pop %%rax\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n"                                                                  \
-    "pop %%rdx\n"                                                                                  \
-    ".cfi_adjust_cfa_offset -8\n" RESTORE_FLAGS
+    ASKED POP(rdx)                                                                                 \
+    RESTORE_FLAGS
 
 EXPORT void __heddle_link(void);
 __attribute__((naked)) EXPORT void __heddle_link(void)
