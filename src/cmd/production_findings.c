@@ -132,19 +132,32 @@ static void push_site(struct maker *m, const struct sites_header *h, const struc
     }
 }
 
+/* Of the image that holds an address, without its directory; NULL: none does. */
+static const char *image_name(struct maker *m, uint64_t pc, uint64_t *offset)
+{
+    const char *path = symbolizer_image(m->naming.symbols, pc, offset);
+    const char *slash = path ? strrchr(path, '/') : NULL;
+
+    return slash ? slash + 1 : path;
+}
+
 /* Code without debug information is a place in an image. */
 static void push_unknown(struct maker *m, uint64_t pc)
 {
     uint64_t offset = 0;
-    const char *path = symbolizer_image(m->naming.symbols, pc, &offset), *slash;
+    const char *name = image_name(m, pc, &offset);
     char *text;
 
-    if (!path)
+    if (!name)
         return;
-    slash = strrchr(path, '/');
-    text = xasprintf("%s+0x%" PRIx64, slash ? slash + 1 : path, offset);
+    text = xasprintf("%s+0x%" PRIx64, name, offset);
     push(m, NULL, findings_string(m->f, text), false);
     free(text);
+}
+
+static bool is_ours(const struct sym_frame *f)
+{
+    return f->function && !strncmp(f->function, "__heddle_", 9);
 }
 
 static void push_address(struct maker *m, uint64_t pc)
@@ -152,11 +165,61 @@ static void push_address(struct maker *m, uint64_t pc)
     struct sym_frame found[SYM_FRAMES_MAX];
     int n = m->naming.symbols ? symbolizer_frames(m->naming.symbols, pc, found, SYM_FRAMES_MAX) : 0;
 
+    if (n > 0 && is_ours(&found[n - 1]))
+        return;
     for (int i = 0; i < n; i++)
         push(m, function_text(m, found[i].function),
              location_text(m, found[i].file, found[i].line, found[i].column), found[i].inlined);
     if (n <= 0 && m->naming.symbols)
         push_unknown(m, pc);
+}
+
+static bool is_in_libc(struct maker *m, uint64_t pc)
+{
+    const char *name = image_name(m, pc, NULL);
+
+    return name && !strncmp(name, "libc.so", 7);
+}
+
+/* By its name: _start, and in static programs what else starts main() and threads. */
+static bool is_named_start(struct maker *m, uint64_t pc)
+{
+    static const char *const names[] = { "_start",
+                                         "__libc_start_main_impl",
+                                         "__libc_start_main",
+                                         "__libc_start_call_main",
+                                         "start_thread",
+                                         "clone",
+                                         "__clone",
+                                         "clone3",
+                                         "__clone3" };
+    struct sym_frame f;
+
+    if (symbolizer_frames(m->naming.symbols, pc, &f, 1) != 1 || !f.function)
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(f.function, names[i]))
+            return true;
+    return false;
+}
+
+/* The frames without those that start main() and threads. The C library's mostly have no debug
+ * information; above them the program's own may have any name, also start_thread. */
+static uint32_t without_start(struct maker *m, const struct prod_side *from, uint32_t n)
+{
+    bool seen = false;
+
+    if (!m->naming.symbols || n == PROD_FRAMES_MAX) /* cut: its outermost frame is not the start */
+        return n;
+    for (; n > 1; n--) {
+        uint64_t pc = from->frame[n - 1] - 1;
+
+        if (is_in_libc(m, pc))
+            seen = true;
+        else if (seen || !is_named_start(m, pc))
+            break;
+    }
+    return n;
 }
 
 static void fill_stack(struct maker *m, struct side *to, const struct prod_side *from,
@@ -170,6 +233,7 @@ static void fill_stack(struct maker *m, struct side *to, const struct prod_side 
         push_site(m, h, s);
     else if (n)
         push_address(m, from->frame[0]);
+    n = without_start(m, from, n);
     for (uint32_t i = 1; i < n; i++)
         push_address(m, from->frame[i] - 1);
     to->stack = (struct stack){ .count = m->nframes, .omitted = m->omitted };

@@ -303,13 +303,19 @@ static void add_compile(const struct command *c, const char *dir, bool gcc, stru
         args_add(out, "-gline-tables-only");
         args_add(out, "-fdebug-info-for-profiling"); /* linkage names of inlined functions */
     }
-    if (c->production)
-        args_add(out, "-fno-omit-frame-pointer"); /* stacks of sightings */
-    else
+    if (!c->production)
         args_addf(out, "-isystem%s/include/libstdc++", dir);
     /* clang ignores a seed, but a ccache behind us sees that the result is another one */
     args_addf(out, "-frandom-seed=heddle-%llx", (unsigned long long)config_hash(c));
     args_addf(out, "-fpass-plugin=%s/heddle-pass.so", dir);
+    args_add(out, "--end-no-unused-arguments");
+}
+
+/* For stacks of sightings; behind what the user says of them. */
+static void add_unwind_tables(struct args *out)
+{
+    args_add(out, "--start-no-unused-arguments");
+    args_add(out, "-fasynchronous-unwind-tables");
     args_add(out, "--end-no-unused-arguments");
 }
 
@@ -429,6 +435,8 @@ int main(int argc, char **argv)
         add_compile(&c, dir, gcc, &out);
         add_users(&c, &out);
         drop_sanitizers(&c, gcc, &out);
+        if (c.production)
+            add_unwind_tables(&out);
         if (!c.no_link)
             add_link(&c, dir, gcc, &out);
         export_settings(&c);

@@ -25,10 +25,8 @@
 #include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/AsmPrinterHandler.h"
 #include "llvm/CodeGen/DebugHandlerBase.h"
-#include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
-#include "llvm/CodeGen/TargetFrameLowering.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
@@ -80,6 +78,14 @@ struct Touch {
     int64_t offset, bytes; // from its base
 };
 
+// How to find the caller's registers at an instruction, as its CFI says.
+struct Unwinding {
+    unsigned reg = 0; // of the CFA; registers are DWARF's
+    int64_t offset = 0;
+    std::string expression; // instead
+    SmallVector<std::pair<unsigned, int64_t>, 6> saved;
+};
+
 struct Place {
     const MachineInstr *mi;
     bool nop;   // before the instruction, instead of the instruction itself
@@ -87,6 +93,7 @@ struct Place {
     SmallVector<Site, 2> sites;
     unsigned link, stored; // the site of links + 1, or 0; bytes that are stored, 0: not known which
     MCSymbol *start, *end;
+    Unwinding unwinding;
 };
 
 bool parse(const Metadata *scope, Site &s)
@@ -149,7 +156,9 @@ class Code
         nullptr;       // of the places; at a function's end it may be that of jump tables
     bool open = false; // places.back() still needs its end
     unsigned lost = 0; // the site of links + 1, if one has no place and the function no no-op yet
-    unsigned lea = 0, rdi = 0, rsp = 0, rbp = 0;
+    unsigned lea = 0, rdi = 0, rsp = 0;
+    Unwinding unwinding; // at the instruction that is printed
+    SmallVector<Unwinding, 1> remembered;
     StringMap<unsigned> opcodes; // by name
 
     void findNames();
@@ -170,7 +179,9 @@ class Code
     StringMap<unsigned>::iterator anywhere(const MachineInstr &mi);
     void emitStored(const Place &p);
     void emitStub(const Place &p, MCSymbol *entry, MCSymbol *link);
-    void emitUnwinding();
+    unsigned dwarf(unsigned reg) const;
+    void follow(const MCCFIInstruction &i);
+    void emitUnwinding(const Place &p, Unwinding &before);
     void emitEntry(const Place &p, MCSymbol *stub, unsigned index, unsigned what);
     void emitEntries(const Place &p, MCSymbol *entry, MCSymbol *link, MCSymbol *stub);
     void begin(Place p);
@@ -288,6 +299,10 @@ void Code::beginFunction(const MachineFunction &f)
     lost = 0;
     if (!lea)
         findNames();
+    unwinding = Unwinding();
+    unwinding.reg = dwarf(rsp);
+    unwinding.offset = 8;
+    remembered.clear();
     for (const BasicBlock &b : f.getFunction())
         for (const Instruction &i : b)
             list(i);
@@ -307,14 +322,67 @@ void Code::beginFunction(const MachineFunction &f)
     }
 }
 
+unsigned Code::dwarf(unsigned reg) const
+{
+    return (unsigned)function->getSubtarget().getRegisterInfo()->getDwarfRegNum(reg, true);
+}
+
+// Blocks are in the order in which they are printed: what holds at an instruction is what was said
+// before it (LLVM's CFIInstrInserter sees to that).
+void Code::follow(const MCCFIInstruction &i)
+{
+    Unwinding &u = unwinding;
+    auto isReg = [&](const std::pair<unsigned, int64_t> &x) { return x.first == i.getRegister(); };
+    switch (i.getOperation()) {
+    case MCCFIInstruction::OpDefCfa:
+        u.reg = i.getRegister();
+        u.offset = i.getOffset();
+        u.expression.clear();
+        break;
+    case MCCFIInstruction::OpDefCfaRegister:
+        u.reg = i.getRegister();
+        u.expression.clear();
+        break;
+    case MCCFIInstruction::OpDefCfaOffset:
+        u.offset = i.getOffset();
+        break;
+    case MCCFIInstruction::OpAdjustCfaOffset:
+        u.offset += i.getOffset();
+        break;
+    case MCCFIInstruction::OpEscape:
+        if (i.getValues().starts_with("\x0f")) // DW_CFA_def_cfa_expression
+            u.expression = i.getValues().str();
+        break;
+    case MCCFIInstruction::OpOffset:
+        erase_if(u.saved, isReg);
+        u.saved.push_back({ i.getRegister(), i.getOffset() });
+        break;
+    case MCCFIInstruction::OpRestore:
+    case MCCFIInstruction::OpSameValue:
+        erase_if(u.saved, isReg);
+        break;
+    case MCCFIInstruction::OpRememberState:
+        remembered.push_back(u);
+        break;
+    case MCCFIInstruction::OpRestoreState:
+        if (!remembered.empty())
+            u = remembered.pop_back_val();
+        break;
+    default:
+        break;
+    }
+}
+
 void Code::beginInstruction(const MachineInstr &mi)
 {
+    if (mi.isCFIInstruction())
+        follow(function->getFrameInstructions()[mi.getOperand(0).getCFIIndex()]);
     if (lost && !mi.isMetaInstruction())
-        begin({ &mi, true, -1, {}, lost, 0, nullptr, nullptr });
+        begin({ &mi, true, -1, {}, lost, 0, nullptr, nullptr, {} });
     auto marked = sites.find(&mi);
     if (marked == sites.end())
         return;
-    Place p = { &mi, false, memoryOperand(mi), {}, 0, 0, nullptr, nullptr };
+    Place p = { &mi, false, memoryOperand(mi), {}, 0, 0, nullptr, nullptr, {} };
     p.nop = mi.isCall() || mi.isTerminator() || mi.isPseudo() || mi.isBundle();
     for (const Site &s : marked->second) {
         if (s.index < noSite)
@@ -333,6 +401,7 @@ void Code::begin(Place p)
     text = cast<MCSectionELF>(s.getCurrentSectionOnly());
     p.start = label();
     p.end = label();
+    p.unwinding = unwinding;
     s.emitValueToAlignment(Align(8), p.nop ? 0x90 : 0x3e, 1, 1);
     s.emitLabel(p.start);
     if (p.nop) {
@@ -403,8 +472,6 @@ void Code::findNames()
             rdi = i;
         else if (name == "RSP")
             rsp = i;
-        else if (name == "RBP")
-            rbp = i;
     }
 }
 
@@ -473,12 +540,9 @@ void Code::call(StringRef name, MCSymbol *entry)
 
 void Code::emitStub(const Place &p, MCSymbol *entry, MCSymbol *link)
 {
-    bool frame = function->getSubtarget().getFrameLowering()->hasFP(*function);
     bytes("\x48\x8d\x64\x24\x80"); // lea -128(%rsp), %rsp
     if (p.stored) {
         bytes("\x48\x8d\x64\x24\xc0"); // lea -64(%rsp), %rsp
-        if (!frame)
-            out.OutStreamer->emitCFIAdjustCfaOffset(storedBytes);
         emitStored(p);
     }
     bytes("\x57"); // push %rdi
@@ -490,11 +554,8 @@ void Code::emitStub(const Place &p, MCSymbol *entry, MCSymbol *link)
     if (!p.sites.empty())
         call("__heddle_site", entry);
     bytes("\x5e\x5f"); // pop %rsi; pop %rdi
-    if (p.stored) {
+    if (p.stored)
         bytes("\x48\x8d\x64\x24\x40"); // lea 64(%rsp), %rsp
-        if (!frame)
-            out.OutStreamer->emitCFIAdjustCfaOffset(-(int)storedBytes);
-    }
     bytes(StringRef("\x48\x8d\xa4\x24\x80\0\0\0", 8)); // lea 128(%rsp), %rsp
     if (!p.nop)
         out.emitInstruction(p.mi);
@@ -502,20 +563,26 @@ void Code::emitStub(const Place &p, MCSymbol *entry, MCSymbol *link)
     relative(p.end);
 }
 
-// As in the function's body; the runtime may be left by a cancelled thread.
-void Code::emitUnwinding()
+// As at the instruction, with what the stub has pushed where it calls: stacks are walked from there,
+// and a cancelled thread leaves the runtime. `before` is what was said last.
+void Code::emitUnwinding(const Place &p, Unwinding &before)
 {
     MCStreamer &s = *out.OutStreamer;
-    const TargetRegisterInfo *r = function->getSubtarget().getRegisterInfo();
-    const TargetFrameLowering *frame = function->getSubtarget().getFrameLowering();
-    if (frame->hasFP(*function))
-        s.emitCFIDefCfa(r->getDwarfRegNum(rbp, true), 16);
-    else
-        s.emitCFIDefCfa(r->getDwarfRegNum(rsp, true),
-                        (int64_t)function->getFrameInfo().getStackSize() + 8 + stubPushes + 8);
-    for (const MCCFIInstruction &i : function->getFrameInstructions())
-        if (i.getOperation() == MCCFIInstruction::OpOffset)
-            s.emitCFIOffset(i.getRegister(), i.getOffset());
+    Unwinding now = p.unwinding;
+    if (now.reg == dwarf(rsp))
+        now.offset += stubPushes + 8 + (p.stored ? storedBytes : 0);
+    if (!now.expression.empty() && now.expression != before.expression)
+        s.emitCFIEscape(now.expression);
+    else if (now.expression.empty() && (now.reg != before.reg || now.offset != before.offset ||
+                                        !before.expression.empty()))
+        s.emitCFIDefCfa(now.reg, now.offset);
+    for (const auto &x : before.saved)
+        if (none_of(now.saved, [&](auto &y) { return y.first == x.first; }))
+            s.emitCFIRestore(x.first);
+    for (const auto &x : now.saved)
+        if (!is_contained(before.saved, x))
+            s.emitCFIOffset(x.first, x.second);
+    before = now;
 }
 
 // struct heddle_patch
@@ -560,8 +627,9 @@ void Code::endFunction()
     s.pushSection();
     s.switchSection(text, 1);
     s.emitCFIStartProc(false);
-    emitUnwinding();
+    Unwinding before;
     for (const Place &p : places) {
+        emitUnwinding(p, before);
         stubs.push_back(label());
         entries.push_back(label());
         links.push_back(label());

@@ -9,6 +9,7 @@
  * Where it differs from the paper:
  * - A sighting ends the wait: what is left of it goes back to the budget.
  * - Half of the waits are up to a half shorter: threads that wait together do not wake together.
+ * - Two that come at the same time do not both wait: the second meets the first.
  * - Rare sites are sampled more often than by P_freq (chase_core.h): they can be afforded.
  * - Very hot sites (the paper leaves that open): s1 is unpatched for a while, s2 is patched for the
  *   time of waits only.
@@ -30,28 +31,34 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the budget is charged for: a hit (13 to 20 ns); for one of a call of the C library that
- * takes another way and is looked at before (strlen, to know what printf reads) some more; and at
- * most for a start, where the sites come with a library that the program opens late. */
-enum { HIT_NS = 20, CALL_NS = 40, CALL_BYTES_PER_NS = 32, START_MOST_NS = 50 * 1000 * 1000 };
-/* A side on whose hits a thread spends more than one part in HOT of its time (0.4 percent; 200,000
+/* What the budget is charged for: a hit (13 to 20 ns in a loop, 40 to 75 in programs that have
+ * their own use for the caches); for one of a call of the C library that takes another way and is
+ * looked at before (strlen, to know what printf reads) some more; and at most for a start, where
+ * the sites come with a library that the program opens late. */
+enum { HIT_NS = 60, CALL_NS = 40, CALL_BYTES_PER_NS = 32, START_MOST_NS = 50 * 1000 * 1000 };
+/* A side on whose hits a thread spends more than one part in HOT of its time (0.25 percent; 42,000
  * a second) is too hot. They are looked at when BATCH hits' cost has come together. */
-enum { BATCH = 256, HOT = 250 };
+enum { BATCH = 256, HOT = 400 };
 /* How long s1 then stays unpatched, in ticks of 100 ms. With the defaults (5 %, 10 ms) a wait can
  * be afforded every 200 ms, and BATCH hits of each thread are more than enough to get it. */
 enum { REST_TICKS = 2 };
 /* A thread's waits are set against the time since it first came to a site, in ticks: reading the
  * clock at each hit would double its cost. Short of 2^32 of the product in chase_draw_freq(). */
 enum { TICK_NS = 100 * 1000 * 1000, TICKS_MOST = 65536 };
+/* What a call accesses on its thread's own stack, so near, is waited for once in so many times. */
+enum { NEAR_ON_STACK = 64 << 10, OWN_STACK = 8 };
+enum { MET = 1, SENT_ON }; /* why a wait ends early */
 
-static struct pair_mutex chase_lock; /* protects core; nothing is taken inside */
+static struct pair_mutex chase_lock; /* protects core; patch.c's is taken inside */
 static struct chase_core core;
 static bool both; /* orders: each side is s1 and s2 */
 static bool hot[2];
-static uint32_t rest_left[2];              /* in ticks; 0: for the time of waits only */
-static uint32_t ticks;                     /* since the start */
-static uint64_t had_ns[2][PROD_SITES_MAX]; /* that threads of this process waited at a site */
-static uint64_t affordable;                /* waits in a tick, in 2^16ths */
+static uint32_t rest_left[2];                 /* in ticks; 0: for the time of waits only */
+static uint32_t ticks;                        /* since the start */
+static uint64_t had_ns[2][PROD_SITES_MAX];    /* that threads of this process waited at a site */
+static uint64_t affordable;                   /* waits in a tick, in 2^16ths */
+static uint64_t refused_until;                /* by the budget, whatever is drawn; 0: not known */
+enum { REFUSED_MOST_NS = 100 * 1000 * 1000 }; /* other processes may give back */
 
 static _Thread_local struct {
     uint32_t generation;
@@ -205,6 +212,8 @@ static void count_hit(const struct prod_hit *h, const struct pair_role *role)
 
 /* ---- s1: wait ---- */
 
+static void look(const struct prod_hit *h, const struct pair_role *role);
+
 static struct chase_access access_of(const struct prod_hit *h)
 {
     return (struct chase_access){ .address = h->address,
@@ -226,27 +235,65 @@ static void sleep_until(struct chase_waiter *w, uint64_t deadline)
                     FUTEX_BITSET_MATCH_ANY);
 }
 
+/* With chase_lock. */
+static void end_wait(struct chase_waiter *w, uint32_t why)
+{
+    __atomic_store_n(&w->woken, why, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &w->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 /* The side as which a site's thread waits: s2 only where both orders are chased. */
 static unsigned side_to_wait(const struct pair_role *role)
 {
     return role->is[0] ? 0 : 1;
 }
 
+/* Which side of the pair the waiter is when this site meets it: 0, 1, or -1: they are no pair. */
+static int side_of_waiter(const struct chase_waiter *w, const struct pair_role *role)
+{
+    if (w->is[0] && role->is[1])
+        return 0;
+    return both && w->is[1] && role->is[0] ? 1 : -1;
+}
+
+/* Who waits for this access and makes a pair with this site; NULL: nobody. With chase_lock. */
+static struct chase_waiter *waiter_for(const struct chase_access *a, const struct pair_role *role)
+{
+    struct chase_waiter *w = NULL;
+
+    while ((w = chase_meet(&core, a, w)))
+        if (!w->woken && side_of_waiter(w, role) >= 0) /* else met already, and on its way */
+            break;
+    return w;
+}
+
+/* Where both orders are chased: while all wait, nobody comes. Those who could come to the new
+ * waiter's site, and wait for something else, go on. */
+static void send_others(const struct chase_waiter *mine, const struct pair_role *role)
+{
+    for (struct chase_waiter *w = core.waiter; w < core.waiter + core.used; w++)
+        if (w != mine && w->used && !w->woken && side_of_waiter(w, role) >= 0)
+            end_wait(w, SENT_ON);
+}
+
 static struct chase_waiter *take_place(const struct prod_hit *h, const struct pair_role *role,
-                                       uint64_t now, uint32_t random)
+                                       uint64_t now, uint32_t random, bool *meets)
 {
     struct chase_access a = access_of(h);
-    struct prod_side side;
-    struct chase_waiter *w;
-    bool full;
+    struct chase_waiter *w = NULL;
+    bool full = false;
 
-    pair_side(&side, h, role, side_to_wait(role)); /* before the lock: it takes a while */
     pair_mutex_lock(&chase_lock);
-    w = chase_begin(&core, &a, now, total_ns(now), random, &full);
+    *meets = waiter_for(&a, role); /* came at the same time as we, after our look() */
+    if (!*meets)
+        w = chase_begin(&core, &a, now, total_ns(now), random, &full);
     if (w) {
-        w->side = side;
+        /* Takes a while, but it is known already that we wait: who meets us waits for the lock. */
+        pair_side(&w->side, h, role, side_to_wait(role));
         w->is[0] = role->is[0];
         w->is[1] = role->is[1];
+        if (both)
+            send_others(w, role);
     }
     pair_mutex_unlock(&chase_lock);
     if (full)
@@ -263,24 +310,39 @@ static void wait_at(struct chase_waiter *w, unsigned side, uint64_t from)
     sleep_until(w, w->until_ns);
     __atomic_fetch_add(&had_ns[side][w->side.site % PROD_SITES_MAX], prod_now_ns() - from,
                        __ATOMIC_RELAXED);
-    if (__atomic_load_n(&w->woken, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&w->woken, __ATOMIC_RELAXED) == MET)
         count(CHASE_MET);
     else if (rt_signals_pending)
         count(CHASE_SIGNALS);
     pair_mutex_lock(&chase_lock);
     chase_end(&core, w, prod_now_ns());
     pair_mutex_unlock(&chase_lock);
+    __atomic_store_n(&refused_until, 0, __ATOMIC_RELAXED);
     if (some_hot())
         patch_and_charge();
     note_time(prod_now_ns());
 }
 
-/* Exact while nobody waits. */
-static uint64_t waited_at_least(void)
+/* By a clock that is cheap and some milliseconds slow: where a hot site has used up what may be
+ * waited, nearly all hits end here. */
+static bool is_refused(void)
 {
-    return __atomic_load_n(&core.waiting, __ATOMIC_RELAXED)
-               ? 0
-               : __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED);
+    uint64_t until = __atomic_load_n(&refused_until, __ATOMIC_RELAXED);
+
+    return until && prod_clock_ns(CLOCK_MONOTONIC_COARSE) < until;
+}
+
+static bool budget_allows(uint64_t now, uint32_t random)
+{
+    uint64_t waited = chase_waited(&core, now), total = total_ns(now),
+             own = chase_own_ns(&core, total),
+             refused = chase_refused_for(&core.limits, waited, own, total);
+
+    if (!refused)
+        return chase_may_wait(&core.limits, waited, own, total, random);
+    refused = refused < REFUSED_MOST_NS ? refused : REFUSED_MOST_NS;
+    __atomic_store_n(&refused_until, now + refused, __ATOMIC_RELAXED);
+    return false;
 }
 
 /* A hot site does not take the budget from a rare one of the same run. */
@@ -292,59 +354,62 @@ static bool is_fair(unsigned side, unsigned number, uint64_t now)
                          sites, __atomic_load_n(core.waited_ns, __ATOMIC_RELAXED), total_ns(now));
 }
 
+/* A call that has hidden state (strtok) is told what it reads of the caller's own buffers first. */
+static bool is_on_own_stack(uint64_t address)
+{
+    return address - (uintptr_t)__builtin_frame_address(0) < NEAR_ON_STACK;
+}
+
 /* The thread's own draw was for it; now the budget's. A refusal by the budget is no sample. */
 static void sample(const struct prod_hit *h, const struct pair_role *role)
 {
     unsigned side = side_to_wait(role);
     uint16_t *sampled = &self.sampled[side][role->number[side]];
-    uint64_t now = prod_now_ns();
     uint32_t random = next_random();
     struct chase_waiter *w;
+    uint64_t now;
+    bool meets;
     int guard;
 
-    if (!chase_may_wait(&core.limits, waited_at_least(), chase_own_ns(&core, total_ns(now)),
-                        total_ns(now), random))
-        return; /* most draws fail here, and cost no more than this */
-    if (!company_is_there() || !is_fair(side, role->number[side], now))
-        return;
     if ((both || self.came_to_s2) && *sampled && __atomic_load_n(&core.waiting, __ATOMIC_RELAXED))
         return; /* who has waited before rather goes to meet those who wait now */
+    if (is_refused())
+        return;
+    now = prod_now_ns();
+    if (!budget_allows(now, random))
+        return;
+    if (!company_is_there() || !is_fair(side, role->number[side], now))
+        return;
     if (h->call && !h->write && constant_is(h->address))
         return;
+    if (h->call && is_on_own_stack(h->address) && next_random() % OWN_STACK)
+        return;
     guard = pair_guard_begin();
-    w = take_place(h, role, now, random);
+    w = take_place(h, role, now, random, &meets);
     if (w) {
         *sampled += *sampled < UINT16_MAX;
         __atomic_fetch_add(&rt_control->waits, 1, __ATOMIC_RELAXED);
         wait_at(w, side, now);
     }
     pair_guard_end(guard);
+    if (meets)
+        look(h, role);
 }
 
 /* ---- s2: look who waits ---- */
 
-/* Which side of the pair the waiter is when this site meets it: 0, 1, or -1: they are no pair. */
-static int side_of_waiter(const struct chase_waiter *w, const struct pair_role *role)
-{
-    if (w->is[0] && role->is[1])
-        return 0;
-    return both && w->is[1] && role->is[0] ? 1 : -1;
-}
-
 /* The waiter's part of a sighting, if one waits for this; its wait is over then. -1: none. */
 static int meet(const struct chase_access *a, const struct pair_role *role, struct prod_side *one)
 {
-    struct chase_waiter *w = NULL;
+    struct chase_waiter *w;
     int side = -1;
 
     pair_mutex_lock(&chase_lock);
-    while (side < 0 && (w = chase_meet(&core, a, w)))
-        if (!w->woken) /* else met already, and on its way */
-            side = side_of_waiter(w, role);
+    w = waiter_for(a, role);
     if (w) {
+        side = side_of_waiter(w, role);
         *one = w->side;
-        __atomic_store_n(&w->woken, 1, __ATOMIC_RELEASE);
-        syscall(SYS_futex, &w->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        end_wait(w, MET);
     }
     pair_mutex_unlock(&chase_lock);
     return side;
@@ -418,12 +483,11 @@ static void take_limits(const struct prod_control *c)
     core.limits = (struct chase_limits){ c->delay_ns, c->least_ns, c->max_ppm,
                                          chase_reserve_ppm(c->max_ppm) };
     for (int i = 0; i < CHASE_WAITERS; i++) /* the pair may be another */
-        if (core.waiter[i].used) {
-            __atomic_store_n(&core.waiter[i].woken, 1, __ATOMIC_RELEASE);
-            syscall(SYS_futex, &core.waiter[i].woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-        }
+        if (core.waiter[i].used)
+            end_wait(&core.waiter[i], SENT_ON);
     both = c->flags & CHASE_BOTH_ORDERS;
     memset(had_ns, 0, sizeof(had_ns));
+    __atomic_store_n(&refused_until, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&affordable, chase_affordable(&core.limits, TICK_NS), __ATOMIC_RELAXED);
     pair_mutex_unlock(&chase_lock);
     hot[0] = hot[1] = false;
@@ -439,11 +503,8 @@ static void changed(struct prod_control *c)
 /* The tables were read and sorted before we came here, and the program has done little else. */
 static uint64_t start_cost_ns(void)
 {
-    struct timespec t = { 0 };
-    uint64_t ns;
+    uint64_t ns = prod_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
     return ns < START_MOST_NS ? ns : START_MOST_NS;
 }
 

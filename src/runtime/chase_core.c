@@ -34,6 +34,20 @@ bool chase_may_wait(const struct chase_limits *l, uint64_t waited, uint64_t own,
            (!waited || chase_p_budget(l, spent, total));
 }
 
+uint64_t chase_refused_for(const struct chase_limits *l, uint64_t waited, uint64_t own,
+                           uint64_t passed)
+{
+    uint64_t counted = waited ? waited + own : waited, spent = waited + own;
+    unsigned __int128 base;
+
+    if (!l->max_ppm)
+        return UINT64_MAX;
+    base = (unsigned __int128)(counted + l->delay_ns) * MILLION / l->max_ppm;
+    if (base <= l->least_ns + l->delay_ns || base - l->delay_ns + spent <= passed)
+        return 0;
+    return (uint64_t)(base - l->delay_ns) + spent - passed;
+}
+
 bool chase_is_fair(const struct chase_limits *l, uint64_t had_ns, uint32_t sites,
                    uint64_t waited_ns, uint64_t total_ns)
 {
@@ -51,18 +65,31 @@ struct overlap {
 
 static struct overlap overlap_at(const struct chase_core *c, uint64_t now)
 {
-    if (!c->waiting)
+    uint64_t end = __atomic_load_n(&c->end_ns, __ATOMIC_RELAXED);
+
+    if (!__atomic_load_n(&c->waiting, __ATOMIC_RELAXED))
         return (struct overlap){ 0, 0 };
-    return c->end_ns > now ? (struct overlap){ c->end_ns - now, 0 }
-                           : (struct overlap){ 0, now - c->end_ns };
+    return end > now ? (struct overlap){ end - now, 0 } : (struct overlap){ 0, now - end };
 }
 
-/* The whole delay half of the time, else up to a half less: accesses that are just t_delay apart
- * are met, and threads that wait together do not always wake together. */
+static uint64_t waited_until(uint64_t sum, struct overlap o)
+{
+    return sum + o.behind - (sum < o.ahead ? sum : o.ahead);
+}
+
+uint64_t chase_waited(const struct chase_core *c, uint64_t now)
+{
+    return waited_until(__atomic_load_n(c->waited_ns, __ATOMIC_RELAXED), overlap_at(c, now));
+}
+
+/* The whole delay half of the time, and the first time, else up to a half less: accesses that are
+ * just t_delay apart are met, and threads that wait together do not always wake together. */
 static uint64_t length_of(const struct chase_core *c, uint32_t random)
 {
+    bool whole = !__atomic_load_n(c->waited_ns, __ATOMIC_RELAXED);
+
     return c->limits.delay_ns -
-           (random & 0x100 ? 0 : c->limits.delay_ns / 2 * (random & 0xff) >> 8);
+           (whole || (random & 0x100) ? 0 : c->limits.delay_ns / 2 * (random & 0xff) >> 8);
 }
 
 /* Charge a wait of so long from now on if the budget's draw says so. */
@@ -74,15 +101,14 @@ static bool charge(struct chase_core *c, uint64_t now, uint64_t total, uint32_t 
     uint64_t sum = __atomic_load_n(c->waited_ns, __ATOMIC_RELAXED);
 
     do {
-        uint64_t waited = sum + o.behind - (sum < o.ahead ? sum : o.ahead);
-
-        if (!chase_may_wait(&c->limits, waited, chase_own_ns(c, total), total, random))
+        if (!chase_may_wait(&c->limits, waited_until(sum, o), chase_own_ns(c, total), total,
+                            random))
             return false;
     } while (!__atomic_compare_exchange_n(c->waited_ns, &sum, sum + o.behind + more, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     __atomic_fetch_add(c->late_ns, o.behind, __ATOMIC_RELAXED);
     if (more || !c->waiting)
-        c->end_ns = now + delay;
+        __atomic_store_n(&c->end_ns, now + delay, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -98,11 +124,12 @@ struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access
                                  uint64_t total, uint32_t random, bool *full)
 {
     struct chase_waiter *w = free_place(c);
+    uint64_t length = length_of(c, random);
 
     *full = !w;
-    if (!w || !charge(c, now, total, random, length_of(c, random)))
+    if (!w || !charge(c, now, total, random, length))
         return NULL;
-    w->until_ns = now + length_of(c, random);
+    w->until_ns = now + length;
     w->used = true;
     w->woken = 0;
     w->access.write = a->write;

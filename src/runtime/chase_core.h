@@ -22,8 +22,8 @@
  * does not change P_budget, but a wait begins only where the same is true of waited + own. All in
  * integers: 2^32 stands for probability 1.
  *
- * Concurrency: the caller holds one lock around every call but chase_may_meet(); the sums are
- * changed by other processes, too, and `waiting` may be read at any time.
+ * Concurrency: the caller holds one lock around every call but chase_may_meet() and chase_waited();
+ * the sums are changed by other processes, too, and `waiting` may be read at any time.
  */
 #ifndef HEDDLE_RUNTIME_CHASE_CORE_H
 #define HEDDLE_RUNTIME_CHASE_CORE_H
@@ -60,6 +60,11 @@ uint64_t chase_p_budget(const struct chase_limits *l, uint64_t waited_ns, uint64
  * named by lines of a large program) would keep short runs from ever waiting. */
 bool chase_may_wait(const struct chase_limits *l, uint64_t waited_ns, uint64_t own_ns,
                     uint64_t passed_ns, uint32_t random);
+
+/* For how long from now on chase_may_wait() says no to every draw, if nothing is given back
+ * meanwhile; at least. 0: it may say yes. */
+uint64_t chase_refused_for(const struct chase_limits *l, uint64_t waited_ns, uint64_t own_ns,
+                           uint64_t passed_ns);
 
 /* Where threads wait at several sites: half of the budget is for those that have not had their
  * share of it, else the hot ones would leave nothing to a site that is executed once a second. */
@@ -101,7 +106,7 @@ static inline bool chase_conflict(const struct chase_access *a, const struct cha
 struct chase_waiter {
     bool used;
     bool is[2];     /* the sides of the pair that its site is on */
-    uint32_t woken; /* futex: 1 ends the wait */
+    uint32_t woken; /* futex: not 0 ends the wait */
     uint64_t until_ns;
     struct chase_access access;
     struct prod_side side; /* what a sighting says of it */
@@ -123,9 +128,12 @@ static inline uint64_t chase_own_ns(const struct chase_core *c, uint64_t total_n
 
     return __atomic_load_n(c->own_ns, __ATOMIC_RELAXED) + late / 1000000 * c->limits.reserve_ppm;
 }
+/* What has been waited up to now. Without the lock it is off by what others do at this moment. */
+uint64_t chase_waited(const struct chase_core *c, uint64_t now_ns);
 /* Draw with P_budget, and if that says so take a place; NULL: do not wait. `full`: all places are
- * taken. The wait is to end at until_ns: after t_delay or, half of the time, up to a half of it
- * less: threads that do the same wait at the same time, and would also go on together. */
+ * taken. The wait is to end at until_ns: after t_delay or, half of the time and never the first
+ * time, up to a half of it less: threads that do the same wait at the same time, and would also go
+ * on together. */
 struct chase_waiter *chase_begin(struct chase_core *c, const struct chase_access *a,
                                  uint64_t now_ns, uint64_t total_ns, uint32_t random, bool *full);
 /* The thread goes on to its access. */

@@ -11,6 +11,7 @@
  * dlclose() does not ask who calls: what was mapped is noted before it goes.
  */
 #include "runtime/interpose.h"
+#include "runtime/unwind.h"
 
 #include <dlfcn.h>
 
@@ -20,6 +21,7 @@ INTERPOSE(int, dlclose, void *handle)
 
     rt_images_update();
     r = REAL(dlclose)(handle);
+    unwind_forget();
     rt_images_closed();
     return r;
 }

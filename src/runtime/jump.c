@@ -6,7 +6,7 @@
  * setjmp returns twice: ours is a few instructions that leave the stack as it
  * was and go on to the real one.
  *
- * A handler that is left by a jump never comes back to run_handler() in
+ * A handler that is left by a jump never comes back to __heddle_run_handler() in
  * signal.c, so it is ended before the jump. It has been left when its frame is
  * below the stack pointer in the jump buffer, or on the alternative signal stack
  * when that one is not.

@@ -487,7 +487,7 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
 {
     const struct rt_mode *mode = rt_mode;
 
-    if (!mode || tls.busy)
+    if (!mode || tls.busy || prod_is_excused(h))
         return;
     rt_busy_begin();
     if (patch_is_on(h->site))
@@ -504,15 +504,15 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
 #define HIT_SLOW(convention, suffix)                                                               \
     __attribute__((convention, noinline)) static void slow_hit##suffix(                            \
         const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes,    \
-        uintptr_t pc, const void *frame)                                                           \
+        const void *frame)                                                                         \
     {                                                                                              \
         uint32_t flags = (uint32_t)(what >> HIT_FLAGS_SHIFT) & 0xffff;                             \
         struct prod_hit h = { .address = (uintptr_t)address,                                       \
                               .bytes = bytes,                                                      \
                               .site = module->base + (uint32_t)what,                               \
-                              .pc = pc - 1,                                                        \
-                              .frame = frame };                                                    \
+                              .from = prod_entry(frame) };                                         \
                                                                                                    \
+        h.pc = h.from.pc - 1;                                                                      \
         fill_what(&h, flags);                                                                      \
         hit(&h, flags);                                                                            \
     }
@@ -540,8 +540,7 @@ static inline bool is_idle(const void *address, uint64_t what, const struct hedd
     {                                                                                              \
         if (!is_idle(address, what, module))                                                       \
             slow_hit##suffix(address, what, module, what >> HIT_BYTES_SHIFT,                       \
-                             (uintptr_t)__builtin_return_address(0),                               \
-                             *(void **)__builtin_frame_address(0));                                \
+                             __builtin_frame_address(0));                                          \
     }                                                                                              \
     __attribute__((convention)) EXPORT void __heddle_hit_range##suffix(                            \
         const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes);   \
@@ -549,8 +548,7 @@ static inline bool is_idle(const void *address, uint64_t what, const struct hedd
         const void *address, uint64_t what, const struct heddle_module *module, uint64_t bytes)    \
     {                                                                                              \
         if (!is_idle(address, what, module))                                                       \
-            slow_hit##suffix(address, what, module, bytes, (uintptr_t)__builtin_return_address(0), \
-                             *(void **)__builtin_frame_address(0));                                \
+            slow_hit##suffix(address, what, module, bytes, __builtin_frame_address(0));            \
     }
 
 /* Of a stub (prod_site.c): the access, or accesses, of one patched instruction. */
@@ -567,16 +565,17 @@ bool site_is_idle(const void *address, const struct heddle_patch *e)
     }
 }
 
-void site_hit(const void *address, const struct heddle_patch *e)
+void site_hit(const void *address, const struct heddle_patch *e, const uintptr_t *stub)
 {
-    const void *frame = *(void **)__builtin_frame_address(0);
+    const struct prod_entry from = { stub[-1], (uintptr_t)stub,
+                                     *(uintptr_t *)__builtin_frame_address(0) };
 
     for (;; e++) {
         struct prod_hit h = { .address = (uintptr_t)address + (e->what >> HIT_ENTRY_DELTA_SHIFT),
                               .bytes = e->what >> HIT_ENTRY_BYTES_SHIFT & 0xff,
                               .site = module_of(e)->base + e->index,
                               .pc = AT(e, nop) + NOP_BYTES - 1,
-                              .frame = frame };
+                              .from = from };
 
         fill_what(&h, e->what & HIT_ENTRY_FLAGS);
         hit(&h, 0);

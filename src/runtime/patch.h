@@ -27,10 +27,11 @@ struct text_changes {
  * changed are as they were, and `change` is cleared, too. */
 HIDDEN void text_change(struct place *places, size_t n, struct text_changes *t);
 
-/* What a stub asks: does anybody want to hear of this? And the report. They keep all registers. */
+/* What a stub asks: does anybody want to hear of this? And the report, with the stub's stack; below
+ * it is the return address. They keep all registers. */
 __attribute__((preserve_all)) HIDDEN bool site_is_idle(const void *address,
                                                        const struct heddle_patch *e);
-__attribute__((preserve_all)) HIDDEN void site_hit(const void *address,
-                                                   const struct heddle_patch *e);
+__attribute__((preserve_all)) HIDDEN void
+site_hit(const void *address, const struct heddle_patch *e, const uintptr_t *stub);
 
 #endif

@@ -40,12 +40,17 @@ static uint32_t threads;        /* numbers given */
 static uint32_t watcher_exists; /* our thread */
 static _Thread_local uint32_t own_number __attribute__((tls_model("initial-exec"))); /* + 1 */
 
+uint64_t prod_clock_ns(clockid_t clock)
+{
+    struct timespec t = { 0 };
+
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 uint64_t prod_now_ns(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return prod_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- the control file ---- */

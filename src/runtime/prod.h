@@ -17,7 +17,10 @@
 #define HEDDLE_RUNTIME_PROD_H
 
 #include "base/rt_prod.h"
+#include "runtime/benign.h"
 #include "runtime/rt.h"
+
+#include <time.h>
 
 /* One site of a no-op, in section "heddle_patch" (flags "aR?"), written by the plugin as inline
  * assembly. Offsets are from the member's own address. Accesses of one straight stretch of code
@@ -34,6 +37,20 @@ struct heddle_patch {
 };
 #define PATCH_SECTION "heddle_patch"
 
+/* Where the program came into the runtime: its registers after that call, from which its stack is
+ * walked. */
+struct prod_entry {
+    uintptr_t pc, sp, bp;
+};
+
+/* Of a function of ours that the program called; its frame is __builtin_frame_address(0). */
+static inline struct prod_entry prod_entry(const void *frame)
+{
+    const uintptr_t *f = frame;
+
+    return (struct prod_entry){ f[1], (uintptr_t)(f + 2), f[0] };
+}
+
 /* What a hit is about: an access that the thread is about to make, after at most a few other
  * accesses of the same straight stretch of code (no call, no atomic, no branch between). */
 struct prod_hit {
@@ -46,8 +63,16 @@ struct prod_hit {
     uint8_t op;    /* atomic: OP_LOAD, OP_STORE, OP_RMW, OP_FENCE; else OP_READ or OP_WRITE */
     uint8_t order; /* atomic: enum memory_order; for OP_RMW the stronger of both */
     uint64_t pc;   /* in the access */
-    const void *frame; /* frame pointer of the function that has the site */
+    struct prod_entry from;
 };
+
+/* The program said that it does not count (annotate.c), as in a recording; atomic operations order
+ * other accesses, and do. */
+static inline bool prod_is_excused(const struct prod_hit *h)
+{
+    return !h->atomic &&
+           (unlikely(__heddle_tls.ignore) || is_benign((const void *)h->address, h->bytes));
+}
 
 struct rt_mode {
     const char *name;
@@ -108,6 +133,7 @@ HIDDEN bool patch_is_on(uint32_t site);
 
 /* The calling thread's number in this process, from 0; given when first asked for. */
 HIDDEN uint32_t prod_thread(void);
+HIDDEN uint64_t prod_clock_ns(clockid_t clock);
 HIDDEN uint64_t prod_now_ns(void); /* CLOCK_MONOTONIC */
 HIDDEN uint32_t prod_backtrace(const struct prod_hit *h, uint64_t *frames, uint32_t room);
 /* The calling thread's stack: what is on it can be read without asking. */

@@ -14,19 +14,19 @@
 
 enum { FREED_BYTES = 8 };
 
-static _Thread_local struct prod_libc_caller entered __attribute__((tls_model("initial-exec")));
+static _Thread_local struct prod_entry entered __attribute__((tls_model("initial-exec")));
 
 EXPORT void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site);
 
-struct prod_libc_caller prod_libc_enter(const void *frame, const void *return_address)
+struct prod_entry prod_libc_enter(struct prod_entry from)
 {
-    struct prod_libc_caller before = entered;
+    struct prod_entry before = entered;
 
-    entered = (struct prod_libc_caller){ frame, (uintptr_t)return_address };
+    entered = from;
     return before;
 }
 
-void prod_libc_leave(struct prod_libc_caller before)
+void prod_libc_leave(struct prod_entry before)
 {
     entered = before;
 }
@@ -51,10 +51,10 @@ void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where)
                           .write = write,
                           .call = true,
                           .pc = entered.pc - 1,
-                          .frame = entered.frame };
+                          .from = entered };
     const struct rt_mode *mode = rt_mode;
 
-    if (!bytes || !mode || tls.busy || where >> 32 || !patch_is_on(h.site))
+    if (!bytes || !mode || tls.busy || where >> 32 || !patch_is_on(h.site) || prod_is_excused(&h))
         return;
     tell(mode, &h);
 }
@@ -66,10 +66,10 @@ void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site)
                           .bytes = bytes ? bytes : FREED_BYTES,
                           .site = site,
                           .write = true,
-                          .pc = (uintptr_t)__builtin_return_address(0) - 1,
-                          .frame = *(void **)__builtin_frame_address(0) };
+                          .from = prod_entry(__builtin_frame_address(0)) };
     const struct rt_mode *mode = rt_mode;
 
-    if (p && mode && !tls.busy && patch_is_on(site))
+    h.pc = h.from.pc - 1;
+    if (p && mode && !tls.busy && patch_is_on(site) && !prod_is_excused(&h))
         tell(mode, &h);
 }

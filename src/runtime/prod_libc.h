@@ -12,25 +12,20 @@
 
 /* Where the function was called from: for stacks. What a function tells after its call may come
  * after a signal handler that called another; so each puts back what it found. */
-struct prod_libc_caller {
-    const void *frame;
-    uintptr_t pc; /* 0: nobody asks */
-};
-HIDDEN struct prod_libc_caller prod_libc_enter(const void *frame, const void *return_address);
-HIDDEN void prod_libc_leave(struct prod_libc_caller before);
+HIDDEN struct prod_entry prod_libc_enter(struct prod_entry from);
+HIDDEN void prod_libc_leave(struct prod_entry before);
 HIDDEN void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where);
 
-static inline void libc_leave(const struct prod_libc_caller *before)
+static inline void libc_leave(const struct prod_entry *before)
 {
     if (unlikely(rt_mode))
         prod_libc_leave(*before);
 }
 
 #define LIBC_ENTER()                                                                               \
-    const struct prod_libc_caller before_ __attribute__((cleanup(libc_leave))) =                   \
-        unlikely(rt_mode)                                                                          \
-            ? prod_libc_enter(*(void **)__builtin_frame_address(0), __builtin_return_address(0))   \
-            : (struct prod_libc_caller){ 0 }
+    const struct prod_entry before_ __attribute__((cleanup(libc_leave))) =                         \
+        unlikely(rt_mode) ? prod_libc_enter(prod_entry(__builtin_frame_address(0)))                \
+                          : (struct prod_entry){ 0 }
 
 static inline void libc_read(const void *p, uint64_t bytes, uint64_t where)
 {

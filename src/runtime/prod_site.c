@@ -3,9 +3,10 @@
  * An instruction of the program was replaced by a jump to its stub (pass/production_code.cpp):
  * between any two instructions, so every register and the flags are in use. The stub has left the
  * red zone, saved rdi and rsi, and loaded the address (rdi) and the entry of the table (rsi). Here
- * the flags and what preserve_all does not keep are saved, and the stack is aligned; rbp stays, so
- * that the stack can be walked. Where the instruction may store a pointer, the stub has stored what
- * it stores on the stack, above rsi and rdi, and calls __heddle_link first.
+ * the flags and what preserve_all does not keep are saved, and the stack is aligned; rbp stays, for
+ * the walk along the stack, which begins in the stub. Where the instruction may store a pointer,
+ * the stub has stored what it stores on the stack, above rsi and rdi, and calls __heddle_link
+ * first.
  *
  * In caper nearly all hits are of private memory, and that is all there is to say of them: own_at()
  * of caper.h is written out here, with two registers (7 ns a hit when it was a function, 4 now).
@@ -107,16 +108,23 @@
         "i"(__builtin_offsetof(struct own_map, units)), "i"(OWN_MAP_SHIFT), "i"(OWN_MAPS),         \
         "i"(OWN_PAGE_SHIFT), "i"((int)OWN_PAGES - 1), "i"(OWN_UNIT_SHIFT), "i"((int)OWN_UNITS - 1)
 
+/* From rbx: itself, r11, flags, rax, the return address. */
+#define STUB "lea 40(%%rbx), %%rdx\n"
+
 EXPORT void __heddle_site(void);
 __attribute__((naked)) EXPORT void __heddle_site(void)
 {
-    __asm__(ENTER "call %c1\n" LEAVE : : FUNCTIONS);
+    __asm__(ENTER "push %%rdx\n"
+                  "push %%rdx\n" STUB "call %c1\n"
+                  "pop %%rdx\n" LEAVE
+            :
+            : FUNCTIONS);
 }
 
 EXPORT void __heddle_site_avx(void);
 __attribute__((naked)) EXPORT void __heddle_site_avx(void)
 {
-    __asm__(ENTER WITH_VECTORS("") LEAVE : : FUNCTIONS);
+    __asm__(ENTER WITH_VECTORS(STUB) LEAVE : : FUNCTIONS);
 }
 
 /* ---- links ---- */

@@ -1,22 +1,24 @@
 /* prod_stack.c - what a sighting needs: stacks, the images they lie in, a slot in the file
  *
- * Production builds keep frame pointers, so a stack is a walk along a list. It may lead through
- * code without them (libraries), where rbp is anything. What is on the thread's own stack is there
- * and read as it is (2 ns a frame); anything else (a handler's stack, a fiber, astray) through the
- * kernel, which says no instead of faulting. The walk ends where addresses stop growing.
+ * A stack is walked by the unwind tables of the images (unwind.c), from the stub or the call by
+ * which the program came into the runtime. What is on the thread's own stack is there and read as
+ * it is (some ns a frame); anything else (a handler's stack, a fiber, astray) through the kernel,
+ * which says no instead of faulting. The walk ends where addresses stop growing.
  * Images are looked at when something was seen, which is rare: that is not fast.
  */
 #include "runtime/prod.h"
 #include "runtime/state.h"
+#include "runtime/unwind.h"
 
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-enum { STEP_MAX = 64 << 20 /* no frame is larger, one hopes */ };
+enum { PAGE = 4096, STEP_MAX = 64 << 20 /* no frame is larger, one hopes */ };
 
 /* ---- stacks ---- */
 
@@ -42,45 +44,77 @@ static bool is_own(uintptr_t at)
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), end;
 
     if (own_high)
-        return at >= own_low && at < own_high - 2 * sizeof(uintptr_t);
+        return at >= own_low && at <= own_high - sizeof(at);
     end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-    return here <= at && at < end - 2 * sizeof(uintptr_t) && end - here < MAIN_MOST;
+    return here <= at && at <= end - sizeof(at) && end - here < MAIN_MOST;
 }
 
-static bool ask_kernel(uintptr_t at, uintptr_t out[2])
+static bool ask_kernel(uintptr_t at, uintptr_t *out)
 {
-    struct iovec to = { out, 2 * sizeof(*out) }, from = { (void *)at, 2 * sizeof(*out) };
-    long n = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1L, &from, 1L, 0L);
+    struct iovec to = { out, sizeof(*out) }, from = { (void *)at, sizeof(*out) };
 
-    if (n < 0 && (errno == ENOSYS || errno == EPERM)) { /* forbidden: only the frame that is sure */
-        memcpy(out, (const void *)at, 2 * sizeof(*out));
-        out[0] = 0;
-        return true;
+    return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &to, 1L, &from, 1L, 0L) ==
+           sizeof(*out);
+}
+
+/* The frame that has been reached, and a page of the stack that is known to be there. */
+struct walk {
+    struct prod_entry at;
+    uintptr_t page;
+};
+
+static bool read_word(struct walk *w, uintptr_t at, uintptr_t *out)
+{
+    if (at & 7)
+        return false;
+    if (at / PAGE != w->page && !is_own(at)) {
+        if (!ask_kernel(at, out))
+            return false;
+        w->page = at / PAGE;
     }
-    return n == 2 * sizeof(*out);
+    *out = *(const uintptr_t *)at;
+    return true;
 }
 
-static bool read_pair(uintptr_t at, uintptr_t out[2])
+/* To what a signal interrupted: its registers lie at rsp. */
+static bool step_to_interrupted(struct walk *w)
 {
-    if (!is_own(at))
-        return ask_kernel(at, out);
-    memcpy(out, (const void *)at, 2 * sizeof(*out));
-    return true;
+    uintptr_t at = w->at.sp + offsetof(ucontext_t, uc_mcontext.gregs);
+
+    return read_word(w, at + REG_RIP * sizeof(greg_t), &w->at.pc) &&
+           read_word(w, at + REG_RBP * sizeof(greg_t), &w->at.bp) &&
+           read_word(w, at + REG_RSP * sizeof(greg_t), &w->at.sp);
+}
+
+static bool step_to_caller(struct walk *w, const struct unwind_rule *u)
+{
+    uintptr_t cfa = (u->from_rbp ? w->at.bp : w->at.sp) + u->cfa;
+
+    if (cfa <= w->at.sp || cfa - w->at.sp > STEP_MAX ||
+        !read_word(w, cfa - sizeof(cfa), &w->at.pc) ||
+        (u->rbp && !read_word(w, cfa - u->rbp, &w->at.bp)))
+        return false;
+    w->at.sp = cfa;
+    return w->at.pc != 0;
 }
 
 uint32_t prod_backtrace(const struct prod_hit *h, uint64_t *frames, uint32_t room)
 {
-    uintptr_t at = (uintptr_t)h->frame, pair[2];
+    struct walk w = { h->from, h->from.sp / PAGE };
+    bool returns = true; /* pc is behind a call */
     int saved = errno;
     uint32_t n = 0;
 
     if (room)
         frames[n++] = h->pc;
-    while (n < room && at && !(at & 7) && read_pair(at, pair) && pair[1]) {
-        frames[n++] = pair[1];
-        if (pair[0] <= at || pair[0] - at > STEP_MAX)
+    while (n < room) {
+        struct unwind_rule u = unwind_rule(w.at.pc - returns);
+
+        if (u.kind == UNWIND_END ||
+            !(u.kind == UNWIND_SIGNAL ? step_to_interrupted(&w) : step_to_caller(&w, &u)))
             break;
-        at = pair[0];
+        returns = u.kind == UNWIND_CALLER;
+        frames[n++] = w.at.pc + !returns; /* as if behind a call */
     }
     errno = saved;
     return n;

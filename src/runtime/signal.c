@@ -210,8 +210,9 @@ static void put_frame_back(struct heddle_frame was)
         __heddle_tls.shadow[(__heddle_tls.depth - 1) & SHADOW_MASK] = was;
 }
 
-/* The handler is called with all three arguments, whatever it takes. */
-static void run_handler(handler_fn handler, int sig, siginfo_t *info, void *context)
+/* The handler is called with all three arguments, whatever it takes. Reports leave out what begins
+ * with __heddle_. */
+static void __heddle_run_handler(handler_fn handler, int sig, siginfo_t *info, void *context)
 {
     struct handler_frame frame = { .outer = handler_innermost };
     uint64_t where = where_inside(*(void **)&handler);
@@ -266,7 +267,7 @@ static void run_fault_handler(handler_fn handler, int sig, siginfo_t *info, void
         set_mask(mask_before | users | (actions[sig].sa_flags & SA_NODEFER ? 0 : BIT(sig)));
     }
     __heddle_tls.busy = 0;
-    run_handler(handler, sig, info, context);
+    __heddle_run_handler(handler, sig, info, context);
     __heddle_tls.busy = busy;
     rt_hold_again(held);
 }
@@ -308,7 +309,7 @@ static void wrapper(int sig, siginfo_t *info, void *context)
     handler_fn handler = __atomic_load_n(&actions[sig].sa_sigaction, __ATOMIC_ACQUIRE);
 
     if (likely(!__heddle_tls.busy))
-        run_handler(handler, sig, info, context);
+        __heddle_run_handler(handler, sig, info, context);
     else if (is_fault(sig, info))
         run_fault_handler(handler, sig, info, context);
     else

@@ -107,6 +107,32 @@ static void the_limit_is_of_the_time_without_us(void **state)
     assert_false(chase_may_wait(&l, 300 * MS, 200 * MS, 400 * MS, 0));
 }
 
+/* Up to then no draw helps, and right after it the best one does. */
+static void refusals_are_known_ahead(void **state)
+{
+    unsigned refused = 0;
+
+    (void)state;
+    srand(7);
+    for (int i = 0; i < 100000; i++) {
+        struct chase_limits l = usual();
+        uint64_t waited = (uint64_t)(rand() % 300) * MS, own = (uint64_t)(rand() % 100) * MS,
+                 passed = (uint64_t)(rand() % 10000) * MS, wait;
+
+        l.max_ppm = 1000 + (uint32_t)(rand() % 200000);
+        l.least_ns = (uint64_t)(rand() % 2000) * MS;
+        wait = chase_refused_for(&l, waited, own, passed);
+        assert_int_equal(!wait, chase_may_wait(&l, waited, own, passed + (wait ? 0 : 2), 0));
+        if (!wait)
+            continue;
+        refused++;
+        assert_false(chase_may_wait(&l, waited, own, passed + wait - 1, 0));
+        /* P_budget is in 2^32nds: it is 0 some nanoseconds longer */
+        assert_true(chase_may_wait(&l, waited, own, passed + wait + 10000, 0));
+    }
+    assert_in_range(refused, 20000, 95000);
+}
+
 /* What we cost otherwise bounds waits, but makes them no less likely before. */
 static void the_draw_is_that_of_the_formula(void **state)
 {
@@ -420,6 +446,7 @@ int main(void)
         cmocka_unit_test(rare_hits_are_sampled_as_often_as_can_be_afforded),
         cmocka_unit_test(the_limit_is_of_the_time_without_us),
         cmocka_unit_test(the_draw_is_that_of_the_formula),
+        cmocka_unit_test(refusals_are_known_ahead),
         cmocka_unit_test(overlapping_waits_are_counted_once),
         cmocka_unit_test(time_beyond_the_end_is_counted_and_called_late),
         cmocka_unit_test(random_waits_add_up_to_the_union_of_their_times),
