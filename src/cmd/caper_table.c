@@ -161,42 +161,9 @@ int caper_control_merge(const struct production *p, const char *state, const str
 
 /* ---- what others left behind ---- */
 
-static bool maps_file(const char *pid, const char *path)
-{
-    char *name = xasprintf("/proc/%s/maps", pid), *line = NULL;
-    FILE *maps = fopen(name, "re");
-    bool found = false;
-    size_t cap = 0;
-
-    while (maps && !found && getline(&line, &cap, maps) > 0)
-        found = strstr(line, path) != NULL;
-    if (maps)
-        fclose(maps);
-    free(line);
-    free(name);
-    return found;
-}
-
-/* A process other than ours that has it mapped. */
-static bool is_in_use(const char *path)
-{
-    DIR *proc = opendir("/proc");
-    bool found = false;
-    struct dirent *d;
-    char own[32];
-
-    snprintf(own, sizeof(own), "%d", (int)getpid());
-    while (proc && !found && (d = readdir(proc)))
-        if (d->d_name[0] >= '0' && d->d_name[0] <= '9' && strcmp(d->d_name, own) != 0)
-            found = maps_file(d->d_name, path);
-    if (proc)
-        closedir(proc);
-    return found;
-}
-
 void caper_control_close(struct production *p)
 {
-    if (p->control && p->control->counter[CAPER_PROCESSES] > 1 && is_in_use(p->path))
+    if (p->control && p->control->counter[CAPER_PROCESSES] > 1 && production_is_mapped(p->path))
         p->made = false; /* they go on: the next command takes what they see */
     production_close(p);
 }
@@ -210,7 +177,7 @@ static bool collect(const char *state, const char *path)
 
     if (!production_adopt(&p, path))
         return false;
-    p.made = !is_in_use(path);
+    p.made = !production_is_mapped(path);
     if (p.control && caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control))) {
         merged = caper_control_merge(&p, state, NULL, NULL, &fresh) == 0;
         p.made = p.made && merged;

@@ -11,7 +11,6 @@
 #include "fleet/spool.h"
 #include "report/json.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -196,35 +195,6 @@ bool fleet_chase(struct fleet_job *j, int *code)
 
 /* ---- runs whose heddle was killed ---- */
 
-static bool maps(const char *pid, const char *path)
-{
-    char *name = xasprintf("/proc/%s/maps", pid), *line = NULL;
-    FILE *f = fopen(name, "re");
-    size_t cap = 0;
-    bool found = false;
-
-    while (f && !found && getline(&line, &cap, f) > 0)
-        found = strstr(line, path) != NULL;
-    if (f)
-        fclose(f);
-    free(line);
-    free(name);
-    return found;
-}
-
-static bool is_in_use(const char *path)
-{
-    DIR *proc = opendir("/proc");
-    const struct dirent *e;
-    bool found = false;
-
-    while (proc && !found && (e = readdir(proc)))
-        found = e->d_name[0] >= '1' && e->d_name[0] <= '9' && maps(e->d_name, path);
-    if (proc)
-        closedir(proc);
-    return found;
-}
-
 /* Of another build there are no names to be had; then the stacks have addresses only. */
 static void read_orphan(struct fleet_result *r, const struct prod_control *c)
 {
@@ -255,7 +225,7 @@ static bool adopt(void *arg, struct fleet_result *r)
 
     if (fd < 0)
         return path == NULL || errno == ENOENT;
-    if (is_in_use(path)) {
+    if (production_is_mapped(path)) {
         close(fd);
         return false;
     }

@@ -48,6 +48,8 @@ int production_open_at(struct production *p, enum prod_mode_kind mode, size_t ex
 /* A file that a command left behind: it is this one's now. False: somebody holds it, or it is gone.
  * p->control is NULL where it was not complete. */
 bool production_adopt(struct production *p, const char *path);
+/* Has a process other than this one mapped the file? Reads all of /proc. */
+bool production_is_mapped(const char *path);
 int production_attach(struct production *p, pid_t pid);
 /* Run the program to its end. `watch` (may be NULL) is called about ten times a second
  * meanwhile, by another thread, and once when it has ended. */

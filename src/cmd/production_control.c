@@ -71,11 +71,21 @@ static const char *folder(void)
 }
 
 /* Its first byte: one holder at a time, until the last descriptor of this opening is closed. */
-static bool hold(int fd)
+static bool lock(int fd, int how)
 {
     struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    int r;
 
-    return fcntl(fd, F_OFD_SETLK, &l) == 0;
+    do
+        r = fcntl(fd, how, &l);
+    while (r < 0 && errno == EINTR);
+    return r == 0;
+}
+
+/* false: somebody else holds it. */
+static bool hold(int fd)
+{
+    return lock(fd, F_OFD_SETLK);
 }
 
 static int map_file(struct production *p)
@@ -104,7 +114,7 @@ static char *template(const char *stem)
 }
 
 /* A name, and held before anything in it says what it is. Who looks for files that nobody holds may
- * take it away before that: then there is another. */
+ * hold it before we do, and removes it then: we wait until it is done, and make another. */
 static int name_file(struct production *p, const char *stem)
 {
     struct stat st = { 0 };
@@ -121,7 +131,7 @@ static int name_file(struct production *p, const char *stem)
         p->fd = mkostemp(p->path, O_CLOEXEC);
         if (p->fd < 0)
             return own_failure("cannot make the control file '%s': %s", p->path, strerror(errno));
-        hold(p->fd);
+        lock(p->fd, F_OFD_SETLKW);
         if (fstat(p->fd, &st) < 0)
             break;
     }
@@ -200,6 +210,38 @@ void production_close(struct production *p)
 }
 
 /* ---- files of commands that were killed ---- */
+
+static bool maps_file(const char *pid, const char *path)
+{
+    char *name = xasprintf("/proc/%s/maps", pid), *line = NULL;
+    FILE *maps = fopen(name, "re");
+    bool found = false;
+    size_t cap = 0;
+
+    while (maps && !found && getline(&line, &cap, maps) > 0)
+        found = strstr(line, path) != NULL;
+    if (maps)
+        fclose(maps);
+    free(line);
+    free(name);
+    return found;
+}
+
+bool production_is_mapped(const char *path)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *d;
+    bool found = false;
+    char own[32];
+
+    snprintf(own, sizeof(own), "%d", (int)getpid());
+    while (proc && !found && (d = readdir(proc)))
+        if (d->d_name[0] >= '0' && d->d_name[0] <= '9' && strcmp(d->d_name, own) != 0)
+            found = maps_file(d->d_name, path);
+    if (proc)
+        closedir(proc);
+    return found;
+}
 
 /* Ours, of this version, to be thrown away, and held by nobody. */
 static bool is_orphan(int fd)

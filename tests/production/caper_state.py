@@ -4,6 +4,7 @@
 - 40 runs at once on one state, each of which sees a site of its own; a part of the commands and programs
   are killed. Every site that a program had executed is in the state afterwards.
 - A run whose command and program are killed: the next command finds what it left.
+- A control file that another command takes for one that was left, since nobody holds it yet.
 - The program is built anew: sites of the module that changed are dropped, the others stay.
 """
 import glob
@@ -85,6 +86,22 @@ def program_of(pid):
         return int(f.read().split()[0])
 
 
+def has_memory(pid):
+    try:
+        with open("/proc/%d/maps" % pid) as f:
+            return f.read(1) != ""
+    except OSError:
+        return False
+
+
+def kill_both(command, program):
+    """The program is not our child: it may take a while to go."""
+    os.killpg(command.pid, signal.SIGKILL)
+    command.wait()
+    while has_memory(program):
+        time.sleep(0.01)
+
+
 def many_at_once(t):
     t.build("many", source())
     done = [t.folder + "/done%d" % i for i in range(RUNS)]
@@ -94,10 +111,10 @@ def many_at_once(t):
         if i % 4 == 0: # killed, with the program or without
             wait_for(done[i])
             if i % 8 == 0:
-                os.killpg(p.pid, signal.SIGKILL)
+                kill_both(p, program_of(p.pid))
             else:
                 os.kill(program_of(p.pid), signal.SIGKILL)
-            p.wait()
+                p.wait()
         elif p.wait() != 7:
             sys.exit("run %d: exit code %d" % (i, p.returncode))
     t.expect("many at once", {"f%d" % i for i in range(RUNS)}, t.seen())
@@ -110,14 +127,63 @@ def left_behind(t):
     p = subprocess.Popen(t.caper("--", "./many", "3", t.folder + "/left-done"), cwd=t.folder,
                          start_new_session=True)
     wait_for(t.folder + "/left-done")
+    program = program_of(p.pid)
     os.kill(p.pid, signal.SIGKILL) # the program goes on
     p.wait()
     t.expect("the command is gone, the program runs", {"f3"}, t.seen())
     if not glob.glob(t.state + ".run-*"):
         sys.exit("a control file that is in use was removed")
-    os.killpg(p.pid, signal.SIGKILL)
-    time.sleep(0.2)
+    kill_both(p, program)
     t.expect("both are gone", {"f3"}, t.seen())
+
+
+# What another command does that finds the file right after it was made (caper_control_collect).
+TAKER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int taken;
+__attribute__((constructor)) static void begin_late(void)
+{
+    if (getenv("HEDDLE_RT")) /* in the program, not in the command */
+        poll(NULL, 0, 600);
+}
+int mkostemp64(char *path, int flags)
+{
+    int (*real)(char *, int) = (int (*)(char *, int))dlsym(RTLD_NEXT, "mkostemp64");
+    int fd = real(path, flags), ready[2];
+    char c;
+
+    if (!strstr(path, ".run-") || taken++ || pipe2(ready, O_CLOEXEC) < 0)
+        return fd;
+    if (fork() == 0) {
+        struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+        fcntl(open(path, O_RDWR), F_OFD_SETLK, &l);
+        close(ready[1]), close(fd);
+        poll(NULL, 0, 300);
+        unlink(path);
+        _exit(0);
+    }
+    close(ready[1]);
+    (void)!read(ready[0], &c, 1);
+    return fd;
+}
+"""
+
+
+def taken_away(t):
+    t.state = t.folder + "/taken"
+    with open(t.folder + "/taker.c", "w") as f:
+        f.write(TAKER)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "taker.so", "taker.c"], cwd=t.folder, check=True)
+    subprocess.run(t.caper("--", "./many", "5"), cwd=t.folder,
+                   env=dict(os.environ, LD_PRELOAD=t.folder + "/taker.so"))
+    t.expect("its file is taken away", {"f5"}, t.seen())
 
 
 OTHER = "extern int other; __attribute__((noinline)) void g(void) { other++; }\n"
@@ -150,6 +216,7 @@ def main():
         t = Test(tools, folder)
         many_at_once(t)
         left_behind(t)
+        taken_away(t)
         built_anew(t)
     return 0
 
