@@ -21,6 +21,8 @@ struct fleet_place {
 void fleet_place_init(struct fleet_place *p, const struct options *o);
 void fleet_place_release(struct fleet_place *p);
 
+enum { FLEET_DELAYS = 8 }; /* that --delay may name */
+
 struct fleet_job {
     const struct options *o;
     struct fleet_place place;
@@ -30,8 +32,11 @@ struct fleet_job {
     char *const *argv;
     struct fleet_result result;
     int64_t lease_ms;
-    uint32_t max_ppm;  /* chase: of the time; caper: of CPU time */
-    uint64_t delay_ns; /* chase */
+    uint32_t max_ppm; /* chase: of the time; caper: of CPU time */
+    /* chase */
+    uint64_t delay_ns[FLEET_DELAYS], least_ns;
+    uint32_t ndelays;
+    uint64_t tries; /* of the pair, before this run */
 };
 
 /* Messages with --verbose only: the program's streams are its own. */

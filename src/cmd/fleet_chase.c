@@ -20,9 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The paper's numbers. */
-enum { LEAST_MS = 1000 };
-
 /* ---- sightings ---- */
 
 /* The same each time that the result is made: findings may come in another order. */
@@ -137,6 +134,13 @@ static int set_side(const struct linked *l, const char *name, struct prod_contro
     return r;
 }
 
+/* Accesses that are further apart in time need longer waits, of which there are fewer: the tries of
+ * a pair go through the delays, each in both orders (store_claim.c turns the pair each time). */
+static uint64_t delay_of(const struct fleet_job *j)
+{
+    return j->delay_ns[j->tries / 2 % j->ndelays];
+}
+
 static int fill_control(const struct fleet_job *j, struct prod_control *c)
 {
     struct error err;
@@ -146,8 +150,8 @@ static int fill_control(const struct fleet_job *j, struct prod_control *c)
         fleet_say(j, "%s", err.text);
         return -1;
     }
-    c->delay_ns = j->delay_ns;
-    c->least_ns = (uint64_t)LEAST_MS * 1000000;
+    c->delay_ns = delay_of(j);
+    c->least_ns = j->least_ns;
     c->max_ppm = j->max_ppm;
     return 0;
 }
@@ -181,7 +185,8 @@ bool fleet_chase(struct fleet_job *j, int *code)
 {
     struct production p;
 
-    fleet_say(j, "chase %s, %s", j->result.s1, j->result.s2);
+    fleet_say(j, "chase %s, %s, waits of %g ms", j->result.s1, j->result.s2,
+              (double)delay_of(j) / 1e6);
     if (production_open(&p, PROD_CHASE, 0) != 0)
         return false;
     if (fill_control(j, p.control) < 0) {

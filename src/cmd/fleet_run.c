@@ -98,6 +98,7 @@ static void ask(struct fleet_job *j)
         j->result.kind = c.kind;
         j->result.s1 = fleet_string(&j->result, c.s1);
         j->result.s2 = fleet_string(&j->result, c.s2);
+        j->tries = c.tries;
         store_claim_release(&c);
         if (j->result.kind != FLEET_STATIC)
             return;
@@ -154,6 +155,22 @@ static void put(struct fleet_job *j, int code)
         fleet_say(j, "the result is lost: %s", err.text);
 }
 
+/* "10ms,30ms" */
+static bool parse_delays(struct fleet_job *j, const char *text)
+{
+    char *copy = xstrndup(text, strlen(text)), *rest = copy, *one;
+    bool good = true;
+
+    while (good && (one = strsep(&rest, ","))) {
+        uint64_t *to = &j->delay_ns[j->ndelays];
+
+        good = j->ndelays < FLEET_DELAYS && parse_duration(one, to) && *to;
+        j->ndelays++;
+    }
+    free(copy);
+    return good;
+}
+
 static int take_numbers(struct fleet_job *j)
 {
     const struct options *o = j->o;
@@ -161,9 +178,13 @@ static int take_numbers(struct fleet_job *j)
     if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &j->max_ppm))
         return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
                            o->texts[OPT_MAX_OVERHEAD]);
-    if (!parse_duration(o->texts[OPT_DELAY], &j->delay_ns) || !j->delay_ns)
-        return usage_error(o->command, "option '--delay' takes a time like '10ms', not '%s'",
-                           o->texts[OPT_DELAY]);
+    if (!parse_delays(j, o->texts[OPT_DELAY]))
+        return usage_error(o->command,
+                           "option '--delay' takes up to %d times like '10ms,30ms', not '%s'",
+                           FLEET_DELAYS, o->texts[OPT_DELAY]);
+    if (!parse_duration(o->texts[OPT_MIN_TIME], &j->least_ns))
+        return usage_error(o->command, "option '--min-time' takes a time like '1s', not '%s'",
+                           o->texts[OPT_MIN_TIME]);
     j->lease_ms = (int64_t)o->numbers[OPT_LEASE] * 1000;
     return 0;
 }

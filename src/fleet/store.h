@@ -48,7 +48,8 @@ int store_check(struct store *s, struct error *err);
 
 struct store_claim {
     enum fleet_kind kind;
-    char *s1, *s2; /* chase: owned; else NULL */
+    char *s1, *s2;  /* chase: owned; else NULL */
+    uint64_t tries; /* chase: runs that had the pair before, in either order; 0 if asked again */
 };
 void store_claim_release(struct store_claim *c);
 

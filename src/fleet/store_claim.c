@@ -83,7 +83,8 @@ static int note_pair(void *arg, const char *const *cells, int n)
 
     (void)n;
     c->chased = atoll(cells[2]);
-    set_pair(c->out, cells[0], cells[1], (atoll(cells[2]) + atoll(cells[3])) % 2 != 0);
+    c->out->tries = (uint64_t)(c->chased + atoll(cells[3]));
+    set_pair(c->out, cells[0], cells[1], c->out->tries % 2 != 0);
     return 0;
 }
 

@@ -9,6 +9,7 @@ RUNS (default 60): runs of the part in which a tenth is killed; the bar is 1000.
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -158,6 +159,28 @@ def what_a_killed_run_saw_is_put_by_the_next():
     done = [r for r in runs('k.db') if r.get('exit') == 0 and r['kind'] == 'chase']
     assert len(done) == 4, done
     assert status('k.db')['pairs']['confirmed'] >= 1, status('k.db')
+
+
+@case
+def waits_change_by_the_tries_of_a_pair():
+    """1, 1, 2, 2, 1 ... ms, each in both orders."""
+    copy('s.db', 'd.db')
+    forget_races('d.db')
+    tries = {}
+    for _ in range(40):
+        r = fleet('run', '--verbose', '--delay', '1ms,2ms', '--min-time', '100ms', '--', './racy', '1', store='d.db', code=7)
+        for line in r.stderr.splitlines():
+            m = re.search(r'chase (\S+), (\S+), waits of (\S+) ms', line)
+            if m:
+                tries.setdefault(tuple(sorted(m.group(1, 2))), []).append(m.groups())
+    assert max(map(len, tries.values())) >= 5, tries
+    for rows in tries.values():
+        for i, (one, two, ms) in enumerate(rows):
+            assert ms == '1122'[i % 4], rows
+            assert (one, two) == (rows[0][:2] if i % 2 == 0 else rows[0][1::-1]), rows
+    for bad in ('', '0ms', '10ms,', 'soon', ','.join(['1ms'] * 9)):
+        r = fleet('run', '--delay', bad, '--', './racy', code=129)
+        assert "option '--delay' takes up to 8 times like '10ms,30ms', not" in r.stderr, r.stderr
 
 
 def runs(store):

@@ -309,6 +309,39 @@ static void asking_again_gives_the_same_answer(void **state)
     store_close(s);
 }
 
+/* Runs that have the pair now count as well. */
+static void a_claim_says_how_often_its_pair_was_tried(void **state)
+{
+    struct store *s = fresh(state);
+    struct fleet_result r, caper;
+    uint64_t chases = 0;
+
+    put_static(s, "p");
+    caper = put_caper(s, "p", "0"); /* 0-0 */
+    for (int i = 0; i < 12; i++) {
+        struct store_claim c;
+
+        r = a_run("p");
+        c = claim(s, &r, 60000);
+        if (c.kind == FLEET_CHASE) {
+            assert_int_equal(c.tries, chases);
+            chases++;
+            r.kind = c.kind;
+            r.s1 = fleet_string(&r, c.s1);
+            r.s2 = fleet_string(&r, c.s2);
+            if (i % 2) {
+                r.ended_ms = r.started_ms + 1;
+                put(s, &r, 1);
+            }
+        }
+        store_claim_release(&c);
+        fleet_result_release(&r);
+    }
+    assert_true(chases >= 4);
+    fleet_result_release(&caper);
+    store_close(s);
+}
+
 static void the_sites_of_a_pair_change_places(void **state)
 {
     struct store *s = fresh(state);
@@ -793,6 +826,7 @@ int main(void)
         BOTH(pairs_are_counted_by_classes),
         BOTH(two_runs_do_not_chase_the_same_pair),
         BOTH(asking_again_gives_the_same_answer),
+        BOTH(a_claim_says_how_often_its_pair_was_tried),
         BOTH(the_sites_of_a_pair_change_places),
         BOTH(shares_of_caper_before_and_in_the_steady_state),
         BOTH(a_result_counts_once_however_often_it_is_put),
