@@ -8,11 +8,14 @@ import glob
 import itertools
 import json
 import os
+import re
+import shutil
 
 from production_common import REAL, Failed, call, say
 
 MOST_PAIRS = 40  # that are kept of a program
 MOST_CANDIDATES = 3000  # that fullhb looks at
+RECORDED_BY = "hb,shb,sshb"
 SIDE = 64  # sites of a side (PROD_SITES_MAX)
 
 
@@ -207,6 +210,42 @@ def count_missing(bench, p):
     possible = see_escapes(bench, p, static)
     p.got["missing"] = {name: sum(not by.has(q) for q in known)
                         for name, by in (("static", static), ("locked", locked), ("caper", possible))}
+
+
+def line_of(where):
+    """As both builds have it: a file's name and the line."""
+    path, line = where.split(":")[:2]
+    return f"{os.path.basename(path)}:{line}"
+
+
+def recorded_races(bench, p):
+    """Pairs of lines that race in a recorded run; raises Failed."""
+    p.build(["recorded"])
+    work(bench, p, "recorded", f"record -o {p.scratch}/trace.$$")
+    for trace in glob.glob(p.scratch + "/trace.*"):
+        call([bench.heddle, "analyze", "--engine", RECORDED_BY, "--no-witness", "--quiet", "--format", "json",
+              "-o", trace.replace("/trace.", "/recorded."), trace], codes=(0, 66))
+        shutil.rmtree(trace)
+    races = [r for document in outputs(p, "recorded") for r in document["races"]]
+    return {ordered(*(line_of(a["location"]) for a in r["accesses"])) for r in races
+            if all(re.search(r":\d", a["location"]) for a in r["accesses"])}
+
+
+def check_recorded(bench, p):
+    """Every race of a recorded run is dynamically possible for caper: which are not, by lines."""
+    races = recorded_races(bench, p)
+    static, _ = analyse(bench, p)
+    possible = see_escapes(bench, p, static)
+    shown = os.path.join(p.scratch, "state.json")
+    call([bench.heddle, "caper", "--state", kept(bench, p, "caper"), "--show", "--list", "1", "--format", "json", "-o", shown])
+    at = collections.defaultdict(set)
+    with open(shown, encoding="utf-8") as f:
+        for s in json.load(f)["deSites"]:
+            if "file" in s["at"]:
+                at[line_of(f"{s['at']['file']}:{s['at']['line']}")].add(s["at"]["site"])
+    p.got["recorded races"] = len(races)
+    p.got["recorded, not possible"] = sorted(
+        ",".join(r) for r in races if not any(possible.has(q) for q in itertools.product(at[r[0]], at[r[1]])))
 
 
 def caper(bench, p, state):
