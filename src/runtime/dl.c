@@ -21,7 +21,7 @@ INTERPOSE(int, dlclose, void *handle)
 
     rt_images_update();
     r = REAL(dlclose)(handle);
-    unwind_forget();
+    unwind_images();
     rt_images_closed();
     return r;
 }

@@ -11,6 +11,7 @@
  */
 #include "runtime/prod.h"
 #include "runtime/state.h"
+#include "runtime/unwind.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -146,6 +147,7 @@ void prod_images(void)
     if (!chosen)
         return;
     rt_busy_begin();
+    unwind_images();
     patch_index();
     if (rt_mode) {
         if (rt_mode->images)

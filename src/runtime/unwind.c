@@ -9,12 +9,10 @@
  * mixed with the rule itself, so that halves of two writers fit to nothing.
  */
 #include "runtime/unwind.h"
+#include "runtime/unwind_image.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 /* DWARF's numbers of registers. */
 enum { RBP = 6, RSP = 7, RIP = 16 };
@@ -145,10 +143,10 @@ static const uint8_t *search(const uint8_t *table, uint64_t n, const uint8_t *he
     return header + row[1];
 }
 
-static struct span find_entry(const uint8_t *header, struct span image, uintptr_t pc)
+static struct span find_entry(const struct unwind_image *image, uintptr_t pc)
 {
     static const struct span none = { .bad = true };
-    struct span s = { header, image.end, false };
+    struct span s = { image->header, image->end, false };
     const uint8_t *at;
     uint8_t how[4];
     uint64_t n;
@@ -161,8 +159,9 @@ static struct span find_entry(const uint8_t *header, struct span image, uintptr_
     n = number(&s, 4);
     if (s.bad || n > (uint64_t)(s.end - s.at) / 8)
         return none;
-    at = search(s.at, n, header, pc);
-    return at >= image.at && at < image.end ? record((struct span){ at, image.end, false }) : none;
+    at = search(s.at, n, image->header, pc);
+    return at >= image->low && at < image->end ? record((struct span){ at, image->end, false })
+                                               : none;
 }
 
 /* What the functions of a file have in common ("CIE"). */
@@ -407,58 +406,21 @@ static struct unwind_rule rule_of(const struct row *r, bool signal)
                                  .rbp = r->rbp_saved ? (uint32_t)-r->rbp : 0 };
 }
 
-#ifndef HEDDLE_STATIC
-/* The C library has it from 2.35 on. */
-extern int _dl_find_object(void *pc, struct dl_find_object *found) __attribute__((weak));
-
-static struct span find_image(uintptr_t pc, const uint8_t **header)
-{
-    struct dl_find_object found;
-
-    *header = NULL;
-    if (!_dl_find_object || _dl_find_object((void *)pc, &found))
-        return (struct span){ .bad = true };
-    *header = found.dlfo_eh_frame;
-    return (struct span){ found.dlfo_map_start, found.dlfo_map_end, false };
-}
-#else
-/* There is one image, and what the C library says of it is its code alone. A weak reference would
- * take nothing from the archive. */
-static struct span find_image(uintptr_t pc, const uint8_t **header)
-{
-    const ElfW(Phdr) *p = (const void *)getauxval(AT_PHDR), *last = p + getauxval(AT_PHNUM);
-    struct dl_find_object found;
-    uintptr_t base = 0;
-
-    *header = NULL;
-    if (_dl_find_object((void *)pc, &found) || !found.dlfo_eh_frame)
-        return (struct span){ .bad = true };
-    *header = found.dlfo_eh_frame;
-    for (const ElfW(Phdr) *q = p; q < last; q++)
-        if (q->p_type == PT_GNU_EH_FRAME)
-            base = (uintptr_t)*header - q->p_vaddr;
-    for (; p < last; p++)
-        if (p->p_type == PT_LOAD && (uintptr_t)*header - base - p->p_vaddr < p->p_memsz)
-            return (struct span){ (const uint8_t *)(base + p->p_vaddr),
-                                  (const uint8_t *)(base + p->p_vaddr + p->p_memsz), false };
-    return (struct span){ .bad = true };
-}
-#endif
-
 static struct unwind_rule look_up(uintptr_t pc)
 {
     struct machine m = { .pc = pc };
     struct common common = { 0 };
-    const uint8_t *header, *id;
-    struct span image = find_image(pc, &header), s, cie;
+    struct unwind_image image;
+    struct span s, cie;
+    const uint8_t *id;
     uint64_t bytes;
 
-    if (image.bad || header < image.at || header >= image.end)
+    if (!unwind_image_find(pc, &image) || image.header < image.low || image.header >= image.end)
         return end;
-    s = find_entry(header, image, pc);
+    s = find_entry(&image, pc);
     id = s.at;
     bytes = s.bad ? 0 : number(&s, 4);
-    if (!bytes || bytes > (uint64_t)(id - image.at))
+    if (!bytes || bytes > (uint64_t)(id - image.low))
         return end;
     cie = (struct span){ id - bytes, image.end, false };
     if (!read_common(cie, &common))
@@ -513,7 +475,8 @@ struct unwind_rule unwind_rule(uintptr_t pc)
     return r;
 }
 
-void unwind_forget(void)
+void unwind_images(void)
 {
+    unwind_image_update();
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
 }

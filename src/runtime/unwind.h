@@ -28,7 +28,7 @@ struct unwind_rule {
 
 /* For an instruction: of a caller the call, which is before the return address. */
 struct unwind_rule unwind_rule(uintptr_t pc);
-/* Images came or went: what is remembered may not hold. */
-void unwind_forget(void);
+/* Images came or went: what is remembered may not hold. Before the first rule is asked for, too. */
+void unwind_images(void);
 
 #endif
