@@ -21,16 +21,20 @@
 enum {
     CAPER_WANTED = 1,  /* in: watch it */
     CAPER_SEEN = 2,    /* out: it accessed an object that had escaped */
-    CAPER_ASSUMED = 4, /* out: too hot to go on watching: taken as if seen */
-    CAPER_HIT = 8      /* out: it was executed while it was watched */
+    CAPER_ASSUMED = 4, /* out: not watched any more, mostly too hot: taken as if seen */
+    CAPER_HIT = 8,     /* out: it was executed while it was watched */
+    CAPER_WEAK = 16,   /* out: see below */
+    CAPER_KEPT = CAPER_SEEN | CAPER_ASSUMED | CAPER_WEAK /* in the state */
 };
 /* A module's pointer stores and so on are one site of its table (SITE_ENTRY), which is no access.
- * One such site says that they cost too much: CAPER_ASSUMED in one run, CAPER_SEEN in two. From
- * then on the command sets CAPER_NO_STORES. */
+ * One such site says that they cost too much: CAPER_ASSUMED in one run, CAPER_SEEN in two; or
+ * CAPER_WEAK: an object was published by an atomic store that orders nothing, and what was done to
+ * it before may race. From then on the command sets CAPER_NO_STORES. */
 
 enum {
-    CAPER_COUNT = 1,    /* flag: count each execution of all sites; slow */
-    CAPER_NO_STORES = 2 /* flag: pointer stores are not watched: everything counts as escaped */
+    CAPER_COUNT = 1,     /* flag: count each execution of all sites; slow */
+    CAPER_NO_STORES = 2, /* flag: pointer stores are not watched: everything counts as escaped */
+    CAPER_WEAKLY = 4     /* flag: that is so since there was a CAPER_WEAK */
 };
 
 /* counter[] of the control file: what caper counts */
@@ -43,7 +47,8 @@ enum {
     CAPER_NO_LINKS,    /* 1: pointer stores could not be watched: everything counts as escaped */
     CAPER_ALIAS_FULL,  /* alias: pairs that found no room */
     CAPER_ALIAS_EVICT, /* alias: accesses that a location's set had no room for */
-    CAPER_PROCESSES
+    CAPER_PROCESSES,
+    CAPER_WEAK_STORE /* 1: everything counts as escaped since CAPER_WEAK */
 };
 
 struct caper_module {

@@ -244,12 +244,19 @@ static void say(const struct run *r, uint64_t fresh)
              table_of(&r->p)->modules_lost);
     if (c->counter[CAPER_NO_LINKS])
         warn("", "stores of pointers could not be watched: everything counts as escaped");
+    else if (c->counter[CAPER_WEAK_STORE])
+        warn("note",
+             "an object was published by an atomic store that orders nothing: from then on, "
+             "and in later runs, everything counts as escaped");
     else if (c->counter[CAPER_GAVE_UP])
         warn("note", "too many stores of pointers: from some time on everything counted as escaped "
                      "(--max-overhead)");
     if (option_is(r->o, OPT_QUIET))
         return;
-    if (table_of(&r->p)->flags & CAPER_NO_STORES)
+    if (table_of(&r->p)->flags & CAPER_WEAKLY)
+        warn("note", "in an earlier run an object was published by an atomic store that orders "
+                     "nothing: everything counts as escaped");
+    else if (table_of(&r->p)->flags & CAPER_NO_STORES)
         warn("note", "stores of pointers cost too much in earlier runs: everything counts as "
                      "escaped (--max-overhead)");
     if (r->state.has_pairs)
@@ -260,8 +267,7 @@ static void say(const struct run *r, uint64_t fresh)
         warn("caper", "%" PRIu64 " new sites; %" PRIu64 " have accessed escaped objects", fresh,
              z.seen + z.assumed);
     if (z.assumed)
-        warn("caper", "%" PRIu64 " sites are assumed to: too hot to watch (--max-overhead)",
-             z.assumed);
+        warn("caper", "%" PRIu64 " sites are assumed to: not watched (--max-overhead)", z.assumed);
     warn("caper",
          "about %" PRIu64 " accesses and %" PRIu64 " stores of pointers were watched; %" PRIu64
          " objects escaped, of %" PRIu64 " KiB",

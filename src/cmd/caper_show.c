@@ -182,7 +182,7 @@ static void text_sites(const struct caper_state *s, const struct linked *l, FILE
             buf_addch(&b, ' ');
             site_phrase_add(&b, l, &site);
             fprintf(out, "  %s%s\n", b.data,
-                    s->parts[i].marks[k] & CAPER_SEEN ? "" : " (assumed: too hot to watch)");
+                    s->parts[i].marks[k] & CAPER_SEEN ? "" : " (assumed: not watched)");
             buf_release(&b);
         }
 }

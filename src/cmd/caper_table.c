@@ -118,7 +118,7 @@ static bool merge_module(struct caper_state *s, const struct caper_module *m, st
     struct caper_part *part = NULL;
 
     for (uint32_t i = 0; i < m->sites; i++) {
-        uint8_t mark = bytes[i] & (CAPER_SEEN | CAPER_ASSUMED);
+        uint8_t mark = bytes[i] & CAPER_KEPT;
 
         if (!mark)
             continue;

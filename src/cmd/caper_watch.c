@@ -74,16 +74,20 @@ static void take_store_marks(struct caper_table *t, const struct caper_watch *w)
 {
     size_t file;
 
-    for (uint32_t i = 0; i < t->modules && w->max_ppm; i++) {
+    for (uint32_t i = 0; i < t->modules; i++) {
         const struct caper_module *m = &t->module[i];
         const struct caper_part *part = caper_state_find(w->state, m->id);
         const struct sites_header *h = part ? linked_find(w->linked, m->id, &file) : NULL;
 
         for (uint32_t k = 0; h && k < m->sites && k < part->sites && k < h->nsites; k++) {
-            if (!part->marks[k] || sites_site(h, k)->kind != SITE_ENTRY)
+            uint8_t mark = part->marks[k];
+
+            if (!mark || sites_site(h, k)->kind != SITE_ENTRY)
                 continue;
-            ((uint8_t *)t + m->at)[k] |= part->marks[k];
-            if (part->marks[k] & CAPER_SEEN)
+            ((uint8_t *)t + m->at)[k] |= mark;
+            if (mark & CAPER_WEAK)
+                t->flags |= CAPER_NO_STORES | CAPER_WEAKLY;
+            else if (mark & CAPER_SEEN && w->max_ppm)
                 t->flags |= CAPER_NO_STORES;
         }
     }

@@ -4,7 +4,9 @@
  * that mode, and only then, the runtime turns these no-ops into jumps (most stores need none, their
  * own instructions become jumps: production_mark.c):
  *
- *     before a store that may store a pointer    __heddle_link_store(address, value)
+ *     before a store that may store a pointer    __heddle_link_store(address, value), or
+ *                                                __heddle_link_store_weak: an atomic one that
+ *                                                releases nothing
  *     before a copy                              __heddle_link_copy(to, from, bytes)
  *     before a call of code that may publish     __heddle_link_give(value), each pointer, if
  *                                                __heddle_link_untraced(function)
@@ -38,6 +40,7 @@ enum link_kind { LINK_STORE, LINK_COPY, LINK_GIVE, LINK_ALLOC, LINK_REALLOC, LIN
 struct links {
     struct link {
         enum link_kind kind;
+        bool weak; /* a store */
         LLVMValueRef inst;
     } *at;
     size_t count, room;
@@ -46,7 +49,7 @@ struct links {
 static void add_link(struct links *l, enum link_kind kind, LLVMValueRef inst)
 {
     RESERVE(*l);
-    l->at[l->count++] = (struct link){ kind, inst };
+    l->at[l->count++] = (struct link){ kind, false, inst };
 }
 
 /* ---- what may be a pointer ---- */
@@ -221,23 +224,63 @@ static bool leaves(struct pass *p, struct map *known, LLVMValueRef local)
     return result;
 }
 
+/* ---- stores that release nothing ---- */
+
+static bool releases(LLVMAtomicOrdering o)
+{
+    return o == LLVMAtomicOrderingRelease || o == LLVMAtomicOrderingAcquireRelease ||
+           o == LLVMAtomicOrderingSequentiallyConsistent;
+}
+
+/* Between the two, in one block, nothing else is accessed that others could see. */
+static bool follows_release_fence(struct pass *p, LLVMValueRef inst)
+{
+    for (LLVMValueRef i = LLVMGetPreviousInstruction(inst); i; i = LLVMGetPreviousInstruction(i)) {
+        if (LLVMIsAFenceInst(i))
+            return releases(LLVMGetOrdering(i));
+        bool load = LLVMIsALoadInst(i), store = LLVMIsAStoreInst(i);
+        if ((load || store) && is_private(p, LLVMGetOperand(i, store ? 1 : 0)))
+            continue;
+        if (load || store || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) ||
+            (is_call(i) && !is_debug(i)))
+            return false;
+    }
+    return false;
+}
+
+/* An atomic store that is no race with who reads the pointer, and orders nothing: what was done to
+ * the object before may race with what the reader does to it. A plain store is a race itself, or
+ * ordered by something else. */
+static bool is_weak(struct pass *p, LLVMValueRef inst)
+{
+    LLVMAtomicOrdering o = LLVMIsAAtomicCmpXchgInst(inst) ? LLVMGetCmpXchgSuccessOrdering(inst)
+                                                          : LLVMGetOrdering(inst);
+    return o != LLVMAtomicOrderingNotAtomic && !releases(o) && !follows_release_fence(p, inst);
+}
+
 /* ---- the list ---- */
+
+static void add_store(struct pass *p, struct links *l, LLVMValueRef inst)
+{
+    add_link(l, LINK_STORE, inst);
+    l->at[l->count - 1].weak = is_weak(p, inst);
+}
 
 static void list_instruction(struct pass *p, struct links *l, struct map *known, LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMStore:
         if (!map_get(&p->linked, i) && is_link_store(p, i))
-            add_link(l, LINK_STORE, i);
+            add_store(p, l, i);
         break;
     case LLVMAtomicRMW:
         if (LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpXchg &&
             holds_pointer(LLVMGetOperand(i, 1)))
-            add_link(l, LINK_STORE, i);
+            add_store(p, l, i);
         break;
     case LLVMAtomicCmpXchg:
         if (holds_pointer(LLVMGetOperand(i, 2)))
-            add_link(l, LINK_STORE, i);
+            add_store(p, l, i);
         break;
     case LLVMAlloca:
         if (leaves(p, known, i))
@@ -299,8 +342,8 @@ static LLVMValueRef word(struct pass *p, LLVMValueRef v)
                : v;
 }
 
-/* Each word of a value that may hold several. */
-void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
+/* Each word of a value that may hold several, to the function of that name. */
+static void tell_stored(struct pass *p, const char *name, LLVMValueRef address, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
     LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -311,7 +354,7 @@ void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
         for (unsigned i = 0; i < n && i < ELEMENTS_MAX; i++) {
             LLVMValueRef part = LLVMBuildExtractValue(p->b, value, i, "");
             if (holds_pointer(part))
-                tell_link_store(p, address, part);
+                tell_stored(p, name, address, part);
         }
         return;
     }
@@ -319,7 +362,7 @@ void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
         if (kind == LLVMVectorTypeKind)
             value = LLVMBuildBitCast(p->b, value, p->i64, "");
         LLVMValueRef args[] = { address, word(p, value) };
-        tell(p, "__heddle_link_store", 2, args);
+        tell(p, name, 2, args);
         return;
     }
     if (kind == LLVMVectorTypeKind &&
@@ -331,15 +374,21 @@ void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
     value = LLVMBuildBitCast(p->b, value, LLVMVectorType(p->i64, n), "");
     for (unsigned i = 0; i < n; i++) {
         LLVMValueRef args[] = { address, LLVMBuildExtractElement(p->b, value, const32(p, i), "") };
-        tell(p, "__heddle_link_store", 2, args);
+        tell(p, name, 2, args);
     }
 }
 
-static void emit_store(struct pass *p, LLVMValueRef inst)
+void tell_link_store(struct pass *p, LLVMValueRef address, LLVMValueRef value)
+{
+    tell_stored(p, "__heddle_link_store", address, value);
+}
+
+static void emit_store(struct pass *p, LLVMValueRef inst, bool weak)
 {
     bool store = LLVMIsAStoreInst(inst);
     unsigned value = store ? 0 : LLVMIsAAtomicCmpXchgInst(inst) ? 2 : 1;
-    tell_link_store(p, LLVMGetOperand(inst, store ? 1 : 0), LLVMGetOperand(inst, value));
+    tell_stored(p, weak ? "__heddle_link_store_weak" : "__heddle_link_store",
+                LLVMGetOperand(inst, store ? 1 : 0), LLVMGetOperand(inst, value));
 }
 
 void tell_link_copy(struct pass *p, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes)
@@ -471,7 +520,7 @@ static void emit_one(struct pass *p, const struct link *l)
     struct detour d = begin_nop(p, at);
     switch (l->kind) {
     case LINK_STORE:
-        emit_store(p, l->inst);
+        emit_store(p, l->inst, l->weak);
         break;
     case LINK_COPY:
         emit_copy(p, l->inst);

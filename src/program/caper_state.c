@@ -183,8 +183,10 @@ static int read_site(struct reader *r, const char *text)
         r->part->marks[index] |= CAPER_SEEN;
     else if (strcmp(end + 1, "assumed") == 0)
         r->part->marks[index] |= CAPER_ASSUMED;
+    else if (strcmp(end + 1, "weak") == 0)
+        r->part->marks[index] |= CAPER_WEAK;
     else
-        return broken(r, "neither 'seen' nor 'assumed'");
+        return broken(r, "neither 'seen' nor 'assumed' nor 'weak'");
     return 0;
 }
 
@@ -311,9 +313,12 @@ static void write_part(const struct caper_part *p, FILE *out)
 {
     fprintf(out, "module %016" PRIx64 "%016" PRIx64 " %" PRIu32 " %s\n", p->id[0], p->id[1],
             p->sites, p->source);
-    for (uint32_t i = 0; i < p->sites; i++)
+    for (uint32_t i = 0; i < p->sites; i++) {
         if (p->marks[i] & (CAPER_SEEN | CAPER_ASSUMED))
             fprintf(out, "e %" PRIu32 " %s\n", i, p->marks[i] & CAPER_SEEN ? "seen" : "assumed");
+        if (p->marks[i] & CAPER_WEAK)
+            fprintf(out, "e %" PRIu32 " weak\n", i);
+    }
 }
 
 static void write_state(struct caper_state *s, FILE *out)

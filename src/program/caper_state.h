@@ -28,7 +28,7 @@ struct caper_part { /* a module */
     uint64_t id[2];
     uint32_t sites;
     char *source;   /* owned; "" not known */
-    uint8_t *marks; /* owned: CAPER_SEEN, CAPER_ASSUMED of each site */
+    uint8_t *marks; /* owned: CAPER_SEEN, CAPER_ASSUMED, CAPER_WEAK of each site */
 };
 
 struct caper_state {

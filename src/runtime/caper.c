@@ -140,6 +140,18 @@ static void say_too_expensive(void)
     caper_give_up(CAPER_GAVE_UP);
 }
 
+/* What its thread did to the object while it was private may race with whoever reads the pointer,
+ * and nobody knows by which sites: from now on, and in later runs, everything counts as escaped.
+ * Before there is a second thread the store is ordered by its creation. */
+void caper_weak(void)
+{
+    if (!threads || caper_given_up)
+        return;
+    if (link_byte)
+        __atomic_fetch_or(link_byte, CAPER_WEAK, __ATOMIC_RELAXED);
+    caper_give_up(CAPER_WEAK_STORE);
+}
+
 /* Pointer stores cannot be left out one by one: without them nothing is known. They may cost
  * twice as much as the sites. */
 void caper_link_tick(void)

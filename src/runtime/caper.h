@@ -88,6 +88,8 @@ link_tell(const void *address, const struct heddle_patch *e, const uint64_t *sto
 
 extern HIDDEN bool caper_given_up; /* everything counts as escaped */
 HIDDEN void caper_give_up(unsigned counter);
+/* A private object was published by an atomic store that orders nothing. */
+HIDDEN void caper_weak(void);
 /* The calling thread's hits and links until it looks at what they cost: below 0 it is time. */
 extern HIDDEN _Thread_local int32_t caper_left __attribute__((tls_model("initial-exec")));
 HIDDEN void caper_link_tick(void);

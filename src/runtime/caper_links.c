@@ -51,6 +51,21 @@ ENTRY void __heddle_link_store(void *address, uint64_t value)
         store_slow((uintptr_t)address, value);
 }
 
+/* An atomic store that orders nothing. */
+static SLOW void weak_slow(uintptr_t address, uint64_t value)
+{
+    if (caper_on && own_at(value) && !own_at(address))
+        caper_weak();
+    store_slow(address, value);
+}
+
+ENTRY void __heddle_link_store_weak(void *address, uint64_t value);
+ENTRY void __heddle_link_store_weak(void *address, uint64_t value)
+{
+    if (unlikely(--caper_left < 0 || (own_at(value) && !own_at((uintptr_t)address))))
+        weak_slow((uintptr_t)address, value);
+}
+
 static unsigned words_of(const struct heddle_patch *e)
 {
     return (e->what >> HIT_ENTRY_BYTES_SHIFT & 0xff) / 8;

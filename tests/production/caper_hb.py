@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 RUNS = 3
-EXCEPT = {"cxx_race_map.cc", "heap_race_after_sleep.c", "heap_race_reused_block.c"}
+EXCEPT = {"cxx_race_map.cc", "heap_race_after_sleep.c"}
 
 
 def build(tools, source, out, *flags):
