@@ -62,3 +62,13 @@ void buf_addf(struct buf *b, const char *fmt, ...)
     va_end(ap);
     b->len += (size_t)n;
 }
+
+void buf_add_line(struct buf *b, unsigned line, unsigned column)
+{
+    if (!line)
+        buf_addstr(b, "");
+    else if (!column)
+        buf_addf(b, ":%u", line);
+    else
+        buf_addf(b, ":%u:%u", line, column);
+}

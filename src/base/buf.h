@@ -22,5 +22,7 @@ void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_addstr(struct buf *b, const char *s);
 void buf_addch(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* ":line:column" behind a file's name, as far as they are known (not 0). */
+void buf_add_line(struct buf *b, unsigned line, unsigned column);
 
 #endif

@@ -59,7 +59,7 @@ struct sites_site {
         uint8_t branches; /* SITE_STRETCH: bits of rt_stretch.h */
     };
     uint16_t column;
-    uint32_t line;              /* 0 unknown */
+    uint32_t line;              /* 0 unknown; column 0: perhaps the line beside it (pass/table.c) */
     uint32_t size;              /* bytes, where fixed */
     uint32_t file;              /* string, as the debug information spells it (with directory) */
     uint32_t function;          /* string: linkage name of the function the code comes from */

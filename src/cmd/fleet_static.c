@@ -105,7 +105,7 @@ static void add_site(struct fleet_result *r, const struct linked *l, const struc
     site_name_add(&name, &s->id);
     if (t && t->line) {
         sites_file(h, t->file, &place);
-        buf_addf(&place, ":%" PRIu32 ":%u", t->line, t->column);
+        buf_add_line(&place, t->line, t->column);
     }
     fleet_add_site(
         r, (struct fleet_site){ .name = name.data,

@@ -91,10 +91,7 @@ static const char *location_text(struct maker *m, const char *file, uint32_t lin
     if (!file || !*file)
         return NULL;
     buf_addstr(&b, file);
-    if (line)
-        buf_addf(&b, ":%" PRIu32, line);
-    if (line && column)
-        buf_addf(&b, ":%" PRIu32, column);
+    buf_add_line(&b, line, column);
     s = naming_location(&m->naming, b.data);
     buf_release(&b);
     return s;

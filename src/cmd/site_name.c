@@ -252,6 +252,8 @@ void site_phrase_add(struct buf *out, const struct linked *l, const struct prod_
         buf_addf(out, " of %s", sites_string(h, t->variable));
     if (t->function)
         buf_addf(out, " in %s", sites_string(h, t->function));
-    if (t->line)
-        buf_addf(out, " at %s:%" PRIu32 ":%u", sites_string(h, t->file), t->line, t->column);
+    if (t->line) {
+        buf_addf(out, " at %s", sites_string(h, t->file));
+        buf_add_line(out, t->line, t->column);
+    }
 }

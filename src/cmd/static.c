@@ -39,17 +39,18 @@ static void print_site(const struct job *j, uint32_t i)
 {
     const struct sites_header *h;
     const struct sites_site *s = site_of(j, i, &h);
-    struct buf name = { 0 };
+    struct buf name = { 0 }, line = { 0 };
     const char *variable = sites_string(h, s->variable), *file = sites_string(h, s->file);
 
     site_name_add(&name, &j->pairs.sites[i].id);
-    fprintf(j->out, "  %-6s %s:%" PRIu32 ":%u", site_kind_word(s->kind), *file ? file : "?",
-            s->line, s->column);
+    buf_add_line(&line, s->line, s->column);
+    fprintf(j->out, "  %-6s %s%s", site_kind_word(s->kind), *file ? file : "?", line.data);
     if (s->function)
         fprintf(j->out, " in %s", sites_string(h, s->function));
     if (*variable)
         fprintf(j->out, "  %s%s", s->kind == SITE_LIBC ? "calls " : "", variable);
     fprintf(j->out, "  [%s]\n", name.data);
+    buf_release(&line);
     buf_release(&name);
 }
 

@@ -212,16 +212,47 @@ static uint32_t frame_number(struct pass *p, LLVMMetadataRef at)
     return (uint32_t)t->frames.count;
 }
 
+static bool has_line(LLVMMetadataRef at)
+{
+    return at && LLVMDILocationGetLine(at) != 0;
+}
+
+static bool is_same_frame(struct pass *p, LLVMMetadataRef a, LLVMMetadataRef b)
+{
+    return LLVMDILocationGetInlinedAt(a) == LLVMDILocationGetInlinedAt(b) &&
+           subprogram_of(p, LLVMDILocationGetScope(a)) ==
+               subprogram_of(p, LLVMDILocationGetScope(b));
+}
+
+/* The compiler made one instruction of several (the same store on two paths, say), whose lines
+ * differ: it has none. The line before it in its block, of the same function, is mostly the branch
+ * that the paths begin with; else the one behind. NULL: neither is there. */
+static LLVMMetadataRef line_beside(struct pass *p, LLVMValueRef inst, LLVMMetadataRef merged)
+{
+    LLVMValueRef (*const step[])(LLVMValueRef) = { LLVMGetPreviousInstruction,
+                                                   LLVMGetNextInstruction };
+    for (int k = 0; k < 2; k++)
+        for (LLVMValueRef i = step[k](inst); i; i = step[k](i)) {
+            LLVMMetadataRef at = is_debug(i) ? NULL : LLVMInstructionGetDebugLoc(i);
+            if (has_line(at) && is_same_frame(p, at, merged))
+                return at;
+        }
+    return NULL;
+}
+
 static void fill_location(struct pass *p, struct sites_site *s, LLVMValueRef inst)
 {
     LLVMMetadataRef at = inst ? LLVMInstructionGetDebugLoc(inst) : NULL;
+    LLVMMetadataRef beside = at && !has_line(at) ? line_beside(p, inst, at) : NULL;
     LLVMMetadataRef sub = LLVMGetSubprogram(p->function);
     size_t n;
+    if (beside)
+        at = beside;
     const char *name = LLVMGetValueName2(p->function, &n);
     s->function = string(p->table, name, n);
     if (at) {
         struct place place = place_of(p, LLVMDILocationGetScope(at));
-        unsigned column = LLVMDILocationGetColumn(at);
+        unsigned column = beside ? 0 : LLVMDILocationGetColumn(at);
         s->file = place.file;
         s->line = LLVMDILocationGetLine(at);
         s->column = column > UINT16_MAX ? 0 : (uint16_t)column;

@@ -161,10 +161,8 @@ static void add_location(struct buf *b, const char *file, uint32_t line, uint32_
                          const char *function)
 {
     buf_addstr(b, file && *file ? file : function && *function ? function : "?");
-    if (file && *file && line)
-        buf_addf(b, ":%u", line);
-    if (file && *file && line && column)
-        buf_addf(b, ":%u", column);
+    if (file && *file)
+        buf_add_line(b, line, column);
 }
 
 /* Of a site or frame in a table, with the folder of the compilation. */
