@@ -24,15 +24,21 @@ enum { RULES_MAX = 256, RULES_BYTES = 1 << 16 };
 
 /* ---- records ---- */
 
-/* Later than any other thread's synchronisation or call that came before. */
+/* Later than any other thread's synchronisation or call that came before, and known to be there:
+ * what another thread does after it has a later one, also within the same tick of the clock. */
 static uint64_t next_stamp(struct rt_thread *t)
 {
-    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE), now;
+    uint64_t newest = __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE),
+             now = clock_stamp();
 
-    now = clock_publish();
-    t->stamp = now > newest ? now : newest + 1;
+    do
+        now = now > newest ? now : newest + 1;
+    while (!__atomic_compare_exchange_n(&__heddle_newest.stamp, &newest, now, true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    tls.seen_stamp = now;
+    t->stamp = now;
     t->since_stamp = 0;
-    return t->stamp;
+    return now;
 }
 
 void call_stamp(struct rt_thread *t)

@@ -8,6 +8,7 @@ short    N short threads, a few at a time; the race between the last two is foun
 live     N threads alive at once; the same
 forks    N forked children: a trace each, and their race
 walk     what acquiring brings does not make a thread record again what it has seen
+tick     calls of untraced code come after what was stamped before them, and are known to
 """
 import argparse, json, os, random, shutil, signal, struct, subprocess, sys, tempfile, time
 
@@ -22,9 +23,9 @@ def run(cmd, **kw):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
 
 
-def build(opts, name, directory):
+def build(opts, name, directory, *more):
     out = os.path.join(directory, name)
-    r = run([os.path.join(opts.build, "heddle-cc"), "-O1", "-g", os.path.join(here, name + ".c"), "-o", out])
+    r = run([os.path.join(opts.build, "heddle-cc"), "-O1", "-g", os.path.join(here, name + ".c"), *more, "-o", out])
     if r.returncode:
         raise Failed("%s does not build:\n%s" % (name, r.stderr))
     return out
@@ -130,6 +131,16 @@ def case_walk(opts, directory):
     return "%d of some %d loads" % (loads, nodes * walks)
 
 
+def case_tick(opts, directory):
+    untraced = os.path.join(directory, "untraced.o")
+    run(["cc", "-c", os.path.join(here, "tick_untraced.c"), "-o", untraced], check=True)
+    program = build(opts, "tick", directory, untraced)
+    _, stdout = analysed(opts, directory, [program], 0)
+    if stdout != "10 10\n":
+        raise Failed("calls made, stamps known: %s" % stdout)
+    return stdout.strip()
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", required=True)
@@ -145,6 +156,7 @@ def main():
         "live": lambda o, d: case_threads(o, d, "live", o.live),
         "forks": case_forks,
         "walk": case_walk,
+        "tick": case_tick,
     }
     failed = 0
     for name in opts.case or cases:

@@ -1,0 +1,5 @@
+void untraced(int *p);
+void untraced(int *p)
+{
+    ++*p;
+}
