@@ -16,6 +16,7 @@ from production_common import REAL, Failed, call, say
 MOST_PAIRS = 40  # that are kept of a program
 MOST_CANDIDATES = 3000  # that fullhb looks at
 RECORDED_BY = "hb,shb,sshb"
+BESIDE = 3  # lines
 SIDE = 64  # sites of a side (PROD_SITES_MAX)
 
 
@@ -243,9 +244,19 @@ def check_recorded(bench, p):
         for s in json.load(f)["deSites"]:
             if "file" in s["at"]:
                 at[line_of(f"{s['at']['file']}:{s['at']['line']}")].add(s["at"]["site"])
-    p.got["recorded races"] = len(races)
-    p.got["recorded, not possible"] = sorted(
-        ",".join(r) for r in races if not any(possible.has(q) for q in itertools.product(at[r[0]], at[r[1]])))
+
+    def sites(line, beside):
+        """Of the line, and of those beside it: one access that the compiler made of several has one of their lines."""
+        path, number = line.split(":")
+        return set().union(*(at.get(f"{path}:{int(number) + k}", ()) for k in range(-beside, beside + 1)))
+
+    def missing(rows, beside):
+        return sorted(r for r in rows if not any(possible.has(q) for q in itertools.product(*(sites(line, beside) for line in r))))
+
+    elsewhere = missing(races, 0)
+    nowhere = missing(elsewhere, BESIDE)
+    p.got["recorded races"], p.got["recorded, beside"] = len(races), len(elsewhere) - len(nowhere)
+    p.got["recorded, not possible"] = [",".join(r) for r in nowhere]
 
 
 def caper(bench, p, state):

@@ -112,9 +112,9 @@ def recorded(programs):
     if not programs:
         return None
     print("\n### Races of recorded runs (hb, shb, sshb; pairs of lines) among caper's pairs")
-    table("program", "races", "not among them")
+    table("program", "races", "of them up to 3 lines away (several accesses made one)", "not among them")
     for p in programs:
-        row(p["name"], p["recorded races"], "; ".join(p["recorded, not possible"]) or 0)
+        row(p["name"], p["recorded races"], p.get("recorded, beside", 0), "; ".join(p["recorded, not possible"]) or 0)
     return sum(len(p["recorded, not possible"]) for p in programs)
 
 
