@@ -5,6 +5,7 @@ import math
 import os
 import statistics
 
+from production_pairs import BESIDE
 from production_tests import NEVER_TOGETHER
 
 PAIR_TOOLS = ["chase 0 %", "chase 5 %", "chase 10 %", "litehb", "fullhb"]
@@ -112,7 +113,7 @@ def recorded(programs):
     if not programs:
         return None
     print("\n### Races of recorded runs (hb, shb, sshb; pairs of lines) among caper's pairs")
-    table("program", "races", "of them up to 3 lines away (several accesses made one)", "not among them")
+    table("program", "races", f"of them up to {BESIDE} lines away (several accesses made one)", "not among them")
     for p in programs:
         row(p["name"], p["recorded races"], p.get("recorded, beside", 0), "; ".join(p["recorded, not possible"]) or 0)
     return sum(len(p["recorded, not possible"]) for p in programs)

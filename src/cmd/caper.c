@@ -384,9 +384,9 @@ int cmd_caper(const struct options *o)
         return usage_error(o->command, "option '--state' is missing");
     if (option_is(o, OPT_SHOW) == (o->narguments > 0))
         return usage_error(o->command, "either a program or '--show'");
-    if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &r.max_ppm))
-        return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
-                           o->texts[OPT_MAX_OVERHEAD]);
+    code = take_max_overhead(o, &r.max_ppm);
+    if (code)
+        return code;
     r.most = o->numbers[OPT_LIST];
     code = option_is(o, OPT_SHOW) ? show_state(&r) : run_program(&r);
     caper_control_close(&r.p);

@@ -9,15 +9,16 @@
 
 static int take_numbers(struct prod_control *c, const struct options *o)
 {
-    if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &c->max_ppm))
-        return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
-                           o->texts[OPT_MAX_OVERHEAD]);
+    int code = take_max_overhead(o, &c->max_ppm);
+
+    if (code)
+        return code;
     if (!parse_duration(o->texts[OPT_DELAY], &c->delay_ns) || !c->delay_ns)
         return usage_error(o->command, "option '--delay' takes a time like '10ms', not '%s'",
                            o->texts[OPT_DELAY]);
-    if (!parse_duration(o->texts[OPT_MIN_TIME], &c->least_ns))
-        return usage_error(o->command, "option '--min-time' takes a time like '1s', not '%s'",
-                           o->texts[OPT_MIN_TIME]);
+    code = take_min_time(o, &c->least_ns);
+    if (code)
+        return code;
     c->seed = (uint32_t)o->numbers[OPT_SEED];
     c->flags = option_is(o, OPT_BOTH_ORDERS) ? CHASE_BOTH_ORDERS : 0;
     return 0;

@@ -174,19 +174,16 @@ static bool parse_delays(struct fleet_job *j, const char *text)
 static int take_numbers(struct fleet_job *j)
 {
     const struct options *o = j->o;
+    int code = take_max_overhead(o, &j->max_ppm);
 
-    if (!parse_percent(o->texts[OPT_MAX_OVERHEAD], &j->max_ppm))
-        return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
-                           o->texts[OPT_MAX_OVERHEAD]);
+    if (code)
+        return code;
     if (!parse_delays(j, o->texts[OPT_DELAY]))
         return usage_error(o->command,
                            "option '--delay' takes up to %d times like '10ms,30ms', not '%s'",
                            FLEET_DELAYS, o->texts[OPT_DELAY]);
-    if (!parse_duration(o->texts[OPT_MIN_TIME], &j->least_ns))
-        return usage_error(o->command, "option '--min-time' takes a time like '1s', not '%s'",
-                           o->texts[OPT_MIN_TIME]);
     j->lease_ms = (int64_t)o->numbers[OPT_LEASE] * 1000;
-    return 0;
+    return take_min_time(o, &j->least_ns);
 }
 
 static int run_job(struct fleet_job *j)

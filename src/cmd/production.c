@@ -127,7 +127,7 @@ bool parse_duration(const char *text, uint64_t *ns)
     return false;
 }
 
-bool parse_percent(const char *text, uint32_t *ppm)
+static bool parse_percent(const char *text, uint32_t *ppm)
 {
     uint64_t millionths;
     const char *unit = parse_millionths(text, &millionths);
@@ -136,6 +136,22 @@ bool parse_percent(const char *text, uint32_t *ppm)
         return false;
     *ppm = (uint32_t)(millionths / 100);
     return true;
+}
+
+int take_max_overhead(const struct options *o, uint32_t *ppm)
+{
+    if (parse_percent(o->texts[OPT_MAX_OVERHEAD], ppm))
+        return 0;
+    return usage_error(o->command, "option '--max-overhead' takes a percentage, not '%s'",
+                       o->texts[OPT_MAX_OVERHEAD]);
+}
+
+int take_min_time(const struct options *o, uint64_t *ns)
+{
+    if (parse_duration(o->texts[OPT_MIN_TIME], ns))
+        return 0;
+    return usage_error(o->command, "option '--min-time' takes a time like '1s', not '%s'",
+                       o->texts[OPT_MIN_TIME]);
 }
 
 /* ---- what to say ---- */

@@ -24,6 +24,7 @@
 
 #include "base/rt_prod.h"
 #include "cmd/launch.h"
+#include "cmd/options.h"
 
 #define CONTROL_PREFIX "heddle-control-"
 #define CONTROL_RUN    ".run-" /* between a stem and what makes the name unique */
@@ -67,8 +68,10 @@ bool production_change(struct production *p, void (*fill)(struct prod_control *c
 
 /* "10ms", "1s", "500us", "2min"; without a unit milliseconds. False: it is none. */
 bool parse_duration(const char *text, uint64_t *ns);
-/* "5%", "0.5%", "5": percent, as parts per million; at most 100. */
-bool parse_percent(const char *text, uint32_t *ppm);
+/* --max-overhead ("5%", "0.5%", "5": percent, at most 100) as parts per million, and --min-time; 0,
+ * or the code of wrong usage, which is said. */
+int take_max_overhead(const struct options *o, uint32_t *ppm);
+int take_min_time(const struct options *o, uint64_t *ns);
 
 /* Say on stderr why nothing can have been seen (no runtime in the program, no site patched, text
  * that cannot be changed); true if something can. `program` as the user named it. */

@@ -35,10 +35,16 @@ static _Thread_local struct {
 
 /* ---- stores and copies ---- */
 
+/* A pointer to a private object is stored where others may read it. */
+static inline bool publishes(uintptr_t address, uint64_t value)
+{
+    return own_at(value) && !own_at(address);
+}
+
 /* Saves registers that the fast way does not need. */
 static SLOW void store_slow(uintptr_t address, uint64_t value)
 {
-    if (caper_on && own_at(value) && !own_at(address))
+    if (caper_on && publishes(address, value))
         escape(value);
     if (caper_left < 0)
         caper_link_tick();
@@ -47,14 +53,14 @@ static SLOW void store_slow(uintptr_t address, uint64_t value)
 ENTRY void __heddle_link_store(void *address, uint64_t value);
 ENTRY void __heddle_link_store(void *address, uint64_t value)
 {
-    if (unlikely(--caper_left < 0 || (own_at(value) && !own_at((uintptr_t)address))))
+    if (unlikely(--caper_left < 0 || publishes((uintptr_t)address, value)))
         store_slow((uintptr_t)address, value);
 }
 
 /* An atomic store that orders nothing. */
 static SLOW void weak_slow(uintptr_t address, uint64_t value)
 {
-    if (caper_on && own_at(value) && !own_at(address))
+    if (caper_on && publishes(address, value))
         caper_weak();
     store_slow(address, value);
 }
@@ -62,7 +68,7 @@ static SLOW void weak_slow(uintptr_t address, uint64_t value)
 ENTRY void __heddle_link_store_weak(void *address, uint64_t value);
 ENTRY void __heddle_link_store_weak(void *address, uint64_t value)
 {
-    if (unlikely(--caper_left < 0 || (own_at(value) && !own_at((uintptr_t)address))))
+    if (unlikely(--caper_left < 0 || publishes((uintptr_t)address, value)))
         weak_slow((uintptr_t)address, value);
 }
 
