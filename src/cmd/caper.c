@@ -34,6 +34,7 @@ struct run {
     struct caper_shares shares;
     uint32_t max_ppm;
     uint64_t most; /* pairs that are listed */
+    bool locked;   /* another process holds the state */
 };
 
 /* ---- static pairs ---- */
@@ -179,15 +180,30 @@ static int reload(struct run *r)
     return caper_state_read(&r->state, r->state_path, &err) < 0 ? bad_input("%s", err.text) : 0;
 }
 
+/* Into the file; where another process has locked it, into what we have of it alone. */
+static int use_news(struct run *r, struct news *n)
+{
+    int patience = r->locked ? 0 : CAPER_START_MS, status;
+    struct error err;
+
+    status = caper_state_change(r->state_path, take_news, n, patience, &r->state, &err);
+    if (status == CAPER_LOCKED) {
+        r->locked = true;
+        take_news(&r->state, n);
+    } else if (status < 0) {
+        return bad_input("%s", err.text);
+    }
+    return 0;
+}
+
 static int prepare_state(struct run *r, const char *program)
 {
     struct pairs p = { 0 };
     struct news n = { .linked = &r->linked, .program = program };
     unsigned merged;
-    struct error err;
     int found;
 
-    caper_control_collect(r->state_path, &merged);
+    r->locked = caper_control_collect(r->state_path, &merged) == CAPER_LOCKED;
     if (merged)
         warn("note", "%u runs that were cut off are merged into '%s'", merged, r->state_path);
     if (reload(r))
@@ -198,9 +214,9 @@ static int prepare_state(struct run *r, const char *program)
     n.pairs = found ? &p : NULL;
     if (!is_news(&r->state, &n))
         return 0;
-    if (caper_state_change(r->state_path, take_news, &n, &r->state, &err) < 0)
-        return bad_input("%s", err.text);
-    if (found && r->o->texts[OPT_STATIC])
+    if (use_news(r, &n))
+        return EXIT_BAD_INPUT;
+    if (found && !r->locked && r->o->texts[OPT_STATIC])
         caper_source_keep(r->state_path, r->o->texts[OPT_STATIC], r->state.pairs_id);
     if (n.dropped)
         warn("note",
@@ -308,6 +324,15 @@ static bool was_watched(const struct run *r)
            production_says(&r->p, r->o->arguments[0]);
 }
 
+/* The control file stays: the next command that can lock the state takes what is in it. */
+static int leave_behind(struct run *r)
+{
+    r->p.made = false;
+    warn("note", "'%s' is locked by another process: what was seen waits in '%s'", r->state_path,
+         r->p.path);
+    return r->p.code;
+}
+
 static int watch(struct run *r)
 {
     struct caper_watch w = { r->state_path,
@@ -321,9 +346,15 @@ static int watch(struct run *r)
 
     if (code)
         return code;
+    if (r->locked)
+        warn("note", "'%s' is locked by another process: this run goes by what it holds now",
+             r->state_path);
     code = production_run(&r->p, r->o->arguments, NULL, NULL);
     if (code == 0)
-        code = caper_control_merge(&r->p, r->state_path, &r->linked, &r->state, &fresh);
+        code =
+            caper_control_merge(&r->p, r->state_path, &r->linked, CAPER_END_MS, &r->state, &fresh);
+    if (code == CAPER_LOCKED)
+        return leave_behind(r);
     if (code)
         return code;
     if (w.count)

@@ -148,12 +148,15 @@ static enum caper_change merge_into(struct caper_state *s, void *arg)
 }
 
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
-                        struct caper_state *after, uint64_t *fresh)
+                        int patience_ms, struct caper_state *after, uint64_t *fresh)
 {
     struct merge g = { table_of(p), l, 0 };
     struct error err;
+    int status = caper_state_change(state, merge_into, &g, patience_ms, after, &err);
 
-    if (caper_state_change(state, merge_into, &g, after, &err) < 0)
+    if (status == CAPER_LOCKED)
+        return status;
+    if (status < 0)
         return own_failure("%s", err.text);
     *fresh = g.fresh;
     return 0;
@@ -168,22 +171,22 @@ void caper_control_close(struct production *p)
     production_close(p);
 }
 
-/* One file; true: its sites are in the state. */
-static bool collect(const char *state, const char *path)
+/* One file; 1: its sites are in the state, 0: they are not, CAPER_LOCKED. */
+static int collect(const char *state, const char *path)
 {
     struct production p;
     uint64_t fresh;
-    bool merged = false;
+    int status = -1;
 
     if (!production_adopt(&p, path))
-        return false;
+        return 0;
     p.made = !production_is_mapped(path);
     if (p.control && caper_table_check(table_of(&p), p.bytes - sizeof(struct prod_control))) {
-        merged = caper_control_merge(&p, state, NULL, NULL, &fresh) == 0;
-        p.made = p.made && merged;
+        status = caper_control_merge(&p, state, NULL, CAPER_START_MS, NULL, &fresh);
+        p.made = p.made && status == 0;
     }
     production_close(&p);
-    return merged;
+    return status == CAPER_LOCKED ? status : status == 0;
 }
 
 int caper_control_collect(const char *state, unsigned *merged)
@@ -195,18 +198,20 @@ int caper_control_collect(const char *state, unsigned *merged)
     DIR *d = folder ? opendir(folder) : NULL;
     struct dirent *e;
     size_t n = strlen(base);
+    int status = 0;
 
     *merged = 0;
-    while (d && (e = readdir(d)))
+    while (d && status >= 0 && (e = readdir(d)))
         if (strncmp(e->d_name, base, n) == 0 &&
             strncmp(e->d_name + n, CONTROL_RUN, strlen(CONTROL_RUN)) == 0) {
             char *path = xasprintf("%s/%s", folder, e->d_name);
 
-            *merged += collect(state, path);
+            status = collect(state, path);
+            *merged += status > 0;
             free(path);
         }
     if (d)
         closedir(d);
     free(folder);
-    return 0;
+    return status < 0 ? status : 0;
 }

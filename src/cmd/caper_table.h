@@ -28,13 +28,17 @@ void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *
 /* Is it complete, and all in it in its place? */
 bool caper_table_check(const struct caper_table *t, size_t bytes);
 
-/* Puts what was seen into the state; the number of new sites in *fresh. `after`: as in
- * caper_state_change(). */
+/* How long a state that another process has locked is waited for, before the program starts and
+ * after it has ended: a change takes milliseconds, and the program should not wait for more. */
+enum { CAPER_START_MS = 300, CAPER_END_MS = 1000 };
+
+/* Puts what was seen into the state; the number of new sites in *fresh. `after` and CAPER_LOCKED:
+ * as in caper_state_change(), and then nothing is said. */
 int caper_control_merge(const struct production *p, const char *state, const struct linked *l,
-                        struct caper_state *after, uint64_t *fresh);
+                        int patience_ms, struct caper_state *after, uint64_t *fresh);
 /* Removes it, unless processes still write there. */
 void caper_control_close(struct production *p);
-/* Merges what earlier commands left behind; how many files. */
+/* Merges what earlier commands left behind; how many files. 0, or CAPER_LOCKED. */
 int caper_control_collect(const char *state, unsigned *merged);
 
 #endif

@@ -242,6 +242,8 @@ static const struct option_def fleet_options[] = {
       "run: how long a thread waits, by the tries of a pair", "10ms,30ms" },
     { OPT_MIN_TIME, "min-time", 0, KIND_TEXT, "TIME",
       "run: how long the program runs at least: what it may wait early", "1s" },
+    { OPT_WAIT, "wait", 0, KIND_TEXT, "TIME",
+      "run: how long the program may wait to be told what to do", "700ms" },
     { OPT_LEASE, "lease", 0, KIND_NUMBER, "SECONDS",
       "run: when a run that says nothing any more is given up", "600" },
     { OPT_LISTEN, "listen", 0, KIND_TEXT, "ADDRESS:PORT", "serve: where", "127.0.0.1:8417" },

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -60,15 +61,18 @@ void fleet_place_release(struct fleet_place *p)
 
 void fleet_say(const struct fleet_job *j, const char *fmt, ...)
 {
-    char text[1200];
+    char text[1200] = "s"; /* the letter of such a message (fleet_beside.c) */
     va_list ap;
 
     if (!option_is(j->o, OPT_VERBOSE))
         return;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
+    vsnprintf(text + 1, sizeof(text) - 1, fmt, ap);
     va_end(ap);
-    warn("fleet", "%s", text);
+    if (j->talk < 0)
+        warn("fleet", "%s", text + 1);
+    else
+        (void)!send(j->talk, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* ---- commands that have the store ---- */
@@ -108,7 +112,7 @@ static int wrong(const struct context *c, const struct error *err)
 /* With a program: its pairs are made now, not by its first run. */
 static int init(struct context *c)
 {
-    struct fleet_job j = { .o = c->o, .store = c->store, .lease_ms = STORE_LEASE_MS };
+    struct fleet_job j = { .o = c->o, .store = c->store, .talk = -1, .lease_ms = STORE_LEASE_MS };
     struct error err;
     int code = EXIT_NOTHING;
 

@@ -23,14 +23,27 @@ void fleet_place_release(struct fleet_place *p);
 
 enum { FLEET_DELAYS = 8 }; /* that --delay may name */
 
+/* The process that has the store while the program runs (fleet_beside.h). */
+struct fleet_beside {
+    pid_t pid;
+    int fd;     /* to it; -1: there is none */
+    int shared; /* file in memory: what it was given by the store */
+};
+
 struct fleet_job {
     const struct options *o;
     struct fleet_place place;
-    struct store *store; /* NULL: cannot be reached */
-    char *path;          /* owned: of the program */
+    struct store *store; /* `run`: only the process beside has it; NULL: cannot be reached */
+    struct fleet_beside beside;
+    int talk;         /* in that process: messages go there; else -1 */
+    double began;     /* when the command did */
+    int live;         /* holds RUN.live (spool.h); -1 */
+    uint64_t wait_ns; /* how long the program may wait for the store */
+    char *path;       /* owned: of the program */
     struct linked linked;
     char *const *argv;
     struct fleet_result result;
+    struct fleet_result known; /* caper: `escaped` is what the store has */
     int64_t lease_ms;
     uint32_t max_ppm; /* chase: of the time; caper: of CPU time */
     /* chase */
@@ -56,17 +69,10 @@ int fleet_analyse(struct fleet_job *j);
 /* Run the program; *code is its exit code. False: it was not started, and may be run plain. */
 bool fleet_chase(struct fleet_job *j, int *code); /* fleet_chase.c */
 bool fleet_caper(struct fleet_job *j, int *code); /* fleet_caper.c */
+/* Beside it, before: what the store knows, into the result and the machine's state. 0, or -1. */
+int fleet_caper_prepare(struct fleet_job *j, struct fleet_result *known);
 /* Runs whose heddle was killed: what they saw goes into the spool. fleet_chase.c */
 void fleet_adopt_orphans(struct fleet_job *j);
-
-/* Renews the lease of the job's run and puts sightings while the program runs. */
-struct fleet_watch {
-    struct fleet_job *job;
-    const struct prod_control *control; /* chase; else NULL */
-    int64_t renew_at_ms;
-    uint64_t told; /* sightings that the store has */
-};
-void fleet_watch_tick(void *arg);
 
 int fleet_serve(const struct options *o);   /* fleet_serve.c */
 int cmd_fleet_run(const struct options *o); /* fleet_run.c */

@@ -15,9 +15,8 @@
 
 struct caper_run {
     struct fleet_job *job;
-    char *path;                /* owned: the state's */
-    struct fleet_result known; /* what the store has */
-    struct intern names;       /* sites that escaped, by the store */
+    char *path;          /* owned: the state's */
+    struct intern names; /* sites that escaped, by the store */
     struct caper_state state;
     struct production p;
 };
@@ -52,19 +51,24 @@ static bool mark(struct caper_state *s, const struct linked *l, const char *name
     return true;
 }
 
+struct taking {
+    const struct linked *linked;
+    const struct fleet_result *known;
+};
+
 static enum caper_change take_known(struct caper_state *s, void *arg)
 {
-    struct caper_run *r = arg;
+    const struct taking *t = arg;
     struct pairs pairs = { 0 };
     struct error err;
     bool changed = false;
     FILE *in;
 
-    for (size_t i = 0; i < r->known.nescaped; i++)
-        changed |= mark(s, &r->job->linked, r->known.escaped[i]);
-    if (s->has_pairs || !r->known.pairs)
+    for (size_t i = 0; i < t->known->nescaped; i++)
+        changed |= mark(s, t->linked, t->known->escaped[i]);
+    if (s->has_pairs || !t->known->pairs)
         return changed ? CAPER_CHANGED : CAPER_SAME;
-    in = fmemopen((void *)(uintptr_t)r->known.pairs, strlen(r->known.pairs), "r");
+    in = fmemopen((void *)(uintptr_t)t->known->pairs, strlen(t->known->pairs), "r");
     if (in && pairs_read_stream(&pairs, in, "store", &err) == 0) {
         caper_state_set_pairs(s, &pairs);
         changed = true;
@@ -74,19 +78,41 @@ static enum caper_change take_known(struct caper_state *s, void *arg)
     return changed ? CAPER_CHANGED : CAPER_SAME;
 }
 
-static int prepare(struct caper_run *r)
+static char *state_path(const struct fleet_job *j)
 {
+    return xasprintf("%s/%s.caper", j->place.spool, j->result.program);
+}
+
+int fleet_caper_prepare(struct fleet_job *j, struct fleet_result *known)
+{
+    struct taking t = { &j->linked, known };
+    char *path = state_path(j);
     struct error err = { { 0 } };
     unsigned merged;
+    int code = store_load(j->store, j->result.program, known, &err);
 
-    if (store_load(r->job->store, r->job->result.program, &r->known, &err) < 0 ||
-        (caper_control_collect(r->path, &merged),
-         caper_state_change(r->path, take_known, r, &r->state, &err)) < 0) {
+    if (code == 0)
+        caper_control_collect(path, &merged);
+    if (code == 0)
+        code = caper_state_change(path, take_known, &t, CAPER_END_MS, NULL, &err);
+    if (code < 0)
+        fleet_say(j, "%s", err.text);
+    free(path);
+    return code < 0 ? -1 : 0;
+}
+
+/* The process beside has brought it up to date. */
+static int read_state(struct caper_run *r)
+{
+    const struct fleet_result *known = &r->job->known;
+    struct error err = { { 0 } };
+
+    if (caper_state_read(&r->state, r->path, &err) < 0) {
         fleet_say(r->job, "%s", err.text);
         return -1;
     }
-    for (size_t i = 0; i < r->known.nescaped; i++)
-        intern_put(&r->names, r->known.escaped[i], strlen(r->known.escaped[i]));
+    for (size_t i = 0; i < known->nescaped; i++)
+        intern_put(&r->names, known->escaped[i], strlen(known->escaped[i]));
     return 0;
 }
 
@@ -118,22 +144,34 @@ static void add_new(struct caper_run *r)
         }
 }
 
+/* A run whose sites wait in the control file has brought none yet: it must not count as one that
+ * found nothing new. */
+static void leave_behind(struct caper_run *r)
+{
+    r->p.made = false;
+    r->job->result.kind = FLEET_PLAIN;
+    r->job->result.note = "the state of caper was locked: the next run brings its sites";
+}
+
 static bool run(struct caper_run *r, int *code)
 {
     struct fleet_job *j = r->job;
-    struct fleet_watch w = { .job = j, .renew_at_ms = fleet_now_ms() + j->lease_ms / 3 };
     struct caper_watch c = { r->path, &r->state, &j->linked, j->max_ppm, false, false };
     uint64_t fresh;
+    int merged;
 
     if (caper_watch_open(&r->p, &c) != 0)
         return false;
-    *code = production_run(&r->p, j->argv, fleet_watch_tick, &w);
+    *code = production_run(&r->p, j->argv, NULL, NULL);
     if (*code == 0)
         *code = r->p.code;
-    if (caper_control_merge(&r->p, r->path, &j->linked, &r->state, &fresh) == 0)
-        add_new(r);
     if (!r->p.control->counter[CAPER_PROCESSES])
         j->result.note = "the program did not watch anything";
+    merged = caper_control_merge(&r->p, r->path, &j->linked, CAPER_END_MS / 2, &r->state, &fresh);
+    if (merged == 0)
+        add_new(r);
+    else if (merged == CAPER_LOCKED)
+        leave_behind(r);
     return true;
 }
 
@@ -142,13 +180,12 @@ bool fleet_caper(struct fleet_job *j, int *code)
     struct caper_run r = { .job = j, .p = { .fd = -1 } };
     bool ran;
 
-    r.path = xasprintf("%s/%s.caper", j->place.spool, j->result.program);
+    r.path = state_path(j);
     fleet_say(j, "caper");
-    ran = prepare(&r) == 0 && run(&r, code);
+    ran = read_state(&r) == 0 && run(&r, code);
     caper_control_close(&r.p);
     caper_state_release(&r.state);
     intern_release(&r.names);
-    fleet_result_release(&r.known);
     free(r.path);
     return ran;
 }

@@ -1,11 +1,11 @@
 /* fleet_chase.c - a run that chases one pair for the store
  *
- * What the control file shows is put as soon as it is seen, while the program runs, and all of it
- * at the end. The file is named in the spool (RUN.live), so that what it holds is not lost when
- * this process is killed: a later run puts it, once no process has it mapped any more.
+ * What the control file shows goes to the store as soon as it is seen, while the program runs, and
+ * all of it at the end. The file is named in the spool (RUN.live), so that what it holds is not
+ * lost when this process is killed: a later run puts it, once no process has it mapped any more.
  */
 #include "base/alloc.h"
-#include "cmd/fleet.h"
+#include "cmd/fleet_beside.h"
 #include "cmd/production_findings.h"
 #include "cmd/site_name.h"
 #include "fleet/spool.h"
@@ -95,25 +95,27 @@ static uint64_t seen_so_far(const struct prod_control *c)
 
 /* ---- while it runs ---- */
 
-void fleet_watch_tick(void *arg)
+struct watch {
+    struct fleet_job *job;
+    const struct prod_control *control;
+    uint64_t told; /* sightings that are on their way */
+};
+
+/* What is seen goes to the store early, by way of the spool: a long run is heard of before its
+ * end. */
+static void tick(void *arg)
 {
-    struct fleet_watch *w = arg;
+    struct watch *w = arg;
     struct fleet_job *j = w->job;
-    uint64_t seen = w->control ? seen_so_far(w->control) : 0;
-    int64_t now = fleet_now_ms();
+    uint64_t seen = seen_so_far(w->control);
     struct error err;
 
-    if (!j->store)
+    if (seen <= w->told)
         return;
-    if (seen > w->told) {
-        add_sightings(&j->result, w->control, &j->linked);
-        if (store_put(j->store, &j->result, &err) >= 0)
-            w->told = seen;
-    }
-    if (now >= w->renew_at_ms) {
-        store_renew(j->store, j->result.run, j->lease_ms, &err);
-        w->renew_at_ms = now + j->lease_ms / 3;
-    }
+    w->told = seen;
+    add_sightings(&j->result, w->control, &j->linked);
+    if (spool_keep_seen(j->place.spool, &j->result, &err) == 0)
+        fleet_beside_poke(j);
 }
 
 /* ---- the run ---- */
@@ -158,18 +160,15 @@ static int fill_control(const struct fleet_job *j, struct prod_control *c)
 
 static bool run(struct fleet_job *j, struct production *p, int *code)
 {
-    struct fleet_watch w = { .job = j,
-                             .control = p->control,
-                             .renew_at_ms = fleet_now_ms() + j->lease_ms / 3 };
+    struct watch w = { .job = j, .control = p->control };
     struct error err = { { 0 } };
-    int live;
 
     j->result.note = p->path;
-    live = spool_begin(j->place.spool, &j->result, &err);
+    j->live = spool_begin(j->place.spool, &j->result, &err);
     j->result.note = NULL;
-    if (live < 0)
+    if (j->live < 0)
         fleet_say(j, "%s", err.text);
-    *code = production_run(p, j->argv, fleet_watch_tick, &w);
+    *code = production_run(p, j->argv, tick, &w);
     if (*code == 0)
         *code = p->code;
     add_sightings(&j->result, p->control, &j->linked);
@@ -177,7 +176,6 @@ static bool run(struct fleet_job *j, struct production *p, int *code)
         j->result.note = fleet_string(&j->result, strerror(p->control->patch_errno));
     else if (!p->control->taken_up)
         j->result.note = "the program did not take up the pair";
-    spool_end(j->place.spool, j->result.run, live);
     return true;
 }
 

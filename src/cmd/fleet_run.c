@@ -1,21 +1,21 @@
 /* fleet_run.c - heddle fleet run: ask the store what to do, do it, put the result back
  *
  * The program is what matters: its streams and exit code are its own, it starts even where the
- * store is away or anything of ours fails, and then runs plain.
+ * store is away or anything of ours fails, and then runs plain. It never waits for the store:
+ * fleet_beside.c.
  */
 #include "base/alloc.h"
-#include "cmd/fleet.h"
+#include "base/seconds.h"
+#include "cmd/fleet_beside.h"
 #include "fleet/spool.h"
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-/* How long the program waits for a store that does not answer. */
-enum { PATIENCE_MS = 2000 };
 
 void fleet_build_id(const struct linked *l, char id[FLEET_ID_CHARS + 1])
 {
@@ -55,58 +55,6 @@ void fleet_new_result(struct fleet_job *j)
     free(full);
 }
 
-/* ---- asking ---- */
-
-static void flush_spool(struct fleet_job *j)
-{
-    struct spool_counts counts;
-    struct error err;
-
-    fleet_adopt_orphans(j);
-    if (!j->store)
-        return;
-    spool_flush(j->place.spool, j->store, &counts, &err);
-    if (counts.put)
-        fleet_say(j, "%" PRIu64 " results of earlier runs are put", counts.put);
-    if (counts.bad)
-        fleet_say(j, "%" PRIu64 " files in '%s' are no results", counts.bad, j->place.spool);
-}
-
-static void connect_store(struct fleet_job *j)
-{
-    struct error err;
-
-    if (spool_make(j->place.spool, &err) < 0)
-        fleet_say(j, "%s", err.text);
-    j->store = store_open(j->place.where, SQL_CREATE, PATIENCE_MS, &err);
-    if (!j->store)
-        fleet_say(j, "%s", err.text);
-}
-
-/* The analysis, where it falls to us, comes first; then the store is asked again. */
-static void ask(struct fleet_job *j)
-{
-    for (int round = 0; j->store && round < 2; round++) {
-        struct store_claim c;
-        struct error err;
-
-        fleet_new_result(j);
-        if (store_claim(j->store, &j->result, j->lease_ms, &c, &err) < 0) {
-            fleet_say(j, "%s", err.text);
-            return;
-        }
-        j->result.kind = c.kind;
-        j->result.s1 = fleet_string(&j->result, c.s1);
-        j->result.s2 = fleet_string(&j->result, c.s2);
-        j->tries = c.tries;
-        store_claim_release(&c);
-        if (j->result.kind != FLEET_STATIC)
-            return;
-        fleet_analyse(j);
-        fleet_new_result(j);
-    }
-}
-
 /* ---- running ---- */
 
 /* A change to the environment is how the child learns that it may go. */
@@ -139,20 +87,26 @@ static int run_program(struct fleet_job *j)
     return run_plain(j);
 }
 
+/* The program has ended, and its exit code is ours: nobody may end us within this second. */
 static void put(struct fleet_job *j, int code)
 {
     struct error err = { { 0 } };
+    sigset_t all, old;
     int r;
 
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
     j->result.ended_ms = fleet_now_ms();
     j->result.exit = code;
     if (j->result.note && j->result.kind != FLEET_PLAIN)
         fleet_say(j, "%s", j->result.note);
-    r = spool_put(j->place.spool, j->store, &j->result, &err);
-    if (r == 0)
-        fleet_say(j, "the result waits in '%s'", j->place.spool);
-    else if (r < 0)
+    r = spool_keep(j->place.spool, &j->result, &err);
+    spool_end(j->place.spool, j->result.run, j->live);
+    if (r < 0)
         fleet_say(j, "the result is lost: %s", err.text);
+    if (!fleet_beside_end(j) && r == 0)
+        fleet_say(j, "the result waits in '%s'", j->place.spool);
+    sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
 /* "10ms,30ms" */
@@ -182,6 +136,9 @@ static int take_numbers(struct fleet_job *j)
         return usage_error(o->command,
                            "option '--delay' takes up to %d times like '10ms,30ms', not '%s'",
                            FLEET_DELAYS, o->texts[OPT_DELAY]);
+    if (!parse_duration(o->texts[OPT_WAIT], &j->wait_ns))
+        return usage_error(o->command, "option '--wait' takes a time like '700ms', not '%s'",
+                           o->texts[OPT_WAIT]);
     j->lease_ms = (int64_t)o->numbers[OPT_LEASE] * 1000;
     return take_min_time(o, &j->least_ns);
 }
@@ -197,9 +154,11 @@ static int run_job(struct fleet_job *j)
         return run_plain(j); /* says what is wrong with it */
     }
     fleet_new_result(j);
-    connect_store(j);
-    flush_spool(j);
-    ask(j);
+    if (spool_make(j->place.spool, &err) < 0)
+        fleet_say(j, "%s", err.text);
+    fleet_beside_start(j);
+    if (!fleet_beside_ask(j) && j->result.note)
+        fleet_say(j, "%s: running plain", j->result.note);
     code = run_program(j);
     put(j, code);
     return code;
@@ -207,7 +166,12 @@ static int run_job(struct fleet_job *j)
 
 int cmd_fleet_run(const struct options *o)
 {
-    struct fleet_job j = { .o = o, .argv = o->arguments + 1 };
+    struct fleet_job j = { .o = o,
+                           .argv = o->arguments + 1,
+                           .began = seconds_now(),
+                           .beside = { .fd = -1, .shared = -1 },
+                           .talk = -1,
+                           .live = -1 };
     int code;
 
     if (o->narguments < 2)
@@ -217,9 +181,9 @@ int cmd_fleet_run(const struct options *o)
         return code;
     fleet_place_init(&j.place, o);
     code = run_job(&j);
-    store_close(j.store);
     linked_release(&j.linked);
     fleet_result_release(&j.result);
+    fleet_result_release(&j.known);
     fleet_place_release(&j.place);
     free(j.path);
     return code;

@@ -11,8 +11,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,8 +29,12 @@ static _Noreturn void analyse(const struct linked *l, struct analysis *a)
 {
     static const struct statics_options options[2] = { { .lockset = false }, { .lockset = true } };
     struct error err = { { 0 } };
-    struct statics *s = statics_open(l, &err);
-    bool failed = !s;
+    struct statics *s;
+    bool failed;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    s = statics_open(l, &err);
+    failed = !s;
 
     for (int i = 0; i < 2 && s; i++) {
         FILE *out = i ? a->refined : a->sound;

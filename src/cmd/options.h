@@ -85,6 +85,7 @@ enum option_id {
     OPT_STORE,
     OPT_SPOOL,
     OPT_LEASE,
+    OPT_WAIT,
     OPT_LISTEN,
     OPT_LOCKSET,
     OPT_SUMMARY,

@@ -2,16 +2,19 @@
 #include "fleet/spool.h"
 #include "base/alloc.h"
 #include "base/tempfile.h"
+#include "fleet/store_inside.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* No result of ours is larger; of what else lies there nothing is read. */
 enum { RESULT_MAX = 1 << 30 };
@@ -67,9 +70,10 @@ static int write_file(int fd, const struct fleet_result *r)
     return (fclose(f) != 0) | failed ? -1 : 0;
 }
 
-int spool_keep(const char *folder, const struct fleet_result *r, struct error *err)
+static int keep(const char *folder, const char *ending, const struct fleet_result *r,
+                struct error *err)
 {
-    char *path = path_of(folder, r->run, "json"), *temporary = NULL;
+    char *path = path_of(folder, r->run, ending), *temporary = NULL;
     int fd = tempfile_create(path, &temporary);
     int code = fd < 0 ? -1 : write_file(fd, r);
 
@@ -86,12 +90,27 @@ int spool_keep(const char *folder, const struct fleet_result *r, struct error *e
     return code;
 }
 
-void spool_drop(const char *folder, const char *run)
+int spool_keep(const char *folder, const struct fleet_result *r, struct error *err)
 {
-    char *path = path_of(folder, run, "json");
+    return keep(folder, "json", r, err);
+}
+
+int spool_keep_seen(const char *folder, const struct fleet_result *r, struct error *err)
+{
+    return keep(folder, "seen", r, err);
+}
+
+static void drop(const char *folder, const char *run, const char *ending)
+{
+    char *path = path_of(folder, run, ending);
 
     unlink(path);
     free(path);
+}
+
+void spool_drop(const char *folder, const char *run)
+{
+    drop(folder, run, "json");
 }
 
 /* ---- what lies there ---- */
@@ -142,11 +161,13 @@ static bool flush_one(const char *folder, const char *name, struct store *s,
     bool going = true;
 
     if (read_file(path, &r, err) == 0) {
-        going = store_put(s, &r, err) >= 0;
-        counts->put += going;
-        counts->failed += !going;
-        if (going)
+        bool put = store_put(s, &r, err) >= 0;
+
+        counts->put += put && r.ended_ms;
+        counts->failed += !put;
+        if (put)
             unlink(path);
+        going = put || s->failure == SQL_WRONG; /* then others may still be taken */
     } else if (err->text[0]) {
         put_away(path);
         counts->bad++;
@@ -156,7 +177,7 @@ static bool flush_one(const char *folder, const char *name, struct store *s,
     return going;
 }
 
-/* RUN.json.XXXXXX of a process that was killed while it wrote. */
+/* RUN.json.XXXXXX or RUN.seen.XXXXXX of a process that was killed while it wrote. */
 static void sweep(const char *folder, const char *name)
 {
     char *path = xasprintf("%s/%s", folder, name);
@@ -175,9 +196,11 @@ void spool_flush(const char *folder, struct store *s, struct spool_counts *count
 
     *counts = (struct spool_counts){ 0 };
     while (d && (e = readdir(d))) {
-        if (strlen(e->d_name) > FLEET_ID_CHARS + 6 && strstr(e->d_name, ".json."))
+        if (strlen(e->d_name) > FLEET_ID_CHARS + 6 &&
+            (strstr(e->d_name, ".json.") || strstr(e->d_name, ".seen.")))
             sweep(folder, e->d_name);
-        if (is_result(e->d_name, "json") && !flush_one(folder, e->d_name, s, counts, err))
+        if ((is_result(e->d_name, "json") || is_result(e->d_name, "seen")) &&
+            !flush_one(folder, e->d_name, s, counts, err))
             break;
     }
     if (d)
@@ -233,13 +256,11 @@ int spool_begin(const char *folder, const struct fleet_result *r, struct error *
 
 void spool_end(const char *folder, const char *run, int fd)
 {
-    char *path = path_of(folder, run, "live");
-
-    if (fd >= 0) {
-        unlink(path);
-        close(fd);
-    }
-    free(path);
+    drop(folder, run, "seen"); /* the result has them all */
+    if (fd < 0)
+        return;
+    drop(folder, run, "live");
+    close(fd);
 }
 
 /* Between its creation and its lock a file is empty: then somebody is about to lock it, or was
@@ -283,4 +304,38 @@ void spool_orphans(const char *folder, spool_orphan *orphan, void *arg)
     }
     if (d)
         closedir(d);
+}
+
+/* ---- whether the store is there ---- */
+
+/* A store that did not answer is not waited for again at once. */
+enum { AWAY_S = 30 };
+
+char *spool_path_for(const char *folder, const char *what, const char *store)
+{
+    return xasprintf("%s/%s-%08" PRIx32, folder, what, (uint32_t)XXH3_64bits(store, strlen(store)));
+}
+
+void spool_set_away(const char *folder, const char *store, bool away)
+{
+    char *path = spool_path_for(folder, "away", store);
+    int fd = away ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+    if (fd >= 0) {
+        futimens(fd, NULL);
+        close(fd);
+    } else if (!away) {
+        unlink(path);
+    }
+    free(path);
+}
+
+bool spool_is_away(const char *folder, const char *store)
+{
+    char *path = spool_path_for(folder, "away", store);
+    struct stat st;
+    bool away = stat(path, &st) == 0 && time(NULL) - st.st_mtime < AWAY_S;
+
+    free(path);
+    return away;
 }

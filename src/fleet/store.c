@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/module.h"
+#include "base/seconds.h"
 #include "fleet/store_inside.h"
 
 #include <errno.h>
@@ -26,8 +27,7 @@ bool store_is_server(const char *where)
     return strncmp(where, "postgres://", 11) == 0 || strncmp(where, "postgresql://", 13) == 0;
 }
 
-/* Milliseconds slept. */
-static int pause_before(int attempt)
+static void pause_before(int attempt)
 {
     int most = attempt < 8 ? PAUSE_FIRST_MS << attempt : PAUSE_LAST_MS;
     unsigned dice = 0;
@@ -36,7 +36,6 @@ static int pause_before(int attempt)
     (void)!getrandom(&dice, sizeof(dice), 0);
     ms = most / 2 + (int)(dice % (unsigned)(most / 2 + 1));
     usleep((useconds_t)ms * 1000);
-    return ms;
 }
 
 /* ---- statements ---- */
@@ -137,14 +136,15 @@ static int attempt(struct store *s, store_body *body, void *arg, struct error *e
     if (r >= 0 && store_run_sql(s, err, NULL, NULL, "COMMIT", "") >= 0)
         return r;
     failure = s->failure;
-    store_run_sql(s, &ignored, NULL, NULL, "ROLLBACK", "");
+    if (failure != SQL_GONE) /* else nobody is there to listen */
+        store_run_sql(s, &ignored, NULL, NULL, "ROLLBACK", "");
     s->failure = failure;
     return -1;
 }
 
 int store_transact(struct store *s, store_body *body, void *arg, struct error *err)
 {
-    int waited = 0;
+    double until = seconds_now() + s->patience_ms / 1e3; /* tries may take seconds: they count */
 
     for (int tries = 0;; tries++) {
         int r;
@@ -157,9 +157,9 @@ int store_transact(struct store *s, store_body *body, void *arg, struct error *e
             s->driver->close(s->db);
             s->db = NULL;
         }
-        if (waited >= s->patience_ms)
+        if (seconds_now() >= until)
             return -1;
-        waited += pause_before(tries);
+        pause_before(tries);
     }
 }
 
@@ -184,15 +184,15 @@ char *store_shown(const char *where)
 
 static int connect_patiently(struct store *s, struct error *err)
 {
-    int waited = 0;
+    double until = seconds_now() + s->patience_ms / 1e3; /* tries may take seconds: they count */
 
     for (int tries = 0;; tries++) {
         s->failure = SQL_WRONG;
         if (connect_store(s, err) == 0)
             return 0;
-        if (s->failure == SQL_WRONG || waited >= s->patience_ms)
+        if (s->failure == SQL_WRONG || seconds_now() >= until)
             return -1;
-        waited += pause_before(tries);
+        pause_before(tries);
     }
 }
 

@@ -61,6 +61,8 @@ int store_claim(struct store *s, const struct fleet_result *run, int64_t lease_m
 int store_note_run(struct store *s, const struct fleet_result *run, int64_t lease_ms,
                    struct error *err);
 int store_renew(struct store *s, const char *run, int64_t lease_ms, struct error *err);
+/* It will not be done (`kind` as it was claimed): as if it had never been asked for. */
+int store_give_back(struct store *s, const struct fleet_result *run, struct error *err);
 /* 1: put, 0: it was there already, -1. A result without an end only adds sightings. */
 int store_put(struct store *s, const struct fleet_result *r, struct error *err);
 

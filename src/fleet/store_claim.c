@@ -266,3 +266,27 @@ int store_renew(struct store *s, const char *run, int64_t lease_ms, struct error
 
     return store_transact(s, renew_body, &r, err);
 }
+
+/* ---- giving it back ---- */
+
+static int give_back_body(struct store *s, void *arg, struct error *err)
+{
+    const struct fleet_result *r = arg;
+    const char *text = r->kind == FLEET_CAPER
+                           ? "UPDATE programs SET capers = capers - 1 WHERE id = $1 AND capers > 0"
+                           : "UPDATE programs SET chases = chases - 1 WHERE id = $1 AND chases > 0";
+    int64_t gone;
+
+    if (store_lock_program(s, r, err) < 0)
+        return -1;
+    gone = store_run_sql(s, err, NULL, NULL, "DELETE FROM runs WHERE id = $1 AND ended IS NULL",
+                         "s", r->run);
+    if (gone <= 0 || (r->kind != FLEET_CAPER && r->kind != FLEET_CHASE))
+        return gone < 0 ? -1 : 0;
+    return store_run_sql(s, err, NULL, NULL, text, "s", r->program) < 0 ? -1 : 0;
+}
+
+int store_give_back(struct store *s, const struct fleet_result *run, struct error *err)
+{
+    return store_transact(s, give_back_body, (void *)run, err);
+}

@@ -3,8 +3,15 @@
  * The tables are in a schema of their own, "heddle". A run that is killed takes its connection
  * with it, and the server undoes what it had not committed. Two runs of one program wait for each
  * other at the program's row; everything else runs side by side.
+ *
+ * No statement waits for ever: locks are waited for LOCK_SECONDS (then the transaction is tried
+ * again), and a server that has said nothing for ANSWER_MS counts as gone. libpq itself bounds only
+ * the connecting.
  */
+#include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +24,12 @@ struct sql {
     PGconn *conn;
 };
 
-/* A server that does not answer is not there: the program must not wait for it. */
+/* A server that does not answer is not there. */
 #define CONNECT_SECONDS "5"
+/* As long as SQLite waits for other writers (store_sqlite.c). */
+#define LOCK_SECONDS "20"
+/* Longer than a lock is waited for, and than any statement of ours takes. */
+enum { ANSWER_MS = 60000 };
 
 static void no_notice(void *arg, const PGresult *r)
 {
@@ -50,10 +61,55 @@ static enum sql_failure failure_of(PGconn *conn, const PGresult *r)
     return SQL_WRONG;
 }
 
+/* Until there is an answer, or everything is sent; false: neither, for too long. */
+static bool await(PGconn *conn, bool sending)
+{
+    struct pollfd p = { .fd = PQsocket(conn), .events = POLLIN };
+    int r;
+
+    if (sending)
+        p.events |= POLLOUT;
+    do
+        r = poll(&p, 1, ANSWER_MS);
+    while (r < 0 && errno == EINTR);
+    return r > 0;
+}
+
+static bool send_all(PGconn *conn)
+{
+    int left;
+
+    while ((left = PQflush(conn)) > 0)
+        if (!await(conn, true) || !PQconsumeInput(conn))
+            return false;
+    return left == 0;
+}
+
+/* Like PQexecParams(), but not for ever: NULL where nothing came. */
+static PGresult *exec(PGconn *conn, const char *text, const char *const *values, int nvalues)
+{
+    PGresult *last = NULL, *r;
+
+    if (!PQsendQueryParams(conn, text, nvalues, NULL, values, NULL, NULL, 0) || !send_all(conn))
+        return NULL;
+    for (;;) {
+        while (PQisBusy(conn))
+            if (!await(conn, false) || !PQconsumeInput(conn)) {
+                PQclear(last);
+                return NULL;
+            }
+        r = PQgetResult(conn);
+        if (!r)
+            return last;
+        PQclear(last);
+        last = r;
+    }
+}
+
 static int64_t postgres_run(struct sql *s, const char *text, const char *const *values, int nvalues,
                             sql_row *row, void *arg, enum sql_failure *failure, struct error *err)
 {
-    PGresult *r = PQexecParams(s->conn, text, nvalues, NULL, values, NULL, NULL, 0);
+    PGresult *r = exec(s->conn, text, values, nvalues);
     ExecStatusType status = PQresultStatus(r);
     int64_t changed = -1;
 
@@ -62,7 +118,7 @@ static int64_t postgres_run(struct sql *s, const char *text, const char *const *
 
         changed = strncmp(command, "SELECT", 6) == 0 ? 0 : atoll(PQcmdTuples(r));
     } else {
-        *failure = failure_of(s->conn, r);
+        *failure = r ? failure_of(s->conn, r) : SQL_GONE;
         set_text(err, r ? PQresultErrorMessage(r) : PQerrorMessage(s->conn));
     }
     for (int i = 0; row && changed >= 0 && i < PQntuples(r); i++) {
@@ -112,6 +168,9 @@ static int prepare_connection(struct sql *s, enum sql_access access, enum sql_fa
             0 &&
         *failure != SQL_BUSY) /* another run made it */
         return -1;
+    if (postgres_run(s, "SET lock_timeout='" LOCK_SECONDS "s'", NULL, 0, NULL, NULL, failure, err) <
+        0)
+        return -1;
     return postgres_run(s, "SET search_path=heddle", NULL, 0, NULL, NULL, failure, err) < 0 ? -1
                                                                                             : 0;
 }
@@ -126,6 +185,7 @@ static struct sql *postgres_open(const char *where, enum sql_access access,
     s->conn = PQconnectdbParams(keys, values, 1); /* what the URL says goes before ours */
     if (s->conn && PQstatus(s->conn) == CONNECTION_OK) {
         PQsetNoticeReceiver(s->conn, no_notice, NULL);
+        PQsetnonblocking(s->conn, 1); /* sending must not wait for ever, either */
         if (prepare_connection(s, access, failure, err) == 0)
             return s;
     } else {

@@ -150,7 +150,8 @@ static int put_sighting(struct store *s, const struct fleet_result *r,
     if (store_run_sql(s, err, NULL, NULL,
                       "INSERT INTO sightings (run, number, program, a, b, swapped, race, seen,"
                       " count, json) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-                      " ON CONFLICT (run, number) DO UPDATE SET count = excluded.count",
+                      " ON CONFLICT (run, number) DO UPDATE SET count = excluded.count"
+                      " WHERE excluded.count > sightings.count", /* they may come in any order */
                       "sisssisiis", r->run, (int64_t)g->number, r->program, o.a, o.b,
                       (int64_t)o.swapped, g->id, g->seen_ms, (int64_t)g->count, g->race) < 0)
         return -1;

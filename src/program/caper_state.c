@@ -6,6 +6,7 @@
 #include "program/caper_state.h"
 #include "base/alloc.h"
 #include "base/rt_sites.h"
+#include "base/seconds.h"
 #include "base/tempfile.h"
 
 #include <errno.h>
@@ -270,9 +271,14 @@ static int read_lines(struct reader *r)
 static int read_once(struct caper_state *s, const char *path, struct error *err)
 {
     struct reader r = { .s = s, .path = path, .err = err };
-    int status;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), status; /* a pipe would be waited for */
+    struct stat st;
 
-    r.in = fopen(path, "re");
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        return error_set(err, "cannot read '%s': not a regular file", path);
+    }
+    r.in = fd < 0 ? NULL : fdopen(fd, "r");
     if (!r.in && errno == ENOENT)
         return 0;
     if (!r.in)
@@ -411,8 +417,21 @@ static int count_run(const struct caper_state *s, const char *path, struct error
     return n == RUNS_WIDTH ? 0 : error_set(err, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* The folder is locked: the file itself is another one after each change. */
-static int lock_folder(const char *path)
+static bool lock_within(int fd, int patience_ms)
+{
+    double until = seconds_now() + patience_ms / 1e3;
+
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || seconds_now() >= until)
+            return false;
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    }
+    return true;
+}
+
+/* The folder is locked: the file itself is another one after each change. The descriptor, or
+ * CAPER_LOCKED, or -1. */
+static int lock_folder(const char *path, int patience_ms)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash == path ? xstrndup("/", 1)
@@ -421,19 +440,24 @@ static int lock_folder(const char *path)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     free(folder);
-    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR) {
-    }
-    return fd;
+    if (fd < 0 || lock_within(fd, patience_ms))
+        return fd;
+    close(fd);
+    return CAPER_LOCKED;
 }
 
 int caper_state_change(const char *path, enum caper_change (*fn)(struct caper_state *s, void *arg),
-                       void *arg, struct caper_state *after, struct error *err)
+                       void *arg, int patience_ms, struct caper_state *after, struct error *err)
 {
     struct caper_state s = { 0 };
-    int fd = lock_folder(path), status;
+    int fd = lock_folder(path, patience_ms), status;
 
+    if (fd == CAPER_LOCKED)
+        error_set(err, "'%s' is locked by another process", path);
+    else if (fd < 0)
+        error_set(err, "cannot lock the folder of '%s': %s", path, strerror(errno));
     if (fd < 0)
-        return error_set(err, "cannot lock the folder of '%s': %s", path, strerror(errno));
+        return fd;
     status = caper_state_read(&s, path, err);
     if (status == 0) {
         bool whole = s.old || !s.runs; /* no place for the number: version 1, or not there yet */

@@ -4,7 +4,7 @@
  *     caper_state_read(&s, "prog.caper", &err);     a file that is not there is an empty state
  *     marks = caper_state_module(&s, id, nsites, "a.c")->marks;  marks[3] |= CAPER_SEEN;
  *     caper_state_release(&s);
- *     caper_state_change("prog.caper", fn, arg, &err);     the only way to write it
+ *     caper_state_change("prog.caper", fn, arg, 1000, NULL, &err);     the only way to write it
  *
  * Sets of the paper: spPairs and dpPairs together are `pairs` (statically possible); deSites are
  * the sites with a mark; a pair is in dpPairs when both its sites have one, else in spPairs.
@@ -65,9 +65,11 @@ void caper_state_set_pairs(struct caper_state *s, struct pairs *p);
 /* Before the pairs of classes are asked for (pairs_has, pairs_each): reads and checks them. */
 int caper_state_load(const struct caper_state *s, const char *path, struct error *err);
 
-/* Read, let `fn` change it, replace; `after`, if not NULL: released, and then what is there now. */
+/* Read, let `fn` change it, replace; `after`, if not NULL: released, and then what is there now.
+ * CAPER_LOCKED: somebody else has held it for `patience_ms`, and nothing was done. */
+enum { CAPER_LOCKED = -2 };
 int caper_state_change(const char *path, enum caper_change (*fn)(struct caper_state *s, void *arg),
-                       void *arg, struct caper_state *after, struct error *err);
+                       void *arg, int patience_ms, struct caper_state *after, struct error *err);
 
 /* How many: sites with a mark, with one that is only assumed; dpPairs; all pairs. Of a state that
  * was read or changed above. */
