@@ -149,6 +149,18 @@ static void set_calls(void)
         calls_read_globals(rt_options.globals);
 }
 
+void options_drop(void)
+{
+    static const char *const ours[] = { "HEDDLE_RT=", "HEDDLE_OPTIONS=" };
+    char **e, **to;
+
+    for (e = to = environ; e && *e; e++)
+        if (strncmp(*e, ours[0], strlen(ours[0])) && strncmp(*e, ours[1], strlen(ours[1])))
+            *to++ = *e;
+    if (to)
+        *to = NULL;
+}
+
 void options_read(void)
 {
     const char *rt_line = variable("HEDDLE_RT="), *user = variable("HEDDLE_OPTIONS=");

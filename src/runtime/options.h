@@ -5,5 +5,9 @@
 #include "runtime/rt.h"
 
 HIDDEN void options_read(void);
+/* Instead, in a program with more rights than whoever started it has: our variables are taken out
+ * of the environment unread, as the dynamic linker does with its own, so that nothing that the
+ * program starts with these rights obeys them either. */
+HIDDEN void options_drop(void);
 
 #endif

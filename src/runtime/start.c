@@ -13,6 +13,7 @@
 #include "runtime/stripe.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -87,13 +88,17 @@ static void add_main_stack(void)
 }
 
 /* From the constructor of the first traced image: a process without any (the runtime may be
- * preloaded into a shell) records nothing and starts no writer. */
+ * preloaded into a shell) records nothing and starts no writer. In a secure execution (set-uid,
+ * set-gid, file capabilities) nothing ever happens: the options name programs and files. */
 void rt_constructor(void)
 {
     if (rt.mode != MODE_EARLY)
         return;
     rt_busy_begin();
-    options_read();
+    if (getauxval(AT_SECURE))
+        options_drop();
+    else
+        options_read();
     rt.mode = rt_options.record && !is_second_copy() ? MODE_RESTART : MODE_OFF;
     objects_on = rt.mode == MODE_RESTART && rt_options.calls != CALLS_NONE;
     if (objects_on)
