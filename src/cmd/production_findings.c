@@ -292,6 +292,8 @@ static void fill_side(struct maker *m, struct side *to, const struct prod_side *
     if (!to->location)
         to->location = to->function ? to->function : findings_string(m->f, "?");
     to->symbol = linkage && *linkage && linkage != to->function ? linkage : NULL;
+    if (s && *sites_string(h, s->variable) && s->kind != SITE_LIBC)
+        to->variable = findings_string(m->f, sites_string(h, s->variable));
     fill_source(m, to);
 }
 
@@ -299,44 +301,32 @@ static void fill_side(struct maker *m, struct side *to, const struct prod_side *
 
 /* The compiler's name for what is accessed: of the access that starts there, then of the smaller.
  */
-static const char *compiler_name(struct maker *m, const struct prod_side *side, uint64_t start)
+static const char *compiler_name(const struct finding *r, const struct prod_side *from,
+                                 uint64_t start)
 {
-    const struct prod_side *best = NULL;
-    const char *name = NULL;
+    const char *first = r->sides[0].variable, *second = r->sides[1].variable;
+    bool starts[2] = { from[0].address == start, from[1].address == start };
 
-    for (int k = 0; k < 2; k++) {
-        const struct sites_header *h;
-        const struct sites_site *s = site_of(m, &side[k], &h);
-
-        if (!s || !*sites_string(h, s->variable) || s->kind == SITE_LIBC)
-            continue;
-        if (best && ((best->address == start) > (side[k].address == start) ||
-                     ((best->address == start) == (side[k].address == start) &&
-                      best->bytes <= side[k].bytes)))
-            continue;
-        best = &side[k];
-        name = sites_string(h, s->variable);
-    }
-    return name;
+    if (!first || !second)
+        return first ? first : second;
+    if (starts[0] != starts[1])
+        return starts[0] ? first : second;
+    return from[0].bytes <= from[1].bytes ? first : second;
 }
 
 static void name_variable(struct maker *m, struct finding *r, const struct prod_side *side)
 {
     uint64_t start = side[0].address > side[1].address ? side[0].address : side[1].address;
     uint64_t end0 = side[0].address + side[0].bytes, end1 = side[1].address + side[1].bytes;
-    const char *name;
     char text[48];
 
     r->address = start;
     r->bytes = (end0 < end1 ? end0 : end1) - start;
-    r->variable = naming_global(&m->naming, start, r->bytes, &r->variable_key);
+    r->variable = naming_global(&m->naming, start, r->bytes);
+    if (!r->variable)
+        r->variable = compiler_name(r, side, start);
     if (r->variable)
         return;
-    name = compiler_name(m, side, start);
-    if (name) {
-        r->variable = r->variable_key = findings_string(m->f, name);
-        return;
-    }
     if (naming_is_main_stack(&m->naming, start))
         snprintf(text, sizeof(text), "stack of T0");
     else
@@ -399,6 +389,15 @@ static void count_threads(struct findings *f, const struct prod_control *c, uint
     map_release(&pids);
 }
 
+/* Ids name files as seen from the program. */
+static void set_program(struct findings *f, const struct linked *files)
+{
+    char *path = files->count ? realpath(files->files[0].path, NULL) : NULL;
+
+    f->trace.program = findings_string(f, path);
+    free(path);
+}
+
 void production_findings(struct findings *f, const struct prod_control *c,
                          const struct sighting_report *about)
 {
@@ -409,6 +408,7 @@ void production_findings(struct findings *f, const struct prod_control *c,
     *m = (struct maker){ .f = f, .control = c, .about = about, .pid = -1 };
     f->trace.path = findings_string(f, about->program);
     f->trace.order = TRACE_EXACT;
+    set_program(f, about->files);
     findings_add_engine(f, about->engine, about->seconds, about->complete);
     for (uint32_t i = 0; i < n; i++)
         if (__atomic_load_n(&c->sighting[i].ready, __ATOMIC_ACQUIRE))

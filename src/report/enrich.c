@@ -30,7 +30,6 @@ struct wanted {
     struct waiter *waiter;     /* NULL: of a race */
     struct finding_flip *flip; /* the side is in code that was not executed; or NULL */
     uint64_t address, bytes;
-    const char *variable; /* as the compiler names it, or NULL */
     size_t race;
 };
 
@@ -210,7 +209,7 @@ static void fill_from(struct enricher *e, struct wanted *w, const struct event *
     if (e->recorded)
         to->thread_name =
             findings_string(e->f, process_thread_name(&e->tables->process, ev->thread));
-    w->variable = tables_site_variable(e->tables, ev->site);
+    to->variable = findings_string(e->f, tables_site_variable(e->tables, ev->site));
     fill_locks(e, to, t);
     fill_stack(e, to, ev, t);
     fill_source(e, to);
@@ -241,14 +240,10 @@ static void fill_side(struct enricher *e, struct wanted *w, const struct event *
     fill_from(e, w, ev, history_of(&e->history, ev->thread));
 }
 
-/* A lock's name, and what of it does not change from run to run. */
 static void fill_waiter(struct enricher *e, struct waiter *w, const struct event *ev)
 {
     w->lock = naming_object(&e->naming, ev->target);
-    if (is_named(ev->target))
-        w->lock_key = w->lock;
-    else
-        naming_global(&e->naming, ev->target, 1, &w->lock_key);
+    w->lock_key = is_named(ev->target) ? w->lock : NULL;
 }
 
 static bool is_wanted(const struct enricher *e, uint64_t position)
@@ -346,36 +341,44 @@ static uint64_t race_address(const struct wanted *a, const struct wanted *b)
  * first byte it is, then of the smaller one. */
 static const char *compiler_name(const struct wanted *a, const struct wanted *b, uint64_t start)
 {
-    if (!a->variable || !b->variable)
-        return a->variable ? a->variable : b->variable;
+    const char *of_a = a->side->variable, *of_b = b->side->variable;
+
+    if (!of_a || !of_b)
+        return of_a ? of_a : of_b;
     if ((a->address == start) != (b->address == start))
-        return a->address == start ? a->variable : b->variable;
-    return a->bytes <= b->bytes ? a->variable : b->variable;
+        return a->address == start ? of_a : of_b;
+    return a->bytes <= b->bytes ? of_a : of_b;
+}
+
+static const char *variable_text(struct enricher *e, uint64_t start, uint64_t bytes)
+{
+    struct buf name = { 0 };
+    const char *text;
+
+    tables_name_variable(e->tables, start, bytes, &name);
+    text = findings_string(e->f, name.data);
+    buf_release(&name);
+    return text;
 }
 
 /* A race is about the bytes that both accesses touch. Its name: of a variable with only a name,
- * of a global, of what the compiler says; else the address, until the allocation is known. */
+ * of a global, of what the compiler says; NULL where it has to wait for the allocation. */
 static void name_variable(struct enricher *e, struct finding *r, const struct wanted *a,
                           const struct wanted *b)
 {
     uint64_t start = race_address(a, b);
     uint64_t end_a = a->address + a->bytes, end_b = b->address + b->bytes;
     uint64_t end = end_a < end_b ? end_a : end_b, bytes = end > start ? end - start : 0;
-    struct buf name = { 0 };
 
-    tables_name_variable(e->tables, start, bytes, &name);
-    r->variable = findings_string(e->f, name.data);
-    buf_release(&name);
     if (is_named(start)) {
-        r->variable_key = r->variable;
+        r->variable = r->variable_key = variable_text(e, start, bytes);
         return;
     }
     r->address = start;
     r->bytes = bytes;
-    if (naming_global(&e->naming, start, bytes, &r->variable_key))
-        r->variable = naming_global(&e->naming, start, bytes, &r->variable_key);
-    else if (compiler_name(a, b, start))
-        r->variable = r->variable_key = findings_string(e->f, compiler_name(a, b, start));
+    r->variable = naming_global(&e->naming, start, bytes);
+    if (!r->variable)
+        r->variable = compiler_name(a, b, start);
 }
 
 /* Name what the races are about; addresses are questions for allocations_find(). */
@@ -416,7 +419,7 @@ static void name_allocated(struct enricher *e, struct finding *r)
     const char *at;
     struct buf b = { 0 };
 
-    if (r->variable_key || !e->recorded)
+    if (r->variable || !e->recorded)
         return;
     if (!a && !naming_is_main_stack(&e->naming, r->address))
         return;
@@ -442,6 +445,10 @@ static int name_all(struct enricher *e, struct trace *t, struct error *err)
         r = allocations_find(&e->naming, queries, n, t, err);
     for (size_t i = 0; i < n && r == 0; i++)
         name_allocated(e, queries[i].race);
+    for (size_t i = 0; i < e->f->count; i++)
+        if (!e->f->races[i].variable)
+            e->f->races[i].variable =
+                variable_text(e, e->f->races[i].address, e->f->races[i].bytes);
     free(queries);
     return r;
 }

@@ -1,5 +1,6 @@
 /* findings.c - build the model: strings, trace facts, merging by pair of locations */
 #include "report/findings.h"
+#include "report/naming.h"
 #include "report/changes.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -178,11 +179,29 @@ static void take_instance(struct findings *f, struct finding *to, struct race *f
     from->nwitness = 0;
 }
 
+/* The location of a site as a number. Code of a system's header that was inlined counts by where
+ * the program's own code calls it, too: two uses of std::vector are two places. */
+static uint32_t place_number(struct findings *f, const struct tables *t, uint32_t site)
+{
+    const char *inner = tables_location(t, site), *own = inner;
+    struct buf b = { 0 };
+    uint32_t number;
+
+    while (location_is_system(own) && (site = tables_site_parent(t, site)) != SITE_NONE)
+        own = tables_location(t, site);
+    if (own == inner)
+        return string_number(f, inner);
+    buf_addf(&b, "%s from %s", inner, own);
+    number = string_number(f, b.data);
+    buf_release(&b);
+    return number;
+}
+
 /* The finding of a race's pair of locations, a new one where there is none. */
 static size_t find_slot(struct findings *f, const struct race *r, const struct tables *t)
 {
-    uint32_t a = string_number(f, tables_location(t, r->first.site));
-    uint32_t b = string_number(f, tables_location(t, r->second.site));
+    uint32_t a = place_number(f, t, r->first.site);
+    uint32_t b = place_number(f, t, r->second.site);
     uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     uint32_t *slot = map_put(&f->by_locations, key, UINT32_MAX);
 

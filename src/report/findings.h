@@ -75,6 +75,7 @@ struct side {
     const char *location;
     const char *function;          /* readable, or NULL */
     const char *symbol;            /* the function's linkage name where that differs, or NULL */
+    const char *variable;          /* what the code there calls it ("struct q::head"), or NULL */
     uint64_t bytes;                /* accessed; 0 unknown, or a variable of a text trace */
     const char *value;             /* decimal, or NULL */
     const char *old;               /* what a read-modify-write replaced, or NULL */
@@ -138,7 +139,7 @@ struct finding {
     const char *id;
     const char *trace; /* the file its positions are in; NULL: findings.trace.path */
     const char *variable;
-    const char *variable_key; /* what of it is the same in every run, or NULL: nothing */
+    const char *variable_key; /* the name it has in a text trace, or NULL */
     uint64_t address, bytes;  /* that both accesses touch; 0, 0 for a variable with only a name */
     enum strength strength;
     uint64_t count;
@@ -166,7 +167,7 @@ struct finding {
 struct waiter {
     struct side request;  /* its locks are those held before */
     const char *lock;     /* that it waits for; the next waiter (of the last: the first) has it */
-    const char *lock_key; /* what of the name is the same in every run, or NULL: nothing */
+    const char *lock_key; /* the name it has in a text trace, or NULL */
     /* Where this thread took the lock that the waiter before it wants. */
     uint64_t hold_event;
     const char *hold_location;
@@ -228,6 +229,7 @@ enum { FINDINGS_RECORDED = 64 };
 /* What was analysed. */
 struct findings_trace {
     const char *path, *format; /* format may be NULL (foreign JSON) */
+    const char *program;       /* absolute path of what was run, or NULL: unknown; not in JSON */
     uint64_t events, threads;
     enum trace_order order;
     bool values, branches, calls;

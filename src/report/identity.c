@@ -1,19 +1,25 @@
 /* identity.c - fingerprints: the name a race keeps from run to run
  *
- * The id is XXH64 (seed 0) over, for each side, its function's linkage name
- * (its location where the function is unknown) and its operation, the two
- * sides in sorted order; then the variable's name without indexes, unless it
- * is only an address. No line
- * numbers where functions are known, no addresses, no threads, no positions,
- * so an edit elsewhere in the file or another run gives the same id.
+ * The id is XXH64 (seed 0) over, for each side, the file and the linkage name
+ * of its function (its location where the function is unknown; where that is a
+ * system's header, also the function that uses it), its operation
+ * and what the code there calls the variable, the two sides in sorted order;
+ * then the name that a variable has in a text trace. No line
+ * numbers where functions are known, no addresses, objects, threads or positions,
+ * so an edit elsewhere in the file, another run or another object of
+ * the same code gives the same id.
  * A deadlock's id is XXH64 over the word "deadlock" and, for each request in
- * sorted order, place, operation and the lock's name without indexes.
+ * sorted order, file, function, operation and the lock's name in a text trace.
  * Findings of one result whose ids collide get "-2", "-3" in the order of
  * their locations, which does not depend on the run either.
+ *
+ * Files are named as seen from the program: without the folders that lead to both.
+ * So a checkout elsewhere gives the same ids, and a/util.c is not b/util.c.
  */
 #include "report/findings.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "report/naming.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,70 +29,135 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static const char *place(const struct side *s)
-{
-    return s->symbol ? s->symbol : s->function ? s->function : s->location;
-}
-
-static int compare_sides(const struct side *a, const struct side *b)
-{
-    int c = strcmp(place(a), place(b));
-
-    return c ? c : strcmp(a->op, b->op);
-}
-
 /* The ends of strings are part of the text, so that "ab","c" differs from "a","bc". */
 static void add_field(struct buf *b, const char *s)
 {
     buf_add(b, s, strlen(s) + 1);
 }
 
-static uint64_t fingerprint(const struct finding *r)
+/* Bytes of the folders, the last '/' included, that two absolute paths have in common. */
+static size_t common_folders(const char *a, const char *b)
 {
-    unsigned low = compare_sides(&r->sides[0], &r->sides[1]) > 0;
+    size_t n = 0;
+
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        if (a[i] == '/')
+            n = i + 1;
+    return n;
+}
+
+/* Where the last two parts of a path begin. */
+static size_t last_two_parts(const char *path, size_t n)
+{
+    for (unsigned slashes = 0; n > 0; n--)
+        if (path[n - 1] == '/' && ++slashes == 2)
+            return n;
+    return 0;
+}
+
+/* "x/util.c:": the file of a location, as seen from the program. Where nothing but the root leads
+ * to both, or the file belongs to the system, its own folder and name have to do. */
+static void add_file(struct buf *b, const struct findings *f, const char *location)
+{
+    size_t n, shared = 0;
+    uint32_t line, column;
+
+    if (!location_split(location, &n, &line, &column))
+        return;
+    if (location[0] == '/') {
+        if (f->trace.program && !location_is_system(location))
+            shared = common_folders(location, f->trace.program);
+        if (shared <= 1 || shared > n)
+            shared = last_two_parts(location, n);
+    }
+    buf_add(b, location + shared, n - shared);
+    buf_addch(b, ':');
+}
+
+/* Code of a system's header stands for whoever uses it: the first function of the program's own
+ * that it is called from belongs to the place. */
+static void add_caller(struct buf *b, const struct findings *f, const struct side *s)
+{
+    if (!location_is_system(s->location))
+        return;
+    for (size_t i = 1; i < s->stack.count; i++) {
+        const struct frame *at = &s->stack.frames[i];
+
+        if (!at->location || !at->function || location_is_system(at->location))
+            continue;
+        add_file(b, f, at->location);
+        add_field(b, at->function);
+        return;
+    }
+}
+
+/* What of a side is the same in every run: "x/util.c:worker" NUL "write counter" NUL. */
+static struct buf side_key(const struct findings *f, const struct side *s)
+{
     struct buf b = { 0 };
+    const char *function = s->symbol ? s->symbol : s->function;
+
+    if (function)
+        add_file(&b, f, s->location);
+    add_field(&b, function ? function : s->location);
+    add_caller(&b, f, s);
+    buf_addstr(&b, s->op);
+    if (s->variable)
+        buf_addf(&b, " %s", s->variable);
+    buf_addch(&b, 0);
+    return b;
+}
+
+static int compare_keys(const struct buf *a, const struct buf *b)
+{
+    size_t n = a->len < b->len ? a->len : b->len;
+    int c = memcmp(a->data, b->data, n);
+
+    return c ? c : (a->len > b->len) - (a->len < b->len);
+}
+
+static uint64_t fingerprint(const struct findings *f, const struct finding *r)
+{
+    struct buf key[2] = { side_key(f, &r->sides[0]), side_key(f, &r->sides[1]) }, b = { 0 };
+    unsigned low = compare_keys(&key[0], &key[1]) > 0;
     uint64_t hash;
 
-    for (unsigned k = 0; k < 2; k++) {
-        const struct side *s = &r->sides[k ? !low : low];
-
-        add_field(&b, place(s));
-        add_field(&b, s->op);
-    }
+    buf_add(&b, key[low].data, key[low].len);
+    buf_add(&b, key[!low].data, key[!low].len);
     if (r->variable_key)
         add_field(&b, r->variable_key);
     hash = XXH64(b.data, b.len, 0);
     buf_release(&b);
+    buf_release(&key[0]);
+    buf_release(&key[1]);
     return hash;
 }
 
-static int compare_waiters(const void *a, const void *b)
+static int compare_key_items(const void *a, const void *b)
 {
-    const struct waiter *x = *(const struct waiter *const *)a,
-                        *y = *(const struct waiter *const *)b;
-    int c = compare_sides(&x->request, &y->request);
-
-    return c ? c : strcmp(x->lock_key ? x->lock_key : "", y->lock_key ? y->lock_key : "");
+    return compare_keys(a, b);
 }
 
-static uint64_t deadlock_fingerprint(const struct deadlock_finding *d)
+static uint64_t deadlock_fingerprint(const struct findings *f, const struct deadlock_finding *d)
 {
-    const struct waiter **sorted = xcalloc(d->nwaiters + 1, sizeof(*sorted));
-    struct buf b = { 0 };
+    struct buf *keys = xcalloc(d->nwaiters + 1, sizeof(*keys)), b = { 0 };
     uint64_t hash;
 
-    for (size_t i = 0; i < d->nwaiters; i++)
-        sorted[i] = &d->waiters[i];
-    qsort(sorted, d->nwaiters, sizeof(*sorted), compare_waiters);
+    for (size_t i = 0; i < d->nwaiters; i++) {
+        const struct waiter *w = &d->waiters[i];
+
+        keys[i] = side_key(f, &w->request);
+        add_field(&keys[i], w->lock_key ? w->lock_key : "");
+    }
+    qsort(keys, d->nwaiters, sizeof(*keys), compare_key_items);
     add_field(&b, "deadlock");
     for (size_t i = 0; i < d->nwaiters; i++) {
-        add_field(&b, place(&sorted[i]->request));
-        add_field(&b, sorted[i]->request.op);
-        add_field(&b, sorted[i]->lock_key ? sorted[i]->lock_key : "");
+        buf_add(&b, keys[i].data, keys[i].len);
+        buf_release(&keys[i]);
     }
     hash = XXH64(b.data, b.len, 0);
     buf_release(&b);
-    free(sorted);
+    free(keys);
     return hash;
 }
 
@@ -162,11 +233,11 @@ void findings_identify(struct findings *f)
     unsigned long twin = 1;
 
     for (size_t i = 0; i < f->count; i++)
-        all[n++] = (struct named){ hash_of(f->races[i].id, fingerprint(&f->races[i])),
+        all[n++] = (struct named){ hash_of(f->races[i].id, fingerprint(f, &f->races[i])),
                                    &f->races[i].id, race_places(f, &f->races[i]) };
     for (size_t i = 0; i < f->ndeadlocks; i++)
         all[n++] =
-            (struct named){ hash_of(f->deadlocks[i].id, deadlock_fingerprint(&f->deadlocks[i])),
+            (struct named){ hash_of(f->deadlocks[i].id, deadlock_fingerprint(f, &f->deadlocks[i])),
                             &f->deadlocks[i].id, deadlock_places(f, &f->deadlocks[i]) };
     qsort(all, n, sizeof(*all), compare_named);
     for (size_t i = 0; i < n; i++) {

@@ -103,24 +103,13 @@ const char *naming_object(struct naming *n, uint64_t target)
     return take_text(n, &b);
 }
 
-static void add_without_indexes(struct buf *b, const char *path)
-{
-    for (; *path; path++) {
-        buf_addch(b, *path);
-        if (*path == '[')
-            path += strspn(path + 1, "0123456789");
-    }
-}
-
-const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes, const char **key)
+const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
 {
     struct sym_data d;
     struct buf b = { 0 };
 
     if (!n->symbols || !symbolizer_data(n->symbols, address, bytes, &d))
         return NULL;
-    add_without_indexes(&b, d.path);
-    *key = take_text(n, &b);
     buf_addstr(&b, d.path);
     if (d.path_offset)
         buf_addf(&b, "+%" PRIu64, d.path_offset);

@@ -27,9 +27,8 @@ const char *naming_function(struct naming *n, const char *linkage_name);
 const char *naming_location(struct naming *n, const char *location);
 /* A lock or another synchronisation object: "m", "table[3].lock", "lock 0x7f00". */
 const char *naming_object(struct naming *n, uint64_t target);
-/* A global or static variable: "table[3].next"; NULL where that is none. `key` is the same
- * without indexes ("table[].next"), which differ from run to run. */
-const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes, const char **key);
+/* A global or static variable: "table[3].next"; NULL where that is none. */
+const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes);
 
 /* True for an address on the stack that the process started with (x86-64 Linux). */
 bool naming_is_main_stack(const struct naming *n, uint64_t address);

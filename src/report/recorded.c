@@ -81,6 +81,8 @@ void findings_set_recording(struct findings *f, const struct tables *t)
     for (size_t i = 0; i < t->nimages; i++)
         if (t->images[i].path && is_module(&t->images[i]))
             findings_add_module(f, t->images[i].path, t->images[i].traced);
+    if (f->trace.recording.traced.count)
+        f->trace.program = f->trace.recording.traced.names[0];
     for (int n = PROCESS_LOST; n < PROCESS_NUMBERS; n++)
         if (p->numbers[n])
             findings_add_recorded(f, process_number_names[n], p->numbers[n]);

@@ -62,11 +62,11 @@ static void operation_text(struct steps *s, struct buf *to, const struct event *
                            const struct batch *b, const struct tables *t)
 {
     bool is_lock = op_is_on_lock(ev->op);
-    const char *name = NULL, *key;
+    const char *name = NULL;
 
     if (s->naming && s->naming->symbols && !is_named(ev->target)) {
         if (op_is_access(ev->op))
-            name = naming_global(s->naming, ev->target, ev->size, &key);
+            name = naming_global(s->naming, ev->target, ev->size);
         else if (is_lock)
             name = naming_object(s->naming, ev->target);
     }

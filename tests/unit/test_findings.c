@@ -345,6 +345,23 @@ static void ids_do_not_depend_on_order_threads_addresses_or_lines(void **state)
     free(named);
 }
 
+static void ids_depend_on_files(void **state)
+{
+    char *a = id_of("A|enter(f)|1\nB|enter(f)|2\nA|w(0x10:4)|a.c:3:1\nB|r(0x10:4)|a.c:4:1\n",
+                    "a.c:3:1", "a.c:4:1");
+    char *lines = id_of("A|enter(f)|1\nB|enter(f)|2\nA|w(0x10:4)|a.c:7:1\nB|r(0x10:4)|a.c:9:1\n",
+                        "a.c:7:1", "a.c:9:1");
+    char *b = id_of("A|enter(f)|1\nB|enter(f)|2\nA|w(0x10:4)|b.c:3:1\nB|r(0x10:4)|b.c:4:1\n",
+                    "b.c:3:1", "b.c:4:1");
+
+    (void)state;
+    assert_string_equal(a, lines);
+    assert_string_not_equal(a, b);
+    free(a);
+    free(lines);
+    free(b);
+}
+
 static void equal_fingerprints_get_numbers_in_the_order_of_their_locations(void **state)
 {
     const struct pair found[] = { { 2, "9", 3, "5" }, { 4, "3", 5, "4" }, { 6, "6", 7, "6" } };
@@ -515,6 +532,7 @@ int main(void)
         cmocka_unit_test(an_address_belongs_to_its_last_allocation_before_the_access),
         cmocka_unit_test(memory_that_was_never_allocated_has_no_allocation),
         cmocka_unit_test(ids_do_not_depend_on_order_threads_addresses_or_lines),
+        cmocka_unit_test(ids_depend_on_files),
         cmocka_unit_test(equal_fingerprints_get_numbers_in_the_order_of_their_locations),
         cmocka_unit_test(deadlocks_merge_by_their_locations),
         cmocka_unit_test(races_are_found_by_id_number_or_start),

@@ -205,7 +205,7 @@ static void globals_and_locks_have_their_names(void **state)
     make_race(&p, &queues[2].head, &queues[2].lock);
     r = &p.f.races[0];
     assert_string_equal(r->variable, "queues[2].head");
-    assert_string_equal(r->variable_key, "queues[].head");
+    assert_null(r->variable_key); /* the code reaches it by its address: any object would do */
     assert_int_equal(r->address, (uintptr_t)&queues[2].head);
     assert_int_equal(r->bytes, 4);
     assert_int_equal(r->sides[0].nlocks, 1);
@@ -220,7 +220,7 @@ static void globals_and_locks_have_their_names(void **state)
     program_close(&p);
 }
 
-static void ids_do_not_depend_on_indexes(void **state)
+static void ids_depend_on_code_not_on_objects(void **state)
 {
     struct program a, b, c;
 
@@ -230,9 +230,9 @@ static void ids_do_not_depend_on_indexes(void **state)
     program_start(&b);
     make_race(&b, &queues[3].head, &queues[3].lock);
     program_start(&c);
-    make_race(&c, &queues[2].tail, &queues[3].lock);
+    make_race(&c, &counter, &queues[3].lock);
     assert_string_equal(a.f.races[0].id, b.f.races[0].id);
-    assert_string_not_equal(a.f.races[0].id, c.f.races[0].id);
+    assert_string_equal(a.f.races[0].id, c.f.races[0].id);
     program_close(&a);
     program_close(&b);
     program_close(&c);
@@ -371,7 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_have_inlined_frames_and_readable_names),
         cmocka_unit_test(globals_and_locks_have_their_names),
-        cmocka_unit_test(ids_do_not_depend_on_indexes),
+        cmocka_unit_test(ids_depend_on_code_not_on_objects),
         cmocka_unit_test(what_has_no_name_is_described),
         cmocka_unit_test(json_keeps_everything),
         cmocka_unit_test(source_lines_are_found),
