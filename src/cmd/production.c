@@ -161,7 +161,11 @@ bool production_says(const struct production *p, const char *program)
     const struct prod_control *c = p->control;
 
     if (!__atomic_load_n(&c->taken_up, __ATOMIC_ACQUIRE) && !c->ran_ns) {
-        warn("", "nothing was watched: '%s' was not built with 'heddle-cc --production'", program);
+        if (p->kind == PROGRAM_PRODUCTION)
+            warn("", "nothing was watched: '%s' ended before it began", program);
+        else
+            warn("", "nothing was watched: '%s' was not built with 'heddle-cc --production'",
+                 program);
         return false;
     }
     if (c->patch_errno) {

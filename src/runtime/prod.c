@@ -4,7 +4,8 @@
  * registers; the mode starts when the first image with no-ops does. A thread of our own waits for
  * changes of `generation` and ticks; it is made when the program makes its first thread, so that
  * a program without threads stays one. It has all signals blocked, is busy for ever, and is made by
- * the real pthread_create(): no mode ever hears of it.
+ * the real pthread_create(): no mode ever hears of it. The C library does, and ends a process whose
+ * last thread has ended: so the last of the program's own threads ends ours first.
  *
  * Concurrency: modes are told of events by the threads that make them, busy. changed() and tick()
  * are called by our thread, one at a time; start() and images() by whoever loads images.
@@ -37,8 +38,19 @@ enum {
 
 static const struct rt_mode *chosen; /* becomes rt_mode when there are sites */
 static uint64_t started_ns;
-static uint32_t threads;        /* numbers given */
-static uint32_t watcher_exists; /* our thread */
+static uint32_t threads; /* numbers given */
+
+/* Our thread, under watcher_lock, which its maker and the program's last thread take. */
+static uint32_t watcher_lock, watcher_stops;
+static bool watcher_exists, watcher_tried;
+static pthread_t watcher;
+
+/* The program's threads that we will see ending; some that untraced code made may be missing, which
+ * costs no more than our thread. */
+static uint32_t living;
+enum life { LIFE_UNKNOWN, LIFE_COUNTED, LIFE_OVER };
+static _Thread_local enum life own_life __attribute__((tls_model("initial-exec")));
+
 static _Thread_local uint32_t own_number __attribute__((tls_model("initial-exec"))); /* + 1 */
 
 uint64_t prod_clock_ns(clockid_t clock)
@@ -183,7 +195,7 @@ static void *watch(void *unused)
     (void)unused;
     rt_busy_begin();
     syscall(SYS_prctl, PR_SET_NAME, "heddle");
-    for (;;) {
+    while (!__atomic_load_n(&watcher_stops, __ATOMIC_ACQUIRE)) {
         g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
         if (!(g & 1) && g != taken_up && rt_mode->changed)
             take_up(rt_mode->changed);
@@ -196,11 +208,14 @@ static void *watch(void *unused)
     return NULL;
 }
 
+#ifdef HEDDLE_STATIC
+extern int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+extern int __real_pthread_join(pthread_t, void **);
+#endif
+
 static int real_create(pthread_t *t, const pthread_attr_t *attr, void *(*f)(void *))
 {
 #ifdef HEDDLE_STATIC
-    extern int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *),
-                                     void *);
     return __real_pthread_create(t, attr, f, NULL);
 #else
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -210,36 +225,88 @@ static int real_create(pthread_t *t, const pthread_attr_t *attr, void *(*f)(void
 #endif
 }
 
-static void start_watcher(void)
+static void real_join(pthread_t t)
+{
+#ifdef HEDDLE_STATIC
+    __real_pthread_join(t, NULL);
+#else
+    int (*join)(pthread_t, void **);
+
+    *(void **)&join = rt_next_definition("pthread_join");
+    if (join)
+        join(t, NULL);
+#endif
+}
+
+/* Under watcher_lock. */
+static bool make_watcher(void)
 {
     pthread_attr_t attr;
     sigset_t all, old;
-    pthread_t t;
     int r;
 
-    if (__atomic_exchange_n(&watcher_exists, 1, __ATOMIC_ACQ_REL))
-        return;
+    watcher_stops = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, WATCHER_STACK);
-    r = real_create(&t, &attr, watch);
+    r = real_create(&watcher, &attr, watch);
     if (r) { /* thread-local variables larger than that stack */
         pthread_attr_setstacksize(&attr, 8 << 20);
-        r = real_create(&t, &attr, watch);
+        r = real_create(&watcher, &attr, watch);
     }
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (r)
-        rt_say("cannot make a thread: changes while the program runs are not taken up");
+    return r == 0;
+}
+
+static void start_watcher(void)
+{
+    spin_lock(&watcher_lock);
+    if (!watcher_exists && !watcher_tried) {
+        watcher_exists = make_watcher();
+        watcher_tried = !watcher_exists;
+        if (watcher_tried)
+            rt_say("cannot make a thread: changes while the program runs are not taken up");
+    }
+    spin_unlock(&watcher_lock);
+}
+
+/* Joined, it is none that the C library counts. */
+static void stop_watcher(void)
+{
+    spin_lock(&watcher_lock);
+    if (watcher_exists && !__atomic_load_n(&living, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&watcher_stops, 1, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &rt_control->generation, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        real_join(watcher);
+        watcher_exists = false;
+    }
+    spin_unlock(&watcher_lock);
 }
 
 void prod_forked(void)
 {
-    watcher_exists = 0;
+    watcher_lock = 0;
+    watcher_exists = watcher_tried = false;
+    living = own_life == LIFE_COUNTED;
     if (rt_mode->forked)
         rt_mode->forked();
+}
+
+/* A destructor of thread-specific data may still make threads when we have seen the end. */
+static void count_thread(void)
+{
+    if (own_life != LIFE_UNKNOWN)
+        return;
+    own_life = LIFE_COUNTED;
+    __atomic_add_fetch(&living, 1, __ATOMIC_ACQ_REL);
+}
+
+static void discount_thread(void)
+{
+    if (__atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) == 0)
+        stop_watcher();
 }
 
 /* ---- events ---- */
@@ -294,6 +361,8 @@ uint32_t prod_thread_fork(void)
     rt_busy_begin();
     prod_thread();
     child = new_number();
+    count_thread();
+    __atomic_add_fetch(&living, 1, __ATOMIC_ACQ_REL); /* the child: it may end before we go on */
     if (rt_mode->thread_fork)
         rt_mode->thread_fork(child);
     start_watcher(); /* after it: caper patches its sites there, cheaper while there is one thread
@@ -301,6 +370,16 @@ uint32_t prod_thread_fork(void)
     rt_busy_end();
     errno = saved;
     return child;
+}
+
+/* The child of prod_thread_fork() was not to be. */
+void prod_thread_failed(uint32_t child)
+{
+    if (child == UINT32_MAX)
+        return;
+    rt_busy_begin();
+    discount_thread();
+    rt_busy_end();
 }
 
 void prod_thread_begin(uint32_t thread)
@@ -313,6 +392,7 @@ void prod_thread_begin(uint32_t thread)
         return;
     rt_busy_begin();
     own_number = thread + 1;
+    own_life = LIFE_COUNTED;
     if (rt_mode->thread_begin && !pthread_getattr_np(pthread_self(), &attr)) {
         pthread_attr_getstack(&attr, &low, &bytes);
         pthread_attr_destroy(&attr);
@@ -322,9 +402,22 @@ void prod_thread_begin(uint32_t thread)
     rt_busy_end();
 }
 
-void prod_thread_end(void)
+static void tell_end(void)
 {
     TELL(thread_end);
+}
+
+void prod_thread_end(void)
+{
+    enum life life = own_life;
+
+    tell_end();
+    own_life = LIFE_OVER;
+    if (life != LIFE_COUNTED)
+        return;
+    rt_busy_begin();
+    discount_thread();
+    rt_busy_end();
 }
 
 void prod_thread_join(uint32_t thread)

@@ -150,6 +150,7 @@ HIDDEN void prod_sync(enum op op, uint64_t object);
 HIDDEN void prod_alloc(uint64_t address, uint64_t bytes);
 HIDDEN void prod_free(uint64_t address, uint64_t bytes_or_0);
 HIDDEN uint32_t prod_thread_fork(void);
+HIDDEN void prod_thread_failed(uint32_t child);
 HIDDEN void prod_thread_begin(uint32_t thread);
 HIDDEN void prod_thread_end(void);
 HIDDEN void prod_thread_join(uint32_t thread);

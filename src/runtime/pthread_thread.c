@@ -285,6 +285,7 @@ void thread_failed(struct thread_entry *e)
     sigset_t mask = e->mask;
 
     ignore_end();
+    rt_thread_failed(e->number);
     rt_lock_take(&threads_lock);
     e->holders = 1;
     entry_put(e);

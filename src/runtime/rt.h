@@ -112,6 +112,7 @@ static inline void rt_busy_end(void)
 
 /* A number for a thread about to be created, with its fork event; to be given to the child. */
 HIDDEN uint32_t rt_thread_fork(uint64_t where);
+HIDDEN void rt_thread_failed(uint32_t number); /* it could not be made */
 /* The child's first and last act. begin records the stack as fresh memory. */
 HIDDEN void rt_thread_begin(uint32_t thread);
 HIDDEN void rt_thread_end(void);

@@ -197,6 +197,15 @@ uint32_t rt_thread_fork(uint64_t where)
     return number;
 }
 
+void rt_thread_failed(uint32_t number)
+{
+    int saved = errno;
+
+    if (unlikely(rt_mode))
+        prod_thread_failed(number);
+    errno = saved;
+}
+
 /* The stack may be one that an ended thread had: from now on it is another thing. */
 static void record_stack(uint32_t number)
 {
