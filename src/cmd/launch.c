@@ -26,6 +26,7 @@ static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGU
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
 static struct sigaction found_actions[FORWARDED], found_pipe, found_child;
+static sigset_t found_mask;
 static bool found_closed[3]; /* standard streams that were closed when we started */
 static volatile pid_t receiver;
 static volatile sig_atomic_t was_signalled;
@@ -62,12 +63,18 @@ static void forward(int sig, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* A signal that was ignored when we came (nohup) stays so, for both. */
+/* A signal that was ignored when we came (nohup) stays so, for both. Until the program is there to
+ * get them, signals wait: in us for receiver, in the child for the actions that we found. */
 static void handle_signals(void)
 {
     struct sigaction act = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART };
     struct sigaction plain = { .sa_handler = SIG_DFL };
+    sigset_t held;
 
+    sigemptyset(&held);
+    for (int i = 0; i < FORWARDED; i++)
+        sigaddset(&held, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &held, &found_mask);
     receiver = 0;
     was_signalled = false;
     for (int i = 0; i < FORWARDED; i++)
@@ -82,6 +89,7 @@ static void restore_signals(void)
     for (int i = 0; i < FORWARDED; i++)
         sigaction(forwarded[i], &found_actions[i], NULL);
     sigaction(SIGCHLD, &found_child, NULL);
+    sigprocmask(SIG_SETMASK, &found_mask, NULL);
 }
 
 /* ---- in the child ---- */
@@ -112,8 +120,8 @@ static _Noreturn void become(const struct launch *l, int gate, int news)
     int failure;
 
     wait_at_gate(gate);
-    restore_signals();
     sigaction(SIGPIPE, &found_pipe, NULL);
+    restore_signals();
     for (int fd = 0; fd <= 2; fd++)
         if (found_closed[fd])
             close(fd);
@@ -209,6 +217,7 @@ int launch_go(struct launch *l, char *const changes[])
     ssize_t n;
 
     receiver = l->pid;
+    sigprocmask(SIG_SETMASK, &found_mask, NULL);
     for (; *changes; changes++)
         (void)!write(l->gate, *changes, strlen(*changes) + 1);
     close(l->gate);

@@ -7,7 +7,7 @@
  * The program has our standard streams, process group and terminal; nothing
  * of ours is open in it, and signals are as we found them. While it runs we
  * survive what the terminal sends (Ctrl-C reaches the program, which decides)
- * and pass on what is sent to us alone.
+ * and pass on what is sent to us alone, also what came before the program had begun.
  *
  * Concurrency: one launch at a time.
  */
