@@ -809,6 +809,15 @@ static void apply_mark(struct exclude *x, const struct mark *m, struct event *ev
         add_extra(x, ev, (const uint64_t *)(x->entries + p->entries), p->nentries);
 }
 
+/* A call of untraced code that excluded code has made: what it touches is in the list of its pair.
+ * Its own list stays behind with the batch's words, so it must not name a place among ours. */
+static void hide_event(struct event *ev)
+{
+    ev->flags |= EV_EXCLUDED | EV_IGNORED;
+    if (ev->op == OP_CALL)
+        ev->value = ev->old = 0;
+}
+
 void exclude_batch(struct exclude *x, struct batch *b)
 {
     size_t m = find_mark(x, b->first);
@@ -821,7 +830,7 @@ void exclude_batch(struct exclude *x, struct batch *b)
         if (m < x->nmarks && x->marks[m].position == position)
             apply_mark(x, &x->marks[m++], ev);
         else if (is_hidden(x, position))
-            ev->flags |= EV_EXCLUDED | EV_IGNORED;
+            hide_event(ev);
         else if (ev->op == OP_CALL && ev->old)
             add_extra(x, ev, b->extra + ev->value, ev->old);
     }

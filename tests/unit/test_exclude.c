@@ -134,6 +134,38 @@ static void untraced_code_that_excluded_code_called_goes_on_behind_a_callback(vo
            "7 A|ret(f)|8\n");
 }
 
+/* The words of the lists are written anew for each batch: a list that is left out must not be
+ * looked for among them. 300 lists of 150 ranges that are hidden, and a short one that is not. */
+static void the_list_of_a_hidden_call_is_gone(void **state)
+{
+    struct exclude_stats stats;
+    struct error err = { "" };
+    struct trace_mem m;
+    struct buf b = { 0 };
+    struct trace *t;
+    size_t hidden = 0;
+
+    (void)state;
+    buf_addf(&b, "A|call(x:0x10:4)|1\nA|ret(x)|2\n");
+    for (unsigned i = 0; i < 300; i++) {
+        buf_addf(&b, "A|enter(f)|3\nA|call(x:0x%x:4", 0x1000 + 16 * i);
+        for (unsigned k = 1; k < 150; k++)
+            buf_addf(&b, ",0x%x:4", 0x10000 + 16 * k);
+        buf_addf(&b, ")|4\nA|ret(x)|5\nA|exit(f)|6\n");
+    }
+    t = open_without(b.data, "f", &stats);
+    assert_int_equal(trace_load(t, 2000, &m, &err), 0);
+    for (size_t i = 0; i < m.count; i++)
+        if (m.events[i].op == OP_CALL && m.events[i].flags & EV_EXCLUDED) {
+            assert_int_equal(m.events[i].old, 0);
+            hidden++;
+        }
+    assert_int_equal(hidden, 300);
+    trace_mem_release(&m);
+    trace_close(t);
+    buf_release(&b);
+}
+
 /* A loop that waits for events: its pair is that of one round. */
 static void what_is_done_behind_untraced_code_is_another_call(void **state)
 {
@@ -481,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_callback_stays_visible_and_excluded_code_in_it_is_a_call_of_its_own),
         cmocka_unit_test(what_is_done_behind_a_callback_is_another_call),
         cmocka_unit_test(untraced_code_that_excluded_code_called_goes_on_behind_a_callback),
+        cmocka_unit_test(the_list_of_a_hidden_call_is_gone),
         cmocka_unit_test(what_is_done_behind_untraced_code_is_another_call),
         cmocka_unit_test(untraced_code_that_never_returns_leaves_its_call_open),
         cmocka_unit_test(what_untraced_code_calls_back_is_a_call_of_its_own),
