@@ -161,7 +161,7 @@ static inline uint32_t check(struct sshb *p, struct variable *v, const struct ac
         if (hb_knows(t, a[i].slot, a[i].time))
             continue;
         unordered++;
-        if (what & SEES)
+        if (what & SEES && !p->facts.full)
             may_see(p, v, &a[i], t, s, what & ATOMIC);
         if (what & RACES)
             race(p, &a[i], t, s, kind);
@@ -252,9 +252,9 @@ static inline void compare(struct sshb *p, struct variable *v, const struct hb_t
     }
     if (reads)
         count_candidates(p, v);
-    if (reads && __builtin_expect(unseen > 0, 0))
+    if (reads && __builtin_expect(unseen > 0 && !p->facts.full, 0))
         observe(p, v, t, s);
-    if (writes && __builtin_expect(unseen + unread > 0, 0)) {
+    if (writes && __builtin_expect(unseen + unread > 0 && !p->facts.full, 0)) {
         may_be_seen(p, v, t, s);
         if (unread && unseen + 1 > p->reads.most)
             p->reads.most = unseen + 1; /* earlier reads may have seen this write or those */
@@ -425,9 +425,11 @@ static void group(struct sshb *p, const struct step *s, size_t n)
 
     for (size_t i = 0; i < n; i++)
         prepare(p, &s[i]);
+    sshb_facts_several(&p->facts, true);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
             compare(p, &p->vars[s[i].id], t, &s[i]);
+    sshb_facts_several(&p->facts, false);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
             record(p, &p->vars[s[i].id], t, &s[i]);

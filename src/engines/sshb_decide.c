@@ -30,65 +30,121 @@ static uint64_t now_us(void)
 
 /* ---- questions to graphs ---- */
 
+/* Questions between two looks at the clock, and steps of the graph. */
+enum { QUESTIONS_AT_ONCE = 4096, WORK_AT_ONCE = 4000000 };
+
+/* A question is about one end of an occurrence, 2 * its number + side: does a path lead there from
+ * the other end? Those of a group of slots are in a row. */
+struct questions {
+    uint32_t *list; /* NULL: all of them, in their order */
+    size_t *first;  /* groups + 1 */
+    size_t groups;
+    uint64_t work; /* of the graph, at the last look at the clock */
+};
+
+static bool is_a_question(const struct sshb_pair *p, unsigned side, enum sshb_graph_kind kind)
+{
+    return kind == GRAPH_CANDIDATES || (side == 1 && p->verdict & SSHB_ORDERED);
+}
+
+static void visit_questions(struct questions *q, const struct sshb_facts *f,
+                            enum sshb_graph_kind kind)
+{
+    for (size_t i = 0; i < f->npairs; i++)
+        for (unsigned side = 0; side < 2; side++) {
+            size_t group = f->pairs[i].slot[side] / GRAPH_LANES;
+
+            if (!is_a_question(&f->pairs[i], side, kind))
+                continue;
+            if (q->list)
+                q->list[q->first[group + 1]++] = (uint32_t)(2 * i + side);
+            else
+                q->first[group + 2]++;
+        }
+}
+
+static void sort_questions(struct questions *q, const struct sshb_facts *f,
+                           enum sshb_graph_kind kind)
+{
+    *q = (struct questions){ .groups = (f->hb->nslots + GRAPH_LANES - 1) / GRAPH_LANES };
+    q->first = xcalloc(q->groups + 2, sizeof(*q->first));
+    if (q->groups == 1 && kind == GRAPH_CANDIDATES) {
+        q->first[1] = 2 * f->npairs;
+        return;
+    }
+    visit_questions(q, f, kind);
+    for (size_t i = 0; i < q->groups; i++)
+        q->first[i + 2] += q->first[i + 1];
+    q->list = xmalloc((q->first[q->groups + 1] + 1) * sizeof(*q->list));
+    visit_questions(q, f, kind);
+}
+
+static size_t question(const struct questions *q, size_t i)
+{
+    return q->list ? q->list[i] : i;
+}
+
 static struct sshb_point end_of(const struct sshb_pair *p, int side)
 {
     return (struct sshb_point){ p->slot[side], p->position[side] };
 }
 
-static void ask_both_ways(struct sshb_graph *g, struct sshb_pair *p, uint32_t base)
-{
-    for (int side = 0; side < 2; side++)
-        if (!(p->verdict & SSHB_ORDERED) && p->slot[side] - base < GRAPH_LANES &&
-            sshb_graph_joins(g, end_of(p, !side), end_of(p, side)))
-            p->verdict |= SSHB_ORDERED;
-}
-
 /* Recorded orders only go forward. That the later access reads from the earlier
  * one is no order between them: shb compares before it learns. */
-static void ask_recorded(struct sshb_graph *g, struct sshb_pair *p, uint32_t base, uint8_t verdict)
+static void ask_one(struct sshb_graph *g, struct sshb_pair *p, int side, enum sshb_graph_kind kind)
 {
-    if (p->verdict & SSHB_ORDERED && p->slot[1] - base < GRAPH_LANES &&
-        sshb_graph_reach(g, end_of(p, 0), p->slot[1]) < p->position[1])
-        p->verdict |= verdict;
-}
-
-static bool group_is_asked(const struct sshb_facts *f, const bool *asked, uint32_t base)
-{
-    for (uint32_t s = base; s < base + GRAPH_LANES && s < f->hb->nslots; s++)
-        if (asked[s])
-            return true;
-    return false;
-}
-
-static void ask_all(struct sshb_facts *f, struct sshb_graph *g, enum sshb_graph_kind kind,
-                    const bool *asked)
-{
-    uint8_t verdict = kind == GRAPH_OBSERVED ? SSHB_UNSEEN : SSHB_CERTAIN;
-
-    for (uint32_t base = 0; base < f->hb->nslots; base += GRAPH_LANES) {
-        if (!group_is_asked(f, asked, base))
-            continue;
-        sshb_graph_sweep(g, base);
-        for (size_t i = 0; i < f->npairs; i++) {
-            if (kind == GRAPH_CANDIDATES)
-                ask_both_ways(g, &f->pairs[i], base);
-            else
-                ask_recorded(g, &f->pairs[i], base, verdict);
-        }
+    if (kind == GRAPH_CANDIDATES) {
+        if (!(p->verdict & SSHB_ORDERED) && sshb_graph_joins(g, end_of(p, !side), end_of(p, side)))
+            p->verdict |= SSHB_ORDERED;
+    } else if (sshb_graph_reach(g, end_of(p, 0), p->slot[1]) < p->position[1]) {
+        p->verdict |= kind == GRAPH_OBSERVED ? SSHB_UNSEEN : SSHB_CERTAIN;
     }
 }
 
-/* Which slots have accesses that a question is about? */
-static void ask_graph(struct sshb_facts *f, enum sshb_graph_kind kind)
+static bool is_over(struct questions *q, size_t i, const struct sshb_graph *g, struct whole *whole)
 {
-    bool *asked = xcalloc(f->hb->nslots + 1, sizeof(*asked));
-    struct sshb_graph *g = sshb_graph_new(f, kind);
+    if (i % QUESTIONS_AT_ONCE && sshb_graph_work(g) - q->work < WORK_AT_ONCE)
+        return false;
+    q->work = sshb_graph_work(g);
+    return whole_stop(whole, (double)i / (double)(q->first[q->groups] + 1));
+}
 
-    for (size_t i = 0; i < f->npairs; i++)
-        asked[f->pairs[i].slot[0]] = asked[f->pairs[i].slot[1]] = true;
-    ask_all(f, g, kind, asked);
+/* Those that are answered, from the first on. */
+static size_t ask_all(struct sshb_facts *f, struct questions *q, struct sshb_graph *g,
+                      enum sshb_graph_kind kind, struct whole *whole)
+{
+    for (size_t group = 0; group < q->groups; group++) {
+        if (q->first[group] < q->first[group + 1]) {
+            if (is_over(q, q->first[group], g, whole))
+                return q->first[group];
+            sshb_graph_sweep(g, (uint32_t)(group * GRAPH_LANES));
+        }
+        for (size_t i = q->first[group]; i < q->first[group + 1]; i++) {
+            if (is_over(q, i, g, whole))
+                return i;
+            ask_one(g, &f->pairs[question(q, i) / 2], (int)(question(q, i) % 2), kind);
+        }
+    }
+    return q->first[q->groups];
+}
+
+/* False: the budget is over. */
+static bool ask_graph(struct sshb_facts *f, enum sshb_graph_kind kind, struct whole *whole)
+{
+    struct questions q;
+    struct sshb_graph *g = sshb_graph_new(f, kind);
+    size_t n, all;
+
+    sort_questions(&q, f, kind);
+    all = q.first[q.groups];
+    n = ask_all(f, &q, g, kind, whole);
+    for (size_t i = n; i < all && kind != GRAPH_OBSERVED; i++)
+        f->pairs[question(&q, i) / 2].verdict |=
+            kind == GRAPH_CANDIDATES ? SSHB_OPEN : SSHB_CERTAIN;
     sshb_graph_free(g);
-    free(asked);
+    free(q.first);
+    free(q.list);
+    return n == all;
 }
 
 static bool any_is(const struct sshb_facts *f, enum sshb_verdict verdict)
@@ -99,13 +155,14 @@ static bool any_is(const struct sshb_facts *f, enum sshb_verdict verdict)
     return false;
 }
 
-static void ask(struct sshb_facts *f)
+/* False: the budget is over. */
+static bool ask(struct sshb_facts *f, struct whole *whole)
 {
     if (!f->npairs || f->full)
-        return;
-    ask_graph(f, GRAPH_CANDIDATES);
-    if (any_is(f, SSHB_ORDERED) && f->nobserved)
-        ask_graph(f, GRAPH_OBSERVED);
+        return true;
+    if (!ask_graph(f, GRAPH_CANDIDATES, whole))
+        return false;
+    return !any_is(f, SSHB_ORDERED) || !f->nobserved || ask_graph(f, GRAPH_OBSERVED, whole);
 }
 
 /* ---- verdicts on races ---- */
@@ -124,7 +181,7 @@ static void judge(struct race *r, struct note *n, const struct sshb_pair *p)
         n->kind = (uint8_t)(p->kind + 1);
     n->visible |= !(p->verdict & SSHB_UNSEEN);
     n->hidden |= hidden == SSHB_UNSEEN;
-    if (p->verdict & SSHB_ORDERED)
+    if (p->verdict & (SSHB_ORDERED | SSHB_OPEN))
         return;
     if (p->verdict & SSHB_COVERED) {
         n->filtered = true;
@@ -194,15 +251,29 @@ void sshb_finish(void *state)
     engine_count(p->result, "phase1_us", p->phase1_us);
 }
 
-/* Where the recorded order hides races: what of it is certain? */
+/* Where the recorded order hides races: what of it is certain? -1: an error; 0: the budget is
+ * over. */
 static int look_at_hidden(struct sshb_facts *f, struct whole *whole, struct error *err)
 {
     if (!any_is(f, SSHB_UNSEEN))
-        return 0;
+        return 1;
     if (whole_info(whole)->values && sshb_look_at_values(f, whole, err) < 0)
         return -1;
-    ask_graph(f, GRAPH_CERTAIN);
-    return 0;
+    return ask_graph(f, GRAPH_CERTAIN, whole);
+}
+
+/* What has no verdict, and whether that makes the result incomplete. */
+static void count_undecided(struct sshb *p, bool asked)
+{
+    const struct sshb_facts *f = &p->facts;
+    uint64_t n = f->pairs_left_out + (f->full ? f->npairs : 0);
+
+    for (size_t i = 0; i < f->npairs && !f->full; i++)
+        n += (f->pairs[i].verdict & (SSHB_OPEN | SSHB_ORDERED)) == SSHB_OPEN;
+    if (n || f->full)
+        engine_count(p->result, "occurrences_undecided", n);
+    if (n || f->full || !asked)
+        p->result->complete = false;
 }
 
 int sshb_decide(void *state, struct whole *whole, struct error *err)
@@ -210,12 +281,13 @@ int sshb_decide(void *state, struct whole *whole, struct error *err)
     struct sshb *p = state;
     uint64_t start = now_us();
     struct note *notes;
+    int asked;
 
     p->facts.unordered = whole_info(whole)->order == TRACE_UNKNOWN;
-    ask(&p->facts);
+    asked = ask(&p->facts, whole);
     if (p->facts.unordered && sshb_look_at_locks(&p->facts, whole, err) < 0)
         return -1;
-    if (look_at_hidden(&p->facts, whole, err) < 0)
+    if (asked && (asked = look_at_hidden(&p->facts, whole, err)) < 0)
         return -1;
     notes = xcalloc(p->result->races.count + 1, sizeof(*notes));
     if (!p->facts.full)
@@ -223,9 +295,7 @@ int sshb_decide(void *state, struct whole *whole, struct error *err)
     p->phase2_us += now_us() - start;
     count_races(p, notes);
     engine_count(p->result, "phase2_us", p->phase2_us);
-    if (p->facts.pairs_left_out || p->facts.full)
-        engine_count(p->result, "occurrences_undecided",
-                     p->facts.pairs_left_out + (p->facts.full ? p->facts.npairs : 0));
+    count_undecided(p, asked);
     free(notes);
     return 0;
 }

@@ -4,8 +4,11 @@
  * each entry (slot, time) that grew is an edge from the step that published
  * that time. A lock handed over makes up to one such entry per thread, all
  * but one of them known to the releasing thread already; so the snapshots of
- * releases, forks and last publications are kept, and what they imply is
- * left out. (8 threads: 2.5 times fewer edges, 64 threads: 17 times.)
+ * releases, forks, joined threads and last publications are kept, and what
+ * they imply is left out. (8 threads: 2.5 times fewer edges, 64 threads: 17
+ * times.) Clocks share what they have in common (clock.h), so what a thread
+ * has learned from one snapshot is found without a look at the rest: a chain
+ * of 100,000 forks costs as many steps, not their square.
  */
 #include "engines/sshb_facts.h"
 #include "base/alloc.h"
@@ -17,9 +20,16 @@
  * than the third. */
 enum { PAIRS_OF_A_RACE = 4096, PAIRS_FREELY = 8000000, PAIRS_MAX = 16000000 };
 
+/* Pairs of the steps of one event that are remembered; above, the next event begins anew. */
+enum { MET_MAX = 65536 };
+
+/* Publications in a row that imply nothing: the others are not tried. A barrier of 1,000 threads
+ * teaches each of them 1,000 things that do not imply each other. */
+enum { PUBLICATIONS_TRIED = 16 };
+
 void sshb_facts_init(struct sshb_facts *f, struct hb *hb)
 {
-    *f = (struct sshb_facts){ .hb = hb };
+    *f = (struct sshb_facts){ .hb = hb, .joined = CLOCK_EMPTY };
 }
 
 void sshb_facts_release(struct sshb_facts *f)
@@ -36,6 +46,17 @@ void sshb_facts_release(struct sshb_facts *f)
     free(f->threads);
     free(f->releases);
     free(f->learned);
+    map_release(&f->met);
+}
+
+bool sshb_has_room(struct sshb_facts *f)
+{
+    size_t candidates = f->ncandidates + f->nloose;
+
+    if (candidates >= SSHB_CANDIDATES_MAX ||
+        f->nedges + f->nbirths + f->nobserved + candidates >= SSHB_EDGES_MAX)
+        f->full = true;
+    return !f->full;
 }
 
 static void need_slot(struct sshb_facts *f, uint32_t slot)
@@ -73,6 +94,8 @@ void sshb_facts_before(struct sshb_facts *f, const struct step *s)
         clock_copy(&f->hb->pool, &f->releases[s->id], &hb_thread(f->hb, s->thread)->clock);
     else if (s->op == OP_FORK)
         clock_copy(&f->hb->pool, &f->threads[s->id].fork, &hb_thread(f->hb, s->thread)->clock);
+    else if (s->op == OP_JOIN)
+        clock_copy(&f->hb->pool, &f->joined, &f->hb->threads[s->id].clock);
 }
 
 /* Ticks of a slot that are not taken down yet happened at its last step: right
@@ -107,44 +130,92 @@ static void learned(struct sshb_facts *f, uint32_t slot, uint32_t time)
     f->learned[f->nlearned++].from = (struct sshb_point){ slot, time };
 }
 
-/* Entries of `now` that are larger than in `old`; base is the first slot of the
- * node. */
-static void compare(struct sshb_facts *f, const struct clock_node *old,
-                    const struct clock_node *now, uint32_t base)
+/* Trees of which nothing needs to be told: what the thread knew, and snapshots whose edge implies
+ * the rest. NULL is an empty one. */
+enum { TOLD = 3 };
+struct told {
+    const struct clock_node *tree[TOLD];
+};
+
+static bool is_told(const struct told *told, const struct clock_node *now)
 {
-    if (old == now || !now)
+    for (int i = 0; i < TOLD; i++)
+        if (told->tree[i] == now)
+            return true;
+    return !now;
+}
+
+/* Entries of `now` that are larger than in any of the others; base is the first slot of the
+ * node. */
+static void compare_leaf(struct sshb_facts *f, const struct told *told,
+                         const struct clock_node *now, uint32_t base)
+{
+    for (uint32_t i = 0; i < LEAF_SIZE; i++) {
+        uint32_t known = 0;
+
+        for (int k = 0; k < TOLD; k++)
+            if (told->tree[k] && told->tree[k]->time[i] > known)
+                known = told->tree[k]->time[i];
+        if (now->time[i] > known)
+            learned(f, base + i, now->time[i]);
+    }
+}
+
+static void compare(struct sshb_facts *f, const struct told *told, const struct clock_node *now,
+                    uint32_t base)
+{
+    if (is_told(told, now))
         return;
     if (now->height == 0) {
-        for (uint32_t i = 0; i < LEAF_SIZE; i++)
-            if (now->time[i] > (old ? old->time[i] : 0))
-                learned(f, base + i, now->time[i]);
+        compare_leaf(f, told, now, base);
         return;
     }
     for (uint32_t i = 0; i < FAN; i++) {
-        const struct clock_node *below = NULL;
+        struct told below = { { NULL } };
 
-        if (old)
-            below = old->height == now->height ? old->child[i] : i == 0 ? old : NULL;
-        compare(f, below, now->child[i], base + (i << (LEAF_BITS + (now->height - 1) * FAN_BITS)));
+        for (int k = 0; k < TOLD; k++) {
+            const struct clock_node *n = told->tree[k];
+
+            if (n)
+                below.tree[k] = n->height == now->height ? n->child[i] : i == 0 ? n : NULL;
+        }
+        compare(f, &below, now->child[i], base + (i << (LEAF_BITS + (now->height - 1) * FAN_BITS)));
     }
 }
 
-static bool has_learned(const struct sshb_facts *f, uint32_t slot, uint32_t time)
+/* The tree of a snapshot, if the thread has just learned it and nothing later of its slot. */
+static const struct clock_node *if_new(const struct clock *snapshot, const struct sshb_thread *mine,
+                                       const struct hb_thread *t)
 {
-    for (size_t i = 0; i < f->nlearned; i++)
-        if (f->learned[i].from.slot == slot && f->learned[i].from.position == time)
-            return true;
-    return false;
+    if (snapshot->slot == SLOT_NONE || snapshot->slot == t->clock.slot ||
+        clock_tree_get(t->clock.tree, snapshot->slot) != snapshot->time ||
+        clock_tree_get(mine->seen.tree, snapshot->slot) >= snapshot->time)
+        return NULL;
+    return snapshot->tree;
 }
 
-/* Leave out what a snapshot implies, if it is among what was learned. */
-static void reduce(struct sshb_facts *f, const struct clock *snapshot)
+static void find_learned(struct sshb_facts *f, const struct step *s, const struct hb_thread *t)
 {
-    size_t kept = 0;
+    const struct sshb_thread *mine = &f->threads[s->thread];
+    struct told told = { { mine->seen.tree, if_new(&mine->fork, mine, t), NULL } };
 
-    if (f->nlearned < 2 || snapshot->slot == SLOT_NONE ||
-        !has_learned(f, snapshot->slot, snapshot->time))
-        return;
+    if (s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED)
+        told.tree[2] = if_new(&f->releases[s->id], mine, t);
+    else if (s->op == OP_JOIN)
+        told.tree[2] = if_new(&f->joined, mine, t);
+    f->nlearned = 0;
+    compare(f, &told, t->clock.tree, 0);
+}
+
+/* Leave out what the last publication of a slot implies, if that is what was learned of it. True:
+ * that was something. */
+static bool reduce(struct sshb_facts *f, struct sshb_point point)
+{
+    const struct clock *snapshot = &f->slots[point.slot].publication;
+    size_t kept = 0, before = f->nlearned;
+
+    if (snapshot->slot != point.slot || snapshot->time != point.position)
+        return false;
     for (size_t i = 0; i < f->nlearned; i++) {
         struct sshb_point p = f->learned[i].from;
 
@@ -152,20 +223,20 @@ static void reduce(struct sshb_facts *f, const struct clock *snapshot)
             f->learned[kept++].from = p;
     }
     f->nlearned = kept;
+    return kept < before;
 }
 
-static void reduce_all(struct sshb_facts *f, const struct step *s)
+static void reduce_all(struct sshb_facts *f)
 {
-    if (s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED)
-        reduce(f, &f->releases[s->id]);
-    reduce(f, &f->threads[s->thread].fork);
-    for (size_t i = 0; i < f->nlearned && f->nlearned > 1; i++)
-        reduce(f, &f->slots[f->learned[i].from.slot].publication);
+    unsigned in_vain = 0;
+
+    for (size_t i = 0; i < f->nlearned && f->nlearned > 1 && in_vain < PUBLICATIONS_TRIED; i++)
+        in_vain = reduce(f, f->learned[i].from) ? 0 : in_vain + 1;
 }
 
 static void add_edge(struct sshb_facts *f, struct sshb_point from, struct sshb_point to)
 {
-    if (f->full)
+    if (!sshb_has_room(f))
         return;
     GROW(f->edges, f->edges_cap, f->nedges + 1);
     f->edges[f->nedges++] = (struct sshb_edge){ from, to };
@@ -177,9 +248,8 @@ void sshb_facts_learn(struct sshb_facts *f, const struct step *s, struct hb_thre
     struct sshb_point here = { t->clock.slot, (uint32_t)s->position };
 
     need_slot(f, here.slot); /* a new slot comes with a new version */
-    f->nlearned = 0;
-    compare(f, mine->seen.tree, t->clock.tree, 0);
-    reduce_all(f, s);
+    find_learned(f, s, t);
+    reduce_all(f);
     for (size_t i = 0; i < f->nlearned; i++) {
         struct sshb_point from = f->learned[i].from;
         uint32_t tick = f->slots[from.slot].ticks[from.position - 1];
@@ -195,10 +265,28 @@ void sshb_facts_learn(struct sshb_facts *f, const struct step *s, struct hb_thre
 
 void sshb_add_birth(struct sshb_facts *f, struct sshb_point from, struct sshb_point to)
 {
-    if (f->full)
+    if (!sshb_has_room(f))
         return;
     GROW(f->births, f->births_cap, f->nbirths + 1);
     f->births[f->nbirths++] = (struct sshb_edge){ from, to };
+}
+
+void sshb_facts_several(struct sshb_facts *f, bool several)
+{
+    f->several = several;
+    if (f->met.count > MET_MAX)
+        map_clear(&f->met);
+}
+
+/* Have other variables of the present event brought this pair? Keys are the first accesses, values
+ * the second + 1. */
+static bool was_met(struct sshb_facts *f, const struct sshb_pair *p)
+{
+    uint32_t *second = map_put(&f->met, p->position[0], 0);
+    bool met = *second == p->position[1] + 1;
+
+    *second = p->position[1] + 1;
+    return met;
 }
 
 void sshb_add_pair(struct sshb_facts *f, const struct sshb_pair *p, const struct race_table *races)
@@ -207,6 +295,8 @@ void sshb_add_pair(struct sshb_facts *f, const struct sshb_pair *p, const struct
 
     if (last && last->position[0] == p->position[0] && last->position[1] == p->position[1])
         return; /* another variable of the same two accesses */
+    if (f->several && was_met(f, p))
+        return;
     if (f->full || f->npairs >= PAIRS_MAX ||
         (f->npairs >= PAIRS_FREELY &&
          race_table_find(races, p->site[0], p->site[1])->count > PAIRS_OF_A_RACE)) {

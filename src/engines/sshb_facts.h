@@ -11,7 +11,8 @@
  * that a snapshot known to be among them implies.
  *
  * Positions are 32 bits here, 4 bytes instead of 8 for millions of them; a
- * longer trace (over 4,294,967,293 events) gets no verdicts: `full`.
+ * longer trace (over 4,294,967,293 events) gets no verdicts: `full`. Nor does
+ * one with more than SSHB_EDGES_MAX edges.
  */
 #ifndef HEDDLE_ENGINES_SSHB_FACTS_H
 #define HEDDLE_ENGINES_SSHB_FACTS_H
@@ -24,6 +25,12 @@
 #include "order/hb.h"
 
 #define SSHB_NONE UINT32_MAX
+
+/* Of all kinds together, 16 to 24 bytes each and as much again in phase 2; and of candidates, with
+ * their records 100 bytes each: 1.6 GB. (5 million generated events have 40,000 of both; a barrier
+ * of 1,000 threads makes a million edges each time, 4,000 threads that race on one variable 16
+ * million candidates.) */
+enum { SSHB_EDGES_MAX = 64000000, SSHB_CANDIDATES_MAX = 16000000 };
 
 struct sshb_point {
     uint32_t slot, position;
@@ -63,7 +70,8 @@ enum sshb_verdict {
     SSHB_ORDERED = 1, /* a path of the graph joins the two */
     SSHB_COVERED = 2, /* both hold one lock; asked where lock events are not in order */
     SSHB_UNSEEN = 4,  /* the recorded write-read order orders them */
-    SSHB_CERTAIN = 8  /* also that part of it that no other candidate can remove */
+    SSHB_CERTAIN = 8, /* also that part of it that no other candidate can remove */
+    SSHB_OPEN = 16    /* the budget ran out before it was known whether a path joins them */
 };
 
 /* When the steps of a slot published: tick t (from 1) at position [t - 1] - 1;
@@ -83,7 +91,7 @@ struct sshb_thread {
 
 struct sshb_facts {
     struct hb *hb; /* borrowed */
-    bool full;     /* positions ran out: the facts are not complete */
+    bool full;     /* positions or room for edges ran out: the facts are not complete */
     uint64_t events;
 
     struct sshb_edge *edges;
@@ -108,6 +116,9 @@ struct sshb_facts {
     size_t threads_cap;
     struct clock *releases; /* lock -> its last release */
     size_t releases_cap;
+    struct clock joined;       /* the last thread joined, at its end */
+    bool several;              /* the present event has several steps */
+    struct map met;            /* first -> second access of its pairs, + 1 */
     struct sshb_edge *learned; /* scratch: from.position is a time */
     size_t nlearned, learned_cap;
 };
@@ -140,10 +151,16 @@ static inline uint32_t sshb_known(const struct sshb_facts *f, const struct hb_th
 {
     uint32_t time = clock_tree_get(t->clock.tree, slot);
 
-    return time ? f->slots[slot].ticks[time - 1] : 0;
+    if (!time)
+        return 0;
+    return time <= f->slots[slot].count ? f->slots[slot].ticks[time - 1] : f->slots[slot].last;
 }
 
+/* Is there room for another edge? Else the facts are full from here on. */
+bool sshb_has_room(struct sshb_facts *f);
 void sshb_add_birth(struct sshb_facts *f, struct sshb_point from, struct sshb_point to);
+/* Do the pairs to come belong to an event of several steps? Then two accesses may meet often. */
+void sshb_facts_several(struct sshb_facts *f, bool several);
 /* The race is in the table already. */
 void sshb_add_pair(struct sshb_facts *f, const struct sshb_pair *p, const struct race_table *races);
 

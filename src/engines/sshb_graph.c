@@ -150,6 +150,46 @@ static void fill_edges(struct sshb_graph *g, const struct sshb_facts *f, enum ss
     g->first[0] = 0;
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts nodes and drops those that are there twice. How many are left? */
+static uint32_t sort_nodes(uint32_t *nodes, uint32_t n)
+{
+    uint32_t kept = 0;
+
+    if (n > 1)
+        qsort(nodes, n, sizeof(*nodes), compare_nodes);
+    for (uint32_t i = 0; i < n; i++)
+        if (!kept || nodes[kept - 1] != nodes[i])
+            nodes[kept++] = nodes[i];
+    return kept;
+}
+
+/* Each variable that two accesses share has a candidate of its own; here one edge is enough. */
+static void sort_edges(struct sshb_graph *g)
+{
+    uint32_t total = 0, begin = 0;
+
+    for (uint32_t n = 0; n < g->nodes; n++) {
+        uint32_t middle = g->others[n], end = g->first[n + 1];
+        uint32_t order = sort_nodes(g->to + begin, middle - begin);
+        uint32_t others = sort_nodes(g->to + middle, end - middle);
+
+        memmove(g->to + total, g->to + begin, order * sizeof(*g->to));
+        memmove(g->to + total + order, g->to + middle, others * sizeof(*g->to));
+        g->first[n] = total;
+        g->others[n] = total + order;
+        total += order + others;
+        begin = end;
+    }
+    g->first[g->nodes] = total;
+}
+
 /* ---- components ---- */
 
 static bool goes_back(const struct sshb_graph *g)
@@ -260,6 +300,85 @@ static void find_components(struct sshb_graph *g)
     }
 }
 
+/* ---- the ways out of components ---- */
+
+/* Sinks behind the others, by slots. */
+static uint64_t out_key(const struct sshb_graph *g, uint32_t node)
+{
+    return g->is_sink[g->component[node]] ? (uint64_t)(g->slot[node] + 1) << 32 | node : node;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The keys of the nodes that edges of a component lead to; how many? */
+static size_t list_out(const struct sshb_graph *g, uint32_t component, uint64_t **keys, size_t *cap)
+{
+    size_t n = 0;
+
+    for (uint32_t m = g->member_first[component]; m < g->member_first[component + 1]; m++) {
+        uint32_t node = g->member[m];
+
+        GROW(*keys, *cap, n + (g->first[node + 1] - g->first[node]));
+        for (uint32_t e = g->first[node]; e < g->first[node + 1]; e++)
+            if (g->component[g->to[e]] != component)
+                (*keys)[n++] = out_key(g, g->to[e]);
+    }
+    if (n > 1)
+        qsort(*keys, n, sizeof(**keys), compare_keys);
+    return n;
+}
+
+/* All in one slot, and behind it nothing but sinks of that slot? */
+static bool is_sink(const struct sshb_graph *g, uint32_t component)
+{
+    uint32_t slot = g->slot[g->member[g->member_first[component]]];
+
+    for (uint32_t m = g->member_first[component]; m < g->member_first[component + 1]; m++)
+        if (g->slot[g->member[m]] != slot)
+            return false;
+    for (uint32_t i = g->out_first[component]; i < g->out_first[component + 1]; i++)
+        if (g->slot[g->out[i]] != slot || i < g->out_sinks[component])
+            return false;
+    return true;
+}
+
+/* Components come in reverse topological order, so what their edges lead to is known. */
+static void find_ways_out(struct sshb_graph *g)
+{
+    uint64_t *keys = NULL;
+    size_t cap = 0;
+    uint32_t total = 0;
+
+    g->out_first = xcalloc(g->components + (size_t)1, sizeof(*g->out_first));
+    g->out_sinks = xcalloc(g->components + (size_t)1, sizeof(*g->out_sinks));
+    g->out_cursor = xcalloc(g->components + (size_t)1, sizeof(*g->out_cursor));
+    g->is_sink = xcalloc(g->components + (size_t)1, sizeof(*g->is_sink));
+    g->out = xcalloc(g->first[g->nodes] + (size_t)1, sizeof(*g->out));
+    for (uint32_t c = 0; c < g->components; c++) {
+        size_t n = list_out(g, c, &keys, &cap);
+
+        g->out_sinks[c] = SSHB_NONE;
+        for (size_t i = 0; i < n; i++) {
+            if (i && keys[i] == keys[i - 1])
+                continue;
+            if (keys[i] >> 32 && g->out_sinks[c] == SSHB_NONE)
+                g->out_sinks[c] = total;
+            g->out[total++] = (uint32_t)keys[i];
+        }
+        if (g->out_sinks[c] == SSHB_NONE)
+            g->out_sinks[c] = total;
+        g->out_cursor[c] = g->out_sinks[c];
+        g->out_first[c + 1] = total;
+        g->is_sink[c] = is_sink(g, c);
+    }
+    free(keys);
+}
+
 struct sshb_graph *sshb_graph_new(const struct sshb_facts *f, enum sshb_graph_kind kind)
 {
     struct sshb_graph *g = xcalloc(1, sizeof(*g));
@@ -269,7 +388,9 @@ struct sshb_graph *sshb_graph_new(const struct sshb_facts *f, enum sshb_graph_ki
     g->lanes = g->nslots <= 8 ? 8 : GRAPH_LANES;
     number_nodes(g, f, kind);
     fill_edges(g, f, kind);
+    sort_edges(g);
     find_components(g);
+    find_ways_out(g);
     g->reach = xmalloc(((size_t)g->components * g->lanes + 1) * sizeof(*g->reach));
     return g;
 }
@@ -290,6 +411,11 @@ void sshb_graph_free(struct sshb_graph *g)
     free(g->member_first);
     free(g->member);
     free(g->reach);
+    free(g->out_first);
+    free(g->out_sinks);
+    free(g->out_cursor);
+    free(g->out);
+    free(g->is_sink);
     free(g->ways);
     free(g->into_first);
     free(g->into);
@@ -304,6 +430,11 @@ void sshb_graph_free(struct sshb_graph *g)
 size_t sshb_graph_nodes(const struct sshb_graph *g)
 {
     return g->nodes;
+}
+
+uint64_t sshb_graph_work(const struct sshb_graph *g)
+{
+    return g->work;
 }
 
 size_t sshb_graph_cycles(const struct sshb_graph *g)

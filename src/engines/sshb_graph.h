@@ -34,7 +34,10 @@ void sshb_graph_free(struct sshb_graph *g);
 size_t sshb_graph_nodes(const struct sshb_graph *g);
 size_t sshb_graph_cycles(const struct sshb_graph *g); /* components of more than one node */
 
-/* Make ready for questions about targets in this group of slots. */
+/* Steps that its questions and sweeps have taken so far, for those who have a budget. */
+uint64_t sshb_graph_work(const struct sshb_graph *g);
+
+/* Make ready for questions about targets in this group of slots; groups in ascending order. */
 void sshb_graph_sweep(struct sshb_graph *g, uint32_t base);
 /* The first position in the slot that a path from the point leads to;
  * SSHB_NONE. */

@@ -21,6 +21,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Those of a component that are in the slots of the group. */
+static inline void sweep_sinks(struct sshb_graph *g, uint32_t c, uint32_t *reach, uint32_t lanes)
+{
+    uint32_t end = g->out_first[c + 1], e = g->out_cursor[c];
+
+    while (e < end && g->slot[g->out[e]] < g->base)
+        e++;
+    g->out_cursor[c] = e;
+    for (; e < end && g->slot[g->out[e]] - g->base < lanes; e++) {
+        uint32_t lane = g->slot[g->out[e]] - g->base;
+        uint32_t position = g->reach[(size_t)g->component[g->out[e]] * lanes + lane];
+
+        reach[lane] = position < reach[lane] ? position : reach[lane];
+    }
+}
+
 /* SSE2 has no unsigned minimum. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx2", "default")))
@@ -38,13 +54,14 @@ sweep_nodes(struct sshb_graph *g, uint32_t lanes)
 
             if (lane < lanes && g->position[n] < reach[lane])
                 reach[lane] = g->position[n];
-            for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
-                const uint32_t *next = g->reach + (size_t)g->component[g->to[e]] * lanes;
-
-                for (uint32_t i = 0; i < lanes; i++)
-                    reach[i] = next[i] < reach[i] ? next[i] : reach[i];
-            }
         }
+        for (uint32_t e = g->out_first[c]; e < g->out_sinks[c]; e++) {
+            const uint32_t *next = g->reach + (size_t)g->component[g->out[e]] * lanes;
+
+            for (uint32_t i = 0; i < lanes; i++)
+                reach[i] = next[i] < reach[i] ? next[i] : reach[i];
+        }
+        sweep_sinks(g, c, reach, lanes);
     }
 }
 
@@ -54,6 +71,7 @@ void sshb_graph_sweep(struct sshb_graph *g, uint32_t base)
     g->nways = 0;
     map_clear(&g->ways_of);
     sweep_nodes(g, g->lanes);
+    g->work += g->nodes + g->out_first[g->components];
 }
 
 static uint32_t reach_of(const struct sshb_graph *g, uint32_t node, uint32_t slot)
@@ -131,43 +149,106 @@ static const struct ways_out *ways_out_of(struct sshb_graph *g, uint32_t compone
     w = &g->ways[g->nways++];
     memset(w, 0xff, sizeof(*w));
     w->component = component;
-    for (uint32_t m = g->member_first[component]; m < g->member_first[component + 1]; m++)
-        for (uint32_t e = g->first[g->member[m]]; e < g->first[g->member[m] + 1]; e++)
-            if (g->component[g->to[e]] != component)
-                note_way(g, w, g->to[e]);
+    for (uint32_t e = g->out_first[component]; e < g->out_sinks[component]; e++)
+        note_way(g, w, g->out[e]);
+    for (uint32_t e = g->out_cursor[component];
+         e < g->out_first[component + 1] && g->slot[g->out[e]] - g->base < g->lanes; e++)
+        note_way(g, w, g->out[e]);
+    g->work += g->out_sinks[component] - g->out_first[component];
     return w;
 }
 
-/* The edges by their targets. */
-static void turn_edges(struct sshb_graph *g)
+static int compare_arrivals(const void *a, const void *b)
 {
-    g->into_first = xcalloc(g->nodes + 2, sizeof(*g->into_first));
-    g->into = xcalloc(g->first[g->nodes] + 1, sizeof(*g->into));
-    for (uint32_t e = 0; e < g->first[g->nodes]; e++)
-        g->into_first[g->to[e] + 2]++;
-    for (uint32_t n = 0; n < g->nodes; n++)
-        g->into_first[n + 2] += g->into_first[n + 1];
-    for (uint32_t n = 0; n < g->nodes; n++)
-        for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++)
-            g->into[g->into_first[g->to[e] + 1]++] = n;
-    g->visited = xcalloc(g->nodes + 1, sizeof(*g->visited));
-    g->queue = xcalloc(g->nodes + 1, sizeof(*g->queue));
+    const struct arrival *x = a, *y = b;
+
+    if (x->component != y->component)
+        return x->component < y->component ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->variable < y->variable ? -1 : x->variable > y->variable;
 }
 
-/* The candidates by their targets: like turn_edges(), but with what they are
- * about. */
+/* The candidates by their targets. */
 static void turn_candidates(struct sshb_graph *g)
 {
     const struct sshb_facts *f = g->facts;
 
-    g->arriving_first = xcalloc(g->nodes + 2, sizeof(*g->arriving_first));
+    g->arriving_first = xcalloc(g->nodes + (size_t)2, sizeof(*g->arriving_first));
     g->arriving = xcalloc(f->ncandidates + 1, sizeof(*g->arriving));
-    for (uint32_t i = 0; i < f->ncandidates; i++)
+    for (size_t i = 0; i < f->ncandidates; i++)
         g->arriving_first[graph_node_at(g, f->candidates[i].to.position) + 2]++;
     for (uint32_t n = 0; n < g->nodes; n++)
         g->arriving_first[n + 2] += g->arriving_first[n + 1];
-    for (uint32_t i = 0; i < f->ncandidates; i++)
-        g->arriving[g->arriving_first[graph_node_at(g, f->candidates[i].to.position) + 1]++] = i;
+    for (size_t i = 0; i < f->ncandidates; i++) {
+        const struct sshb_candidate *c = &f->candidates[i];
+        uint32_t from = graph_node_at(g, c->from.position);
+
+        g->arriving[g->arriving_first[graph_node_at(g, c->to.position) + 1]++] =
+            (struct arrival){ g->component[from], from, c->variable, c->second };
+    }
+    for (uint32_t n = 0; n < g->nodes; n++)
+        if (g->arriving_first[n + 1] - g->arriving_first[n] > 1)
+            qsort(g->arriving + g->arriving_first[n],
+                  g->arriving_first[n + 1] - g->arriving_first[n], sizeof(*g->arriving),
+                  compare_arrivals);
+}
+
+/* A part of the arrivals at a node. */
+struct arrivals {
+    const struct arrival *list;
+    size_t count;
+};
+
+/* Those at r from the component of w, or (`alone`) from w itself. */
+static struct arrivals arrivals_from(const struct sshb_graph *g, uint32_t w, uint32_t r, bool alone)
+{
+    const struct arrival *all = g->arriving + g->arriving_first[r];
+    size_t low = 0, high = g->arriving_first[r + 1] - g->arriving_first[r], end = high;
+    struct arrival key = { g->component[w], alone ? w : 0, 0, 0 };
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_arrivals(&all[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (high = low; high < end && all[high].component == key.component; high++)
+        if (alone && all[high].from != w)
+            break;
+    return (struct arrivals){ all + low, high - low };
+}
+
+/* Happens-before, or memory that the source allocated: no candidate of the target. Numbers of
+ * edges with such sources are counted, or their sources put in place. */
+static void visit_firm_edges(struct sshb_graph *g, bool put)
+{
+    for (uint32_t n = 0; n < g->nodes; n++)
+        for (uint32_t e = g->first[n]; e < g->first[n + 1]; e++) {
+            uint32_t to = g->to[e];
+
+            if (e >= g->others[n] && arrivals_from(g, n, to, true).count)
+                continue;
+            if (put)
+                g->into[g->into_first[to + 1]++] = n;
+            else
+                g->into_first[to + 2]++;
+        }
+}
+
+/* The edges by their targets, without candidates. */
+static void turn_edges(struct sshb_graph *g)
+{
+    g->into_first = xcalloc(g->nodes + (size_t)2, sizeof(*g->into_first));
+    visit_firm_edges(g, false);
+    for (uint32_t n = 0; n < g->nodes; n++)
+        g->into_first[n + 2] += g->into_first[n + 1];
+    g->into = xcalloc(g->into_first[g->nodes + 1] + (size_t)1, sizeof(*g->into));
+    visit_firm_edges(g, true);
+    g->visited = xcalloc(g->nodes + (size_t)1, sizeof(*g->visited));
+    g->queue = xcalloc(g->nodes + (size_t)1, sizeof(*g->queue));
 }
 
 /* Does a happen before b? Both are in one component; order edges only go
@@ -181,6 +262,7 @@ static bool happens_before(struct sshb_graph *g, uint32_t a, uint32_t b)
     while (head < tail) {
         uint32_t n = g->queue[head++];
 
+        g->work++;
         if (n == b)
             return true;
         for (uint32_t e = g->first[n]; e < g->others[n]; e++) {
@@ -195,48 +277,39 @@ static bool happens_before(struct sshb_graph *g, uint32_t a, uint32_t b)
     return false;
 }
 
-static bool has_edge(const struct sshb_graph *g, uint32_t from, uint32_t end, uint32_t to)
-{
-    for (uint32_t e = from; e < end; e++)
-        if (g->to[e] == to)
-            return true;
-    return false;
-}
-
 static bool is_candidate(const struct sshb_graph *g, uint32_t w, uint32_t r)
 {
-    return has_edge(g, g->others[w], g->first[w + 1], r);
+    return graph_has(g->to, g->others[w], g->first[w + 1], r);
 }
 
-/* Is the write w another candidate for the same variable of the same read? */
-static bool superseded(const struct sshb_graph *g, uint32_t w, uint32_t r, uint32_t variable)
+/* Is each variable of the one among those of the other? Both are sorted. */
+static bool superseded(struct arrivals by, struct arrivals these)
 {
-    for (uint32_t i = g->arriving_first[r]; i < g->arriving_first[r + 1]; i++) {
-        const struct sshb_candidate *c = &g->facts->candidates[g->arriving[i]];
+    size_t k = 0;
 
-        if (c->variable == variable && c->from.position == g->position[w])
-            return true;
+    for (size_t i = 0; i < these.count; i++) {
+        while (k < by.count && by.list[k].variable < these.list[i].variable)
+            k++;
+        if (k == by.count || by.list[k].variable != these.list[i].variable)
+            return false;
     }
-    return false;
+    return true;
 }
 
-/* Is b a candidate of r? */
-static bool arrives_from(const struct sshb_graph *g, uint32_t b, uint32_t r)
-{
-    for (uint32_t i = g->arriving_first[r]; i < g->arriving_first[r + 1]; i++)
-        if (g->facts->candidates[g->arriving[i]].from.position == g->position[b])
-            return true;
-    return false;
-}
-
+/* Does r have another candidate in the component of w that w does not supersede? */
 static bool other_candidate(struct sshb_graph *g, uint32_t w, uint32_t r)
 {
-    for (uint32_t i = g->arriving_first[r]; i < g->arriving_first[r + 1]; i++) {
-        const struct sshb_candidate *c = &g->facts->candidates[g->arriving[i]];
-        uint32_t b = graph_node_at(g, c->from.position);
+    struct arrivals own = arrivals_from(g, w, r, true), all = arrivals_from(g, w, r, false);
+    size_t n;
 
-        if (b != w && g->component[b] == g->component[w] &&
-            !(superseded(g, w, r, c->variable) && happens_before(g, b, w)))
+    for (size_t i = 0; i < all.count; i += n) {
+        uint32_t b = all.list[i].from;
+
+        for (n = 1; i + n < all.count && all.list[i + n].from == b; n++)
+            ;
+        g->work += n;
+        if (b != w &&
+            !(superseded(own, (struct arrivals){ all.list + i, n }) && happens_before(g, b, w)))
             return true;
     }
     return false;
@@ -249,16 +322,13 @@ static bool other_edge_to(struct sshb_graph *g, uint32_t w, uint32_t r)
     uint32_t c = g->component[w];
 
     if (g->member_first[c + 1] - g->member_first[c] == 1)
-        return has_edge(g, g->first[w], g->others[w], r);
+        return graph_has(g->to, g->first[w], g->others[w], r);
     if (!g->into)
         turn_edges(g);
-    for (uint32_t i = g->into_first[r]; i < g->into_first[r + 1]; i++) {
-        uint32_t b = g->into[i];
-
-        if (g->component[b] == g->component[w] &&
-            (has_edge(g, g->first[b], g->others[b], r) || !arrives_from(g, b, r)))
-            return true; /* happens-before, or memory that b allocated */
-    }
+    g->work += g->into_first[r + 1] - g->into_first[r];
+    for (uint32_t i = g->into_first[r]; i < g->into_first[r + 1]; i++)
+        if (g->component[g->into[i]] == c)
+            return true;
     return other_candidate(g, w, r);
 }
 
@@ -266,12 +336,15 @@ static bool other_edge_to(struct sshb_graph *g, uint32_t w, uint32_t r)
  */
 static bool second_read_leads(struct sshb_graph *g, uint32_t w, uint32_t r)
 {
-    for (uint32_t i = g->arriving_first[r]; i < g->arriving_first[r + 1]; i++) {
-        const struct sshb_candidate *c = &g->facts->candidates[g->arriving[i]];
-        struct sshb_point second = { c->to.slot, c->second };
+    struct arrivals own = arrivals_from(g, w, r, true);
 
-        if (c->from.position == g->position[w] && c->second != SSHB_NONE &&
-            sshb_graph_reach(g, second, c->to.slot) <= g->position[r])
+    g->work += own.count;
+    for (size_t i = 0; i < own.count; i++) {
+        struct sshb_point second = { g->slot[r], own.list[i].second };
+
+        if (second.position == SSHB_NONE || (i && second.position == own.list[i - 1].second))
+            continue;
+        if (sshb_graph_reach(g, second, second.slot) <= g->position[r])
             return true;
     }
     return false;

@@ -201,8 +201,8 @@ static void new_candidate(struct sshb_reads *r, enum sshb_class class, struct ss
 {
     struct sshb_facts *f = r->facts;
 
-    if (f->full || f->ncandidates >= SSHB_NONE || f->nloose >= SSHB_NONE) {
-        f->full = true;
+    if (!sshb_has_room(f)) {
+        return;
     } else if (class == SSHB_ATOMIC_TO_ATOMIC) {
         GROW(f->loose, f->loose_cap, f->nloose + 1);
         f->loose[f->nloose++] = c;
@@ -313,7 +313,7 @@ void sshb_observed_write(struct sshb_reads *r, struct sshb_racy *v, const struct
     struct sshb_point from = { write->slot, (uint32_t)write->position };
     struct sshb_point here = { t->clock.slot, (uint32_t)position };
 
-    if (open->observed == from.position + 1 || f->full)
+    if (open->observed == from.position + 1 || !sshb_has_room(f))
         return;
     open->observed = from.position + 1;
     GROW(f->observed, f->observed_cap, f->nobserved + 1);

@@ -1,0 +1,152 @@
+/* test_scale.c - engines where something is large: what they cost, and what they say when it is too
+ * much
+ *
+ * No case looks at a clock. Those with a trace are so large that a cost that
+ * grows with the square would take hours or all memory; the others count
+ * steps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engines/analysis.h"
+#include "engines/sshb_graph.h"
+#include "text_trace.h"
+
+static bool stop_at_once(void *arg, const char *engine, double done)
+{
+    (void)arg;
+    (void)engine;
+    (void)done;
+    return true;
+}
+
+/* The result of one engine; analysis_release() when done. */
+static const struct engine_result *run(const struct engine *engine, const char *text,
+                                       const struct analysis_hooks *hooks, struct analysis *a)
+{
+    struct text_trace t = { 0 };
+    struct error err = { "" };
+
+    text_trace_open(&t, text);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, &engine, 1, NULL, hooks, a, &err), 0);
+    text_trace_close(&t);
+    return &a->runs[0].result;
+}
+
+static uint64_t counter(const struct engine_result *r, const char *name)
+{
+    for (size_t i = 0; i < r->ncounters; i++)
+        if (strcmp(r->counters[i].name, name) == 0)
+            return r->counters[i].value;
+    return 0;
+}
+
+/* ---- traces ---- */
+
+/* Each thread makes the next one, and waits for it; the last one writes, then each. */
+static void add_chain(struct buf *text, int threads)
+{
+    for (int i = 0; i < threads; i++)
+        buf_addf(text, "T%d|fork(T%d)|1\n", i, i + 1);
+    buf_addf(text, "T%d|w(x)|2\n", threads);
+    for (int i = threads; i > 0; i--)
+        buf_addf(text, "T%d|join(T%d)|3\nT%d|w(x)|4\n", i - 1, i, i - 1);
+}
+
+/* ---- sshb ---- */
+
+static void sshb_says_what_it_left_open_when_it_is_stopped(void **state)
+{
+    struct analysis_hooks hooks = { .deciding = stop_at_once };
+    const char text[] = "T1|w(x)|1\nT2|w(x)|2\nT3|r(x)|3\n";
+    const struct engine_result *r;
+    struct analysis a;
+
+    (void)state;
+    r = run(&engine_sshb, text, NULL, &a);
+    assert_true(r->complete);
+    assert_int_equal(r->races.count, 3);
+    assert_int_equal(counter(r, "occurrences_undecided"), 0);
+    for (size_t i = 0; i < r->races.count; i++)
+        assert_int_equal(r->races.races[i].strength, STRENGTH_GUARANTEED);
+    analysis_release(&a);
+
+    r = run(&engine_sshb, text, &hooks, &a);
+    assert_false(r->complete);
+    assert_int_equal(r->races.count, 3);
+    assert_int_equal(counter(r, "occurrences_undecided"), 3);
+    for (size_t i = 0; i < r->races.count; i++)
+        assert_int_equal(r->races.races[i].strength, STRENGTH_MAYBE);
+    analysis_release(&a);
+}
+
+static void sshb_learns_from_long_chains_of_threads_only_what_is_new(void **state)
+{
+    const struct engine_result *r;
+    struct buf text = { 0 };
+    struct analysis a;
+
+    (void)state;
+    add_chain(&text, 50000);
+    r = run(&engine_sshb, text.data, NULL, &a);
+    assert_int_equal(r->races.count, 0);
+    assert_true(r->complete);
+    assert_int_equal(counter(r, "graph_edges"), 2 * 50000);
+    analysis_release(&a);
+    buf_release(&text);
+}
+
+/* Two writes of slots 0 and 1, in a cycle with each other, and a read of slot 2 that may have seen
+ * either, in `variables` places each. */
+static void facts_of_wide_accesses(struct sshb_facts *f, struct hb *hb, uint32_t variables)
+{
+    struct sshb_point w = { 0, 1 }, b = { 1, 2 }, r = { 2, 3 };
+
+    *f = (struct sshb_facts){ .hb = hb, .events = 8 };
+    hb->nslots = 3;
+    f->candidates = xcalloc(2 * (size_t)variables + 2, sizeof(*f->candidates));
+    for (uint32_t i = 0; i < variables; i++) {
+        f->candidates[f->ncandidates++] = (struct sshb_candidate){ b, r, SSHB_NONE, i };
+        f->candidates[f->ncandidates++] = (struct sshb_candidate){ w, r, SSHB_NONE, i };
+    }
+    f->candidates[f->ncandidates++] = (struct sshb_candidate){ b, w, SSHB_NONE, variables };
+    f->candidates[f->ncandidates++] = (struct sshb_candidate){ w, b, SSHB_NONE, variables };
+}
+
+static void a_question_about_wide_accesses_looks_once_at_each_place(void **state)
+{
+    enum { VARIABLES = 50000 };
+    struct hb hb = { 0 };
+    struct sshb_facts f;
+    struct sshb_graph *g;
+
+    (void)state;
+    facts_of_wide_accesses(&f, &hb, VARIABLES);
+    g = sshb_graph_new(&f, GRAPH_CANDIDATES);
+    sshb_graph_sweep(g, 0);
+    assert_int_equal(sshb_graph_nodes(g), 3);
+    assert_int_equal(sshb_graph_cycles(g), 1);
+    assert_true(sshb_graph_joins(g, (struct sshb_point){ 0, 1 }, (struct sshb_point){ 2, 3 }));
+    assert_true(sshb_graph_work(g) < 5 * VARIABLES);
+    sshb_graph_free(g);
+    free(f.candidates);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sshb_says_what_it_left_open_when_it_is_stopped),
+        cmocka_unit_test(sshb_learns_from_long_chains_of_threads_only_what_is_new),
+        cmocka_unit_test(a_question_about_wide_accesses_looks_once_at_each_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
