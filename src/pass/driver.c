@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "pass/args.h"
+#include "pass/backend.h"
 
 #ifdef HEDDLE_DRIVER_CXX
 static const char *const self = "heddle-c++", *const compiler = "clang++-19";
@@ -34,7 +35,9 @@ struct command {
     bool no_link;                 /* -c, -S, -E, -fsyntax-only ... */
     bool debug;                   /* a -g option was given */
     bool shared, is_static, bare; /* bare: -r, -nostdlib: no runtime */
-    bool full, foreign;           /* foreign: not for x86-64 */
+    bool full;
+    const char *foreign;  /* another machine than ours, as the user names it; or NULL */
+    const char *language; /* behind the last -x, or NULL */
     bool no_calls;
     bool production;
     bool openmp;
@@ -201,11 +204,43 @@ static void note_option(struct command *c, const char *s)
     c->shared |= is(s, "-shared") || is(s, "--shared") || is(s, "-dynamiclib");
     c->openmp |= is(s, "-fopenmp") || is(s, "-fopenacc") || begins(s, "-ftree-parallelize-loops");
     c->is_static |= is(s, "-static") || is(s, "-static-pie") || is(s, "--static");
-    if (is(s, "-m32") || is(s, "-mx32") || begins(s, "--target="))
-        c->foreign = !begins(s, "--target=x86_64");
-    else if (is(s, "-m64"))
-        c->foreign = false;
     c->inputs |= s[0] != '-' || is(s, "-") || begins(s, "-l");
+    c->no_link |= s[0] != '-' && !c->language && is_header(s);
+}
+
+/* The last of these counts. */
+static void note_machine(struct command *c, const char *s, const char *value)
+{
+    const char *target = begins(s, "--target=") ? s + strlen("--target=")
+                         : is(s, "-target")     ? value
+                                                : NULL;
+    if (is(s, "-m32") || is(s, "-mx32") || is(s, "-m16"))
+        c->foreign = s;
+    else if (is(s, "-m64"))
+        c->foreign = NULL;
+    else if (target)
+        c->foreign = target_is_ours(target) ? NULL : target;
+}
+
+/* A header is compiled, not linked, unless another language is said. */
+static void note_language(struct command *c, const char *s, const char *value)
+{
+    const char *language = is(s, "-x") ? value : begins(s, "-x") ? s + 2 : NULL;
+    if (!language)
+        return;
+    c->language = is(language, "none") ? NULL : language;
+    c->no_link |= is_header_language(language);
+}
+
+static void note_options(struct command *c, const struct args *all, size_t first)
+{
+    for (size_t i = first; i < all->count; i++) {
+        const char *s = all->at[i], *next = i + 1 < all->count ? all->at[i + 1] : "";
+        note_machine(c, s, next);
+        note_language(c, s, next);
+        note_option(c, s);
+        i += takes_value(s);
+    }
 }
 
 static void read_arguments(struct command *c, char **argv)
@@ -227,10 +262,7 @@ static void read_arguments(struct command *c, char **argv)
     }
     if (inner)
         c->given = c->expanded;
-    for (size_t i = 0; i < c->expanded.count; i++) {
-        note_option(c, c->expanded.at[i]);
-        i += takes_value(c->expanded.at[i]);
-    }
+    note_options(c, &c->expanded, 0);
 }
 
 static bool is_set(const char *variable)
@@ -254,6 +286,7 @@ static void read_environment(struct command *c)
 
 /* ---- where our parts are ---- */
 
+/* NULL: they are not there. */
 static char *find_library_directory(void)
 {
     char path[4096], *found = NULL;
@@ -273,8 +306,6 @@ static char *find_library_directory(void)
             found = realpath(dirname(g.gl_pathv[0]), NULL);
 #pragma GCC diagnostic pop
     }
-    if (!found)
-        fail("cannot find the plugin for", bin);
     return found;
 }
 
@@ -405,42 +436,84 @@ static void export_settings(const struct command *c)
     unsetenv("HEDDLE_EXCLUDE_FILE"); /* in the list now */
 }
 
-static bool is_gcc(const struct args *backend)
+/* <heddle.h>, wherever heddle is installed; behind all folders of the command line. */
+static void export_header(const char *dir)
 {
-    const char *last = backend->at[backend->count - 1], *slash = strrchr(last, '/');
-    last = slash ? slash + 1 : last;
-    return strstr(last, "gcc") || (strstr(last, "g++") && !strstr(last, "clang"));
+    static const char *const variables[] = { "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH" };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *old = getenv(variables[i]);
+        bool is_empty = !old || !*old;
+        setenv(variables[i],
+               format("%s%s%s/include", is_empty ? "" : old, is_empty ? "" : ":", dir), 1);
+    }
+}
+
+static void add_ours(const struct command *c, const char *dir, bool gcc, struct args *out)
+{
+    add_compile(c, dir, gcc, out);
+    add_users(c, out);
+    drop_sanitizers(c, gcc, out);
+    if (c->production)
+        add_unwind_tables(out);
+    if (!c->no_link)
+        add_link(c, dir, gcc, out);
+    export_settings(c);
+}
+
+static void refuse(const struct command *c, const struct backend *b, const char *name)
+{
+    if (b->clang && b->clang != BACKEND_CLANG) {
+        fprintf(stderr, "%s: '%s' is clang %d: heddle's plugin needs clang %d\n", self, name,
+                b->clang, BACKEND_CLANG);
+        exit(128);
+    }
+    if (c->production && b->gcc)
+        fail("production builds need clang, not", name);
+    if (c->production && c->full)
+        fail("a production build records nothing: take away", "--full");
+}
+
+/* Nothing that could be recorded comes of it: a build that mixes machines goes on. */
+static void warn_foreign(const struct command *c)
+{
+    fprintf(stderr,
+            "%s: warning: nothing is recorded of code for '%s': heddle is for x86-64 Linux with "
+            "glibc\n",
+            self, c->foreign);
 }
 
 int main(int argc, char **argv)
 {
     struct command c = { 0 };
     struct args out = { 0 };
-    const char *backend = getenv(backend_variable);
-    args_split(&out, backend && *backend ? backend : compiler);
+    const char *chosen = getenv(backend_variable);
+    bool is_chosen = chosen && *chosen;
+    args_split(&out, is_chosen ? chosen : compiler);
     if (out.count == 0)
         fail("no compiler in", backend_variable);
-    bool gcc = is_gcc(&out);
+    bool disabled = is_set("HEDDLE_DISABLE");
+    struct backend b = backend_look(&out, is_chosen && !disabled);
+    if (b.target && !target_is_ours(b.target))
+        c.foreign = b.target;
+    note_options(&c, &out, 1);
+    c.inputs = false; /* "ccache clang-19" is none */
     read_environment(&c);
     read_arguments(&c, argv + (argc > 0));
-    if (c.production && gcc)
-        fail("production builds need clang, not", out.at[out.count - 1]);
-    if (c.production && c.full)
-        fail("a production build records nothing: take away", "--full");
-    if (is_set("HEDDLE_DISABLE") || !c.inputs || c.foreign) {
+    if (!disabled && !c.foreign)
+        refuse(&c, &b, out.at[out.count - 1]);
+    if (!disabled && c.foreign && c.inputs)
+        warn_foreign(&c);
+    bool plain = disabled || !c.inputs || c.foreign;
+    const char *dir = c.inputs ? find_library_directory() : NULL;
+    if (!dir && !plain)
+        fail("cannot find the plugin for", self);
+    if (dir)
+        export_header(dir);
+    if (plain)
         for (size_t i = 0; i < c.given.count; i++)
             args_add(&out, c.given.at[i]);
-    } else {
-        const char *dir = find_library_directory();
-        add_compile(&c, dir, gcc, &out);
-        add_users(&c, &out);
-        drop_sanitizers(&c, gcc, &out);
-        if (c.production)
-            add_unwind_tables(&out);
-        if (!c.no_link)
-            add_link(&c, dir, gcc, &out);
-        export_settings(&c);
-    }
+    else
+        add_ours(&c, dir, b.gcc, &out);
     execvp(out.at[0], out.at);
     perror(format("%s: cannot run '%s'", self, out.at[0]));
     return 128;
