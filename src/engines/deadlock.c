@@ -95,7 +95,9 @@ static void deadlock_finish(void *state)
         engine_count(d->result, "search_cut", 1);
     if (g->too_far)
         engine_count(d->result, "requests_too_far", g->too_far);
-    d->result->complete &= !g->cut && !g->too_far;
+    if (g->too_deep)
+        engine_count(d->result, "requests_too_deep", g->too_deep);
+    d->result->complete &= !g->cut && !g->too_far && !g->too_deep;
 }
 
 /* ---- the pasts of the requests ---- */

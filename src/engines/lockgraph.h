@@ -17,8 +17,9 @@
  * Or it is one request, made at the end of the trace, for a lock that its own
  * thread holds.
  *
- * Memory: a request each; an instance takes 16 bytes, and 4 for each lock held. Positions up to 4
- * billion fit.
+ * Memory: a request each; an instance takes 16 bytes, and 4 for each lock held, unless they were
+ * taken where they were at the last request of its thread. Positions up to 4 billion fit. Where
+ * locks nest deeply the sets have a bound (HOLDS_MAX).
  */
 #ifndef HEDDLE_ENGINES_LOCKGRAPH_H
 #define HEDDLE_ENGINES_LOCKGRAPH_H
@@ -38,7 +39,15 @@ enum {
      * of its own, or that nest locks at random, have millions of rings. */
     SEARCH_MAX = 20000000,
     /* Rings kept: 40 MB of short ones. */
-    PATTERNS_MAX = 1000000
+    PATTERNS_MAX = 1000000,
+    /* Locks held at requests, all together, and those of requests that hold more than DEEP, which
+     * must not take the room of the others: 20 bytes each, 1.9 GB and 1.3 GB, that is some 11,000
+     * nested in each other. Requests beyond are counted only. And entries of the lists of those
+     * that hold a lock: 256 MB. */
+    HOLDS_MAX = 96000000,
+    DEEP = 256,
+    DEEP_HOLDS_MAX = 64000000,
+    HOLDERS_MAX = 64000000
 };
 
 struct hold {
@@ -57,6 +66,7 @@ struct hold_set {
 struct request {
     uint32_t thread, lock, site;
     uint32_t set;
+    uint32_t top; /* of the locks held, the last one that was taken; by its first instance */
     bool shared;
     bool at_end; /* the thread waits when the trace ends */
     bool in_pattern;
@@ -69,9 +79,13 @@ struct request_at {
 };
 
 struct thread_holds {
-    struct hold *holds; /* sorted like a set's */
-    uint32_t count;
+    struct hold *holds; /* in the order of their acquires, from `first` on */
+    uint32_t first, count;
     size_t cap;
+    struct map index; /* of many: lock and kind -> is it held? */
+    uint32_t set;     /* of its last request, + 1; 0 none */
+    size_t held;      /* and its positions, in lockgraph.held */
+    uint32_t same;    /* that request's locks are the first of the holds: so many, 0 not any more */
 };
 
 struct pattern {
@@ -93,6 +107,10 @@ struct lockgraph {
     size_t nheld, held_cap;
     uint32_t *instances; /* of requests in patterns: numbers in the log */
     uint64_t too_far;    /* instances at positions that do not fit */
+    uint64_t too_deep;   /* and those for whose locks there was no room */
+    size_t deep_max;     /* if not 0, instead of DEEP_HOLDS_MAX: tests have little memory */
+    struct hold *sorted; /* scratch: the holds of a request as a set */
+    size_t sorted_cap;
 
     struct thread_holds *threads;
     size_t threads_cap;
@@ -116,6 +134,8 @@ void lockgraph_steps(struct lockgraph *g, const struct span *span);
 void lockgraph_search(struct lockgraph *g);
 void lockgraph_rings(struct lockgraph *g);
 
+/* The first hold of a set that is of this lock, or of a larger one. */
+uint32_t lockgraph_find(const struct hold_set *s, uint32_t lock);
 /* The hold of request b that keeps request a waiting, or NULL. */
 const struct hold *lockgraph_blocks(const struct lockgraph *g, const struct request *a,
                                     const struct request *b);

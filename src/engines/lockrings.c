@@ -1,7 +1,9 @@
 /* lockrings.c - rings of requests that wait for each other
  *
  * Locks are the nodes of a graph, with an edge from each lock held to the one
- * that was requested. Only requests inside a strongly connected component can
+ * that was requested; or rather, since it leads to the same components, from
+ * the last one taken alone: it was itself requested while the others were
+ * held. Only requests inside a strongly connected component can
  * be part of a ring, and most programs have none. Rings are then searched
  * depth first, each from its smallest request on, first all of two threads,
  * then all of three, and so on as long as there is a path that could be longer.
@@ -16,6 +18,9 @@
 
 #define NONE UINT32_MAX
 
+/* A request with many locks takes longer to look at: so many are one look more. */
+enum { HOLDS_A_LOOK = 256 };
+
 /* Lists packed in one array: those of i are [first[i], first[i + 1]). */
 struct lists {
     size_t *first;
@@ -25,7 +30,7 @@ struct lists {
 struct rings {
     struct lockgraph *g;
     uint32_t nlocks;
-    struct lists after; /* lock -> locks requested while it was held */
+    struct lists after; /* lock -> locks requested while it was the last one taken */
     uint32_t *component;
     uint32_t *members_of; /* component -> its number of locks */
     bool *cyclic;         /* request -> could be in a ring */
@@ -33,6 +38,7 @@ struct rings {
     uint32_t path[RING_MAX];
     uint32_t length; /* of the rings that are looked for */
     bool deeper;     /* there are longer paths */
+    bool left_out;   /* some requests are not looked at */
     uint64_t looks;
 };
 
@@ -66,7 +72,6 @@ static void lists_release(struct lists *l)
     free(l->items);
 }
 
-/* The locks that were requested while each one was held. */
 static void make_edges(struct rings *x)
 {
     const struct lockgraph *g = x->g;
@@ -74,14 +79,12 @@ static void make_edges(struct rings *x)
     lists_init(&x->after, x->nlocks);
     for (int fill = 0; fill < 2; fill++) {
         for (size_t i = 0; i < g->nrequests; i++) {
-            const struct hold_set *s = &g->sets[g->requests[i].set];
+            const struct request *r = &g->requests[i];
 
-            for (uint32_t k = 0; k < s->count; k++) {
-                if (fill)
-                    x->after.items[x->after.first[s->holds[k].lock]++] = g->requests[i].lock;
-                else
-                    x->after.first[s->holds[k].lock + 1]++;
-            }
+            if (fill)
+                x->after.items[x->after.first[r->top]++] = r->lock;
+            else
+                x->after.first[r->top + 1]++;
         }
         if (!fill)
             lists_sum(&x->after, x->nlocks);
@@ -165,33 +168,48 @@ static void find_components(struct rings *x)
     free(t.next);
 }
 
-/* Does a way lead back from the lock requested to a lock held? A reader that wants to write holds
- * the lock it requests. */
+/* Does a way lead back from the lock requested to a lock held? Then it goes on to the last one
+ * taken. A reader that wants to write holds the lock it requests. */
 static bool is_cyclic(const struct rings *x, const struct request *r)
 {
     const struct hold_set *s = &x->g->sets[r->set];
     uint32_t home = x->component[r->lock];
 
+    uint32_t own = lockgraph_find(s, r->lock);
+
     if (r->lock < x->g->handed_cap && x->g->handed[r->lock])
         return false;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->holds[i].lock == r->lock ||
-            (x->component[s->holds[i].lock] == home && x->members_of[home] > 1))
-            return true;
-    return false;
+    return (own < s->count && s->holds[own].lock == r->lock) ||
+           (x->component[r->top] == home && x->members_of[home] > 1);
+}
+
+/* Which requests are looked at, as far as there is room for the lists of those that hold a lock. */
+static void find_cyclic(struct rings *x)
+{
+    const struct lockgraph *g = x->g;
+    uint64_t total = 0;
+
+    x->cyclic = xcalloc(g->nrequests + 1, sizeof(*x->cyclic));
+    for (uint32_t i = 0; i < g->nrequests; i++) {
+        uint32_t holds = g->sets[g->requests[i].set].count;
+
+        if (!is_cyclic(x, &g->requests[i]))
+            continue;
+        x->cyclic[i] = total + holds <= HOLDERS_MAX;
+        x->left_out |= !x->cyclic[i];
+        total += x->cyclic[i] ? holds : 0;
+    }
 }
 
 static void list_holders(struct rings *x)
 {
     const struct lockgraph *g = x->g;
 
-    x->cyclic = xcalloc(g->nrequests + 1, sizeof(*x->cyclic));
     lists_init(&x->holders, x->nlocks);
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < g->nrequests; i++) {
             const struct hold_set *s = &g->sets[g->requests[i].set];
 
-            x->cyclic[i] = is_cyclic(x, &g->requests[i]);
             for (uint32_t k = 0; k < s->count && x->cyclic[i]; k++) {
                 if (k && s->holds[k].lock == s->holds[k - 1].lock)
                     continue; /* held both ways: once is enough */
@@ -268,7 +286,8 @@ static void extend(struct rings *x, uint32_t depth)
     for (size_t i = x->holders.first[lock]; i < x->holders.first[lock + 1] && !x->g->cut; i++) {
         uint32_t next = x->holders.items[i];
 
-        if (++x->looks > SEARCH_MAX)
+        x->looks += 1 + x->g->sets[x->g->requests[next].set].count / HOLDS_A_LOOK;
+        if (x->looks > SEARCH_MAX)
             x->g->cut = true;
         if (next <= x->path[0] || !x->cyclic[next] || !fits(x, depth, next))
             continue;
@@ -312,7 +331,7 @@ static void search(struct rings *x)
             extend(x, 1);
         }
     }
-    x->g->cut |= x->deeper;
+    x->g->cut |= x->deeper || x->left_out;
 }
 
 void lockgraph_rings(struct lockgraph *g)
@@ -327,6 +346,7 @@ void lockgraph_rings(struct lockgraph *g)
         x.nlocks = x.nlocks > g->requests[i].lock ? x.nlocks : g->requests[i].lock + 1;
     make_edges(&x);
     find_components(&x);
+    find_cyclic(&x);
     list_holders(&x);
     search(&x);
     lists_release(&x.after);

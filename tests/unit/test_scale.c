@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "engines/analysis.h"
+#include "engines/lockgraph.h"
 #include "engines/sshb_graph.h"
 #include "text_trace.h"
 
@@ -140,12 +141,75 @@ static void a_question_about_wide_accesses_looks_once_at_each_place(void **state
     free(f.candidates);
 }
 
+/* ---- deadlock ---- */
+
+/* A thread acquires or releases locks 0 .. n - 1. */
+static void lock_steps(struct lockgraph *g, enum op op, uint32_t thread, uint32_t n)
+{
+    struct step *steps = xcalloc(n, sizeof(*steps));
+    struct span span = { .steps = steps, .count = n, .threads = thread + 1, .objects = n + 1 };
+
+    for (uint32_t i = 0; i < n; i++) {
+        steps[i].op = (uint8_t)op;
+        steps[i].thread = thread;
+        steps[i].id = i;
+    }
+    lockgraph_steps(g, &span);
+    free(steps);
+}
+
+static void one_lock_step(struct lockgraph *g, enum op op, uint32_t thread, uint32_t lock)
+{
+    struct step s = { .op = (uint8_t)op, .thread = thread, .id = lock };
+    struct span span = { .steps = &s, .count = 1, .threads = thread + 1, .objects = lock + 1 };
+
+    lockgraph_steps(g, &span);
+}
+
+static void requests_under_the_same_locks_share_what_is_held(void **state)
+{
+    struct lockgraph g = { 0 };
+
+    (void)state;
+    lock_steps(&g, OP_ACQUIRE, 0, 300);
+    assert_int_equal(g.nlog, 299);
+    assert_int_equal(g.nheld, 299 * 300 / 2);
+    for (int i = 0; i < 20000; i++) {
+        one_lock_step(&g, OP_ACQUIRE, 0, 300);
+        one_lock_step(&g, OP_RELEASE, 0, 300);
+    }
+    assert_int_equal(g.nlog, 299 + 20000);
+    assert_int_equal(g.nrequests, 300);
+    assert_int_equal(g.nheld, 300 * 301 / 2);
+    lockgraph_release(&g);
+}
+
+/* The graph of locks has an edge a request, not one for each lock held. */
+static void locks_that_nest_too_deeply_are_counted_and_leave_room_for_others(void **state)
+{
+    struct lockgraph g = { .deep_max = 100000 };
+
+    (void)state;
+    lock_steps(&g, OP_ACQUIRE, 0, 20000);
+    assert_int_equal(g.nlog + g.too_deep, 19999);
+    assert_true(g.too_deep > 19000);
+    assert_true(g.nheld <= 100000);
+    lock_steps(&g, OP_RELEASE, 0, 20000);
+    one_lock_step(&g, OP_ACQUIRE, 1, 1); /* the other way round */
+    one_lock_step(&g, OP_ACQUIRE, 1, 0);
+    lockgraph_search(&g);
+    assert_int_equal(g.npatterns, 1);
+    lockgraph_release(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sshb_says_what_it_left_open_when_it_is_stopped),
         cmocka_unit_test(sshb_learns_from_long_chains_of_threads_only_what_is_new),
         cmocka_unit_test(a_question_about_wide_accesses_looks_once_at_each_place),
+        cmocka_unit_test(requests_under_the_same_locks_share_what_is_held),
+        cmocka_unit_test(locks_that_nest_too_deeply_are_counted_and_leave_room_for_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
