@@ -2,6 +2,7 @@
 #include "base/tempfile.h"
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,7 +17,7 @@ static void use_umask(int fd)
         return; /* a file system without modes */
 }
 
-int tempfile_create(const char *path, char **name)
+static int create(const char *path, char **name)
 {
     int fd;
 
@@ -25,8 +26,46 @@ int tempfile_create(const char *path, char **name)
     if (fd < 0) {
         free(*name);
         *name = NULL;
-        return -1;
     }
-    use_umask(fd);
     return fd;
+}
+
+int tempfile_create(const char *path, char **name)
+{
+    int fd = create(path, name);
+
+    if (fd >= 0)
+        use_umask(fd);
+    return fd;
+}
+
+int tempfile_create_private(const char *path, char **name)
+{
+    int fd = create(path, name);
+    struct stat st;
+
+    if (fd >= 0 && fchmod(fd, stat(path, &st) == 0 ? st.st_mode & 0777 : 0600) < 0)
+        return fd; /* a file system without modes */
+    return fd;
+}
+
+int private_mkdir(const char *path)
+{
+    mode_t mask = umask(077);
+    int r = mkdir(path, 0700), saved = errno;
+
+    umask(mask);
+    errno = saved;
+    return r;
+}
+
+FILE *private_fopen(const char *path)
+{
+    mode_t mask = umask(077);
+    FILE *f = fopen(path, "we");
+    int saved = errno;
+
+    umask(mask);
+    errno = saved;
+    return f;
 }

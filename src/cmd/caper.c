@@ -10,6 +10,7 @@
  * matter to it.
  */
 #include "base/alloc.h"
+#include "base/tempfile.h"
 #include "base/place.h"
 #include "cmd/caper_show.h"
 #include "cmd/caper_source.h"
@@ -63,7 +64,7 @@ static _Noreturn void analyse(const struct linked *l, const char *out)
     struct pairs p = { 0 };
     struct error err;
     struct statics *s = statics_open(l, &err);
-    FILE *file = s ? fopen(out, "we") : NULL;
+    FILE *file = s ? private_fopen(out) : NULL;
 
     if (!s)
         warn("note", "%s", err.text);

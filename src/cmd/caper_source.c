@@ -6,6 +6,7 @@
  */
 #include "cmd/caper_source.h"
 #include "base/alloc.h"
+#include "base/tempfile.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ void caper_source_keep(const char *state, const char *file, uint64_t pairs_id)
 
     fresh = xasprintf("%s-%d", path, (int)getpid());
     if (describe(file, pairs_id, line, &changed) && changed + SETTLE_S < time(NULL) &&
-        (f = fopen(fresh, "we"))) {
+        (f = private_fopen(fresh))) {
         bool written = fputs(line, f) >= 0;
 
         if (fclose(f) != 0 || !written || rename(fresh, path) < 0)

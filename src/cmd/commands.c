@@ -105,6 +105,8 @@
           0,           KIND_TEXT,                                                                  \
           "FILE",      "lines FUNCTION-GLOB: VARIABLE: what such untraced functions touch, too",   \
           NULL },                                                                                  \
+        { OPT_SHARED, "shared", 0, KIND_FLAG, NULL, "let the umask say who may read the traces",   \
+          NULL },                                                                                  \
     {                                                                                              \
         OPT_NO_CHILDREN, "no-children", 0, KIND_FLAG, NULL,                                        \
             "do not record the processes it starts", NULL                                          \

@@ -104,7 +104,7 @@ static void detach(const struct beside *b, pid_t command)
     setsid();
     for (int fd = 0; fd <= 2 && null >= 0; fd++)
         dup2(null, fd);
-    linger_lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    linger_lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(path);
     close_others(b->fd, b->shared, linger_lock);
     for (int sig = 1; sig < NSIG; sig++)

@@ -5,6 +5,7 @@
  */
 #include "cmd/only_sites.h"
 #include "base/alloc.h"
+#include "base/tempfile.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
 #include "cmd/site_name.h"
@@ -101,7 +102,7 @@ static bool is_state(const char *file)
 
 static int save(const struct search *s, const char *path)
 {
-    FILE *out = fopen(path, "we");
+    FILE *out = private_fopen(path);
     bool good =
         out && fwrite(s->found.at, sizeof(*s->found.at), s->found.count, out) == s->found.count;
 

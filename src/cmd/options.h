@@ -54,6 +54,7 @@ enum option_id {
     OPT_MAX_SIZE,
     OPT_MAX_MEMORY,
     OPT_NO_CHILDREN,
+    OPT_SHARED,
     OPT_CALLS,
     OPT_GLOBALS,
     OPT_VERBOSE,

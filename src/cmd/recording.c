@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/place.h"
 #include "base/rt_ring.h"
+#include "base/tempfile.h"
 #include "cmd/common.h"
 
 #include <dirent.h>
@@ -52,18 +53,24 @@ static char *expand(const char *name, pid_t pid)
     return buf_detach(&b);
 }
 
+/* What a recording holds of the program's data is for nobody else's eyes unless `shared`. */
+static int make_one(const char *path, bool shared)
+{
+    return shared ? mkdir(path, 0777) : private_mkdir(path);
+}
+
 /* With its parents. */
-static int make_directory(const char *path)
+static int make_directory(const char *path, bool shared)
 {
     char *part = xstrndup(path, strlen(path));
     int r = 0;
 
     for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = 0;
-        mkdir(part, 0777);
+        make_one(part, shared);
         *p = '/';
     }
-    if (mkdir(part, 0777) < 0 && !(errno == EEXIST && tracedir_is(part)))
+    if (make_one(part, shared) < 0 && !(errno == EEXIST && tracedir_is(part)))
         r = own_failure("cannot make the directory '%s': %s", path, strerror(errno));
     free(part);
     return r;
@@ -90,12 +97,12 @@ static int clear_directory(struct recording *r)
     return 0;
 }
 
-static int prepare_directory(struct recording *r, const char *name)
+static int prepare_directory(struct recording *r, const char *name, bool shared)
 {
     int code;
 
     r->directory = expand(name, r->pid);
-    code = make_directory(r->directory);
+    code = make_directory(r->directory, shared);
     return code ? code : clear_directory(r);
 }
 
@@ -159,8 +166,12 @@ static void add_options(struct buf *b, const struct options *o)
     buf_addf(b, "calls=%s\n", o->texts[OPT_CALLS]);
     if (option_is(o, OPT_MAX_MEMORY))
         buf_addf(b, "memory=%" PRIu64 "\n", (o->numbers[OPT_MAX_MEMORY] + mib - 1) / mib);
+    if (option_is(o, OPT_SHARED) || option_is(o, OPT_MAX_SIZE))
+        buf_addf(b, "writer_options=%s", option_is(o, OPT_SHARED) ? "--shared " : "");
     if (option_is(o, OPT_MAX_SIZE))
-        buf_addf(b, "writer_options=--max-size=%" PRIu64 "\n", o->numbers[OPT_MAX_SIZE]);
+        buf_addf(b, "--max-size=%" PRIu64, o->numbers[OPT_MAX_SIZE]);
+    if (option_is(o, OPT_SHARED) || option_is(o, OPT_MAX_SIZE))
+        buf_addch(b, '\n');
 }
 
 static int let_go(struct recording *r, struct launch *l, const struct options *o)
@@ -314,7 +325,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     if (code)
         return code;
     r->pid = l.pid;
-    code = prepare_directory(r, directory);
+    code = prepare_directory(r, directory, option_is(o, OPT_SHARED));
     if (code) {
         launch_cancel(&l);
         return code;

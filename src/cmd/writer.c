@@ -16,16 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define USAGE                                                                                      \
     "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--max-size=BYTES]\n"       \
-    "        [--compression=zstd|lz4|none] [--level=N] [--workers=N] [--foreground]\n"
+    "        [--compression=zstd|lz4|none] [--level=N] [--workers=N] [--shared] [--foreground]\n"
 
 struct writer {
     int fd;
     bool foreground; /* for tests */
+    bool shared;     /* the umask says who may read what is written */
     struct recorder_options options;
 };
 
@@ -63,6 +65,8 @@ static bool parse_option(struct writer *w, char **argv, int argc, int *i)
 
     if (!strcmp(argv[*i], "--foreground"))
         w->foreground = true;
+    else if (!strcmp(argv[*i], "--shared"))
+        w->shared = true;
     else if ((v = option_value(argv, argc, i, "--fd")))
         w->fd = atoi(v);
     else if ((v = option_value(argv, argc, i, "--dir")))
@@ -147,6 +151,8 @@ int cmd_writer(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
+    if (!w.shared) /* the directory, too, where the program runs alone and it is not there */
+        umask(077);
     ignore_signals();
     raise_limits();
     if (!w.foreground) {

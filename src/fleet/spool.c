@@ -30,7 +30,7 @@ int spool_make(const char *folder, struct error *err)
         if (c != '/' && c != 0)
             continue;
         *p = 0;
-        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        if (private_mkdir(path) < 0 && errno != EEXIST)
             r = error_set(err, "cannot make the folder '%s': %s", path, strerror(errno));
         *p = c;
         if (!c)
@@ -74,7 +74,7 @@ static int keep(const char *folder, const char *ending, const struct fleet_resul
                 struct error *err)
 {
     char *path = path_of(folder, r->run, ending), *temporary = NULL;
-    int fd = tempfile_create(path, &temporary);
+    int fd = tempfile_create_private(path, &temporary);
     int code = fd < 0 ? -1 : write_file(fd, r);
 
     if (code == 0)
@@ -239,7 +239,7 @@ int spool_put(const char *folder, struct store *s, const struct fleet_result *r,
 int spool_begin(const char *folder, const struct fleet_result *r, struct error *err)
 {
     char *path = path_of(folder, r->run, "live");
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int copy = fd < 0 ? -1 : dup(fd);
 
     if (fd < 0 || copy < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || write_file(copy, r) < 0) {
@@ -319,7 +319,7 @@ char *spool_path_for(const char *folder, const char *what, const char *store)
 void spool_set_away(const char *folder, const char *store, bool away)
 {
     char *path = spool_path_for(folder, "away", store);
-    int fd = away ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+    int fd = away ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
 
     if (fd >= 0) {
         futimens(fd, NULL);

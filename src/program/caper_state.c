@@ -352,7 +352,7 @@ static int put_file(struct caper_state *s, const char *path,
                     void (*write)(struct caper_state *s, FILE *out), struct error *err)
 {
     char *name;
-    int fd = tempfile_create(path, &name);
+    int fd = tempfile_create_private(path, &name);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     bool good;
 
