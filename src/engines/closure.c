@@ -6,8 +6,7 @@
  * ones too: two atomics are no race, yet the value counts. Lock events tick,
  * so that a time tells what lies before from what lies after them.
  *
- * Limits: those of hb.h (the oldest wakes of a condition variable are summed
- * up). A trace in which two threads hold a lock at once has no replay in its
+ * Limits: those of hb.h. A trace in which two threads hold a lock at once has no replay in its
  * own order; the checker refuses it.
  */
 #include "engines/closure.h"

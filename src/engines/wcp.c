@@ -105,8 +105,6 @@ static void fork_thread(struct wcp *w, const struct step *s)
 
     if (child->h.slot == SLOT_NONE)
         wcp_start_thread(w, s->id, &parent->p);
-    if (!child->last_release)
-        child->last_release = s->position + 1;
     child->over = false;
     wcp_learn(w, child, &parent->h);
     parent->h.time++;

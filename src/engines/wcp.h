@@ -103,7 +103,6 @@ struct wcp_lock {
 struct wcp_object {
     struct wcp_lock *lock;
     struct wcp_sources sources; /* semaphore, annotation, once */
-    struct wcp_cond *cond;
     struct wcp_barrier *barrier;
 };
 
@@ -144,12 +143,11 @@ struct wcp_block {
 struct wcp_thread {
     struct clock h; /* slot == SLOT_NONE: has none; the tree is what it knew at its join */
     struct clock p;
-    struct clock fence;    /* H of the last release fence */
-    struct clock pending;  /* what relaxed loads have read, for an acquire fence */
-    uint64_t last_release; /* position + 1 of its last lock release, or of its fork */
-    uint64_t steps;        /* of this thread; who is idle is told by it */
-    uint64_t steps_then;   /* as of the last look */
-    bool over;             /* ended or joined */
+    struct clock fence;   /* H of the last release fence */
+    struct clock pending; /* what relaxed loads have read, for an acquire fence */
+    uint64_t steps;       /* of this thread; who is idle is told by it */
+    uint64_t steps_then;  /* as of the last look */
+    bool over;            /* ended or joined */
     struct wcp_section *open;
     size_t nopen, open_cap;
 };

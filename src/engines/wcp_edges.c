@@ -16,21 +16,6 @@
 
 #include <stdlib.h>
 
-/* As in order/objects.c: older wakes are put together; more order, never less. */
-enum { WAKES_KEPT = 256 };
-
-struct wake {
-    uint64_t position;
-    struct clock h;
-};
-
-struct wcp_cond {
-    struct wake *wakes;
-    size_t count, cap;
-    struct wcp_sources older;
-    uint64_t older_position;
-};
-
 struct wcp_barrier {
     struct phases phases;
     struct wcp_sources *enters; /* of phases */
@@ -84,48 +69,6 @@ static void publish(struct wcp *w, struct wcp_sources *s, const struct step *ste
     struct wcp_thread *t = wcp_thread(w, step->thread);
 
     set_source(w, s, step->thread, &t->h);
-    t->h.time++;
-}
-
-/* ---- condition variables ---- */
-
-static void drop_old_wakes(struct wcp *w, struct wcp_cond *c)
-{
-    size_t half = c->count / 2;
-
-    for (size_t i = 0; i < half; i++) {
-        set_source(w, &c->older, 0, &c->wakes[i].h);
-        c->older_position = c->wakes[i].position;
-        clock_clear(&w->pool, &c->wakes[i].h);
-    }
-    for (size_t i = half; i < c->count; i++)
-        c->wakes[i - half] = c->wakes[i];
-    c->count -= half;
-}
-
-static void wait_step(struct wcp *w, const struct wcp_cond *c, struct wcp_thread *t)
-{
-    for (size_t i = c->count; i > 0 && c->wakes[i - 1].position >= t->last_release; i--)
-        if (c->wakes[i - 1].h.slot != t->h.slot)
-            wcp_learn(w, t, &c->wakes[i - 1].h);
-    if (c->older.count && c->older_position >= t->last_release)
-        learn_sources(w, t, &c->older);
-}
-
-static void cond_step(struct wcp *w, struct wcp_object *o, struct wcp_thread *t,
-                      const struct step *s)
-{
-    struct wcp_cond *c = o->cond ? o->cond : (o->cond = xcalloc(1, sizeof(*c)));
-
-    if (s->op == OP_WAIT) {
-        wait_step(w, c, t);
-        return;
-    }
-    if (c->count == WAKES_KEPT)
-        drop_old_wakes(w, c);
-    GROW(c->wakes, c->cap, c->count + 1);
-    c->wakes[c->count] = (struct wake){ s->position, CLOCK_EMPTY };
-    clock_copy(&w->pool, &c->wakes[c->count++].h, &t->h);
     t->h.time++;
 }
 
@@ -297,11 +240,6 @@ void wcp_sync(struct wcp *w, const struct step *s)
     case OP_FENCE:
         fence_step(w, t, s);
         break;
-    case OP_WAIT:
-    case OP_SIGNAL:
-    case OP_BROADCAST:
-        cond_step(w, &w->objects[s->id], t, s);
-        break;
     case OP_BARRIER_ENTER:
     case OP_BARRIER_LEAVE:
         barrier_step(w, &w->objects[s->id], t, s);
@@ -337,11 +275,6 @@ void wcp_edges_free(struct wcp *w)
         struct wcp_object *o = &w->objects[i];
 
         free(o->sources.list);
-        if (o->cond) {
-            free(o->cond->wakes);
-            free(o->cond->older.list);
-            free(o->cond);
-        }
         if (o->barrier)
             barrier_free(o->barrier);
     }

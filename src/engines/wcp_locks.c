@@ -414,7 +414,6 @@ static void release(struct wcp *w, struct wcp_thread *t, const struct step *s, b
     bool foreign = s->flags & STEP_FOREIGN;
     size_t i = find_section(t, s->id, shared);
 
-    t->last_release = s->position + 1;
     if (i == t->nopen && foreign)
         i = find_section(t, s->id, !shared);
     if (i < t->nopen) {

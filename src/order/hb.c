@@ -89,8 +89,6 @@ static void fork_thread(struct hb *h, const struct step *s)
     hb_publish(h, parent, &snapshot);
     if (child->clock.slot == SLOT_NONE)
         hb_start_thread(h, s->id, &snapshot);
-    if (!child->last_release)
-        child->last_release = s->position + 1;
     hb_learn(h, child, &snapshot);
     clock_clear(&h->pool, &snapshot);
 }

@@ -2,8 +2,8 @@
  *
  * Keeps a clock per thread and per synchronisation object and applies the
  * order of spec/model.md to them: program order, hard edges (fork, join,
- * wakes, barriers, semaphores, once, annotations, C11 atomics and fences)
- * and, unless switched off, lock edges. Engines add what makes them
+ * barriers, semaphores, once, annotations, C11 atomics and fences) and,
+ * unless switched off, lock edges. Engines add what makes them
  * different: the check of accesses.
  *
  *     hb_begin_span(&hb, span)                   sizes the tables
@@ -28,11 +28,10 @@
 #include "order/step.h"
 
 struct hb_thread {
-    struct clock clock;    /* slot == SLOT_NONE: has no slot yet */
-    uint32_t version;      /* another one whenever the clock learns something; never reused */
-    uint64_t last_release; /* position + 1 of its last lock release, or of its fork */
-    struct clock fence;    /* as of the last release fence */
-    struct clock pending;  /* what relaxed loads have read, for an acquire fence */
+    struct clock clock;   /* slot == SLOT_NONE: has no slot yet */
+    uint32_t version;     /* another one whenever the clock learns something; never reused */
+    struct clock fence;   /* as of the last release fence */
+    struct clock pending; /* what relaxed loads have read, for an acquire fence */
 };
 
 /* A block of memory: who allocated it, and who freed it. */

@@ -6,7 +6,7 @@
 
 void hb_objects_grow(struct hb *h, uint32_t count);
 void hb_objects_release(struct hb *h);
-/* Locks, condition variables, barriers, semaphores, once, annotations. */
+/* Locks, barriers, semaphores, once, annotations. */
 void hb_object_step(struct hb *h, const struct step *s);
 
 void hb_atomics_release(struct hb *h);

@@ -28,9 +28,6 @@ struct frontier {
 struct thread {
     struct clock clock;
     uint32_t last;       /* its latest event, NONE */
-    uint32_t since;      /* wakes from here on may have ended a wait */
-    bool released;       /* `since` is a release */
-    bool forked;         /* or its first fork */
     uint32_t fence;      /* release fence, NONE */
     struct clock fenced; /* the clock there */
     struct frontier forks;
@@ -219,15 +216,8 @@ static void need_unseen(struct needs *n, uint32_t frontier)
 
 static void at_fork(struct needs *n)
 {
-    struct thread *child;
-
-    if (n->event->target >= n->nthreads)
-        return;
-    child = &n->threads[n->event->target];
-    frontier_add_this(n, &child->forks);
-    if (!child->released && !child->forked)
-        child->since = n->position;
-    child->forked = true;
+    if (n->event->target < n->nthreads)
+        frontier_add_this(n, &n->threads[n->event->target].forks);
 }
 
 static void at_join(struct needs *n)
@@ -324,14 +314,11 @@ static void at_object(struct needs *n)
     case OP_ONCE:
         at_once(n);
         break;
-    case OP_WAIT:
-        need_frontier(n, object_frontier(n), self(n)->since);
-        break;
     case OP_SEM_WAIT:
     case OP_AFTER:
         need_unseen(n, object_number(n));
         break;
-    default: /* signal, broadcast, post, before */
+    default: /* post, before */
         frontier_add_this(n, object_frontier(n));
         break;
     }
@@ -464,11 +451,6 @@ static void at_memory(struct needs *n, const uint32_t *cells, uint32_t ncells)
 
 /* ---- the walk ---- */
 
-static bool is_release(unsigned op)
-{
-    return op == OP_RELEASE || op == OP_RELEASE_SHARED;
-}
-
 const uint32_t *needs_event(struct needs *n, uint32_t position, const struct event *e,
                             const uint32_t *cells, uint32_t ncells, uint32_t *count)
 {
@@ -490,12 +472,8 @@ const uint32_t *needs_event(struct needs *n, uint32_t position, const struct eve
         at_join(n);
     else if (e->op == OP_FENCE)
         at_fence(n);
-    else if (e->op >= OP_WAIT && e->op <= OP_AFTER)
+    else if (e->op >= OP_BARRIER_ENTER && e->op <= OP_AFTER)
         at_object(n);
-    else if (is_release(e->op) && !(e->flags & EV_NESTED)) {
-        t->since = position;
-        t->released = true;
-    }
     t->last = position;
     *count = (uint32_t)n->count;
     return n->out;

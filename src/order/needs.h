@@ -6,8 +6,8 @@
  * every thread has a clock of what it needs so far, a source that the clock
  * knows already gives no edge.
  *
- * A source of edges (posts of a semaphore, wakes, enters of a round, heads of
- * a release sequence) is a frontier: its events, at most a few of each thread,
+ * A source of edges (posts of a semaphore, enters of a round, heads of a
+ * release sequence) is a frontier: its events, at most a few of each thread,
  * since a later event of a thread implies the earlier ones.
  *
  * Cost: O(1) for an event that does not synchronise, else what is new in the

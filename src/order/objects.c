@@ -1,12 +1,12 @@
-/* objects.c - the clocks of locks, condition variables, barriers, semaphores and once
+/* objects.c - the clocks of locks, barriers, semaphores and once
  *
  * Locks: a shared release orders later exclusive acquires, an exclusive
  * release orders later acquires of both kinds; so a lock has two clocks. Who
  * acquires a lock that another thread never released (it ended, it died, or
  * the trace has the release too late) learns all that thread did so far: the
  * release that must have been.
- * Condition variables: a wait is ordered after the wakes that happened since
- * the waiting thread let go of its mutex, that is since its last release.
+ * Condition variables have none: a wait may end without a wake, so a wake is
+ * no order. The mutex orders, whose release and acquire are events of their own.
  * Barriers: edges are per phase (phases.h).
  * Semaphores and annotations sum up all that was posted.
  */
@@ -15,22 +15,6 @@
 #include "order/phases.h"
 
 #include <stdlib.h>
-
-/* Wakes kept one by one per condition variable; older ones are summed up, and a wait that
- * started before them learns the sum: more order than there was, never less. */
-enum { WAKES_KEPT = 256 };
-
-struct wake {
-    uint64_t position;
-    struct clock clock;
-};
-
-struct cond {
-    struct wake *wakes;
-    size_t count, cap;
-    struct clock older; /* sum of the wakes dropped */
-    uint64_t older_position;
-};
 
 struct barrier {
     struct phases phases;
@@ -49,7 +33,6 @@ struct hb_object {
     struct holders holders;
     struct clock clock;  /* lock: exclusive release; semaphore, annotation: sum; once: first */
     struct clock shared; /* lock: sum of shared releases */
-    struct cond *cond;
     struct barrier *barrier;
 };
 
@@ -67,13 +50,10 @@ void hb_objects_release(struct hb *h)
     for (size_t i = 0; i < h->objects_cap; i++) {
         struct hb_object *o = &h->objects[i];
 
-        if (o->cond)
-            free(o->cond->wakes);
         if (o->barrier) {
             free(o->barrier->sums);
             phases_release(&o->barrier->phases);
         }
-        free(o->cond);
         free(o->barrier);
         free(o->holders.shared);
     }
@@ -181,48 +161,8 @@ static void lock_step(struct hb *h, struct hb_object *o, struct hb_thread *t, co
 {
     if (s->flags & STEP_NESTED)
         return;
-    if (s->op == OP_RELEASE || s->op == OP_RELEASE_SHARED)
-        t->last_release = s->position + 1;
     if (!h->no_lock_edges)
         lock_edges(h, o, t, s);
-}
-
-/* ---- condition variables ---- */
-
-static void drop_old_wakes(struct hb *h, struct cond *c)
-{
-    size_t half = c->count / 2;
-
-    for (size_t i = 0; i < half; i++) {
-        clock_join(&h->pool, &c->older, &c->wakes[i].clock);
-        c->older_position = c->wakes[i].position;
-        clock_clear(&h->pool, &c->wakes[i].clock);
-    }
-    for (size_t i = half; i < c->count; i++)
-        c->wakes[i - half] = c->wakes[i];
-    c->count -= half;
-}
-
-static void cond_step(struct hb *h, struct hb_object *o, struct hb_thread *t, const struct step *s)
-{
-    struct cond *c = o->cond;
-
-    if (!c) {
-        c = o->cond = xcalloc(1, sizeof(*c));
-        c->older = CLOCK_EMPTY;
-    }
-    if (s->op == OP_WAIT) {
-        for (size_t i = c->count; i > 0 && c->wakes[i - 1].position >= t->last_release; i--)
-            hb_learn(h, t, &c->wakes[i - 1].clock);
-        if (c->older.tree && c->older_position >= t->last_release)
-            hb_learn(h, t, &c->older);
-        return;
-    }
-    if (c->count == WAKES_KEPT)
-        drop_old_wakes(h, c);
-    GROW(c->wakes, c->cap, c->count + 1);
-    c->wakes[c->count] = (struct wake){ s->position, CLOCK_EMPTY };
-    hb_publish(h, t, &c->wakes[c->count++].clock);
 }
 
 /* ---- barriers ---- */
@@ -277,7 +217,6 @@ void hb_object_step(struct hb *h, const struct step *s)
     case OP_WAIT:
     case OP_SIGNAL:
     case OP_BROADCAST:
-        cond_step(h, o, t, s);
         break;
     case OP_BARRIER_ENTER:
     case OP_BARRIER_LEAVE:

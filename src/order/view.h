@@ -6,7 +6,7 @@
  * nothing and need nothing.
  *
  * Needs. What must come before an event in EVERY correct reordering, besides
- * its thread's earlier events: hard edges (fork, join, wakes, barriers,
+ * its thread's earlier events: hard edges (fork, join, barriers,
  * semaphores, once, annotations, C11 release/acquire with fences) and the
  * allocation of the memory it touches. Direct edges only, transitively
  * redundant ones may be left out.

@@ -2,15 +2,10 @@
  *
  * A wait is: release of the mutex; asleep; the event WAIT, if woken; acquire of
  * the mutex. A time-out has no WAIT. A wake without reason cannot be told from
- * a real one: it learns what was signalled since it let go of the mutex, which
- * may be nothing. A thread that is cancelled in a wait has the mutex again when
- * its cleanup handlers run: that acquire is recorded by one of ours, which runs
+ * a real one, and is allowed at any time: so the signal is no order, only the
+ * mutex is. A thread that is cancelled in a wait has the mutex again when its
+ * cleanup handlers run: that acquire is recorded by one of ours, which runs
  * before theirs.
- *
- * Limit: a signal is recorded just before it is sent. One that is sent without
- * holding the mutex may be recorded before the release of a wait that it then
- * ends, and the edge is lost; programs that check a condition under the mutex,
- * as they must, are ordered by the mutex in that case.
  */
 #include "runtime/interpose.h"
 

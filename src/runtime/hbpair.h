@@ -57,7 +57,6 @@ HIDDEN bool hb_clock_learn(struct hb_clock *to, const struct hb_clock *from);
 enum hb_kind {
     HB_LOCK,
     HB_READERS,
-    HB_COND,
     HB_BARRIER,
     HB_SEM,
     HB_ONCE,

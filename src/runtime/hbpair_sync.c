@@ -78,13 +78,6 @@ static void edge(struct hb_thread *t, enum op op, uint64_t object)
     case OP_RELEASE_SHARED:
         hb_release(t, HB_READERS, object);
         break;
-    case OP_WAIT:
-        hb_learn(t, HB_COND, object);
-        break;
-    case OP_SIGNAL:
-    case OP_BROADCAST:
-        hb_release(t, HB_COND, object);
-        break;
     case OP_BARRIER_ENTER:
         hb_release(t, HB_BARRIER, object);
         break;

@@ -8,7 +8,7 @@
  * signal is which is known only at the end of the file, so all of them are
  * read as happens-before / happens-after on an object: the same edges, and
  * the trace can be streamed. The number of a signal is the LAST field, as the
- * prototype reads it.
+ * prototype reads it. A notification orders nothing: a wait may end without one.
  */
 #include "trace/linesource.h"
 
@@ -30,10 +30,10 @@ static const struct csv_op {
     { "WT", OP_AFTER, 0, 's' },
     { "SIGNALJOIN", OP_BEFORE, 0, 's' },
     { "WAITJOIN", OP_AFTER, 0, 's' },
-    { "SIGNALNOTIFY", OP_BEFORE, 0, 's' },
-    { "WAITNOTIFY", OP_AFTER, 0, 's' },
-    { "NT", OP_BEFORE, 0, 'n' },
-    { "NTWT", OP_AFTER, 0, 'n' },
+    { "SIGNALNOTIFY", OP_SIGNAL, 0, 's' },
+    { "WAITNOTIFY", OP_WAIT, 0, 's' },
+    { "NT", OP_SIGNAL, 0, 'n' },
+    { "NTWT", OP_WAIT, 0, 'n' },
     { "PREBRANCH", OP_BRANCH, 0, 0 },
     { "POSTBRANCH", 0, 0, 0 },
 };
@@ -91,6 +91,7 @@ static int set_target(struct linesource *s, struct event *ev, const struct csv_o
     char name[24 + INPUT_PADDING];
 
     switch (op_class_of(ev->op)) {
+    case CLASS_COND:
     case CLASS_ANNOTATION:
         if (check_number(f[4], "signal number", err))
             return -1;

@@ -24,7 +24,7 @@ struct past_thread {
     struct list calls;   /* open ones, innermost last; words are owned */
     struct list lasting; /* calls that have returned but last, and their returns; words are owned */
     struct list stretch;
-    struct prefix_event released, synced; /* op 0: never */
+    struct prefix_event synced; /* op 0: never */
 };
 
 struct past_round {
@@ -125,7 +125,6 @@ static void at_lock(struct past_thread *t, const struct event *e, uint64_t posit
             push(&t->held, e, position, NULL);
         return;
     }
-    t->released = (struct prefix_event){ *e, position, NULL };
     if (at == t->held.count)
         at = find_held(t, e, !is_shared(e));
     if (at < t->held.count)
@@ -377,7 +376,6 @@ struct prefix_event *prefix_list(struct prefix *p, const struct event *rest, siz
         add_all(&out, &x->held);
         add_all(&out, &x->calls);
         add_all(&out, &x->lasting);
-        add_one(&out, &x->released);
         if (p->stretches) {
             add_one(&out, &x->synced);
             add_all(&out, &x->stretch);

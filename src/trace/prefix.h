@@ -4,8 +4,7 @@
  * it was recorded. Of that little counts: this keeps it while the trace goes
  * by, and lists it as events that stand for everything before:
  *   - the last writer of each byte (an rmw as a store: what it read is past),
- *   - acquires of locks that are held, and each thread's last release (wakes
- *     after it may end a wait),
+ *   - acquires of locks that are held,
  *   - who has entered a barrier's round that is open; the first `once`,
  *   - calls of untraced code that are open. Those that have returned may have
  *     written anything: one call and return at the end say so.

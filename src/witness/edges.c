@@ -42,10 +42,8 @@ struct sequence {
 };
 
 struct thread {
-    uint32_t last;          /* event */
-    uint32_t fork;          /* latest fork of it that its next event has to follow */
-    uint64_t waiting_since; /* position from which on wakes count for a wait */
-    bool released, forked;
+    uint32_t last; /* event */
+    uint32_t fork; /* latest fork of it that its next event has to follow */
     uint32_t release_fence;
     struct need *pending; /* what relaxed loads read from, for an acquire fence */
     size_t npending, pending_cap;
@@ -96,8 +94,7 @@ static struct object *object_of(struct builder *b, const struct event *e)
 /* Operations whose events are members of their object's list. */
 static bool is_source(unsigned op)
 {
-    return op == OP_SIGNAL || op == OP_BROADCAST || op == OP_BARRIER_ENTER || op == OP_SEM_POST ||
-           op == OP_BEFORE;
+    return op == OP_BARRIER_ENTER || op == OP_SEM_POST || op == OP_BEFORE;
 }
 
 static bool is_atomic_store(unsigned op)
@@ -147,9 +144,6 @@ static void at_fork(struct builder *b, uint32_t i)
         return;
     b->next_fork[i] = b->threads[child].fork;
     b->threads[child].fork = i;
-    if (!b->threads[child].released && !b->threads[child].forked)
-        b->threads[child].waiting_since = i;
-    b->threads[child].forked = true;
 }
 
 static void at_join(struct builder *b, uint32_t i)
@@ -160,25 +154,7 @@ static void at_join(struct builder *b, uint32_t i)
         need_event(b, b->threads[child].last);
 }
 
-/* ---- condition variables and barriers ---- */
-
-/* Wakes are members in order of position, so those since the release are the last ones. */
-static void at_wait(struct builder *b, uint32_t i)
-{
-    const struct list *l = &object_of(b, &b->t->events[i])->list;
-    uint64_t since = b->threads[b->t->events[i].thread].waiting_since;
-    uint32_t low = l->lo, high = l->hi;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (b->out->source[middle] < since)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    need_members(b, low, l->hi);
-}
+/* ---- barriers ---- */
 
 static uint64_t pair_key(uint64_t a, uint64_t b)
 {
@@ -331,11 +307,6 @@ static void at_object(struct builder *b, uint32_t i)
     case OP_BARRIER_LEAVE:
         at_leave(b, i);
         break;
-    case OP_WAIT:
-        at_wait(b, i);
-        break;
-    case OP_SIGNAL:
-    case OP_BROADCAST:
     case OP_SEM_POST:
     case OP_BEFORE:
         list_add(b, &o->list, i);
@@ -365,14 +336,10 @@ static void visit(struct builder *b, uint32_t i)
         at_join(b, i);
     else if (e->op == OP_FENCE)
         at_fence(b, i);
-    else if (e->op >= OP_WAIT && e->op <= OP_AFTER)
+    else if (e->op >= OP_BARRIER_ENTER && e->op <= OP_AFTER)
         at_object(b, i);
     else
         at_memory(b, i);
-    if ((e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED) && !(e->flags & EV_NESTED)) {
-        th->waiting_since = i;
-        th->released = true;
-    }
     th->last = i;
 }
 

@@ -313,15 +313,6 @@ static enum verdict swapped_accesses_make_no_false_guarantee(struct subject *s, 
     return judge_recording(s, &r, "accesses are swapped", why);
 }
 
-/* The inner release of a wait is part of it: a wake must come behind it. */
-static bool is_before_wait(const struct subject *s, size_t release)
-{
-    for (size_t i = release + 1; i < s->mem.count; i++)
-        if (s->mem.events[i].thread == s->mem.events[release].thread)
-            return s->mem.events[i].op == OP_WAIT;
-    return false;
-}
-
 /* May a release be recorded behind this event of another thread? */
 static bool may_pass(const struct event *release, const struct event *e)
 {
@@ -346,7 +337,7 @@ static enum verdict late_releases_make_no_false_guarantee(struct subject *s, str
     for (size_t i = r.count; i-- > 0;) {
         const struct event *e = recorded(s, &r, i);
 
-        if (!is_release(e) || is_before_wait(s, r.order[i]) || rng_percent(&rng, 25))
+        if (!is_release(e) || rng_percent(&rng, 25))
             continue;
         for (size_t k = i;
              k + 1 < r.count && may_pass(e, recorded(s, &r, k + 1)) && rng_percent(&rng, 90); k++) {

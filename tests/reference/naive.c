@@ -123,33 +123,6 @@ static bool is_outer_release(const struct event *e)
     return (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED) && !(e->flags & EV_NESTED);
 }
 
-/* From which position on a wake can have ended this wait: the thread's last release, else
- * its first fork, else the beginning. */
-static size_t wait_since(const struct trace_mem *t, size_t wait)
-{
-    uint32_t thread = t->events[wait].thread;
-
-    for (size_t i = wait; i-- > 0;)
-        if (counts(&t->events[i]) && t->events[i].thread == thread &&
-            is_outer_release(&t->events[i]))
-            return i;
-    for (size_t i = 0; i < wait; i++)
-        if (counts(&t->events[i]) && t->events[i].op == OP_FORK && t->events[i].target == thread)
-            return i;
-    return 0;
-}
-
-static void wait_edges(const struct trace_mem *t, struct relation *r, size_t wait)
-{
-    for (size_t a = wait_since(t, wait); a < wait; a++) {
-        const struct event *e = &t->events[a];
-
-        if (counts(e) && (e->op == OP_SIGNAL || e->op == OP_BROADCAST) &&
-            same_object(e, &t->events[wait]))
-            relation_add(r, a, wait);
-    }
-}
-
 /* The round an enter belongs to: how many rounds of its barrier were closed before it. A
  * round is closed by the first leave of a thread that entered it. */
 static void barrier_rounds(const struct trace_mem *t, size_t *round)
@@ -284,8 +257,6 @@ void naive_hard_edges(const struct trace_mem *t, struct relation *r)
             fork_edges(t, r, i);
         else if (e->op == OP_JOIN)
             join_edges(t, r, i);
-        else if (e->op == OP_WAIT)
-            wait_edges(t, r, i);
         else if (e->op == OP_LOAD || e->op == OP_RMW)
             load_edges(t, r, i);
         for (size_t b = i + 1; b < t->count; b++)

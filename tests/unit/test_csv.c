@@ -31,13 +31,13 @@ static void every_operation_is_read(void **state)
                 "T2|r(5)|Test.java:2:1\n"
                 "T2|load.sc(6)|a,b.go:2:1\n"
                 "T2|store.sc(6)|a.go:3:1\n"
-                "T2|before(n1)|nil\n"
-                "T1|after(n1)|nil\n"
+                "T2|signal(n1)|nil\n"
+                "T1|wait(n1)|nil\n"
                 "T2|branch|a.go:4:1\n"
                 "T2|before(s2)|nil\n"
                 "T1|after(s2)|nil\n"
-                "T1|before(s3)|nil\n"
-                "T1|after(s3)|nil\n");
+                "T1|signal(s3)|nil\n"
+                "T1|wait(s3)|nil\n");
 }
 
 static void the_number_of_a_signal_is_the_last_field(void **state)
