@@ -154,7 +154,7 @@ static bool is_harmless(LLVMValueRef call)
 /* Who initialises or destroys a lock or the like writes to it, as who frees its memory does; who
  * uses it reads it. An unlock stands for its lock; all reads are made before the operation, so that
  * what it orders comes after them: unlocking and then destroying is right, and so is a thread that
- * leaves a barrier and destroys it. A full build would ask whose values it read. */
+ * leaves a barrier and destroys it. None of them has a value. */
 static const struct use {
     const char *name;
     bool write;
@@ -190,13 +190,24 @@ static const struct use {
     { "cnd_broadcast", false },
     { "cnd_init", true },
     { "cnd_destroy", true },
+    { "_ZNSt18condition_variable10notify_oneEv", false },
+    { "_ZNSt18condition_variable10notify_allEv", false },
+    { "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", false },
+    { "_ZNSt18condition_variableC1Ev", true },
+    { "_ZNSt18condition_variableD1Ev", true },
+    { "_ZNSt3__118condition_variable10notify_oneEv", false },
+    { "_ZNSt3__118condition_variable10notify_allEv", false },
+    { "_ZNSt3__118condition_variable4waitERNS_11unique_lockINS_5mutexEEE", false },
+    { "_ZNSt3__118condition_variableD1Ev", true },
+    { "_ZNSt3__15mutex6unlockEv", false },
+    { "_ZNSt3__15mutexD1Ev", true },
 };
 
 static void list_use(struct pass *p, struct items *items, LLVMValueRef call)
 {
     LLVMValueRef callee = called_function(call);
     const char *name = callee && LLVMIsDeclaration(callee) ? callee_name(call) : "";
-    if (p->full || p->production || !LLVMGetNumArgOperands(call) ||
+    if (p->production || !LLVMGetNumArgOperands(call) ||
         LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMPointerTypeKind)
         return;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)

@@ -113,7 +113,7 @@ class Program:
         self.accesses = {}
         for place, function in self.kinds:
             for kind in ("read", "write", "atomic"):
-                if kind in function or function in ("__tsan_memcpy", "__tsan_memset"):
+                if (function.startswith("__tsan_") and kind in function) or function in ("__tsan_memcpy", "__tsan_memset"):
                     self.accesses.setdefault(place, set()).add(kind)
 
     def step(self, thread, word, place, other=-1):
