@@ -23,7 +23,7 @@ struct sites_header {
     uint64_t id[2];       /* as in struct heddle_module */
     uint32_t nsites, nframes;
     uint32_t string_bytes;
-    uint32_t flags;          /* MODULE_FULL of runtime/abi.h */
+    uint32_t flags;          /* MODULE_... of runtime/abi.h */
     uint64_t bitcode_offset; /* from the start of the blob; 0: none */
     uint64_t bitcode_bytes;
     uint32_t source;    /* string: the main source file */

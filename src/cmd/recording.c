@@ -12,6 +12,7 @@
 #include "base/rt_ring.h"
 #include "base/tempfile.h"
 #include "cmd/common.h"
+#include "cmd/globals.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -132,12 +133,14 @@ static int add_paths(const struct recording *r, struct buf *b)
     return code;
 }
 
-static int add_globals(struct buf *b, const char *file)
+static int add_globals(struct buf *b, const char *file, const char *program)
 {
     char *path = realpath(file, NULL);
-    int code = path ? add_path(b, "globals", path)
-                    : own_failure("cannot read '%s': %s", file, strerror(errno));
+    int code = path ? globals_check(file, program)
+                    : bad_input("cannot read '%s': %s", file, strerror(errno));
 
+    if (code == 0)
+        code = add_path(b, "globals", path);
     free(path);
     return code;
 }
@@ -183,7 +186,7 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
     buf_addstr(&b, "HEDDLE_RT=");
     code = add_paths(r, &b);
     if (code == 0 && option_is(o, OPT_GLOBALS))
-        code = add_globals(&b, o->texts[OPT_GLOBALS]);
+        code = add_globals(&b, o->texts[OPT_GLOBALS], l->argv[0]);
     if (code == 0 && option_is(o, OPT_ONLY_SITES))
         code = add_only(r, &b, o, l->argv[0]);
     if (code == 0) {

@@ -317,7 +317,9 @@ void add_to_list(struct pass *p, const char *list, const char *section, LLVMValu
 
 static uint32_t module_flags(const struct pass *p)
 {
-    return (p->full ? MODULE_FULL : 0) | (p->production ? MODULE_PRODUCTION : 0);
+    return (p->full ? MODULE_FULL : 0) | (p->production ? MODULE_PRODUCTION
+                                          : p->no_calls ? MODULE_NO_CALLS
+                                                        : 0);
 }
 
 static void append_blob(struct pass *p, struct bytes *blob)

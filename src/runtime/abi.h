@@ -123,12 +123,13 @@ struct heddle_tls {
 struct heddle_module {
     uint64_t id[2];
     uint32_t sites;
-    uint32_t flags; /* MODULE_FULL, MODULE_PRODUCTION */
+    uint32_t flags; /* MODULE_... */
     uint32_t base;  /* set by the runtime on registration */
     uint32_t known; /* by the runtime: base is set */
 };
 #define MODULES_SECTION "heddle_modules"
-enum { MODULE_FULL = 1, MODULE_PRODUCTION = 2 };
+/* MODULE_NO_CALLS: calls of untraced code are not recorded (heddle-cc --no-calls). */
+enum { MODULE_FULL = 1, MODULE_PRODUCTION = 2, MODULE_NO_CALLS = 4 };
 
 /* Production builds: `what` of a hit. Bits 0-31 are the number of the site in its module's table.
  */

@@ -9,6 +9,7 @@
  * Annotations: HEDDLE_GLOBAL(p) adds p to the thread's next call; `globals=FILE` adds variables to
  * calls by the function's name, lines "FUNCTION-GLOB: VARIABLE".
  */
+#include "base/rt_globals.h"
 #include "runtime/reach.h"
 
 #include "runtime/hidden.h"
@@ -19,8 +20,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-enum { RULES_MAX = 256, RULES_BYTES = 1 << 16 };
 
 /* ---- records ---- */
 
@@ -205,7 +204,8 @@ static void add_word(struct call *c, uintptr_t a, uint64_t extent)
 static struct rule {
     const char *glob, *name;
     uintptr_t address; /* 0: not known yet */
-} rules[RULES_MAX];
+    bool told;         /* that it is not there */
+} rules[GLOBALS_RULES];
 static unsigned nrules;
 
 static bool matches(const char *glob, const char *s)
@@ -237,22 +237,24 @@ static char *trim(char *s)
 
 static void add_rule(char *line)
 {
-    char *colon = strrchr(line, ':');
+    char *colon = strrchr(line, ':'), *name;
 
     if (*trim(line) == '#' || !*trim(line))
         return;
-    if (!colon || nrules == RULES_MAX) {
+    if (!colon || nrules == GLOBALS_RULES) {
         rt_say("globals: cannot use the line '%s'", line);
         return;
     }
     *colon = 0;
-    rules[nrules++] = (struct rule){ trim(line), trim(colon + 1), 0 };
+    name = trim(colon + 1);
+    name += *name == '?'; /* it may come later */
+    rules[nrules++] = (struct rule){ .glob = trim(line), .name = name };
 }
 
 /* Once, when the options are read. */
 void calls_read_globals(const char *path)
 {
-    static char text[RULES_BYTES];
+    static char text[GLOBALS_BYTES];
     long fd = syscall(SYS_open, path, O_RDONLY | O_CLOEXEC), n;
     size_t used = 0;
     char *line, *end;
@@ -290,6 +292,9 @@ static void add_annotated(struct call *c, struct rt_thread *t, const char *name)
 #endif
         if (r->address)
             add_word(c, r->address, 0);
+        else if (!r->told)
+            rt_say("globals: there is no variable '%s'", r->name);
+        r->told = true;
     }
 }
 

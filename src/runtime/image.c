@@ -322,6 +322,24 @@ static struct image *image_at(const void *address)
     return q.low ? image_find(q.low, true) : NULL;
 }
 
+static bool has_no_calls; /* a module without calls of untraced code */
+bool rt_tsan_objects;     /* code of an image calls the __tsan_* interface, which has none either */
+
+/* A reader has to know what synchronisation cannot be in the trace. The writer keeps each text
+ * once. */
+void images_tell_missing_calls(void)
+{
+    if (rt_options.calls == CALLS_NONE)
+        rt_say("calls of untraced code were not recorded (--calls none): what they synchronise is "
+               "not seen");
+    else if (has_no_calls)
+        rt_say("modules built with --no-calls do not record calls of untraced code: what these "
+               "synchronise is not seen");
+    if (rt_tsan_objects)
+        rt_say("objects of -fsanitize=thread (gcc) do not record calls of untraced code: what "
+               "these synchronise is not seen");
+}
+
 EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop);
 EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module *stop)
 {
@@ -340,6 +358,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         only_module(m);
         if (m->flags & MODULE_FULL)
             rt.full = true;
+        has_no_calls |= m->flags & MODULE_NO_CALLS;
     }
     im = image_at(start);
     if (im) {
@@ -347,16 +366,16 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         im->stop = stop;
         im->logged = false;
     }
-    if (rt.ring)
+    if (rt.ring) {
         dl_iterate_phdr(log_image, NULL);
+        images_tell_missing_calls();
+    }
     spin_unlock(&rt_start_lock);
     rt_busy_end();
     rt_recording(); /* recording starts with the first traced image */
 }
 
 /* Code in the image of this address calls the __tsan_* interface. */
-bool rt_tsan_objects;
-
 void rt_image_traced(const void *code)
 {
     struct image *im;
@@ -368,8 +387,10 @@ void rt_image_traced(const void *code)
     if (im && !im->traced) {
         im->traced = true;
         im->logged = false;
-        if (rt.ring)
+        if (rt.ring) {
             dl_iterate_phdr(log_image, NULL);
+            images_tell_missing_calls();
+        }
     }
     spin_unlock(&rt_start_lock);
     rt_busy_end();

@@ -53,6 +53,7 @@ bool rt_start(void)
         rt.picky |= only_bits || !rt_options.filter;
         if (ring_open()) {
             images_log_all();
+            images_tell_missing_calls();
             __atomic_store_n(&rt.mode, MODE_ON, __ATOMIC_RELEASE);
         } else {
             rt.mode = MODE_OFF;

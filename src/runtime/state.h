@@ -213,7 +213,8 @@ HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t wher
 HIDDEN void calls_read_globals(const char *path);
 
 /* ---- image.c ---- */
-HIDDEN void images_log_all(void); /* when a recording starts */
+HIDDEN void images_log_all(void);            /* when a recording starts */
+HIDDEN void images_tell_missing_calls(void); /* with it, and when images come */
 
 /* ---- appending ---- */
 
