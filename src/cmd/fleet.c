@@ -81,16 +81,30 @@ struct context {
     const struct options *o;
     const struct fleet_place *place;
     struct store *store;
+    enum sql_access access;
     struct status_about about;
 };
 
 typedef int action(struct context *c);
 
+/* Rows of the store that were passed over. */
+static void say_skipped(const struct context *c)
+{
+    enum { NAMED = 10 };
+    const char *text;
+    uint64_t n = store_skipped(c->store);
+
+    for (size_t i = 0; i < NAMED && (text = store_skip_text(c->store, i)); i++)
+        warn("warning", "skipped: %s", text);
+    if (n > NAMED)
+        warn("warning", "skipped: %" PRIu64 " more", n - NAMED);
+}
+
 static int with_store(const struct options *o, enum sql_access access, action *act)
 {
     struct fleet_place place;
     struct error err;
-    struct context c = { .o = o, .place = &place };
+    struct context c = { .o = o, .place = &place, .access = access };
     int code;
 
     fleet_place_init(&place, o);
@@ -99,6 +113,8 @@ static int with_store(const struct options *o, enum sql_access access, action *a
                                      .spooled = spool_count(place.spool) };
     c.store = store_open(place.where, access, PATIENCE_MS, &err);
     code = c.store ? act(&c) : bad_input("%s", err.text);
+    if (c.store)
+        say_skipped(&c);
     store_close(c.store);
     fleet_place_release(&place);
     return code;
@@ -106,6 +122,8 @@ static int with_store(const struct options *o, enum sql_access access, action *a
 
 static int wrong(const struct context *c, const struct error *err)
 {
+    if (c->access == SQL_READ) /* it is damaged */
+        return bad_input("'%s': %s", c->about.store, err->text);
     return own_failure("'%s': %s", c->about.store, err->text);
 }
 
@@ -188,54 +206,72 @@ static int export(struct context *c)
     return r < 0 ? wrong(c, &err) : code;
 }
 
-static int import_line(struct context *c, const char *path, size_t number, const char *line,
-                       size_t n, uint64_t put[2])
+struct importing {
+    struct context *c;
+    const char *path;
+    uint64_t put[2], refused;
+};
+
+/* What is no result is refused, and the others are still taken; -1: the store takes nothing. */
+static int import_line(struct importing *m, size_t number, const char *line, size_t n)
 {
+    enum { NAMED = 10 };
     struct fleet_result r = { 0 };
     struct error err;
-    int code = 0, done;
+    int done;
 
-    if (fleet_result_read(&r, line, n, &err) < 0)
-        return bad_input("cannot read '%s': line %zu: %s", path, number, err.text);
-    done = store_put(c->store, &r, &err);
-    if (done < 0)
-        code = wrong(c, &err);
-    else
-        put[done]++;
+    if (fleet_result_read(&r, line, n, &err) < 0) {
+        if (m->refused++ < NAMED)
+            bad_input("cannot read '%s': line %zu: %s", m->path, number, err.text);
+        return 0;
+    }
+    done = store_put(m->c->store, &r, &err);
     fleet_result_release(&r);
-    return code;
+    if (done < 0) {
+        wrong(m->c, &err);
+        return -1;
+    }
+    m->put[done]++;
+    return 0;
 }
 
-static int import_file(struct context *c, const char *path, uint64_t put[2])
+static int import_file(struct importing *m)
 {
-    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    FILE *in = strcmp(m->path, "-") == 0 ? stdin : fopen(m->path, "re");
     char *line = NULL;
     size_t cap = 0, number = 0;
     ssize_t n;
     int code = 0;
 
     if (!in)
-        return bad_input("cannot read '%s': %s", path, strerror(errno));
+        return bad_input("cannot read '%s': %s", m->path, strerror(errno));
     while (code == 0 && (n = getline(&line, &cap, in)) > 0)
-        code = import_line(c, path, ++number, line, (size_t)n, put);
+        code = import_line(m, ++number, line, (size_t)n);
+    if (code == 0 && ferror(in))
+        code = bad_input("cannot read '%s': %s", m->path, strerror(errno));
     if (in != stdin)
         fclose(in);
     free(line);
-    return code;
+    return code < 0 ? EXIT_OWN_FAILURE : code;
 }
 
 static int import(struct context *c)
 {
-    uint64_t put[2] = { 0 };
+    struct importing m = { .c = c };
     int code = 0;
 
     if (c->o->narguments < 2)
         return usage_error(c->o->command, "a file is missing");
-    for (int i = 1; i < c->o->narguments && code == 0; i++)
-        code = import_file(c, c->o->arguments[i], put);
-    if (!option_is(c->o, OPT_QUIET) && (code == 0 || put[1]))
-        warn("", "%" PRIu64 " results imported, %" PRIu64 " were there", put[1], put[0]);
-    return code;
+    for (int i = 1; i < c->o->narguments && code == 0; i++) {
+        m.path = c->o->arguments[i];
+        code = import_file(&m);
+    }
+    if (m.refused)
+        bad_input("%" PRIu64 " results imported, %" PRIu64 " were there, %" PRIu64 " refused",
+                  m.put[1], m.put[0], m.refused);
+    else if (!option_is(c->o, OPT_QUIET) && (code == 0 || m.put[1]))
+        warn("", "%" PRIu64 " results imported, %" PRIu64 " were there", m.put[1], m.put[0]);
+    return code ? code : m.refused ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 
 static int check(struct context *c)

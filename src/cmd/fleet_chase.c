@@ -220,7 +220,7 @@ static bool adopt(void *arg, struct fleet_result *r)
 {
     struct fleet_job *j = arg;
     const char *path = r->note;
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     struct prod_control *c = MAP_FAILED;
     struct error err;
     struct stat st;
@@ -232,7 +232,7 @@ static bool adopt(void *arg, struct fleet_result *r)
         close(fd);
         return false;
     }
-    if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof(*c))
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(*c))
         c = mmap(NULL, sizeof(*c), PROT_READ, MAP_PRIVATE, fd, 0);
     if (c != MAP_FAILED && memcmp(c->magic, PROD_MAGIC, sizeof(c->magic)) == 0 &&
         c->version == PROD_VERSION) {

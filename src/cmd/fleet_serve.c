@@ -24,14 +24,22 @@ static void on_signal(int sig)
 static int answer(void *arg, const char *path, FILE *out, const char **type)
 {
     const struct fleet_place *place = arg;
-    struct status_about about = { .store = place->shown, .spooled = spool_count(place->spool) };
+    struct status_about about = { .store = place->shown };
     struct error err;
-    struct store *s = store_open(place->where, SQL_READ, PATIENCE_MS, &err);
+    struct store *s;
     int status;
 
+    if (page_file(path, out, type))
+        return 200;
+    if (!page_is_there(path)) {
+        fputs("not found\n", out);
+        return 404;
+    }
+    about.spooled = spool_count(place->spool);
+    s = store_open(place->where, SQL_READ, PATIENCE_MS, &err);
     if (!s) {
         fprintf(out, "%s\n", err.text);
-        *type = "text/plain";
+        *type = "text/plain; charset=utf-8";
         return 503;
     }
     status = page_answer(s, &about, path, out, type);

@@ -44,8 +44,8 @@ static enum MHD_Result send_text(struct MHD_Connection *c, int status, const cha
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(r, "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'; script-src "
-                            "'unsafe-inline'; img-src data:; frame-ancestors 'none'");
+                            "default-src 'none'; style-src 'self'; script-src 'self'; "
+                            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     ok = MHD_queue_response(c, (unsigned)status, r);
     MHD_destroy_response(r);
     return ok;

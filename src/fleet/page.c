@@ -1,7 +1,9 @@
 /* page.c - the page of `heddle fleet serve`
  *
  * Plain HTML made here; nothing is loaded from elsewhere, and only the page of races has a script
- * (its own). Bars are on a logarithmic scale: the steps of the funnel differ by powers of ten.
+ * (its own). Script and styles are files of their own, so that whatever a store manages to put into
+ * the markup is neither run nor obeyed (http.c forbids everything inline); and all of it is
+ * escaped. Bars are on a logarithmic scale: the steps of the funnel differ by powers of ten.
  */
 #include "fleet/page.h"
 #include "fleet/races.h"
@@ -14,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { RUNS_SHOWN = 50, RUNS_JSON = 1000 };
+enum { RUNS_SHOWN = 50, RUNS_JSON = 1000, SKIPS_SHOWN = 20 };
+#define PAGE_STYLE "fleet.css"
 
 static const char style[] =
     "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;"
@@ -22,8 +25,8 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2em .6em;"
     "border-bottom:1px solid #ddd;vertical-align:top}td.n{text-align:right;"
     "font-variant-numeric:tabular-nums}code,.i{font-family:ui-monospace,monospace;font-size:.9em}"
-    ".bar{background:#4a7ebb;height:1em;display:inline-block;min-width:2px}"
-    ".confirmed .bar{background:#c0392b}.q{color:#666}"
+    "td.b{width:60%}.b svg{width:100%;height:1em;display:block}rect{fill:#4a7ebb;height:1em}"
+    ".confirmed rect{fill:#c0392b}.q{color:#666}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}td,th{border-color:#444}"
     "a{color:#8ab4f8}}";
 
@@ -33,7 +36,7 @@ static void bar(FILE *out, const char *name, uint64_t n, uint64_t most, const ch
 
     fprintf(out,
             "<tr class=%s><th scope=row>%s<td class=n>%" PRIu64
-            "<td style=width:60%%><span class=bar style=width:%.1f%%></span><td class=q>%s\n",
+            "<td class=b><svg aria-hidden=true><rect width='%.1f%%'/></svg><td class=q>%s\n",
             name, name, n, width > 100 ? 100 : width, more);
 }
 
@@ -44,7 +47,7 @@ static int show_program(void *arg, const struct store_program *p)
 
     fputs("<h2>", out);
     xml_put(out, p->name ? p->name : "?");
-    fprintf(out, " <span class='q i'>%.12s</span></h2>\n", p->id);
+    fprintf(out, " <span class='q i'>%.12s</span></h2>\n", p->id); /* hex digits */
     if (p->note) {
         fputs("<p>no pairs: ", out);
         xml_put(out, p->note);
@@ -75,13 +78,17 @@ static int show_run(void *arg, const struct store_run *r)
 
     fprintf(out, "<tr><td>%s<td>", status_time(r->started_ms, start));
     xml_put(out, r->host);
-    fprintf(out, "<td class=n>%" PRId64 "<td>%s<td class=i>", r->pid, r->kind);
+    fprintf(out, "<td class=n>%" PRId64 "<td>", r->pid);
+    xml_put(out, r->kind);
+    fputs("<td class=i>", out);
     if (r->s1) {
         xml_put(out, r->s1);
         fputs(", ", out);
         xml_put(out, r->s2);
     }
-    fprintf(out, "<td>%s<td class=n>", r->state);
+    fputs("<td>", out);
+    xml_put(out, r->state);
+    fputs("<td class=n>", out);
     if (r->ended_ms)
         fprintf(out, "%" PRId64 "<td class=n>%.1f s", r->exit,
                 (double)(r->ended_ms - r->started_ms) / 1000);
@@ -105,8 +112,9 @@ static int show_races(struct store *s, const struct status_about *about, FILE *o
         phrase_race(&b, &f.races[i]);
         fputs("<li>", out);
         xml_put(out, b.data);
-        fprintf(out, " <span class='q i'>%s, %" PRIu64 " times</span>\n", f.races[i].id,
-                f.races[i].count);
+        fputs(" <span class='q i'>", out);
+        xml_put(out, f.races[i].id);
+        fprintf(out, ", %" PRIu64 " times</span>\n", f.races[i].count);
         buf_release(&b);
     }
     fputs("</ul>\n", out);
@@ -114,16 +122,31 @@ static int show_races(struct store *s, const struct status_about *about, FILE *o
     return r;
 }
 
+static void show_skipped(const struct store *s, FILE *out)
+{
+    const char *text;
+
+    if (!store_skipped(s))
+        return;
+    fprintf(out, "<h2>Skipped</h2><p>%" PRIu64 " rows that Heddle cannot have written<ul>\n",
+            store_skipped(s));
+    for (size_t i = 0; i < SKIPS_SHOWN && (text = store_skip_text(s, i)); i++) {
+        fputs("<li>", out);
+        xml_put(out, text);
+        fputc('\n', out);
+    }
+    fputs("</ul>\n", out);
+}
+
 static int front_page(struct store *s, const struct status_about *about, FILE *out,
                       struct error *err)
 {
     int r;
 
-    fprintf(out,
-            "<!doctype html><html lang=en><meta charset=utf-8><title>heddle fleet</title>"
-            "<meta name=viewport content='width=device-width'><style>%s</style>"
-            "<h1>heddle fleet <span class='q i'>",
-            style);
+    fputs("<!doctype html><html lang=en><meta charset=utf-8><title>heddle fleet</title>"
+          "<meta name=viewport content='width=device-width'>"
+          "<link rel=stylesheet href=" PAGE_STYLE "><h1>heddle fleet <span class='q i'>",
+          out);
     xml_put(out, about->store);
     fputs("</span></h1>\n", out);
     r = store_programs(s, show_program, out, err);
@@ -135,7 +158,9 @@ static int front_page(struct store *s, const struct status_about *about, FILE *o
             RUNS_SHOWN);
     if (r == 0)
         r = store_runs(s, RUNS_SHOWN, show_run, out, err);
-    fputs("</table><p class=q><a href=status.json>status.json</a> <a href=races.json>races.json</a>"
+    fputs("</table>\n", out);
+    show_skipped(s, out);
+    fputs("<p class=q><a href=status.json>status.json</a> <a href=races.json>races.json</a>"
           " <a href=runs.json>runs.json</a>\n",
           out);
     return r;
@@ -153,34 +178,66 @@ static int races_as(struct store *s, const struct status_about *about, FILE *out
     return r;
 }
 
+static const char *file_of(const char *path, const char **type)
+{
+    const struct {
+        const char *path, *text, *type;
+    } files[] = { { "/" PAGE_STYLE, style, "text/css; charset=utf-8" },
+                  { "/" HTML_STYLE, html_style(), "text/css; charset=utf-8" },
+                  { "/" HTML_SCRIPT, html_script(), "text/javascript; charset=utf-8" } };
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        if (strcmp(path, files[i].path) == 0) {
+            *type = files[i].type;
+            return files[i].text;
+        }
+    return NULL;
+}
+
+bool page_is_there(const char *path)
+{
+    static const char *const paths[] = { "/", "/races", "/status.json", "/races.json",
+                                         "/runs.json" };
+    const char *type;
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+        if (strcmp(path, paths[i]) == 0)
+            return true;
+    return file_of(path, &type) != NULL;
+}
+
+bool page_file(const char *path, FILE *out, const char **type)
+{
+    const char *text = file_of(path, type);
+
+    if (text)
+        fputs(text, out);
+    return text != NULL;
+}
+
+static int page(struct store *s, const struct status_about *about, const char *path, FILE *out,
+                struct error *err)
+{
+    if (strcmp(path, "/races") == 0)
+        return races_as(s, about, out, html_write_linked, err);
+    if (strcmp(path, "/status.json") == 0)
+        return status_json(s, about, out, err);
+    if (strcmp(path, "/races.json") == 0)
+        return races_as(s, about, out, json_write, err);
+    if (strcmp(path, "/runs.json") == 0)
+        return status_runs_json(s, RUNS_JSON, out, err);
+    return front_page(s, about, out, err);
+}
+
 int page_answer(struct store *s, const struct status_about *about, const char *path, FILE *out,
                 const char **type)
 {
     struct error err = { { 0 } };
-    int r;
 
-    *type = "text/html; charset=utf-8";
-    if (strcmp(path, "/") == 0) {
-        r = front_page(s, about, out, &err);
-    } else if (strcmp(path, "/races") == 0) {
-        r = races_as(s, about, out, html_write, &err);
-    } else {
-        *type = "application/json";
-        if (strcmp(path, "/status.json") == 0) {
-            r = status_json(s, about, out, &err);
-        } else if (strcmp(path, "/races.json") == 0) {
-            r = races_as(s, about, out, json_write, &err);
-        } else if (strcmp(path, "/runs.json") == 0) {
-            r = status_runs_json(s, RUNS_JSON, out, &err);
-        } else {
-            *type = "text/plain";
-            fputs("not found\n", out);
-            return 404;
-        }
-    }
-    if (r >= 0)
+    *type = strstr(path, ".json") ? "application/json" : "text/html; charset=utf-8";
+    if (page(s, about, path, out, &err) >= 0)
         return 200;
-    *type = "text/plain";
+    *type = "text/plain; charset=utf-8";
     fprintf(out, "\n%s\n", err.text);
     return 500;
 }

@@ -9,7 +9,11 @@
 
 #include "fleet/status.h"
 
-/* Answer one request into out; `type` becomes the media type. The HTTP status: 200, 404, 500. */
+bool page_is_there(const char *path);
+/* A file that needs no store: written into out. */
+bool page_file(const char *path, FILE *out, const char **type);
+/* Answer one request for a page that is there; `type` becomes the media type. The HTTP status: 200,
+ * 500. */
 int page_answer(struct store *s, const struct status_about *about, const char *path, FILE *out,
                 const char **type);
 

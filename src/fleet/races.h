@@ -9,7 +9,11 @@
 #include "fleet/status.h"
 #include "report/findings.h"
 
-/* Fill an empty struct with the races of a program, or of all. -1 and an error. */
+/* Is this text (JSON) a confirmed race of this id, which renderers can show? 0, or -1. */
+int races_check(const char *race, const char *id, struct error *err);
+
+/* Fill an empty struct with the races of a program, or of all; what is no race is skipped
+ * and named (store_skipped()). -1 and an error. */
 int races_load(struct store *s, const struct status_about *about, struct findings *f,
                struct error *err);
 

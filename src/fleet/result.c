@@ -1,6 +1,8 @@
 /* result.c - what one run found, as a struct and as one line of JSON */
 #include "fleet/result.h"
 #include "base/alloc.h"
+#include "base/map.h"
+#include "report/clean.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -96,27 +98,27 @@ void fleet_add_sighting(struct fleet_result *r, struct fleet_sighting s)
     r->sightings[r->nsightings++] = s;
 }
 
+/* By a map: the numbers of classes are those of whoever wrote them. */
 uint64_t fleet_count_pairs(const struct fleet_result *r, bool refined)
 {
-    uint64_t *members, pairs = 0;
-    size_t most = 0;
+    struct map members = { 0 };
+    uint64_t pairs = 0;
 
-    for (size_t i = 0; i < r->ngroups; i++)
-        most = r->groups[i].b > most ? r->groups[i].b : most;
-    members = xcalloc(most + 1, sizeof(*members));
     for (size_t i = 0; i < r->nsites; i++) {
         int64_t group = refined ? r->sites[i].lockgroup : r->sites[i].group;
 
-        if (group >= 0 && (uint64_t)group <= most)
-            members[group]++;
+        if (group >= 0)
+            ++*map_put(&members, (uint64_t)group, 0);
     }
     for (size_t i = 0; i < r->ngroups; i++) {
-        uint64_t a = members[r->groups[i].a], b = members[r->groups[i].b];
+        const uint32_t *x = map_get(&members, r->groups[i].a);
+        const uint32_t *y = map_get(&members, r->groups[i].b);
+        uint64_t a = x ? *x : 0, b = y ? *y : 0;
 
         if (r->groups[i].refined == refined)
             pairs += r->groups[i].a == r->groups[i].b ? a * (a + 1) / 2 : a * b;
     }
-    free(members);
+    map_release(&members);
     return pairs;
 }
 
@@ -124,9 +126,25 @@ uint64_t fleet_count_pairs(const struct fleet_result *r, bool refined)
 
 static json_t *text_or_null(const char *s)
 {
-    json_t *j = s ? json_string(s) : NULL;
+    struct buf b = { 0 };
+    json_t *j;
 
-    return j ? j : s ? json_string("?") : json_null(); /* not UTF-8 */
+    if (!s)
+        return json_null();
+    if (clean_is(s, strlen(s)))
+        return json_string(s);
+    clean_add(&b, s, strlen(s));
+    j = json_string(b.data);
+    buf_release(&b);
+    return j;
+}
+
+/* A file of several lines. */
+static json_t *file_or_null(const char *s)
+{
+    json_t *j = json_string(s);
+
+    return j ? j : json_null(); /* not UTF-8 */
 }
 
 static json_t *sites_json(const struct fleet_result *r)
@@ -193,7 +211,7 @@ static void add_lists(const struct fleet_result *r, json_t *o)
     if (r->ngroups)
         json_object_set_new(o, "classes", groups_json(r));
     if (r->pairs)
-        json_object_set_new(o, "pairs", text_or_null(r->pairs));
+        json_object_set_new(o, "pairs", file_or_null(r->pairs));
     if (r->nescaped)
         json_object_set_new(o, "escaped", escaped_json(r));
     if (r->nsightings)
@@ -263,17 +281,33 @@ static int64_t number(struct reader *in, const json_t *o, const char *key)
     return json_integer_value(v);
 }
 
+static const json_t *list_of(struct reader *in, const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (v && !json_is_array(v))
+        refuse(in, key, "an array");
+    return v;
+}
+
+/* Of a cell that may be missing: -1. */
+static int64_t class_of(struct reader *in, const json_t *v)
+{
+    if (v && !json_is_integer(v))
+        refuse(in, "sites", "classes as integers");
+    return v ? json_integer_value(v) : -1;
+}
+
 static void read_sites(struct reader *in, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list) && !in->failed; i++) {
         const json_t *v = json_array_get(list, i);
-        const json_t *group = json_array_get(v, 4), *lockgroup = json_array_get(v, 5);
         struct fleet_site *site;
 
         GROW(in->to->sites, in->to->sites_cap, in->to->nsites + 1);
         site = &in->to->sites[in->to->nsites++];
-        site->group = json_is_integer(group) ? json_integer_value(group) : -1;
-        site->lockgroup = json_is_integer(lockgroup) ? json_integer_value(lockgroup) : -1;
+        site->group = class_of(in, json_array_get(v, 4));
+        site->lockgroup = class_of(in, json_array_get(v, 5));
         site->name = text_of(in, json_array_get(v, 0), "sites", true);
         site->location = text_of(in, json_array_get(v, 1), "sites", false);
         site->function = text_of(in, json_array_get(v, 2), "sites", false);
@@ -314,7 +348,8 @@ static void read_sightings(struct reader *in, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list) && !in->failed; i++) {
         const json_t *o = json_array_get(list, i), *race = json_object_get(o, "race");
-        struct fleet_sighting s = { .number = (uint32_t)number(in, o, "number"),
+        int64_t numbered = number(in, o, "number");
+        struct fleet_sighting s = { .number = (uint32_t)numbered,
                                     .s1 = text(in, o, "s1", true),
                                     .s2 = text(in, o, "s2", true),
                                     .count = (uint64_t)number(in, o, "count"),
@@ -322,6 +357,8 @@ static void read_sightings(struct reader *in, const json_t *list)
                                     .id = text(in, o, "id", true) };
         char *dump = json_is_object(race) ? json_dumps(race, JSON_COMPACT) : NULL;
 
+        if (numbered < 0 || numbered > INT32_MAX)
+            refuse(in, "number", "a number from 0 to 2147483647");
         if (!dump)
             refuse(in, "race", "an object");
         s.race = dump;
@@ -340,7 +377,7 @@ static void read_head(struct reader *in, const json_t *o)
         refuse(in, "fleet", "version 1");
     run = text(in, o, "run", true);
     kind = text(in, o, "kind", true);
-    if (run && (strlen(run) != FLEET_ID_CHARS || strspn(run, "0123456789abcdef") != FLEET_ID_CHARS))
+    if (run && !fleet_is_id(run))
         refuse(in, "run", "32 hex digits");
     if (kind && fleet_kind_of(kind) < 0)
         refuse(in, "kind", "one of plain, static, caper, chase");
@@ -365,20 +402,22 @@ static void read_head(struct reader *in, const json_t *o)
 int fleet_result_read(struct fleet_result *r, const char *line, size_t length, struct error *err)
 {
     json_error_t bad;
-    json_t *o = json_loadb(line, length, 0, &bad);
+    json_t *o = json_loadb(line, length, JSON_REJECT_DUPLICATES, &bad);
     struct reader in = { .to = r, .err = err };
 
     if (!json_is_object(o)) {
+        error_set(err, "no result: %s", o ? "not an object" : bad.text);
         json_decref(o);
-        return error_set(err, "no result: %s", o ? "not an object" : bad.text);
+        return -1;
     }
     read_head(&in, o);
-    read_sites(&in, json_object_get(o, "sites"));
-    read_groups(&in, json_object_get(o, "classes"));
+    read_sites(&in, list_of(&in, o, "sites"));
+    read_groups(&in, list_of(&in, o, "classes"));
     r->pairs = text(&in, o, "pairs", false);
-    read_escaped(&in, json_object_get(o, "escaped"));
-    read_sightings(&in, json_object_get(o, "sightings"));
+    read_escaped(&in, list_of(&in, o, "escaped"));
+    read_sightings(&in, list_of(&in, o, "sightings"));
     json_decref(o);
+    in.failed = in.failed || fleet_result_check(r, err) < 0;
     if (in.failed)
         fleet_result_release(r);
     return in.failed ? -1 : 0;

@@ -90,9 +90,16 @@ void fleet_add_sighting(struct fleet_result *r, struct fleet_sighting sighting);
 /* How many unordered pairs of sites the classes mean; `refined`: of the lockset variant. */
 uint64_t fleet_count_pairs(const struct fleet_result *r, bool refined);
 
-/* One line, with its newline. Write errors show in ferror(out). */
+/* Is it one that a run can have made? 0, or -1 and what is wrong (result_check.c). */
+int fleet_result_check(const struct fleet_result *r, struct error *err);
+bool fleet_is_id(const char *s);      /* of a run or a program */
+bool fleet_is_site(const char *s);    /* "MMMMMMMM:N" */
+bool fleet_is_race_id(const char *s); /* a fingerprint */
+
+/* One line, with its newline; names that are not clean (report/clean.h) are made so. Write errors
+ * show in ferror(out). */
 void fleet_result_write(const struct fleet_result *r, FILE *out);
-/* Fill an empty struct from one line; -1 and an error, then it is empty again. */
+/* Fill an empty struct from one line, and check it; -1 and an error, then it is empty again. */
 int fleet_result_read(struct fleet_result *r, const char *line, size_t length, struct error *err);
 
 /* A new id: 128 random bits in hex. */

@@ -121,26 +121,29 @@ static bool is_result(const char *name, const char *ending)
            strcmp(name + FLEET_ID_CHARS + 1, ending) == 0;
 }
 
+/* A pipe would be waited for, a link leads to somebody else's file. */
+enum { OPEN_FLAGS = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+
 /* 0, or -1: it cannot be read (err), or is gone (empty error). */
 static int read_file(const char *path, struct fleet_result *r, struct error *err)
 {
-    FILE *f = fopen(path, "re");
+    int fd = open(path, O_RDONLY | OPEN_FLAGS), code;
     struct stat st;
     char *text;
-    size_t n;
-    int code;
+    ssize_t n;
 
     err->text[0] = 0;
-    if (!f)
+    if (fd < 0)
         return errno == ENOENT ? -1 : error_set(err, "%s", strerror(errno));
-    if (fstat(fileno(f), &st) < 0 || st.st_size > RESULT_MAX) {
-        fclose(f);
-        return error_set(err, "too large");
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > RESULT_MAX) {
+        close(fd);
+        return error_set(err, "not a regular file, or too large");
     }
     text = xmalloc((size_t)st.st_size + 1);
-    n = fread(text, 1, (size_t)st.st_size, f);
-    fclose(f);
-    code = fleet_result_read(r, text, n, err);
+    n = read(fd, text, (size_t)st.st_size);
+    close(fd);
+    code =
+        n < 0 ? error_set(err, "%s", strerror(errno)) : fleet_result_read(r, text, (size_t)n, err);
     free(text);
     return code;
 }
@@ -274,7 +277,7 @@ static bool is_stale(int fd)
 
 static void visit(const char *path, spool_orphan *orphan, void *arg)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = open(path, O_RDWR | OPEN_FLAGS);
     struct fleet_result r = { 0 };
     struct error err;
 

@@ -10,6 +10,7 @@
 #include "base/module.h"
 #include "base/seconds.h"
 #include "fleet/store_inside.h"
+#include "report/clean.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -225,6 +226,8 @@ void store_close(struct store *s)
         return;
     if (s->db)
         s->driver->close(s->db);
+    intern_release(&s->skips);
+    arena_release(&s->memory);
     free(s->where);
     free(s);
 }
@@ -232,6 +235,53 @@ void store_close(struct store *s)
 int store_check(struct store *s, struct error *err)
 {
     return s->driver->check(s->db, err);
+}
+
+/* ---- rows of others ---- */
+
+enum { SKIP_BYTES = 300, CELL_BYTES = 32768 };
+
+void store_skip(struct store *s, const char *fmt, ...)
+{
+    char text[SKIP_BYTES];
+    struct buf b = { 0 };
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    clean_add(&b, text, strlen(text));
+    if (s->skips.count < STORE_SKIPS)
+        intern_put(&s->skips, b.data, b.len);
+    else if (intern_find(&s->skips, b.data, b.len) == INTERN_NONE)
+        s->skipped++;
+    buf_release(&b);
+}
+
+uint64_t store_skipped(const struct store *s)
+{
+    return s->skips.count + s->skipped;
+}
+
+const char *store_skip_text(const struct store *s, size_t i)
+{
+    return i < s->skips.count ? intern_get(&s->skips, (uint32_t)i) : NULL;
+}
+
+const char *store_clean(struct store *s, const char *cell)
+{
+    size_t n = cell ? strlen(cell) : 0;
+    struct buf b = { 0 };
+    char *copy;
+
+    if (!cell || (n <= CELL_BYTES && clean_is(cell, n)))
+        return cell;
+    clean_add(&b, cell, n < CELL_BYTES ? n : CELL_BYTES);
+    copy = arena_alloc(&s->memory, b.len + 1);
+    memcpy(copy, b.data, b.len);
+    copy[b.len] = 0;
+    buf_release(&b);
+    return copy;
 }
 
 /* ---- shared by claims and puts ---- */
@@ -258,7 +308,7 @@ int store_lock_program(struct store *s, const struct fleet_result *r, struct err
 static int note_number(void *arg, const char *const *cells, int n)
 {
     (void)n;
-    *(int64_t *)arg = cells[0] ? strtoll(cells[0], NULL, 10) : 0;
+    *(int64_t *)arg = cell_number(cells[0]);
     return 0;
 }
 

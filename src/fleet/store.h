@@ -68,6 +68,13 @@ int store_put(struct store *s, const struct fleet_result *r, struct error *err);
 
 /* ---- reading ---- */
 
+/* Who may write to a store may write anything. Rows that Heddle cannot have written are skipped:
+ * how many since the store was opened, and what the first of them are (NULL: no more). Texts in all
+ * other rows are clean (report/clean.h), ids and names of sites are such, times and numbers are not
+ * negative. */
+uint64_t store_skipped(const struct store *s);
+const char *store_skip_text(const struct store *s, size_t i);
+
 struct store_program {
     const char *id, *name, *path, *note;
     bool analysed; /* static pairs are there (or cannot be had: note) */

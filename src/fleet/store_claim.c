@@ -51,7 +51,7 @@ void store_claim_release(struct store_claim *c)
 static int note_given(void *arg, const char *const *cells, int n)
 {
     struct claim *c = arg;
-    int kind = fleet_kind_of(cells[0]);
+    int kind = fleet_kind_of(cell_text(cells[0]));
 
     (void)n;
     c->given = true;
@@ -66,14 +66,14 @@ static int note_program(void *arg, const char *const *cells, int n)
     struct claim *c = arg;
 
     (void)n;
-    c->analysed = atoll(cells[0]);
-    c->quiet = atoll(cells[1]);
-    c->capers = atoll(cells[2]);
-    c->chases = atoll(cells[3]);
+    c->analysed = cell_number(cells[0]);
+    c->quiet = cell_number(cells[1]);
+    c->capers = cell_number(cells[2]);
+    c->chases = cell_number(cells[3]);
     c->has_note = cells[4] != NULL;
-    c->others = atoll(cells[5]);
-    c->possible = atoll(cells[6]);
-    c->listed = atoll(cells[7]);
+    c->others = cell_number(cells[5]);
+    c->possible = cell_number(cells[6]);
+    c->listed = cell_number(cells[7]);
     return 0;
 }
 
@@ -82,16 +82,15 @@ static int note_pair(void *arg, const char *const *cells, int n)
     struct claim *c = arg;
 
     (void)n;
-    c->chased = atoll(cells[2]);
-    c->out->tries = (uint64_t)(c->chased + atoll(cells[3]));
-    set_pair(c->out, cells[0], cells[1], c->out->tries % 2 != 0);
+    c->chased = cell_number(cells[2]);
+    c->out->tries = (uint64_t)(c->chased + cell_number(cells[3]));
+    set_pair(c->out, cell_text(cells[0]), cell_text(cells[1]), c->out->tries % 2 != 0);
     return 0;
 }
 
 /* ---- choosing ---- */
 
-/* The best pair into out, which stays empty where there is none. */
-static int choose_pair(struct store *s, struct claim *c, struct error *err)
+static int best_pair(struct store *s, struct claim *c, struct error *err)
 {
     store_claim_release(c->out);
     return store_run_sql(
@@ -108,6 +107,25 @@ static int choose_pair(struct store *s, struct claim *c, struct error *err)
 }
 
 _Static_assert(STORE_LOCKSET_WEIGHT == 4, "the statement above says 4");
+
+/* The best pair into out, which stays empty where there is none. Rows that are no pair of sites
+ * would be chosen for ever: they go. */
+static int choose_pair(struct store *s, struct claim *c, struct error *err)
+{
+    while (best_pair(s, c, err) == 0) {
+        struct store_order o = store_order(c->out->s1, c->out->s2);
+
+        if (!o.a || (fleet_is_site(o.a) && fleet_is_site(o.b)))
+            return 0;
+        if (store_run_sql(s, err, NULL, NULL,
+                          "DELETE FROM pairs WHERE program = $1 AND a = $2 AND b = $3", "sss",
+                          c->run->program, o.a, o.b) <= 0) {
+            store_claim_release(c->out);
+            return 0;
+        }
+    }
+    return -1;
+}
 
 static bool caper_is_due(const struct claim *c)
 {

@@ -16,30 +16,25 @@ struct exporter {
     struct intern done; /* programs whose pairs are written */
 };
 
-static int64_t number(const char *cell)
-{
-    return cell ? strtoll(cell, NULL, 10) : 0;
-}
-
 static int add_escaped(void *arg, const char *const *c, int n)
 {
     (void)n;
-    fleet_add_escaped(arg, c[0]);
+    fleet_add_escaped(arg, cell_text(c[0]));
     return 0;
 }
 
 static int add_sighting(void *arg, const char *const *c, int n)
 {
-    bool swapped = number(c[3]) != 0;
+    bool swapped = cell_number(c[3]) != 0;
 
     (void)n;
-    fleet_add_sighting(arg, (struct fleet_sighting){ .number = (uint32_t)number(c[0]),
+    fleet_add_sighting(arg, (struct fleet_sighting){ .number = (uint32_t)cell_number(c[0]),
                                                      .s1 = swapped ? c[2] : c[1],
                                                      .s2 = swapped ? c[1] : c[2],
-                                                     .id = c[4],
-                                                     .seen_ms = number(c[5]),
-                                                     .count = (uint64_t)number(c[6]),
-                                                     .race = c[7] });
+                                                     .id = cell_text(c[4]),
+                                                     .seen_ms = cell_number(c[5]),
+                                                     .count = (uint64_t)cell_number(c[6]),
+                                                     .race = cell_text(c[7]) });
     return 0;
 }
 
@@ -71,26 +66,29 @@ static int export_run(void *arg, const char *const *c, int n)
 {
     struct exporter *e = arg;
     struct fleet_result r = { 0 };
-    bool swapped = number(c[9]) != 0;
-    int kind = fleet_kind_of(c[4]), code;
+    bool swapped = cell_number(c[9]) != 0;
+    int kind = fleet_kind_of(cell_text(c[4])), code;
+    struct error why;
 
     (void)n;
-    snprintf(r.run, sizeof(r.run), "%s", c[0]);
-    r.program = fleet_string(&r, c[1]);
-    r.host = fleet_string(&r, c[2]);
-    r.pid = number(c[3]);
+    snprintf(r.run, sizeof(r.run), "%s", strlen(cell_text(c[0])) > FLEET_ID_CHARS ? "" : c[0]);
+    r.program = fleet_string(&r, cell_text(c[1]));
+    r.host = fleet_string(&r, store_clean(e->store, c[2]));
+    r.pid = cell_number(c[3]);
     r.kind = kind < 0 ? FLEET_PLAIN : (enum fleet_kind)kind;
-    r.name = fleet_string(&r, c[5]);
-    r.path = fleet_string(&r, c[6]);
+    r.name = fleet_string(&r, store_clean(e->store, c[5]));
+    r.path = fleet_string(&r, store_clean(e->store, c[6]));
     r.s1 = fleet_string(&r, swapped ? c[8] : c[7]);
     r.s2 = fleet_string(&r, swapped ? c[7] : c[8]);
-    r.started_ms = number(c[10]);
-    r.ended_ms = number(c[11]);
-    r.exit = number(c[12]);
-    r.dropped = (uint64_t)number(c[13]);
-    r.note = fleet_string(&r, c[14]);
+    r.started_ms = cell_number(c[10]);
+    r.ended_ms = cell_number(c[11]);
+    r.exit = cell_number(c[12]);
+    r.dropped = (uint64_t)cell_number(c[13]);
+    r.note = fleet_string(&r, store_clean(e->store, c[14]));
     code = fill(e, &r);
-    if (code == 0 && (r.ended_ms || r.nsightings))
+    if (code == 0 && fleet_result_check(&r, &why) < 0)
+        store_skip(e->store, "run '%s': %s", cell_text(c[0]), why.text);
+    else if (code == 0 && (r.ended_ms || r.nsightings))
         fleet_result_write(&r, e->out);
     fleet_result_release(&r);
     return code;

@@ -2,6 +2,8 @@
 #ifndef HEDDLE_FLEET_STORE_INSIDE_H
 #define HEDDLE_FLEET_STORE_INSIDE_H
 
+#include <stdlib.h>
+
 #include "fleet/store.h"
 
 struct store {
@@ -11,7 +13,36 @@ struct store {
     enum sql_access access;
     enum sql_failure failure; /* of the last statement that failed */
     int patience_ms;
+    struct intern skips; /* what was skipped, in words */
+    uint64_t skipped;    /* beyond STORE_SKIPS */
+    struct arena memory; /* of texts that had to be made clean */
 };
+
+enum { STORE_SKIPS = 1000 };
+
+/* A row that is skipped; the same one is counted once. */
+void store_skip(struct store *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A cell as it may be shown; lives as long as the store. NULL stays NULL. */
+const char *store_clean(struct store *s, const char *cell);
+
+/* Columns that are never NULL in a store of ours may be in another. */
+static inline const char *cell_text(const char *cell)
+{
+    return cell ? cell : "";
+}
+
+static inline int64_t cell_number(const char *cell)
+{
+    return cell ? strtoll(cell, NULL, 10) : 0;
+}
+
+/* Never negative. */
+static inline uint64_t cell_count(const char *cell)
+{
+    int64_t n = cell_number(cell);
+
+    return n < 0 ? 0 : (uint64_t)n;
+}
 
 /* One statement. `types` has a letter for each value that follows: 's' text or NULL, 'i' int64_t.
  * The rows changed, or -1. `row` may be NULL. */

@@ -45,19 +45,14 @@ static void book_release(struct book *b)
     free(b->list);
 }
 
-static int64_t number(const char *cell)
-{
-    return cell ? strtoll(cell, NULL, 10) : 0;
-}
-
 static int add_site(void *arg, const char *const *c, int n)
 {
     struct book *b = arg;
     size_t cap = b->known.sites_cap;
-    uint32_t i =
-        fleet_add_site(&b->known, (struct fleet_site){ .name = c[0],
-                                                       .group = c[1] ? number(c[1]) : -1,
-                                                       .lockgroup = c[2] ? number(c[2]) : -1 });
+    uint32_t i = fleet_add_site(&b->known,
+                                (struct fleet_site){ .name = cell_text(c[0]),
+                                                     .group = c[1] ? cell_number(c[1]) : -1,
+                                                     .lockgroup = c[2] ? cell_number(c[2]) : -1 });
 
     (void)n;
     if (b->known.sites_cap != cap)
@@ -69,7 +64,8 @@ static int add_site(void *arg, const char *const *c, int n)
 static int add_groups(void *arg, const char *const *c, int n)
 {
     struct book *b = arg;
-    struct fleet_groups g = { (uint32_t)number(c[0]), (uint32_t)number(c[1]), number(c[2]) != 0 };
+    struct fleet_groups g = { (uint32_t)cell_number(c[0]), (uint32_t)cell_number(c[1]),
+                              cell_number(c[2]) != 0 };
 
     (void)n;
     fleet_add_groups(&b->known, g);
@@ -88,7 +84,7 @@ static int add_listed(void *arg, const char *const *c, int n)
     struct book *b = arg;
 
     (void)n;
-    map_put(&b->listed, pair_hash(c[0], c[1]), 1);
+    map_put(&b->listed, pair_hash(cell_text(c[0]), cell_text(c[1])), 1);
     return 0;
 }
 
@@ -97,8 +93,8 @@ static int add_counts(void *arg, const char *const *c, int n)
     struct book *b = arg;
 
     (void)n;
-    b->rows = (uint64_t)number(c[0]);
-    b->waiting = (uint64_t)number(c[1]);
+    b->rows = (uint64_t)cell_number(c[0]);
+    b->waiting = (uint64_t)cell_number(c[1]);
     return 0;
 }
 

@@ -75,7 +75,7 @@ static int put_groups(struct store *s, const struct fleet_result *r, struct erro
 static int note_number(void *arg, const char *const *cells, int n)
 {
     (void)n;
-    *(int64_t *)arg = cells[0] ? strtoll(cells[0], NULL, 10) : 0;
+    *(int64_t *)arg = cell_number(cells[0]);
     return 0;
 }
 

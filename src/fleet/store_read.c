@@ -5,19 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t number(const char *cell)
+/* Of the year 9999 and before. */
+static int64_t time_of(const char *cell)
 {
-    return cell ? strtoll(cell, NULL, 10) : 0;
-}
+    int64_t ms = cell_number(cell);
 
-static uint64_t count(const char *cell)
-{
-    return (uint64_t)number(cell);
+    return ms < 0 || ms > INT64_C(253402300799999) ? 0 : ms;
 }
 
 /* ---- programs ---- */
 
 struct program_query {
+    struct store *store;
     store_program_row *row;
     void *arg;
 };
@@ -25,27 +24,34 @@ struct program_query {
 static int give_program(void *arg, const char *const *c, int n)
 {
     const struct program_query *q = arg;
-    struct store_program p = { .id = c[0], .name = c[1], .path = c[2], .note = c[3] };
+    struct store_program p = { .id = c[0],
+                               .name = store_clean(q->store, c[1]),
+                               .path = store_clean(q->store, c[2]),
+                               .note = store_clean(q->store, c[3]) };
 
     (void)n;
-    p.analysed = number(c[4]) != 0;
-    p.steady = number(c[5]) >= STORE_QUIET_RUNS;
-    p.sites = count(c[6]);
-    p.escaped = count(c[7]);
-    p.pairs = count(c[8]);
-    p.lockset = count(c[9]);
-    p.possible = count(c[10]);
-    p.chased = count(c[11]);
-    p.confirmed = count(c[12]);
-    p.races = count(c[13]);
+    if (!fleet_is_id(p.id)) {
+        store_skip(q->store, "program '%s': no id of a build", cell_text(c[0]));
+        return 0;
+    }
+    p.analysed = cell_number(c[4]) != 0;
+    p.steady = cell_number(c[5]) >= STORE_QUIET_RUNS;
+    p.sites = cell_count(c[6]);
+    p.escaped = cell_count(c[7]);
+    p.pairs = cell_count(c[8]);
+    p.lockset = cell_count(c[9]);
+    p.possible = cell_count(c[10]);
+    p.chased = cell_count(c[11]);
+    p.confirmed = cell_count(c[12]);
+    p.races = cell_count(c[13]);
     for (int i = 0; i < 4; i++)
-        p.runs[i] = count(c[14 + i]);
-    p.running = count(c[18]);
-    p.lost = count(c[19]);
-    p.dropped = count(c[20]);
-    p.first_ms = number(c[21]);
-    p.last_ms = number(c[22]);
-    p.sightings = count(c[23]);
+        p.runs[i] = cell_count(c[14 + i]);
+    p.running = cell_count(c[18]);
+    p.lost = cell_count(c[19]);
+    p.dropped = cell_count(c[20]);
+    p.first_ms = time_of(c[21]);
+    p.last_ms = time_of(c[22]);
+    p.sightings = cell_count(c[23]);
     return q->row(q->arg, &p);
 }
 
@@ -55,7 +61,7 @@ static int give_program(void *arg, const char *const *c, int n)
 
 int store_programs(struct store *s, store_program_row *row, void *arg, struct error *err)
 {
-    struct program_query q = { row, arg };
+    struct program_query q = { s, row, arg };
     int64_t now = store_now(s, err);
 
     if (now < 0)
@@ -88,6 +94,7 @@ int store_programs(struct store *s, store_program_row *row, void *arg, struct er
 /* ---- races ---- */
 
 struct race_query {
+    struct store *store;
     store_race_row *row;
     void *arg;
 };
@@ -95,26 +102,31 @@ struct race_query {
 static int give_race(void *arg, const char *const *c, int n)
 {
     const struct race_query *q = arg;
-    bool swapped = number(c[4]) != 0;
+    bool swapped = cell_number(c[4]) != 0;
     struct store_race r = { .program = c[0],
                             .id = c[1],
                             .s1 = swapped ? c[3] : c[2],
                             .s2 = swapped ? c[2] : c[3],
                             .first_run = c[5],
-                            .first_ms = number(c[6]),
+                            .first_ms = time_of(c[6]),
                             .race = c[7],
-                            .last_ms = number(c[8]),
-                            .count = count(c[9]),
-                            .runs = count(c[10]) };
+                            .last_ms = time_of(c[8]),
+                            .count = cell_count(c[9]),
+                            .runs = cell_count(c[10]) };
 
     (void)n;
-    return q->row(q->arg, &r);
+    if (fleet_is_id(r.program) && fleet_is_race_id(r.id) && fleet_is_site(r.s1) &&
+        fleet_is_site(r.s2) && fleet_is_id(r.first_run) && r.race)
+        return q->row(q->arg, &r);
+    store_skip(q->store, "race '%s' of program '%s': ids that Heddle does not make",
+               cell_text(r.id), cell_text(r.program));
+    return 0;
 }
 
 int store_races(struct store *s, const char *program, store_race_row *row, void *arg,
                 struct error *err)
 {
-    struct race_query q = { row, arg };
+    struct race_query q = { s, row, arg };
 
     return store_run_sql(s, err, give_race, &q,
                          "SELECT r.program, r.id, r.a, r.b, r.swapped, r.first_run, r.first_seen,"
@@ -132,6 +144,7 @@ int store_races(struct store *s, const char *program, store_race_row *row, void 
 /* ---- runs ---- */
 
 struct run_query {
+    struct store *store;
     store_run_row *row;
     void *arg;
 };
@@ -139,27 +152,31 @@ struct run_query {
 static int give_run(void *arg, const char *const *c, int n)
 {
     const struct run_query *q = arg;
-    bool swapped = number(c[6]) != 0;
+    bool swapped = cell_number(c[6]) != 0;
     struct store_run r = { .id = c[0],
                            .program = c[1],
-                           .host = c[2],
+                           .host = store_clean(q->store, c[2]),
                            .kind = c[3],
                            .s1 = swapped ? c[5] : c[4],
                            .s2 = swapped ? c[4] : c[5],
                            .state = c[7],
-                           .pid = number(c[8]),
-                           .started_ms = number(c[9]),
-                           .ended_ms = number(c[10]),
-                           .exit = number(c[11]),
-                           .sightings = count(c[12]) };
+                           .pid = (int64_t)cell_count(c[8]),
+                           .started_ms = time_of(c[9]),
+                           .ended_ms = time_of(c[10]),
+                           .exit = (int64_t)cell_count(c[11]),
+                           .sightings = cell_count(c[12]) };
 
     (void)n;
-    return q->row(q->arg, &r);
+    if (fleet_is_id(r.id) && fleet_is_id(r.program) && r.kind && fleet_kind_of(r.kind) >= 0 &&
+        ((!r.s1 && !r.s2) || (fleet_is_site(r.s1) && fleet_is_site(r.s2))))
+        return q->row(q->arg, &r);
+    store_skip(q->store, "run '%s': ids that Heddle does not make", cell_text(r.id));
+    return 0;
 }
 
 int store_runs(struct store *s, int limit, store_run_row *row, void *arg, struct error *err)
 {
-    struct run_query q = { row, arg };
+    struct run_query q = { s, row, arg };
     int64_t now = store_now(s, err);
 
     if (now < 0)
@@ -187,18 +204,21 @@ static int load_program(void *arg, const char *const *c, int n)
     return 0;
 }
 
+/* What is no site helps nobody; the rest is checked where it is shown. */
 static int load_site(void *arg, const char *const *c, int n)
 {
     struct fleet_result *into = arg;
 
     (void)n;
+    if (!fleet_is_site(c[0]))
+        return 0;
     fleet_add_site(into, (struct fleet_site){ .name = c[0],
                                               .location = c[1],
                                               .function = c[2],
                                               .access = c[3],
-                                              .group = c[4] ? number(c[4]) : -1,
-                                              .lockgroup = c[5] ? number(c[5]) : -1 });
-    if (number(c[6]))
+                                              .group = c[4] ? cell_number(c[4]) : -1,
+                                              .lockgroup = c[5] ? cell_number(c[5]) : -1 });
+    if (cell_number(c[6]))
         fleet_add_escaped(into, c[0]);
     return 0;
 }
@@ -206,8 +226,9 @@ static int load_site(void *arg, const char *const *c, int n)
 static int load_groups(void *arg, const char *const *c, int n)
 {
     (void)n;
-    fleet_add_groups(arg, (struct fleet_groups){ (uint32_t)number(c[0]), (uint32_t)number(c[1]),
-                                                 number(c[2]) != 0 });
+    fleet_add_groups(arg,
+                     (struct fleet_groups){ (uint32_t)cell_number(c[0]),
+                                            (uint32_t)cell_number(c[1]), cell_number(c[2]) != 0 });
     return 0;
 }
 

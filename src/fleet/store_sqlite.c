@@ -3,6 +3,8 @@
  * Write-ahead log: readers never wait, writers wait for each other (BUSY_MS), a process that is
  * killed leaves nothing locked (locks are the kernel's) and its open transaction is never seen.
  * synchronous=FULL: what was committed survives a crash of the machine.
+ * A file may be anybody's: what its schema says is not obeyed (no functions in views and triggers
+ * beyond the harmless ones, no writing to its inside), and no statement goes on for ever.
  * Limits: the log needs shared memory, so all users must be on one machine; for a fleet there is
  * PostgreSQL.
  */
@@ -14,15 +16,27 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/seconds.h"
 #include "fleet/sql.h"
 
 /* How long a statement waits for another writer. A put takes a millisecond, the pairs of a large
  * program a second: a hundred runs that end at once are through in this time. */
 enum { BUSY_MS = 20000 };
 
+/* A view in a file of somebody else may have no end. Ours take seconds, of large stores. */
+enum { STATEMENT_S = 60, STEPS_BETWEEN_LOOKS = 100000 };
+
 struct sql {
     sqlite3 *db;
+    double until; /* of the statement */
 };
+
+static int is_overdue(void *arg)
+{
+    const struct sql *s = arg;
+
+    return s->until && seconds_now() > s->until;
+}
 
 static enum sql_failure failure_of(int code)
 {
@@ -60,11 +74,15 @@ static int use_log(sqlite3 *db)
     return code;
 }
 
-static int prepare_connection(sqlite3 *db, enum sql_access access)
+static int prepare_connection(struct sql *s, enum sql_access access)
 {
+    sqlite3 *db = s->db;
     int code;
 
     sqlite3_extended_result_codes(db, 1);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_progress_handler(db, STEPS_BETWEEN_LOOKS, is_overdue, s);
     sqlite3_busy_timeout(db, BUSY_MS);
     if (access == SQL_READ)
         return sqlite3_exec(db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
@@ -113,7 +131,7 @@ static int open_unchanging(struct sql *s, const char *where)
     code = sqlite3_open_v2(uri, &s->db,
                            SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
-        code = prepare_connection(s->db, SQL_READ);
+        code = prepare_connection(s, SQL_READ);
     free(uri);
     return code;
 }
@@ -129,7 +147,7 @@ static struct sql *sqlite_open(const char *where, enum sql_access access, enum s
         flags |= SQLITE_OPEN_CREATE;
     code = sqlite3_open_v2(where, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
-        code = prepare_connection(s->db, access);
+        code = prepare_connection(s, access);
     if (access == SQL_READ &&
         ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) &&
         file_is_there(where))
@@ -185,6 +203,7 @@ static int64_t sqlite_run(struct sql *s, const char *text, const char *const *va
     int code = sqlite3_prepare_v2(s->db, text, -1, &st, NULL);
     bool stopped = false, reads = false;
 
+    s->until = seconds_now() + STATEMENT_S + BUSY_MS / 1e3;
     if (code == SQLITE_OK)
         code = bind(st, values, nvalues);
     while (code == SQLITE_OK && !stopped) {

@@ -49,8 +49,9 @@ static void open_case(FILE *out, const char *of, const char *id, enum strength s
 {
     fputs("    <testcase classname=\"", out);
     xml_put(out, of);
-    fprintf(out, "\" name=\"%s\">\n      <failure type=\"%s\" message=\"", id,
-            strength_names[strength]);
+    fputs("\" name=\"", out);
+    xml_put(out, id);
+    fprintf(out, "\">\n      <failure type=\"%s\" message=\"", strength_names[strength]);
     xml_put(out, text);
     fputs("\">", out);
 }

@@ -14,4 +14,12 @@
 
 void html_write(const struct findings *f, FILE *out);
 
+/* The same for a server: script and style are files of their own beside the page, so that it may
+ * forbid everything inline. */
+#define HTML_SCRIPT "report.js"
+#define HTML_STYLE  "report.css"
+void html_write_linked(const struct findings *f, FILE *out);
+const char *html_script(void);
+const char *html_style(void);
+
 #endif

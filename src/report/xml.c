@@ -20,6 +20,9 @@ void xml_put(FILE *out, const char *s)
         case '"':
             fputs("&quot;", out);
             break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
         default:
             fputc(*s, out);
         }

@@ -27,6 +27,7 @@
 
 enum { SITES = 40, LEASE_MS = 3000, PATIENCE_MS = 60000, KILL_WITHIN_US = 30000 };
 
+static const char program_id[] = "0123456789abcdef0123456789abcdef";
 static const char *where, *spool;
 static int promises; /* descriptor: "S RUN KIND N SUM" and "P RUN KIND N SUM" */
 
@@ -49,9 +50,9 @@ static int64_t now_us(void)
 static void make_static(struct fleet_result *r)
 {
     for (int i = 0; i < SITES; i++) {
-        char name[16];
+        char name[24];
 
-        snprintf(name, sizeof(name), "m:%d", i);
+        snprintf(name, sizeof(name), "0000000a:%d", i);
         fleet_add_site(r, (struct fleet_site){
                               .name = name, .group = i % 4, .lockgroup = i % 4 == 1 ? 0 : -1 });
     }
@@ -64,28 +65,37 @@ static void make_escaped(struct fleet_result *r)
 {
     for (int i = 0; i < SITES; i++)
         if (rand() % 3 == 0) {
-            char name[16];
+            char name[24];
 
-            snprintf(name, sizeof(name), "m:%d", i);
+            snprintf(name, sizeof(name), "0000000a:%d", i);
             fleet_add_escaped(r, name);
         }
 }
+
+#define ACCESS                                                                                     \
+    "{\"event\":0,\"thread\":\"T1\",\"op\":\"write\",\"location\":\"a.c:1\",\"locks\":[]}"
+#define RACE                                                                                       \
+    "{\"id\":\"%s\",\"variable\":\"x\",\"engines\":[\"chase\"],\"strength\":\"confirmed\","        \
+    "\"count\":1,"                                                                                 \
+    "\"accesses\":[" ACCESS "," ACCESS "]}"
 
 static void make_sightings(struct fleet_result *r)
 {
     uint32_t n = (uint32_t)(rand() % 4);
 
     for (uint32_t i = 0; i < n; i++) {
-        char *race = xasprintf("{\"id\":\"%s\",\"n\":%u}", r->run, i);
+        char *id = xasprintf("%.15s%u", r->run, i);
+        char *race = xasprintf(RACE, id);
 
         fleet_add_sighting(r, (struct fleet_sighting){ .number = i,
                                                        .s1 = r->s1,
                                                        .s2 = r->s2,
                                                        .count = 1 + (uint64_t)rand() % 9,
                                                        .seen_ms = fleet_now_ms(),
-                                                       .id = r->run,
+                                                       .id = id,
                                                        .race = race });
         free(race);
+        free(id);
     }
 }
 
@@ -110,7 +120,9 @@ static void promise(char letter, const struct fleet_result *r)
 
 static _Noreturn void one_run(unsigned seed)
 {
-    struct fleet_result r = { .program = "prog", .name = "prog", .host = "here", .pid = getpid() };
+    struct fleet_result r = {
+        .program = program_id, .name = "prog", .host = "here", .pid = getpid()
+    };
     struct store_claim c;
     struct error err;
     struct store *s;

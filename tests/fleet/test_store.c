@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "fleet/page.h"
+#include "fleet/races.h"
 #include "fleet/store.h"
 #include "fleet/store_inside.h"
 
@@ -81,12 +83,28 @@ static struct store *fresh(void **state)
 
 /* ---- runs by hand ---- */
 
+/* A program's id: the letters of its name, and zeros. */
+static const char *id_of(const char *name)
+{
+    static char ids[64][FLEET_ID_CHARS + 1];
+    char id[FLEET_ID_CHARS + 1] = { 0 };
+    int i = 0;
+
+    memset(id, '0', FLEET_ID_CHARS);
+    for (const char *p = name; *p; p++, i += 2)
+        snprintf(id + i, 3, "%02x", (unsigned char)*p);
+    id[i] = '0';
+    for (i = 0; ids[i][0] && strcmp(ids[i], id) != 0; i++)
+        assert_true(i < 62);
+    return memcpy(ids[i], id, sizeof(id));
+}
+
 static struct fleet_result a_run(const char *program)
 {
     struct fleet_result r = { 0 };
 
     fleet_new_id(r.run);
-    r.program = program;
+    r.program = id_of(program);
     r.name = "prog";
     r.path = "/bin/prog";
     r.host = "here";
@@ -104,8 +122,8 @@ static void put(struct store *s, struct fleet_result *r, int wanted)
         fail_msg("put: %d, not %d: %s", got, wanted, err.text);
 }
 
-/* Sites m:0 to m:5. Classes 0 = {0,1,2}, 1 = {3,4}, 2 = {5}; pairs 0-0, 0-1, 2-2: 6 + 6 + 1.
- * Refined: site 0 with itself, and 0 with 3. */
+/* Sites 0000000a:0 to 0000000a:5. Classes 0 = {0,1,2}, 1 = {3,4}, 2 = {5}; pairs 0-0, 0-1, 2-2: 6 +
+ * 6 + 1. Refined: site 0 with itself, and 0 with 3. */
 static void put_static(struct store *s, const char *program)
 {
     struct fleet_result r = a_run(program);
@@ -113,9 +131,9 @@ static void put_static(struct store *s, const char *program)
 
     r.kind = FLEET_STATIC;
     for (int i = 0; i < 6; i++) {
-        char name[16];
+        char name[24];
 
-        snprintf(name, sizeof(name), "m:%d", i);
+        snprintf(name, sizeof(name), "0000000a:%d", i);
         fleet_add_site(&r, (struct fleet_site){ .name = name,
                                                 .location = "a.c:1:1",
                                                 .function = "f",
@@ -143,14 +161,21 @@ static struct fleet_result put_caper(struct store *s, const char *program, const
 
     r.kind = FLEET_CAPER;
     for (; *sites; sites++) {
-        char name[] = { 'm', ':', *sites, 0 };
+        char name[] = "0000000a:x";
 
+        name[9] = *sites;
         fleet_add_escaped(&r, name);
     }
     r.ended_ms = r.started_ms + 5;
     put(s, &r, 1);
     return r;
 }
+
+static const char a_race[] =
+    "{\"id\":\"00000000abcd0001\",\"variable\":\"x\",\"engines\":[\"chase\"],"
+    "\"strength\":\"confirmed\",\"count\":1,\"accesses\":["
+    "{\"event\":0,\"thread\":\"T1\",\"op\":\"write\",\"location\":\"a.c:1\",\"locks\":[]},"
+    "{\"event\":1,\"thread\":\"T2\",\"op\":\"write\",\"location\":\"a.c:2\",\"locks\":[]}]}";
 
 static void sight(struct fleet_result *r, uint32_t n, const char *s1, const char *s2,
                   uint64_t count)
@@ -160,8 +185,8 @@ static void sight(struct fleet_result *r, uint32_t n, const char *s1, const char
                                                    .s2 = s2,
                                                    .count = count,
                                                    .seen_ms = fleet_now_ms(),
-                                                   .id = "abcd",
-                                                   .race = "{\"id\":\"abcd\"}" });
+                                                   .id = "00000000abcd0001",
+                                                   .race = a_race });
 }
 
 static int copy_program(void *arg, const struct store_program *p)
@@ -260,7 +285,7 @@ static void two_runs_do_not_chase_the_same_pair(void **state)
 {
     struct store *s = fresh(state);
     struct fleet_result caper, runs[5];
-    char seen[5][32];
+    char seen[5][64];
     int chases = 0;
 
     put_static(s, "p");
@@ -277,8 +302,10 @@ static void two_runs_do_not_chase_the_same_pair(void **state)
         chases++;
     }
     /* The two that no lock protects came first, and the fifth had to take one that is held. */
-    assert_true(strcmp(seen[0], "m:0 m:0") == 0 || strcmp(seen[0], "m:0 m:3") == 0);
-    assert_true(strcmp(seen[1], "m:0 m:0") == 0 || strcmp(seen[1], "m:0 m:3") == 0);
+    assert_true(strcmp(seen[0], "0000000a:0 0000000a:0") == 0 ||
+                strcmp(seen[0], "0000000a:0 0000000a:3") == 0);
+    assert_true(strcmp(seen[1], "0000000a:0 0000000a:0") == 0 ||
+                strcmp(seen[1], "0000000a:0 0000000a:3") == 0);
     assert_int_equal(chases, 5);
     for (int i = 0; i < 5; i++)
         fleet_result_release(&runs[i]);
@@ -354,8 +381,8 @@ static void the_sites_of_a_pair_change_places(void **state)
     for (int i = 0; i < 16; i++) {
         r = a_run("p");
         if (next_kind(s, &r) == FLEET_CHASE) {
-            straight += strcmp(r.s1, "m:0") == 0 && strcmp(r.s2, "m:3") == 0;
-            turned += strcmp(r.s1, "m:3") == 0 && strcmp(r.s2, "m:0") == 0;
+            straight += strcmp(r.s1, "0000000a:0") == 0 && strcmp(r.s2, "0000000a:3") == 0;
+            turned += strcmp(r.s1, "0000000a:3") == 0 && strcmp(r.s2, "0000000a:0") == 0;
         }
         r.ended_ms = r.started_ms + 1;
         put(s, &r, 1);
@@ -404,10 +431,10 @@ static void a_result_counts_once_however_often_it_is_put(void **state)
 
     put_static(s, "p");
     r.kind = FLEET_CHASE;
-    r.s1 = "m:3";
-    r.s2 = "m:0";
+    r.s1 = "0000000a:3";
+    r.s2 = "0000000a:0";
     r.ended_ms = r.started_ms + 1;
-    sight(&r, 0, "m:3", "m:0", 5);
+    sight(&r, 0, "0000000a:3", "0000000a:0", 5);
     put(s, &r, 1);
     put(s, &r, 0);
     store_close(s);
@@ -431,14 +458,14 @@ static void sightings_may_come_before_the_end_and_count_once(void **state)
 
     put_static(s, "p");
     r.kind = FLEET_CHASE;
-    r.s1 = r.s2 = "m:0";
+    r.s1 = r.s2 = "0000000a:0";
     assert_int_equal(store_note_run(s, &r, 60000, &err), 0);
-    sight(&r, 0, "m:0", "m:0", 2);
+    sight(&r, 0, "0000000a:0", "0000000a:0", 2);
     put(s, &r, 1);
     assert_int_equal(status(s).running, 1);
     assert_int_equal(status(s).confirmed, 1);
     r.sightings[0].count = 9;
-    sight(&r, 1, "m:0", "m:0", 1);
+    sight(&r, 1, "0000000a:0", "0000000a:0", 1);
     r.ended_ms = r.started_ms + 1;
     put(s, &r, 1);
     assert_int_equal(status(s).sightings, 10);
@@ -457,9 +484,9 @@ static void a_confirmed_pair_is_not_chased_again(void **state)
     fleet_result_release(&r);
     r = a_run("p");
     r.kind = FLEET_CHASE;
-    r.s1 = r.s2 = "m:5";
+    r.s1 = r.s2 = "0000000a:5";
     r.ended_ms = r.started_ms + 1;
-    sight(&r, 0, "m:5", "m:5", 1);
+    sight(&r, 0, "0000000a:5", "0000000a:5", 1);
     put(s, &r, 1);
     fleet_result_release(&r);
     for (int i = 0; i < 6; i++) {
@@ -507,10 +534,10 @@ static void what_is_exported_makes_the_same_store(void **state)
     caper = put_caper(s, "p", "035");
     r = a_run("p");
     r.kind = FLEET_CHASE;
-    r.s1 = "m:3";
-    r.s2 = "m:0";
+    r.s1 = "0000000a:3";
+    r.s2 = "0000000a:0";
     r.ended_ms = r.started_ms + 1;
-    sight(&r, 0, "m:3", "m:0", 5);
+    sight(&r, 0, "0000000a:3", "0000000a:0", 5);
     put(s, &r, 1);
     f = open_memstream(&text[0], &bytes[0]);
     assert_int_equal(store_export(s, f, &err), 0);
@@ -555,9 +582,9 @@ static void many_pairs_are_listed_in_portions(void **state)
 
     r.kind = FLEET_STATIC;
     for (int i = 0; i < SITES; i++) {
-        char name[16];
+        char name[24];
 
-        snprintf(name, sizeof(name), "n:%d", i);
+        snprintf(name, sizeof(name), "0000000b:%d", i);
         fleet_add_site(&r, (struct fleet_site){ .name = name, .group = 0, .lockgroup = -1 });
         fleet_add_escaped(&r, name);
     }
@@ -694,10 +721,10 @@ static void a_full_disk_loses_nothing_that_was_there(void **state)
         setrlimit(RLIMIT_FSIZE, &limit);
         s = store_open(sqlite_path, SQL_WRITE, 0, &err);
         r.kind = FLEET_CHASE;
-        r.s1 = r.s2 = "m:0";
+        r.s1 = r.s2 = "0000000a:0";
         r.ended_ms = 5;
         for (uint32_t i = 0; i < 2000; i++)
-            sight(&r, i, "m:0", "m:0", 1);
+            sight(&r, i, "0000000a:0", "0000000a:0", 1);
         failed = !s || store_put(s, &r, &err) < 0;
         store_close(s);
         _exit(failed ? 42 : 0);
@@ -744,6 +771,14 @@ static void a_store_that_is_read_only_can_be_read(void **state)
     fleet_result_release(&r);
 }
 
+#define ID      "00000000000000000000000000000001"
+#define HEAD(k) "{\"fleet\":1,\"run\":\"" ID "\",\"kind\":\"" k "\",\"program\":\"" ID "\""
+#define SIGHTING                                                                                   \
+    HEAD("chase")                                                                                  \
+    ",\"s1\":\"0000000a:1\",\"s2\":\"0000000a:2\",\"sightings\":[{\"number\":1,\"count\":1,"       \
+    "\"s1\":\"0000000a:1\",\"s2\":\"0000000a:2\",\"seen\":1,"
+#define RACE "\"id\":\"00000000abcd0001\",\"race\":"
+
 static void results_that_are_none_are_refused(void **state)
 {
     static const struct {
@@ -752,23 +787,37 @@ static void results_that_are_none_are_refused(void **state)
         { "", "no result" },
         { "[1]", "not an object" },
         { "{\"fleet\":1", "no result" },
-        { "{\"fleet\":2,\"run\":\"00000000000000000000000000000000\",\"kind\":\"plain\"}",
-          "fleet: expected version 1" },
+        { "{\"fleet\":1,\"fleet\":1}", "duplicate" },
+        { "{\"fleet\":2,\"run\":\"" ID "\",\"kind\":\"plain\"}", "fleet: expected version 1" },
         { "{\"fleet\":1,\"run\":\"zz\",\"kind\":\"plain\"}", "run: expected 32 hex digits" },
-        { "{\"fleet\":1,\"run\":\"00000000000000000000000000000000\",\"kind\":\"odd\"}",
-          "kind: expected one of" },
-        { "{\"fleet\":1,\"run\":\"00000000000000000000000000000000\",\"kind\":\"plain\"}",
-          "program: expected a text" },
-        { "{\"fleet\":1,\"run\":\"00000000000000000000000000000000\",\"kind\":\"chase\","
-          "\"program\":\"p\"}",
-          "s1: expected a text" },
-        { "{\"fleet\":1,\"run\":\"00000000000000000000000000000000\",\"kind\":\"static\","
-          "\"program\":\"p\",\"classes\":[[2,1,0]]}",
-          "classes: expected two numbers" },
-        { "{\"fleet\":1,\"run\":\"00000000000000000000000000000000\",\"kind\":\"chase\","
-          "\"program\":\"p\",\"s1\":\"a\",\"s2\":\"b\",\"sightings\":[{\"s1\":\"a\",\"s2\":\"b\","
-          "\"id\":\"x\",\"race\":3}]}",
-          "race: expected an object" },
+        { "{\"fleet\":1,\"run\":\"" ID "\",\"kind\":\"odd\"}", "kind: expected one of" },
+        { "{\"fleet\":1,\"run\":\"" ID "\",\"kind\":\"plain\"}", "program: expected a text" },
+        { "{\"fleet\":1,\"run\":\"" ID "\",\"kind\":\"plain\",\"program\":\"<script>\"}",
+          "program: expected 32 hex digits" },
+        { HEAD("chase") "}", "s1: expected a text" },
+        { HEAD("chase") ",\"s1\":\"a\",\"s2\":\"b\"}", "s1: expected a site" },
+        { HEAD("plain") ",\"s1\":\"0000000a:9999999999\",\"s2\":\"0000000a:1\"}",
+          "s1: expected a site" },
+        { HEAD("plain") ",\"name\":\"a\\u001b[2J\"}", "name: has control characters" },
+        { HEAD("plain") ",\"note\":\"\\u202e\"}", "note: has control characters" },
+        { HEAD("plain") ",\"host\":7}", "host: expected a text" },
+        { HEAD("plain") ",\"pid\":-1}", "pid: expected a number" },
+        { HEAD("plain") ",\"exit\":256}", "exit: expected a number" },
+        { HEAD("plain") ",\"started\":253402300800000}", "started: expected a number" },
+        { HEAD("plain") ",\"ended\":1.5}", "ended: expected an integer" },
+        { HEAD("plain") ",\"dropped\":-5}", "dropped: expected a number" },
+        { HEAD("plain") ",\"sites\":{}}", "sites: expected an array" },
+        { HEAD("static") ",\"classes\":[[2,1,0]]}", "classes: expected two numbers" },
+        { HEAD("static") ",\"sites\":[[\"x\"]]}", "sites: expected a site" },
+        { HEAD("static") ",\"sites\":[[\"0000000a:1\",null,null,null,-2,0]]}",
+          "sites: expected classes" },
+        { HEAD("static") ",\"sites\":[[\"0000000a:1\",null,null,null,\"1\",0]]}",
+          "classes as integers" },
+        { HEAD("caper") ",\"escaped\":[\"<b>\"]}", "escaped: expected a site" },
+        { SIGHTING "\"id\":\"<img>\",\"race\":{}}]}", "id: expected the fingerprint" },
+        { SIGHTING RACE "3}]}", "race: expected an object" },
+        { SIGHTING RACE "{}}]}", "race: races[0]: 'id' is missing" },
+        { SIGHTING RACE "{\"id\":\"<script>alert(1)</script>\"}}]}", "race: " },
     };
 
     (void)state;
@@ -780,6 +829,124 @@ static void results_that_are_none_are_refused(void **state)
         if (!strstr(err.text, cases[i].error))
             fail_msg("'%s' is not in '%s'", cases[i].error, err.text);
     }
+}
+
+/* A race must be what it says, and of the id that it is kept under. */
+static void a_sighting_must_be_a_confirmed_race(void **state)
+{
+    struct error err = { { 0 } };
+    char *text = xasprintf("%s", a_race), *at = strstr(text, "confirmed");
+
+    (void)state;
+    assert_int_equal(races_check(a_race, "00000000abcd0001", &err), 0);
+    assert_int_equal(races_check(a_race, "00000000abcd0002", &err), -1);
+    assert_string_equal(err.text, "its id is another");
+    memcpy(at, "witnessed", 9);
+    assert_int_equal(races_check(text, "00000000abcd0001", &err), -1);
+    assert_string_equal(err.text, "it is not confirmed");
+    free(text);
+}
+
+/* A number of a class is no size: a line of a hundred bytes must not take gigabytes. */
+static void classes_may_have_any_numbers(void **state)
+{
+    static const char line[] =
+        HEAD("static") ",\"ended\":1,\"sites\":[[\"0000000a:1\",null,null,null,"
+                       "2147483647,-1]],\"classes\":[[0,2147483647,0],"
+                       "[2147483647,2147483647,0]]}";
+    struct rlimit old, limit;
+    struct fleet_result r = { 0 };
+    struct error err = { { 0 } };
+
+    (void)state;
+    assert_int_equal(fleet_result_read(&r, line, strlen(line), &err), 0);
+    getrlimit(RLIMIT_AS, &old);
+    limit = old;
+    limit.rlim_cur = (rlim_t)4 << 30;
+#ifndef __SANITIZE_ADDRESS__
+    setrlimit(RLIMIT_AS, &limit);
+#endif
+    assert_int_equal(fleet_count_pairs(&r, false), 1);
+    setrlimit(RLIMIT_AS, &old);
+    fleet_result_release(&r);
+}
+
+/* Rows that Heddle cannot have written are skipped and named; the others are still there. */
+static void rows_of_others_are_skipped_and_named(void **state)
+{
+    static const char *const bad[] = {
+        "INSERT INTO programs (id, name) VALUES ('<script>alert(1)</script>', 'x')",
+        "INSERT INTO runs (id, program, kind, started) VALUES ('<img src=x>', '" ID
+        "', 'chase', 1)",
+        "INSERT INTO runs (id, program, kind, started) VALUES ('" ID "', '" ID "', '<b>', 1)",
+        "INSERT INTO races SELECT program, '<svg onload=x>', a, b, swapped, first_run, first_seen,"
+        " json FROM races",
+        "INSERT INTO races SELECT program, '00000000abcd0009', a, b, swapped, first_run, "
+        "first_seen,"
+        " '{\"id\":\"</title>\"}' FROM races WHERE id = '00000000abcd0001'",
+        "INSERT INTO sightings SELECT run, number + 1, program, a, b, swapped, '<svg onload=x>', "
+        "seen,"
+        " count, json FROM sightings",
+        "INSERT INTO sightings SELECT run, number + 2, program, a, b, swapped, '00000000abcd0009',"
+        " seen, count, json FROM sightings WHERE number = 0",
+        "UPDATE programs SET name = 'p' || CAST(X'1b5d303b' AS TEXT), path = NULL",
+    };
+    struct store *s = fresh(state);
+    struct fleet_result r = a_run("p");
+    struct status_about about = { .store = "here" };
+    struct findings f = { 0 };
+    struct error err;
+    FILE *null = fopen("/dev/null", "w");
+    const char *type;
+
+    put_static(s, "p");
+    r.kind = FLEET_CHASE;
+    r.s1 = r.s2 = "0000000a:0";
+    r.ended_ms = r.started_ms + 1;
+    sight(&r, 0, r.s1, r.s2, 1);
+    put(s, &r, 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        if (store_run_sql(s, &err, NULL, NULL, bad[i], "") < 0)
+            fail_msg("%s: %s", bad[i], err.text);
+    assert_string_equal(status(s).name, "p\\x1b]0;");
+    assert_int_equal(races_load(s, &about, &f, &err), 0);
+    assert_int_equal(f.count, 1);
+    assert_int_equal(status_runs_json(s, 100, null, &err), 0);
+    assert_int_equal(page_answer(s, &about, "/", null, &type), 200);
+    assert_int_equal(store_skipped(s), 5);
+    for (size_t i = 0; store_skip_text(s, i); i++)
+        assert_non_null(
+            strchr("pr", store_skip_text(s, i)[0])); /* "program ...", "race ...", "run ..." */
+    assert_int_equal(store_export(s, null, &err), 0);
+    fclose(null);
+    findings_release(&f);
+    fleet_result_release(&r);
+    store_close(s);
+}
+
+static void what_is_given_back_was_never_asked_for(void **state)
+{
+    struct store *s = fresh(state);
+    struct fleet_result r;
+    struct error err;
+
+    put_static(s, "p");
+    r = put_caper(s, "p", "5");
+    fleet_result_release(&r);
+    for (int i = 0; i < 4; i++) { /* each time the same: nothing is left of the one before */
+        struct store_claim c;
+
+        r = a_run("p");
+        c = claim(s, &r, 60000);
+        assert_int_equal(c.kind, FLEET_CHASE);
+        assert_int_equal(c.tries, 0);
+        r.kind = c.kind;
+        assert_int_equal(store_give_back(s, &r, &err), 0);
+        assert_int_equal(status(s).running, 0);
+        store_claim_release(&c);
+        fleet_result_release(&r);
+    }
+    store_close(s);
 }
 
 static void a_server_that_is_not_there_is_said_and_no_password_shown(void **state)
@@ -840,6 +1007,10 @@ int main(void)
         SQLITE(a_full_disk_loses_nothing_that_was_there),
         SQLITE(a_store_that_is_read_only_can_be_read),
         SQLITE(results_that_are_none_are_refused),
+        SQLITE(a_sighting_must_be_a_confirmed_race),
+        SQLITE(classes_may_have_any_numbers),
+        SQLITE(rows_of_others_are_skipped_and_named),
+        BOTH(what_is_given_back_was_never_asked_for),
         SQLITE(a_server_that_is_not_there_is_said_and_no_password_shown),
         BOTH(a_store_of_a_newer_version_is_refused), /* last: it leaves the store so */
     };

@@ -6,11 +6,13 @@
 const result = JSON.parse(document.getElementById('result').textContent);
 const $ = id => document.getElementById(id);
 
-// An element with attributes and children; text children are text, never markup.
+// An element with attributes and children; text children are text, never markup. A style goes
+// through the element's own: a page that forbids inline styles ignores the attribute.
 function el(name, attributes, ...children) {
   const e = document.createElement(name);
   for (const [k, v] of Object.entries(attributes || {}))
-    if (v !== undefined && v !== null && v !== false) e.setAttribute(k, v === true ? '' : v);
+    if (k === 'style') e.style.cssText = v;
+    else if (v !== undefined && v !== null && v !== false) e.setAttribute(k, v === true ? '' : v);
   for (const c of children.flat(9)) if (c !== null && c !== undefined && c !== false) e.append(c);
   return e;
 }
