@@ -567,6 +567,16 @@ static uint64_t unknown_pc(struct places *p, uint64_t pc)
     return make_place(site, function);
 }
 
+/* Code of the runtime, which calls handlers and makes events: no place of the program. Its files
+ * are compiled under this name (meson.build). */
+static bool is_ours(const struct sym_frame *f)
+{
+    static const char name[] = "__heddle_", folder[] = "/heddle-runtime/";
+
+    return (f->function && !strncmp(f->function, name, sizeof(name) - 1)) ||
+           (f->file && !strncmp(f->file, folder, sizeof(folder) - 1));
+}
+
 static uint64_t new_pc(struct places *p, uint64_t pc)
 {
     struct sym_frame frames[SYM_FRAMES_MAX];
@@ -575,6 +585,8 @@ static uint64_t new_pc(struct places *p, uint64_t pc)
 
     if (n <= 0)
         return unknown_pc(p, pc - 1);
+    if (is_ours(&frames[n - 1]))
+        return make_place(SITE_NONE, FUNCTION_NONE);
     for (int i = n - 1; i >= 0; i--) /* the outermost is the parent of the others */
         site = pc_site(p, &frames[i], site);
     return make_place(site, function_number(p, frames[n - 1].function)); /* what was entered */

@@ -78,6 +78,13 @@ static uint32_t call_site(struct maker *m, const struct history_call *call)
     return call->site;
 }
 
+/* The runtime notes that a handler begins, and where; then the handler itself does, called from
+ * the runtime, which is no place. */
+static bool is_noted_before(const struct history_call *call)
+{
+    return call->site == SITE_NONE && call[-1].function == call->function;
+}
+
 struct stack stack_make(struct naming *n, uint32_t site, const struct history_call *calls,
                         size_t ncalls, uint64_t missing)
 {
@@ -87,7 +94,8 @@ struct stack stack_make(struct naming *n, uint32_t site, const struct history_ca
 
     push_site(&m, site, i ? function_name(&m, calls[i - 1].function) : NULL);
     for (; i > 1; i--)
-        push_site(&m, call_site(&m, &calls[i - 1]), function_name(&m, calls[i - 2].function));
+        if (!is_noted_before(&calls[i - 1]))
+            push_site(&m, call_site(&m, &calls[i - 1]), function_name(&m, calls[i - 2].function));
     s = (struct stack){ .count = m.count, .omitted = m.omitted };
     s.frames = memcpy(arena_alloc(&n->home->memory, m.count * sizeof(*m.frames) + 1), m.frames,
                       m.count * sizeof(*m.frames));

@@ -16,7 +16,7 @@
 static void requested(const struct sigevent *e, uint64_t where)
 {
     if (e && e->sigev_notify == SIGEV_SIGNAL)
-        signal_sent(e->sigev_signo, where);
+        signal_to_process(e->sigev_signo, where);
     rt_sync_number(OP_BEFORE, OBJECT_REQUESTS, where);
 }
 

@@ -217,18 +217,36 @@ HIDDEN void handlers_leave(uintptr_t sp);
 HIDDEN void handlers_leave_all(void);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
 
-/* The objects of their edges: a signal's number, one for all timers, one for requests (aio.c). */
-enum { SIGNALS = 65, OBJECT_TIMERS = SIGNALS, OBJECT_REQUESTS }; /* 1 to 64, 65, 66 */
-ALWAYS_INLINE void signal_sent(int sig, uint64_t where)
+/* The objects of their edges. 1 to 64, the signal's number: who installed a handler, and who sent
+ * a signal to nobody knows whom; 65 to 128: who sent one to the process; then one for all timers,
+ * one for requests (aio.c). Who sent one to a thread: its pthread_t, a multiple of 64, and the
+ * number. */
+enum { SIGNALS = 65, TO_PROCESS = 64, OBJECT_TIMERS = 129, OBJECT_REQUESTS };
+#define TO_THREADS (UINT64_C(1) << 47)
+ALWAYS_INLINE uint64_t signal_of_thread(pthread_t thread, int sig)
+{
+    return TO_THREADS | ((uint64_t)thread & ~UINT64_C(63)) | ((uint64_t)sig & 63);
+}
+ALWAYS_INLINE void signal_edge(enum op op, int sig, uint64_t object, uint64_t where)
 {
     if (sig > 0 && sig < SIGNALS)
-        rt_sync_number(OP_BEFORE, (uint64_t)sig, where);
+        rt_sync_number(op, object, where);
 }
-ALWAYS_INLINE void signal_taken(int sig, uint64_t where)
+ALWAYS_INLINE void signal_to_all(int sig, uint64_t where)
 {
-    if (sig > 0 && sig < SIGNALS)
-        rt_sync_number(OP_AFTER, (uint64_t)sig, where);
+    signal_edge(OP_BEFORE, sig, (uint64_t)sig, where);
 }
+ALWAYS_INLINE void signal_to_process(int sig, uint64_t where)
+{
+    signal_edge(OP_BEFORE, sig, TO_PROCESS + (uint64_t)sig, where);
+}
+ALWAYS_INLINE void signal_to_thread(pthread_t thread, int sig, uint64_t where)
+{
+    signal_edge(OP_BEFORE, sig, signal_of_thread(thread, sig), where);
+}
+/* This thread has got it; `code`: its si_code, SI_QUEUE if that is not known. */
+HIDDEN void signal_taken(int sig, int code, uint64_t where);
+extern HIDDEN bool signal_codes_lost; /* a signal was sent again without its si_code */
 
 /* ---- contexts (context.c) ---- */
 

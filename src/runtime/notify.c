@@ -68,8 +68,10 @@ static struct sigevent *wrap(struct sigevent *e, struct sigevent *own, int signa
 {
     struct notice *n;
 
-    if (!e || e->sigev_notify == SIGEV_SIGNAL || e->sigev_notify == SIGEV_THREAD_ID)
-        signal_sent(e ? e->sigev_signo : signal_if_null, where);
+    if (!e || e->sigev_notify == SIGEV_SIGNAL)
+        signal_to_process(e ? e->sigev_signo : signal_if_null, where);
+    else if (e->sigev_notify == SIGEV_THREAD_ID)
+        signal_to_all(e->sigev_signo, where);
     if (!e || e->sigev_notify != SIGEV_THREAD || !(n = notice_of(e)))
         return e;
     rt_sync(OP_BEFORE, n, where);

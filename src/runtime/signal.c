@@ -95,7 +95,7 @@ static int change(int sig, const struct sigaction *action, struct sigaction *old
         return REAL(sigaction)(sig, action, old);
     if (action) {
         new = *action;
-        signal_sent(sig, where);
+        signal_to_all(sig, where);
     }
     rt_lock_take(&actions_lock);
     users = actions[sig];
@@ -223,7 +223,7 @@ static void __heddle_run_handler(handler_fn handler, int sig, siginfo_t *info, v
     kept = set_frame(handler, context);
     handler_innermost = &frame;
     rt_handler_entered((uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP], where);
-    signal_taken(sig, where);
+    signal_taken(sig, info->si_code, where);
     if (info->si_code == SI_TIMER)
         rt_sync_number(OP_AFTER, OBJECT_TIMERS, where);
     errno = saved;
@@ -295,12 +295,16 @@ static void put_off(int sig, siginfo_t *info, void *context)
      * back to is that of the code further out, unless all is blocked there already. */
     if (!rt_signals_pending || (*mask & MAY_WAIT) != MAY_WAIT)
         mask_before = *mask;
+    if (rt_signals_pending) /* two of a number may become one, with the code of either */
+        __atomic_store_n(&signal_codes_lost, true, __ATOMIC_RELAXED);
     rt_signals_pending = 1;
     *mask |= ~FAULTS | BIT(sig);
     if (actions[sig].sa_flags & SA_RESETHAND)
         install_again(sig);
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), sig, info))
-        syscall(SYS_tgkill, getpid(), own_tid(), sig); /* the queue is full */
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), sig, info)) { /* the queue is full */
+        __atomic_store_n(&signal_codes_lost, true, __ATOMIC_RELAXED);
+        syscall(SYS_tgkill, getpid(), own_tid(), sig);
+    }
     errno = saved;
 }
 

@@ -157,7 +157,11 @@ class Heddle:
         if not os.path.exists(out):
             raise Failure(f"no result, exit {r.returncode}\n{r.stderr}")
         with open(out) as f:
-            result = json.load(f)
+            text = f.read()
+        for ours in ("__heddle_", "heddle-runtime/", "src/runtime/"):
+            if ours in text:
+                raise Failure(f"the result names our runtime: {text[text.index(ours) - 60:][:120]!r}")
+        result = json.loads(text)
         races = [self.race(case, race) for race in result["races"]]
         deadlocks = [[self.place(case, request) for request in d["requests"]] for d in result["deadlocks"]]
         self.verify(work, r)
