@@ -5,19 +5,32 @@
  * assembly reads and writes the memory operands that it names. The text is searched for
  * mnemonics, not parsed: comments that mention them fool it.
  *
+ * A word that such an instruction works on is a lock, or a part of one, made by hand; who unlocks
+ * it may do that by a plain move, in assembly or by a volatile store in C. At run time it is known
+ * which words these are (runtime/hand.c): so accesses in assembly, and volatile ones, ask there.
+ * Instructions that loop until they have the lock are recorded when they have it: nothing of ours
+ * may be held meanwhile.
+ *
  * A move from or to memory that is volatile and forbids the compiler to move accesses past it
  * ("memory") is what libraries write for an atomic load or store (Concurrency Kit): on x86 it
  * acquires or releases. It becomes that before anything else looks at the code.
  *
- * Assembly that jumps (asm goto): the operation is recorded before it, since what follows has
- * several places.
+ * Assembly that jumps (asm goto): the operation is recorded on each way out of it; before it,
+ * where a way has values to choose from (PHIs).
  */
 #include "pass/pass.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rt_sites.h"
+
+static const char *asm_text(LLVMValueRef call)
+{
+    size_t n;
+    return LLVMGetInlineAsmAsmString(LLVMGetCalledValue(call), &n);
+}
 
 /* ---- text ---- */
 
@@ -65,6 +78,27 @@ static bool is_locked(const char *text, unsigned *bytes)
         if (has_mnemonic(text, under_lock[i], bytes))
             break;
     return true;
+}
+
+/* May it jump, and so try again and again? */
+static bool jumps(const char *text)
+{
+    for (const char *s = text; *s; s++)
+        if (*s == 'j' && (s == text || strchr(" \t\n;:", s[-1])) && isalpha((unsigned char)s[1]))
+            return true;
+    return false;
+}
+
+bool has_locked_asm(LLVMModuleRef module)
+{
+    unsigned bytes;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if ((LLVMIsACallInst(i) || LLVMGetInstructionOpcode(i) == LLVMCallBr) &&
+                    LLVMIsAInlineAsm(LLVMGetCalledValue(i)) && is_locked(asm_text(i), &bytes))
+                    return true;
+    return false;
 }
 
 static unsigned fence_in(const char *text)
@@ -144,18 +178,14 @@ static bool only_pointer(LLVMValueRef call, unsigned *argument)
     return found == 1;
 }
 
-static const char *asm_text(LLVMValueRef call)
-{
-    size_t n;
-    return LLVMGetInlineAsmAsmString(LLVMGetCalledValue(call), &n);
-}
-
 /* ---- moves ---- */
 
-/* "movl $1, $0", and nothing else; *bytes: 0 where the mnemonic does not say. */
-static bool is_move(const char *text, uint64_t *bytes)
+/* "movl $1, $0" or, with a number, "movl $$5, $0", and nothing else; *bytes: 0 where the mnemonic
+ * does not say. */
+static bool is_move(const char *text, uint64_t *bytes, bool *constant, long long *number)
 {
     static const char suffixes[] = "bwlq";
+    char *end;
     text += strspn(text, " \t");
     if (!starts_with(text, "mov"))
         return false;
@@ -166,9 +196,15 @@ static bool is_move(const char *text, uint64_t *bytes)
     if (*text != ' ' && *text != '\t')
         return false;
     text += strspn(text, " \t");
-    if (!starts_with(text, "$1,"))
+    *constant = starts_with(text, "$$");
+    if (*constant) {
+        *number = strtoll(text + 2, &end, 0);
+        text = end != text + 2 ? end : "";
+    } else {
+        text += starts_with(text, "$1") ? 2 : 0;
+    }
+    if (*text++ != ',')
         return false;
-    text += 3;
     text += strspn(text, " \t");
     return starts_with(text, "$0") && text[2 + strspn(text + 2, " \t;\n")] == 0;
 }
@@ -201,14 +237,38 @@ static LLVMTypeRef moved_type(struct pass *p, LLVMValueRef call, bool *store)
     }
 }
 
+/* A number is stored to the only operand, which may be an input as well ("+m"). */
+static void make_constant_store(struct pass *p, LLVMValueRef call, uint64_t bytes, long long number)
+{
+    struct operand list[OPERANDS_MAX];
+    unsigned n = memory_operands(p, call, list), arguments = LLVMGetNumArgOperands(call);
+    if (n != 1 || !list[0].write || arguments != 1u + list[0].read)
+        return;
+    bytes = bytes ? bytes : list[0].bytes;
+    if (bytes != list[0].bytes || !bytes || bytes > 8 || bytes & (bytes - 1))
+        return;
+    LLVMTypeRef type = LLVMIntTypeInContext(p->context, (unsigned)bytes * 8);
+    LLVMPositionBuilderBefore(p->b, call);
+    LLVMValueRef made = LLVMBuildStore(p->b, LLVMConstInt(type, (unsigned long long)number, true),
+                                       LLVMGetOperand(call, 0));
+    LLVMSetOrdering(made, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(made, (unsigned)bytes);
+    replace_instruction(call, NULL);
+}
+
 static void make_atomic(struct pass *p, LLVMValueRef call)
 {
     LLVMValueRef assembly = LLVMGetCalledValue(call), made, address = LLVMGetOperand(call, 0);
     uint64_t bytes;
-    bool store;
+    long long number = 0;
+    bool store, constant;
     if (LLVMGetInlineAsmDialect(assembly) != LLVMInlineAsmDialectATT || !is_barrier(assembly) ||
-        !is_move(asm_text(call), &bytes))
+        !is_move(asm_text(call), &bytes, &constant, &number))
         return;
+    if (constant) {
+        make_constant_store(p, call, bytes, number);
+        return;
+    }
     LLVMTypeRef type = moved_type(p, call, &store);
     uint64_t size = type ? LLVMStoreSizeOfType(p->layout, type) : 0;
     if (!size || size > 8 || size & (size - 1) ||
@@ -245,12 +305,32 @@ static void list_operands(struct pass *p, LLVMValueRef call, struct items *items
             if (!list[i].bytes || !(write ? list[i].write : list[i].read) ||
                 !is_worth_recording(p, address, write))
                 continue;
-            struct item *item = add_item(items, ITEM_ACCESS, call);
+            bool word = list[i].bytes <= 8 && !(list[i].bytes & (list[i].bytes - 1));
+            bool hand = word && !p->production;
+            struct item *item = add_item(items, hand ? ITEM_HAND : ITEM_ACCESS, call);
             item->operand = list[i].argument;
             item->write = write;
             item->bytes = list[i].bytes;
             item->align = 1;
         }
+}
+
+/* Which of the operands the locked instruction works on: the only one, or the only one written.
+ * It goes to the front. */
+static bool put_word_first(struct operand *list, unsigned n)
+{
+    unsigned written = 0, which = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (list[i].write) {
+            written++;
+            which = i;
+        }
+    if (n == 0 || (n > 1 && written != 1))
+        return false;
+    struct operand word = list[which];
+    list[which] = list[0];
+    list[0] = word;
+    return true;
 }
 
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items)
@@ -263,11 +343,12 @@ void list_asm(struct pass *p, LLVMValueRef call, struct items *items)
             list[0] = (struct operand){ argument, bytes, true, true };
             n = 1;
         }
-        struct item *item = add_item(items, ITEM_ASM, call);
-        item->operand = n == 1 ? list[0].argument : 0;
-        item->bytes = n == 1 ? (list[0].bytes ? list[0].bytes : bytes) : 0;
+        bool word = put_word_first(list, n);
         if (n > 1)
-            list_operands(p, call, items, list, n);
+            list_operands(p, call, items, list + word, n - word);
+        struct item *item = add_item(items, ITEM_ASM, call);
+        item->operand = word ? list[0].argument : 0;
+        item->bytes = word ? (list[0].bytes ? list[0].bytes : bytes) : 0;
     } else if (fence_in(text)) {
         add_item(items, ITEM_ASM, call);
     } else {
@@ -290,6 +371,34 @@ static void emit_fence_after(struct pass *p, const struct item *item, unsigned o
     call_runtime(p, "__heddle_fence", EFFECT_ALL, p->none, 2, args);
 }
 
+static void emit_whole(struct pass *p, LLVMValueRef *args)
+{
+    call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, args);
+    call_runtime(p, "__heddle_asm_end", EFFECT_ALL, p->none, 4, args);
+}
+
+/* A block of its own on each way out of an asm goto. */
+static void emit_on_ways_out(struct pass *p, const struct item *item, LLVMValueRef *args)
+{
+    LLVMValueRef inst = item->inst;
+    unsigned n = LLVMGetNumSuccessors(inst);
+    for (unsigned i = 0; i < n; i++)
+        if (LLVMIsAPHINode(LLVMGetFirstInstruction(LLVMGetSuccessor(inst, i)))) {
+            emit_whole(p, args);
+            return;
+        }
+    for (unsigned i = 0; i < n; i++) {
+        LLVMBasicBlockRef to = LLVMGetSuccessor(inst, i);
+        LLVMBasicBlockRef way = LLVMInsertBasicBlockInContext(p->context, to, "");
+        LLVMMetadataRef where = LLVMInstructionGetDebugLoc(inst);
+        LLVMPositionBuilderAtEnd(p->b, way);
+        LLVMSetCurrentDebugLocation2(p->b, where);
+        emit_whole(p, args);
+        LLVMBuildBr(p->b, to);
+        LLVMSetSuccessor(inst, i, way);
+    }
+}
+
 void emit_asm(struct pass *p, const struct item *item)
 {
     const char *name = intrinsic_name(item->inst);
@@ -304,9 +413,26 @@ void emit_asm(struct pass *p, const struct item *item)
         return;
     }
     LLVMValueRef pointer = ITEM_ADDRESS(item);
-    call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);
-    if (!LLVMIsATerminatorInst(item->inst))
-        at_instruction(p, LLVMGetNextInstruction(item->inst));
     LLVMValueRef args[] = { pointer, const32(p, item->bytes), const32(p, ORDER_SEQ_CST), site };
-    call_runtime(p, "__heddle_atomic_end", EFFECT_ALL, p->none, 4, args);
+    if (LLVMIsATerminatorInst(item->inst)) {
+        emit_on_ways_out(p, item, args);
+        return;
+    }
+    if (!jumps(asm_text(item->inst)))
+        call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);
+    at_instruction(p, LLVMGetNextInstruction(item->inst));
+    if (jumps(asm_text(item->inst)))
+        call_runtime(p, "__heddle_atomic_begin", EFFECT_ALL, p->none, 1, &pointer);
+    call_runtime(p, "__heddle_asm_end", EFFECT_ALL, p->none, 4, args);
+}
+
+/* A read is recorded after it, since it may be what finds the lock free; a write before it. */
+void emit_hand(struct pass *p, const struct item *item)
+{
+    bool before = item->write || LLVMIsATerminatorInst(item->inst);
+    at_instruction(p, before ? item->inst : LLVMGetNextInstruction(item->inst));
+    LLVMValueRef args[] = { ITEM_ADDRESS(item), const32(p, item->bytes),
+                            site_value(p, item->site) };
+    call_runtime(p, item->write ? "__heddle_hand_write" : "__heddle_hand_read", EFFECT_ALL, p->none,
+                 3, args);
 }

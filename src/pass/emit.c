@@ -224,7 +224,7 @@ static void emit_access(struct pass *p, const struct item *item)
 
 void number_site(struct pass *p, struct item *item)
 {
-    bool access = item->kind == ITEM_ACCESS || item->kind == ITEM_RANGE;
+    bool access = item->kind == ITEM_ACCESS || item->kind == ITEM_RANGE || item->kind == ITEM_HAND;
     if (!access) {
         item->site = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes, "");
         return;
@@ -255,6 +255,10 @@ void emit_item(struct pass *p, struct item *item)
         break;
     case ITEM_ASM:
         emit_asm(p, item);
+        break;
+    case ITEM_HAND:
+        number_site(p, item);
+        emit_hand(p, item);
         break;
     case ITEM_LIBC:
         emit_libc(p, item);

@@ -265,6 +265,7 @@ int pass_run(LLVMModuleRef module)
     p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
     init_types(&p);
     forbid_speculation(module, false);
+    p.hand_locks = has_locked_asm(p.module);
     make_moves_atomic(&p);
     if (p.full) {
         guard_vtables(&p);

@@ -27,6 +27,7 @@ enum item_kind {
     ITEM_ATOMIC,    /* load, store, rmw, cmpxchg, fence */
     ITEM_LIBATOMIC, /* a call of __atomic_* */
     ITEM_ASM,       /* inline assembly that synchronises */
+    ITEM_HAND,      /* an access that may be to a lock made by hand: volatile, or in assembly */
     ITEM_LIBC,      /* a call of a modelled function */
     ITEM_CALL,      /* a call of code that may not be traced */
     ITEM_RESULT,    /* full: a call of a function that the runtime stands for */
@@ -69,6 +70,7 @@ struct names;
 
 struct pass {
     LLVMModuleRef module;
+    bool hand_locks; /* the module has locked instructions in assembly */
     LLVMContextRef context;
     LLVMTargetDataRef layout;
     LLVMBuilderRef b;     /* emits */
@@ -191,6 +193,8 @@ void emit_range(struct pass *p, const struct item *item);
 unsigned order_number(LLVMAtomicOrdering o); /* enum memory_order */
 void emit_atomic(struct pass *p, const struct item *item);
 void emit_asm(struct pass *p, const struct item *item);
+void emit_hand(struct pass *p, const struct item *item);
+bool has_locked_asm(LLVMModuleRef module);
 void make_moves_atomic(struct pass *p); /* of the whole module, before its bitcode is taken */
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items);
 unsigned fence_of_intrinsic(const char *name); /* its order, 0: no fence */

@@ -40,12 +40,22 @@ bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write)
     return !is_private(p, address);
 }
 
+/* A volatile word may be a lock made by hand (asm.c), where there are such locks: looking costs a
+ * call each time, and a full build then does not know the value. */
+static bool may_be_hand(struct pass *p, LLVMValueRef inst, uint64_t bytes, unsigned align)
+{
+    bool memory = LLVMIsALoadInst(inst) || LLVMIsAStoreInst(inst);
+    return memory && LLVMGetVolatile(inst) && !p->production && p->hand_locks && bytes <= 8 &&
+           !(bytes & (bytes - 1)) && align >= bytes;
+}
+
 static void add_access(struct pass *p, struct items *items, LLVMValueRef inst, unsigned operand,
                        bool write, uint64_t bytes, unsigned align)
 {
     if (bytes == 0 || !is_worth_recording(p, LLVMGetOperand(inst, operand), write))
         return;
-    struct item *item = add_item(items, ITEM_ACCESS, inst);
+    bool hand = may_be_hand(p, inst, bytes, align);
+    struct item *item = add_item(items, hand ? ITEM_HAND : ITEM_ACCESS, inst);
     item->operand = operand;
     item->write = write;
     item->bytes = bytes;

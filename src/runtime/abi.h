@@ -210,6 +210,10 @@ enum {
  * one memory operand) stand between
  * void __heddle_atomic_begin(void *p)                      holds p's sequence lock
  * void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)   an rmw
+ * void __heddle_asm_end(...)                               the same, of assembly (hand.c)
+ * void __heddle_hand_read(void *p, uint32_t bytes, uint32_t site)    after a read, and
+ * void __heddle_hand_write(void *p, uint32_t bytes, uint32_t site)   before a write that is
+ * volatile or in assembly
  *
  * Around syscall(SYS_fork, ...) and syscall(SYS_clone, flags, stack, ...):
  * void __heddle_forks(uint64_t flags, uint64_t stack), void __heddle_forked(uint64_t result)

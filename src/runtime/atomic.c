@@ -16,6 +16,7 @@
  * performed as sequentially consistent, which on x86 costs nothing for
  * read-modify-writes and loads. The recorded order is the program's.
  */
+#include "runtime/hand.h"
 #include "runtime/reach.h"
 #include "runtime/stripe.h"
 
@@ -352,7 +353,6 @@ EXPORT void __heddle_atomic_begin(void *p)
         stripe_lock(tls.self, ring_stripe(STRIPE_ATOMIC, (uintptr_t)p), true);
 }
 
-EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site);
 EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
 {
     uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
@@ -365,5 +365,35 @@ EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_
     number = stripe_unlock(tls.self, stripe, true);
     append_atomic(p, OP_RMW, log2_bytes > 4 ? 4 : log2_bytes, order, site, number, stamp, 0, 0, 0);
     write_epoch(order);
+    rt_busy_end();
+}
+
+/* ---- locks made by hand (hand.c) ---- */
+
+void rt_hand_load(void *p, uint32_t bytes, uint64_t where)
+{
+    if (bytes == 8)
+        rt_atomic_load_8(p, ORDER_ACQUIRE, where);
+    else if (bytes == 4)
+        rt_atomic_load_4(p, ORDER_ACQUIRE, where);
+    else if (bytes == 2)
+        rt_atomic_load_2(p, ORDER_ACQUIRE, where);
+    else
+        rt_atomic_load_1(p, ORDER_ACQUIRE, where);
+}
+
+void rt_hand_store(void *p, uint32_t bytes, uint64_t where)
+{
+    uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
+    uint64_t stamp, number;
+
+    if (!prepare())
+        return;
+    stripe_lock(tls.self, stripe, true);
+    stamp = clock_publish();
+    number = stripe_unlock(tls.self, stripe, true);
+    append_atomic(p, OP_STORE, 31u - (unsigned)__builtin_clz(bytes), ORDER_RELEASE, where, number,
+                  stamp, 0, 0, 0);
+    write_epoch(ORDER_RELEASE);
     rt_busy_end();
 }

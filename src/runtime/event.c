@@ -5,6 +5,7 @@
  * operation itself. It carries a stamp, and starts a new epoch of the filter.
  */
 #include "base/rt_stripe.h"
+#include "runtime/hand.h"
 #include "runtime/filter.h"
 #include "runtime/hidden.h"
 #include "runtime/objects.h"
@@ -247,6 +248,8 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
         prod_free((uintptr_t)address, bytes);
         return;
     }
+    if (unlikely(rt_hand_locks))
+        hand_forget(address, bytes);
     if (objects_on)
         objects_remove((uintptr_t)address, bytes);
     if (!rt_recording() || tls.ignore) { /* what is allocated there next is a new object anyway */

@@ -219,6 +219,25 @@ void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
     atomic("rmw", (int)bytes, order, site);
 }
 
+void __heddle_asm_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
+{
+    __heddle_atomic_end(p, bytes, order, site);
+}
+
+void __heddle_hand_read(void *p, uint32_t bytes, uint32_t site)
+{
+    (void)p;
+    flush();
+    say("read %d %d\n", (int)bytes, (int)(site - base));
+}
+
+void __heddle_hand_write(void *p, uint32_t bytes, uint32_t site)
+{
+    (void)p;
+    flush();
+    say("write %d %d\n", (int)bytes, (int)(site - base));
+}
+
 uint64_t __heddle_targets[TARGETS];
 uint8_t __heddle_logged[LOGGED_BLOCKS];
 
