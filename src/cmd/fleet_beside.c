@@ -100,6 +100,7 @@ static void detach(const struct beside *b, pid_t command)
     char *path = spool_path_for(at->spool, "deliver", at->where);
     struct sigaction act = { .sa_handler = on_alarm };
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t none;
 
     setsid();
     for (int fd = 0; fd <= 2 && null >= 0; fd++)
@@ -111,6 +112,8 @@ static void detach(const struct beside *b, pid_t command)
         if (sig != SIGPIPE)
             signal(sig, SIG_DFL);
     sigaction(SIGALRM, &act, NULL);
+    sigemptyset(&none); /* who started us may have blocked it */
+    sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_NAME, "heddle-fleet");
     prctl(PR_SET_PDEATHSIG, SIGALRM);
     if (getppid() != command)

@@ -327,6 +327,17 @@ def nothing_of_the_caller_is_kept():
 
 
 @case
+def blocked_signals():
+    """Of several commands that nobody answers one process goes on, also where signals are blocked."""
+    init('g.db')
+    block = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+    with locked('g.db'):
+        for _ in range(3):
+            hello('g.db', preexec_fn=block)
+        wait_for(lambda: len(helpers('g.db')) <= 1, 'more than one process goes on', 10)
+
+
+@case
 def few_descriptors():
     init('f.db')
     for n in (8, 9, 10, 12, 16, 20, 24):
