@@ -50,7 +50,7 @@ static const char help[] =
     "Compiles and links with the compiler, adding what heddle needs to record the program.\n"
     "\n"
     "  --full               record values, branches and results of calls too\n"
-    "  --production         no-ops that heddle chase and caper patch, nothing that records\n"
+    "  --production         accesses can be patched (heddle chase, caper); nothing is recorded\n"
     "  --no-calls           do not record calls of untraced code\n"
     "  --exclude=PATTERN    do not trace: fun:GLOB, src:GLOB, or GLOB for either; repeatable\n"
     "  --exclude-file=FILE  patterns, one a line, # for comments\n"

@@ -343,7 +343,8 @@ const char *strength_meaning(enum strength s)
 {
     switch (s) {
     case STRENGTH_CONFIRMED:
-        return "it was made to happen again on the real program";
+        return "it happened in the running program: both threads were seen right before their "
+               "accesses";
     case STRENGTH_WITNESSED:
         return "a reordering of the recorded events puts the two accesses next to each other, and "
                "the independent checker accepted it";
