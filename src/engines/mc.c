@@ -24,6 +24,8 @@
 #include "base/alloc.h"
 #include "engines/mc_pairs.h"
 #include "engines/whole.h"
+#include "order/hard.h"
+#include "solve/must.h"
 
 #include <stdlib.h>
 
@@ -31,6 +33,9 @@
  * needs alone decide (a few microseconds each), and for those that take a search. */
 enum { CHUNK = 1024, MORE_TIMES = 2 };
 enum { MORE_TOTAL = 1 << 22, MORE_MAX = 1 << 20, ALL_TOTAL = 1 << 18, ALL_MAX = 1 << 12 };
+
+/* For the clocks of hard.h. */
+#define HARD_BYTES_MAX ((uint64_t)512 << 20)
 
 enum pair_state { UNASKED, FOUND, INFEASIBLE, UNDECIDED };
 
@@ -47,6 +52,7 @@ struct mc {
     struct whole *whole;
     struct prover *prover;
     struct mc_pairs pairs;
+    struct hard *hard;  /* where the solver has no clocks; or NULL */
     uint8_t *state;     /* of each pair */
     bool *searched;     /* not all its instances were decided by what they need of each other */
     uint64_t at_window; /* what the prover is about */
@@ -57,6 +63,7 @@ struct mc {
     size_t *pair_of; /* question -> pair */
     size_t count;
     const struct event *events;
+    const uint32_t *rank;   /* of the view */
     uint64_t base, nevents; /* of those at hand: the first that counts, and all */
     struct predict_stats stats;
     uint64_t asked, infeasible, undecided, cut, skipped;
@@ -253,12 +260,34 @@ static void split_pair(struct mc *m, size_t pair, struct instance *list, uint32_
     }
 }
 
+/* Must the first one be executed before the second one can be next? */
+static bool is_ordered(const struct mc *m, const struct instance *i)
+{
+    return hard_needs(m->hard, (uint32_t)i->second, m->events[i->first].thread) > m->rank[i->first];
+}
+
+/* Accesses that follow each other in every reordering need no solver. How many others are there? */
+static uint32_t drop_ordered(struct mc *m, struct instance *list, uint32_t n)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_ordered(m, &list[i]))
+            list[kept++] = list[i];
+    m->stats.by_needs += n - kept;
+    return kept;
+}
+
 static void add_pair(struct mc *m, size_t pair, struct instance *list, uint32_t n)
 {
+    uint32_t left = m->hard ? drop_ordered(m, list, n) : n;
+
+    if (n && !left && m->state[pair] == UNASKED)
+        m->state[pair] = INFEASIBLE;
     if (m->window)
-        split_pair(m, pair, list, n);
-    else if (n)
-        add_part(m, &(struct part){ 0, pair, list, n });
+        split_pair(m, pair, list, left);
+    else if (left)
+        add_part(m, &(struct part){ 0, pair, list, left });
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -297,17 +326,34 @@ static void make_parts(struct mc *m)
     sort_parts(m);
 }
 
-/* The next instances of pairs for which no answer but no is known. */
-static void list_chunk(struct mc *m, const struct mc_more *more, size_t done, size_t chunk)
+/* How many instances of a pair for which no answer but no is known are still to come? */
+static size_t left_of(const struct mc *m, const struct mc_more *more, size_t pair, size_t done)
 {
+    return m->state[pair] == INFEASIBLE && more[pair].count > done ? more[pair].count - done : 0;
+}
+
+/* The next of them; false: there are none. */
+static bool list_chunk(struct mc *m, const struct mc_more *more, size_t done, size_t chunk)
+{
+    bool any = false;
+
     m->nparts = 0;
     for (size_t i = 0; i < m->pairs.count; i++) {
-        size_t left = more[i].count > done ? more[i].count - done : 0;
+        size_t left = left_of(m, more, i, done);
 
-        if (m->state[i] == INFEASIBLE && left)
+        any |= left > 0;
+        if (left)
             add_pair(m, i, more[i].instances + done, (uint32_t)(left < chunk ? left : chunk));
     }
     sort_parts(m);
+    return any;
+}
+
+static void skip_chunks(struct mc *m, const struct mc_more *more, size_t done)
+{
+    for (size_t i = 0; i < m->pairs.count; i++)
+        if (left_of(m, more, i, done))
+            m->state[i] = UNASKED;
 }
 
 /* Ask about all instances in `more`, so many of each pair at a time; in windows at once, since each
@@ -316,17 +362,15 @@ static int try_chunks(struct mc *m, const struct mc_more *more, struct error *er
 {
     size_t chunk = m->window ? MORE_MAX : CHUNK;
 
-    for (size_t done = 0;; done += chunk) {
-        list_chunk(m, more, done, chunk);
-        if (!m->nparts)
-            return 0;
+    for (size_t done = 0; list_chunk(m, more, done, chunk); done += chunk) {
         if (whole_poll(m->whole)) {
-            skip_parts(m, 0);
+            skip_chunks(m, more, done);
             return 0;
         }
         if (try_parts(m, err) < 0)
             return -1;
     }
+    return 0;
 }
 
 /* Ask about what was found of the pairs that wanted it. */
@@ -446,12 +490,14 @@ static void count_up(struct mc *m)
         !m->undecided && !m->cut && !m->skipped && !m->pairs.dropped && !m->window;
 }
 
-static int decide_pairs(struct mc *m, struct error *err)
+static int decide_pairs(struct mc *m, const struct view *view, struct error *err)
 {
     int r;
 
     m->state = xcalloc(m->pairs.count, sizeof(*m->state));
     m->searched = xcalloc(m->pairs.count, sizeof(*m->searched));
+    if ((uint64_t)view->count * view->nthreads > MUST_ENTRIES_MAX)
+        m->hard = hard_new(view, HARD_BYTES_MAX);
     make_parts(m);
     r = try_parts(m, err);
     if (r == 0)
@@ -465,6 +511,8 @@ static int decide_pairs(struct mc *m, struct error *err)
     free(m->parts);
     free(m->state);
     free(m->searched);
+    hard_free(m->hard);
+    m->hard = NULL;
     return r;
 }
 
@@ -479,12 +527,13 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
         return -1;
     m->whole = whole;
     m->events = view->events;
+    m->rank = view->rank;
     m->base = whole_base(whole);
     m->nevents = view->count;
     m->window = o->window < m->nevents - m->base ? o->window : 0;
     mc_pairs_find_from(&m->pairs, view, m->window, m->base, whole_fresh(whole));
     if (m->pairs.count)
-        r = decide_pairs(m, err);
+        r = decide_pairs(m, view, err);
     mc_pairs_release(&m->pairs);
     return r;
 }

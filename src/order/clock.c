@@ -35,10 +35,12 @@ static struct clock_node *node_new(struct clock_pool *p, uint32_t height)
     struct clock_node **list = height ? &p->free_inner : &p->free_leaves;
     struct clock_node *n = *list;
 
-    if (n)
+    if (n) {
         *list = n->child[0];
-    else
+    } else {
         n = arena_alloc(&p->memory, height ? INNER_BYTES : LEAF_BYTES);
+        p->bytes += height ? INNER_BYTES : LEAF_BYTES;
+    }
     n->refs = 1;
     n->height = height;
     return n;

@@ -25,6 +25,7 @@
 #define HEDDLE_ORDER_CLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -57,6 +58,7 @@ struct clock {
 struct clock_pool {
     struct arena memory;
     struct clock_node *free_leaves, *free_inner; /* linked through child[0] */
+    size_t bytes;                                /* of all nodes, free ones included */
 };
 
 void clock_pool_release(struct clock_pool *p); /* a zeroed struct is an empty pool */

@@ -1,71 +1,63 @@
-/* hard.c - what must come before an event by program order and needs alone */
+/* hard.c - what must come before an event by program order and needs alone
+ *
+ * A thread has another clock from each event on that needs others; slots are
+ * threads, times are ranks + 1, so a time names what its thread knew then, as
+ * clock.h wants it.
+ */
 #include "order/hard.h"
 #include "base/alloc.h"
+#include "order/clock.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct hard {
     const struct view *v;
-    uint32_t *row_of; /* event -> row */
-    uint32_t *rows;   /* nthreads numbers each; the first is all 0 */
-    size_t nrows, cap;
+    struct clock_pool pool;
+    struct clock *clocks; /* [0] knows nothing */
+    size_t count, cap;
+    uint32_t *clock_of; /* event -> that of its thread */
 };
-
-static uint32_t *row_at(const struct hard *h, uint32_t row)
-{
-    return h->rows + (size_t)row * h->v->nthreads;
-}
 
 uint32_t hard_needs(const struct hard *h, uint32_t event, uint32_t thread)
 {
     if (h->v->events[event].thread == thread)
         return h->v->rank[event];
-    return row_at(h, h->row_of[event])[thread];
+    return clock_tree_get(h->clocks[h->clock_of[event]].tree, thread);
 }
 
-/* Does an event that must come before bring news? */
-static bool is_news(const struct hard *h, uint32_t event, uint32_t need)
+/* What an event that must come before knows, itself included. */
+static struct clock clock_at(const struct hard *h, uint32_t need)
 {
-    const struct event *e = &h->v->events[need];
-
-    return hard_needs(h, event, e->thread) <= h->v->rank[need];
+    return (struct clock){ h->v->events[need].thread, h->v->rank[need] + 1,
+                           h->clocks[h->clock_of[need]].tree };
 }
 
-static void join(struct hard *h, uint32_t event, uint32_t need)
+static void add_clock(struct hard *h, uint32_t event)
 {
-    const uint32_t *other = row_at(h, h->row_of[need]);
-    uint32_t *row = row_at(h, h->row_of[event]);
+    const struct view *v = h->v;
+    struct clock c = CLOCK_EMPTY;
 
-    for (uint32_t t = 0; t < h->v->nthreads; t++)
-        row[t] = row[t] > other[t] ? row[t] : other[t];
-    row[h->v->events[need].thread] = h->v->rank[need] + 1;
-}
+    clock_copy(&h->pool, &c, &h->clocks[h->clock_of[event]]);
+    c.slot = v->events[event].thread;
+    c.time = v->rank[event];
+    for (uint32_t k = v->need_first[event]; k < v->need_first[event + 1]; k++) {
+        struct clock other = clock_at(h, v->need[k]);
 
-static void add_row(struct hard *h, uint32_t event)
-{
-    uint32_t n = h->v->nthreads, from = h->row_of[event];
-
-    GROW(h->rows, h->cap, (h->nrows + 1) * n);
-    memcpy(row_at(h, (uint32_t)h->nrows), row_at(h, from), n * sizeof(*h->rows));
-    h->row_of[event] = (uint32_t)h->nrows++;
+        clock_join(&h->pool, &c, &other);
+    }
+    GROW(h->clocks, h->cap, h->count + 1);
+    h->clock_of[event] = (uint32_t)h->count;
+    h->clocks[h->count++] = c;
 }
 
 static void add_event(struct hard *h, uint32_t i, uint32_t *last)
 {
     const struct view *v = h->v;
-    bool own = false;
 
-    h->row_of[i] = *last;
-    for (uint32_t k = v->need_first[i]; k < v->need_first[i + 1]; k++) {
-        if (!is_news(h, i, v->need[k]))
-            continue;
-        if (!own)
-            add_row(h, i);
-        own = true;
-        join(h, i, v->need[k]);
-    }
-    *last = h->row_of[i];
+    h->clock_of[i] = *last;
+    if (v->need_first[i] < v->need_first[i + 1])
+        add_clock(h, i);
+    *last = h->clock_of[i];
 }
 
 struct hard *hard_new(const struct view *v, uint64_t most)
@@ -75,10 +67,10 @@ struct hard *hard_new(const struct view *v, uint64_t most)
     uint32_t i = 0;
 
     h->v = v;
-    h->row_of = xcalloc((size_t)v->count + 1, sizeof(*h->row_of));
-    GROW(h->rows, h->cap, (size_t)v->nthreads + 1);
-    h->nrows = 1;
-    for (; i < v->count && h->cap * sizeof(*h->rows) <= most; i++)
+    h->clock_of = xcalloc((size_t)v->count + 1, sizeof(*h->clock_of));
+    GROW(h->clocks, h->cap, 1);
+    h->clocks[h->count++] = CLOCK_EMPTY;
+    for (; i < v->count && h->pool.bytes <= most; i++)
         if (v->rank[i] != VIEW_NONE)
             add_event(h, i, &last[v->events[i].thread]);
     free(last);
@@ -92,7 +84,8 @@ void hard_free(struct hard *h)
 {
     if (!h)
         return;
-    free(h->row_of);
-    free(h->rows);
+    clock_pool_release(&h->pool);
+    free(h->clock_of);
+    free(h->clocks);
     free(h);
 }

@@ -1,8 +1,9 @@
 /* hard.h - what must come before an event by program order and needs alone
  *
- * Rows say how many events of each thread an event needs; neighbours of a thread that need the same
- * of the others share a row. Nothing about locks or values: so it holds whatever reads see.
- * Cost: a join for each need that brings news, 4 bytes a thread each. Read only after hard_new().
+ * Clocks (clock.h) say how many events of each thread an event needs; neighbours of a thread that
+ * need the same of the others share one, and clocks share what they have in common. Nothing about
+ * locks or values: so it holds whatever reads see.
+ * Cost: a join for each need that brings news, 4 bytes an event. Read only after hard_new().
  */
 #ifndef HEDDLE_ORDER_HARD_H
 #define HEDDLE_ORDER_HARD_H

@@ -163,6 +163,13 @@ static void limit_chain(struct solver *s, uint32_t thread, uint32_t hi)
     s->possible[thread] = hi;
 }
 
+static void forget_answer(struct solver *s)
+{
+    s->conflicts = s->rounds = s->work = 0;
+    s->order.count = 0;
+    s->too_long = false;
+}
+
 static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_budget *budget)
 {
     const struct problem *p = s->p;
@@ -171,10 +178,7 @@ static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_b
     s->b = b;
     s->budget = *budget;
     s->started = thread_seconds();
-    s->conflicts = s->rounds = s->work = 0;
     s->work_limit = budget->work;
-    s->order.count = 0;
-    s->too_long = false;
     s->replays++; /* places of the last question do not count */
     s->nbounds = 0;
     for (uint32_t t = 0; t < p->nthreads; t++) {
@@ -243,6 +247,28 @@ static bool is_out_of_reach(const struct solver *s, uint32_t node)
         return true;
     for (uint32_t k = p->need_first[node]; k < p->soft_first[node]; k++)
         if (takes_too_much(s, p->need[k]))
+            return true;
+    return false;
+}
+
+/* Executing this node takes, by the clocks, one of the two. */
+static bool takes_one(const struct problem *p, uint32_t node, uint32_t a, uint32_t b)
+{
+    const uint32_t *row = problem_row(p, p->must, node);
+
+    return row[p->thread[a]] > p->rank[a] || row[p->thread[b]] > p->rank[b];
+}
+
+/* The same as is_out_of_reach() for what the two are to each other alone. No look at other threads:
+ * of a chain of thousands most questions are about accesses that follow each other. */
+static bool is_after_other(const struct problem *p, uint32_t node, uint32_t a, uint32_t b)
+{
+    uint32_t rank = p->rank[node];
+
+    if (rank && takes_one(p, p->thread_node[p->thread_first[p->thread[node]] + rank - 1], a, b))
+        return true;
+    for (uint32_t k = p->need_first[node]; k < p->soft_first[node]; k++)
+        if (takes_one(p, p->need[k], a, b))
             return true;
     return false;
 }
@@ -394,8 +420,11 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
 {
     enum solve_answer answer;
 
-    begin(s, a, b, budget);
     s->way = SOLVE_BY_NEEDS;
+    forget_answer(s);
+    if (s->p->must && (is_after_other(s->p, a, a, b) || is_after_other(s->p, b, a, b)))
+        return SOLVE_INFEASIBLE;
+    begin(s, a, b, budget);
     if (is_out_of_reach(s, a) || is_out_of_reach(s, b))
         return SOLVE_INFEASIBLE;
     if (!freeze_start(s) || !freeze_raise(s))

@@ -202,6 +202,27 @@ static void locks_that_nest_too_deeply_are_counted_and_leave_room_for_others(voi
     lockgraph_release(&g);
 }
 
+/* ---- mc ---- */
+
+/* Each pair of the writes is a question, and for each thread there is another one: with 20,000
+ * threads none of them may take a look at all threads. */
+static void mc_asks_about_long_chains_of_threads_without_a_look_at_each(void **state)
+{
+    const struct engine_result *r;
+    struct buf text = { 0 };
+    struct analysis a;
+
+    (void)state;
+    add_chain(&text, 20000);
+    r = run(&engine_mc, text.data, NULL, &a);
+    assert_int_equal(r->races.count, 0);
+    assert_int_equal(counter(r, "by_search"), 0);
+    assert_true(counter(r, "by_needs") > 0);
+    assert_int_equal(counter(r, "pairs_skipped"), 0);
+    analysis_release(&a);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_question_about_wide_accesses_looks_once_at_each_place),
         cmocka_unit_test(requests_under_the_same_locks_share_what_is_held),
         cmocka_unit_test(locks_that_nest_too_deeply_are_counted_and_leave_room_for_others),
+        cmocka_unit_test(mc_asks_about_long_chains_of_threads_without_a_look_at_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
