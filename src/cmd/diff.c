@@ -11,39 +11,47 @@
 
 #include <string.h>
 
+/* One of the two, with the ids of its findings. */
+struct result {
+    struct findings findings;
+    struct intern ids;
+};
+
 static size_t total(const struct findings *f)
 {
     return f->count + f->ndeadlocks;
 }
 
 /* How many of a are not in b. */
-static size_t count_only(const struct findings *a, const struct findings *b)
+static size_t count_only(const struct result *a, const struct result *b)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < total(a); i++)
-        n += !findings_has(b, findings_id(a, i));
+    for (size_t i = 0; i < total(&a->findings); i++)
+        n += !findings_listed(&b->ids, findings_id(&a->findings, i));
     return n;
 }
 
-static void list_ids(struct emitter *e, const char *key, const struct findings *a,
-                     const struct findings *b, bool in_both)
+static void list_ids(struct emitter *e, const char *key, const struct result *a,
+                     const struct result *b, bool in_both)
 {
+    const struct findings *f = &a->findings;
+
     emit_open(e, key, '[', true);
-    for (size_t i = 0; i < total(a); i++)
-        if (findings_has(b, findings_id(a, i)) == in_both)
-            emit_string(e, NULL, findings_id(a, i));
+    for (size_t i = 0; i < total(f); i++)
+        if (findings_listed(&b->ids, findings_id(f, i)) == in_both)
+            emit_string(e, NULL, findings_id(f, i));
     emit_close(e);
 }
 
-static void write_json(const struct findings *old, const struct findings *new, FILE *out)
+static void write_json(const struct result *old, const struct result *new, FILE *out)
 {
     struct emitter e = { .out = out };
 
     emit_open(&e, NULL, '{', false);
     emit_number(&e, "schema", 1);
-    emit_string(&e, "old", old->trace.path);
-    emit_string(&e, "new", new->trace.path);
+    emit_string(&e, "old", old->findings.trace.path);
+    emit_string(&e, "new", new->findings.trace.path);
     list_ids(&e, "added", new, old, false);
     list_ids(&e, "gone", old, new, false);
     list_ids(&e, "same", new, old, true);
@@ -51,12 +59,12 @@ static void write_json(const struct findings *old, const struct findings *new, F
     fputc('\n', out);
 }
 
-static void list_gone(const struct findings *old, const struct findings *new, FILE *out)
+static void list_gone(const struct findings *old, const struct intern *new, FILE *out)
 {
     for (size_t i = 0; i < total(old); i++) {
         struct buf b = { 0 };
 
-        if (findings_has(new, findings_id(old, i)))
+        if (findings_listed(new, findings_id(old, i)))
             continue;
         if (i < old->count)
             phrase_race(&b, &old->races[i]);
@@ -68,20 +76,20 @@ static void list_gone(const struct findings *old, const struct findings *new, FI
 }
 
 /* The new ones in full, as a report of their own. */
-static void write_text(struct findings *old, struct findings *new, bool colour, FILE *out)
+static void write_text(const struct result *old, struct result *new, bool colour, FILE *out)
 {
     size_t added = count_only(new, old), gone = count_only(old, new);
 
-    fprintf(out, "%zu new, %zu gone, %zu in both\n", added, gone, total(new) - added);
-    list_gone(old, new, out);
+    fprintf(out, "%zu new, %zu gone, %zu in both\n", added, gone, total(&new->findings) - added);
+    list_gone(&old->findings, &new->ids, out);
     if (!added)
         return;
-    findings_subtract(new, old);
+    findings_subtract(&new->findings, &old->findings);
     fputc('\n', out);
-    text_report(new, colour, out);
+    text_report(&new->findings, colour, out);
 }
 
-static int show(struct findings *old, struct findings *new, const struct options *o)
+static int show(const struct result *old, struct result *new, const struct options *o)
 {
     bool added = count_only(new, old) > 0;
     struct outfile out;
@@ -97,16 +105,31 @@ static int show(struct findings *old, struct findings *new, const struct options
     return code ? code : added ? EXIT_RACES : EXIT_NOTHING;
 }
 
-int cmd_diff(const struct options *o)
+static int read_result(const char *path, struct result *r)
 {
-    struct findings old = { 0 }, new = { 0 };
-    int code = read_result_file(o->arguments[0], &old);
+    int code = read_result_file(path, &r->findings);
 
     if (code == 0)
-        code = read_result_file(o->arguments[1], &new);
+        findings_list_ids(&r->findings, &r->ids);
+    return code;
+}
+
+static void release(struct result *r)
+{
+    findings_release(&r->findings);
+    intern_release(&r->ids);
+}
+
+int cmd_diff(const struct options *o)
+{
+    struct result old = { 0 }, new = { 0 };
+    int code = read_result(o->arguments[0], &old);
+
+    if (code == 0)
+        code = read_result(o->arguments[1], &new);
     if (code == 0)
         code = show(&old, &new, o);
-    findings_release(&old);
-    findings_release(&new);
+    release(&old);
+    release(&new);
     return code;
 }

@@ -296,14 +296,20 @@ uint64_t findings_keep(struct findings *f,
     return before - races - deadlocks;
 }
 
-static bool is_new(void *known, const struct finding *race, const struct deadlock_finding *deadlock)
+static bool is_new(void *ids, const struct finding *race, const struct deadlock_finding *deadlock)
 {
-    return !findings_has(known, race ? race->id : deadlock->id);
+    return !findings_listed(ids, race ? race->id : deadlock->id);
 }
 
-uint64_t findings_subtract(struct findings *f, struct findings *known)
+uint64_t findings_subtract(struct findings *f, const struct findings *known)
 {
-    return findings_keep(f, is_new, known);
+    struct intern ids = { 0 };
+    uint64_t gone;
+
+    findings_list_ids(known, &ids);
+    gone = findings_keep(f, is_new, &ids);
+    intern_release(&ids);
+    return gone;
 }
 
 int findings_finish(struct findings *f, struct trace *t, struct error *err)

@@ -315,9 +315,11 @@ void findings_sort_deadlocks(struct findings *f); /* deadlocks.c */
 /* Who holds what a waiter waits for. */
 const struct waiter *deadlock_holder(const struct deadlock_finding *d, size_t waiter);
 
-/* The id of a race or, behind them, of a deadlock; and is there one with this id? */
+/* The id of a race or, behind them, of a deadlock; all of them, for look-ups in O(1); and is this
+ * one of them? The caller releases the list. */
 const char *findings_id(const struct findings *f, size_t i);
-bool findings_has(const struct findings *f, const char *id);
+void findings_list_ids(const struct findings *f, struct intern *ids);
+bool findings_listed(const struct intern *ids, const char *id);
 /* Leave out the findings that are not to be kept (one of the two is NULL); engines count again what
  * they have a part in. How many went. */
 uint64_t findings_keep(struct findings *f,
@@ -325,7 +327,7 @@ uint64_t findings_keep(struct findings *f,
                                     const struct deadlock_finding *deadlock),
                        void *arg);
 /* Leave out what another result has, by ids. How many went. */
-uint64_t findings_subtract(struct findings *f, struct findings *known);
+uint64_t findings_subtract(struct findings *f, const struct findings *known);
 
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */

@@ -260,12 +260,15 @@ const char *findings_id(const struct findings *f, size_t i)
     return i < f->count ? f->races[i].id : f->deadlocks[i - f->count].id;
 }
 
-bool findings_has(const struct findings *f, const char *id)
+void findings_list_ids(const struct findings *f, struct intern *ids)
 {
     for (size_t i = 0; i < f->count + f->ndeadlocks; i++)
-        if (strcmp(findings_id(f, i), id) == 0)
-            return true;
-    return false;
+        intern_put(ids, findings_id(f, i), strlen(findings_id(f, i)));
+}
+
+bool findings_listed(const struct intern *ids, const char *id)
+{
+    return intern_find(ids, id, strlen(id)) != INTERN_NONE;
 }
 
 static size_t find_number(const struct findings *f, const char *what)

@@ -179,8 +179,6 @@ static bool matches_side(const struct suppress_rule *r, const struct side *s)
 
 static bool matches_race(const struct suppress_rule *r, const struct finding *f)
 {
-    if (r->kind == RULE_ID)
-        return strcmp(r->pattern, f->id) == 0;
     if (r->kind == RULE_VARIABLE || r->kind == RULE_RACE)
         if (pattern_matches(r->pattern, f->variable))
             return true;
@@ -189,8 +187,6 @@ static bool matches_race(const struct suppress_rule *r, const struct finding *f)
 
 static bool matches_deadlock(const struct suppress_rule *r, const struct deadlock_finding *d)
 {
-    if (r->kind == RULE_ID)
-        return strcmp(r->pattern, d->id) == 0;
     for (size_t i = 0; i < d->nwaiters; i++) {
         const struct side *s = &d->waiters[i].request;
 
@@ -205,17 +201,58 @@ static bool matches_deadlock(const struct suppress_rule *r, const struct deadloc
     return false;
 }
 
+/* Rules as they are looked for: a result that was suppressed as a whole has an id rule for each of
+ * its findings, so these are not tried one after the other. */
+struct lookup {
+    struct suppress_rule *rules;
+    struct intern ids;    /* of id rules */
+    uint32_t *rule_of_id; /* the first of them */
+    size_t rules_cap;
+    uint32_t *others; /* numbers of all other rules, in their order */
+    size_t nothers;
+};
+
+static void lookup_init(struct lookup *l, const struct suppressions *s)
+{
+    *l = (struct lookup){ .rules = s->rules };
+    l->others = xcalloc(s->count + 1, sizeof(*l->others));
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t known = l->ids.count;
+
+        if (s->rules[i].kind != RULE_ID) {
+            l->others[l->nothers++] = i;
+        } else if (intern_put(&l->ids, s->rules[i].pattern, strlen(s->rules[i].pattern)) == known) {
+            GROW(l->rule_of_id, l->rules_cap, (size_t)known + 1);
+            l->rule_of_id[known] = i;
+        }
+    }
+}
+
+static void lookup_release(struct lookup *l)
+{
+    intern_release(&l->ids);
+    free(l->rule_of_id);
+    free(l->others);
+}
+
 /* The first rule that matches counts. */
 static bool stays(void *arg, const struct finding *race, const struct deadlock_finding *deadlock)
 {
-    struct suppressions *s = arg;
+    struct lookup *l = arg;
+    const char *id = race ? race->id : deadlock->id;
+    uint32_t number = intern_find(&l->ids, id, strlen(id));
+    uint32_t rule = number == INTERN_NONE ? UINT32_MAX : l->rule_of_id[number];
 
-    for (size_t i = 0; i < s->count; i++)
-        if (race ? matches_race(&s->rules[i], race) : matches_deadlock(&s->rules[i], deadlock)) {
-            s->rules[i].hits++;
-            return false;
-        }
-    return true;
+    for (size_t i = 0; i < l->nothers && l->others[i] < rule; i++) {
+        const struct suppress_rule *r = &l->rules[l->others[i]];
+
+        if (race ? matches_race(r, race) : matches_deadlock(r, deadlock))
+            rule = l->others[i];
+    }
+    if (rule == UINT32_MAX)
+        return true;
+    l->rules[rule].hits++;
+    return false;
 }
 
 /* The rules as the findings show them, without those about other tools' reports. */
@@ -232,6 +269,10 @@ static void list_rules(const struct suppressions *s, struct findings *f)
 
 void suppressions_apply(struct suppressions *s, struct findings *f)
 {
-    f->suppressed += findings_keep(f, stays, s);
+    struct lookup l;
+
+    lookup_init(&l, s);
+    f->suppressed += findings_keep(f, stays, &l);
+    lookup_release(&l);
     list_rules(s, f);
 }

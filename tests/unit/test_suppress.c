@@ -3,10 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "report/suppress.h"
 
 static void patterns(void **state)
@@ -134,11 +137,78 @@ static void mistakes(void **state)
     refused("{\nn\nHelgrind:Race\nf\n}", "t:4: a frame is fun:, obj:, src: or ...");
 }
 
+/* The first rule that matches counts, whether it is about an id or not. */
+static void hits(void **state)
+{
+    struct suppressions s = { 0 };
+    struct findings f;
+    struct error err;
+
+    (void)state;
+    fill(&f);
+    assert_int_equal(suppressions_parse(&s, "t",
+                                        "race:nobody\nid:0123456789abcdef\nrace:^f$\nrace:h\n"
+                                        "id:0123456789abcdef\nid:fedcba9876543210\n",
+                                        &err),
+                     0);
+    suppressions_apply(&s, &f);
+    assert_int_equal(f.suppressed, 2);
+    for (size_t i = 0; i < s.count; i++)
+        assert_int_equal(s.rules[i].hits, i == 1 || i == 3);
+    f.races = NULL;
+    findings_release(&f);
+    suppressions_release(&s);
+}
+
+/* Each finding against each rule, or each known one, would be 11 billion comparisons. */
+enum { MANY = 150000 };
+
+static void fill_many(struct findings *f, struct buf *rules)
+{
+    *f = (struct findings){ 0 };
+    f->races = xcalloc(MANY, sizeof(*f->races));
+    f->count = MANY;
+    for (unsigned i = 0; i < MANY; i++) {
+        char id[20];
+
+        snprintf(id, sizeof(id), "%016x", i);
+        f->races[i].id = findings_string(f, id);
+        buf_addf(rules, "id:%s\n", id);
+    }
+}
+
+static void many_findings(void **state)
+{
+    struct suppressions s = { 0 };
+    struct findings f, known;
+    struct buf rules = { 0 }, same = { 0 };
+    struct error err;
+
+    (void)state;
+    fill_many(&known, &same);
+    fill_many(&f, &rules);
+    assert_int_equal(suppressions_parse(&s, "t", rules.data, &err), 0);
+    suppressions_apply(&s, &f);
+    assert_int_equal(f.suppressed, MANY);
+    findings_release(&f);
+
+    fill_many(&f, &same);
+    assert_int_equal(findings_subtract(&f, &known), MANY);
+    assert_int_equal(f.count, 0);
+    findings_release(&f);
+    findings_release(&known);
+    suppressions_release(&s);
+    buf_release(&rules);
+    buf_release(&same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns), cmocka_unit_test(thread_sanitizer), cmocka_unit_test(our_own),
-        cmocka_unit_test(valgrind), cmocka_unit_test(mistakes),
+        cmocka_unit_test(patterns),      cmocka_unit_test(thread_sanitizer),
+        cmocka_unit_test(our_own),       cmocka_unit_test(valgrind),
+        cmocka_unit_test(mistakes),      cmocka_unit_test(hits),
+        cmocka_unit_test(many_findings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
