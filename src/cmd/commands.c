@@ -87,6 +87,13 @@
         { OPT_MAX_SIZE, "max-size", 0,                                                             \
           KIND_NUMBER,  "BYTES",    "stop recording when a trace is so big; k, m, g work",         \
           NULL },                                                                                  \
+        { OPT_EXIT_WAIT,                                                                           \
+          "exit-wait",                                                                             \
+          0,                                                                                       \
+          KIND_NUMBER,                                                                             \
+          "MS",                                                                                    \
+          "how long threads that still run at the program's end may go on",                        \
+          "1000" },                                                                                \
         { OPT_MAX_MEMORY,                                                                          \
           "max-memory",                                                                            \
           0,                                                                                       \

@@ -110,7 +110,7 @@ static int save(const struct search *s, const char *path)
     return good ? 0 : own_failure("cannot write '%s': %s", path, strerror(errno));
 }
 
-int only_sites_write(const char *file, const char *program, const char *directory, char **out)
+int only_sites_write(const char *file, const char *program, const char *out)
 {
     char *path = program_find(program);
     struct search s = { 0 };
@@ -119,7 +119,6 @@ int only_sites_write(const char *file, const char *program, const char *director
     int code = 0;
 
     s.program = &l;
-    *out = NULL;
     if (!path || linked_open(&l, path, true, &err) < 0)
         code = path ? bad_input("%s", err.text) : bad_input("cannot find '%s'", program);
     if (code == 0)
@@ -129,10 +128,8 @@ int only_sites_write(const char *file, const char *program, const char *director
              program, s.first);
     if (code == 0 && !s.found.count)
         code = bad_input("no site of '%s' is in '%s'", file, program);
-    if (code == 0) {
-        *out = xasprintf("%s/only.sites", directory);
-        code = save(&s, *out);
-    }
+    if (code == 0)
+        code = save(&s, out);
     free(s.first);
     free(path);
     site_list_release(&s.found);

@@ -1,7 +1,7 @@
 /* operand.c - the files named on the command line */
 #include "cmd/common.h"
 #include "base/alloc.h"
-#include "cmd/tracedir.h"
+#include "cmd/runs.h"
 #include "report/json.h"
 
 #include <ctype.h>
@@ -92,7 +92,9 @@ static void enter_directory(struct operand *in)
 {
     struct tracedir d;
 
-    if (tracedir_read(&d, in->path) == 0 && d.count) {
+    if (tracedir_read(&d, in->path) == 0)
+        runs_select_last(&d, in->path);
+    if (d.count) {
         if (d.count > 1)
             warn("note", "'%s' holds %zu traces; this is the first one, '%s'", in->shown, d.count,
                  d.files[0].path);

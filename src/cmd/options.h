@@ -52,6 +52,7 @@ enum option_id {
     OPT_NO_FILTER,
     OPT_LOSE,
     OPT_MAX_SIZE,
+    OPT_EXIT_WAIT,
     OPT_MAX_MEMORY,
     OPT_NO_CHILDREN,
     OPT_SHARED,

@@ -5,6 +5,7 @@
 #include "cmd/mpi.h"
 #include "cmd/noise.h"
 #include "cmd/progress.h"
+#include "cmd/runs.h"
 #include "base/alloc.h"
 #include "engines/analysis.h"
 #include "report/ci.h"
@@ -290,7 +291,9 @@ static int analyse_directory(struct result *r, const struct options *o, const ch
     struct tracedir d;
     int code;
 
-    if (tracedir_read(&d, path) < 0 || d.count == 0) /* let the reader say it */
+    if (tracedir_read(&d, path) == 0)
+        runs_select_last(&d, path);
+    if (d.count == 0) /* let the reader say it */
         code = analyse_only(r, o, path, path);
     else
         code = result_analyse_all(r, o, path, &d);

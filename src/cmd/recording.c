@@ -1,8 +1,9 @@
 /* recording.c - run a program with recording on
  *
- * A directory holds the traces of one run: those of the run before are removed
- * when the next one starts, and nothing else ever is. A trace that somebody
- * still writes (a daemon recorded earlier) stays, and is not taken for ours.
+ * A directory holds the traces of one run, of the last one: those of the runs before are removed
+ * when it is certain that there is a new one, and nothing else ever is. Of runs that go on at the
+ * same time each knows its own traces (runs.h); the last to end stays. A trace that somebody still
+ * writes (a daemon recorded earlier) stays, too, and is not taken for ours.
  */
 #include "cmd/recording.h"
 #include "cmd/only_sites.h"
@@ -77,34 +78,13 @@ static int make_directory(const char *path, bool shared)
     return r;
 }
 
-/* Remove the traces of the run before; remember those that are still written. */
-static int clear_directory(struct recording *r)
-{
-    struct tracedir old;
-    size_t kept = 0;
-
-    if (tracedir_read(&old, r->directory) < 0)
-        return own_failure("cannot read the directory '%s': %s", r->directory, strerror(errno));
-    for (size_t i = 0; i < old.count; i++) {
-        struct trace_file f = old.files[i];
-
-        if (trace_file_is_ours(&f) && !trace_file_is_busy(&f) && unlink(f.path) == 0)
-            free(f.path);
-        else
-            old.files[kept++] = f;
-    }
-    old.count = kept;
-    r->others = old;
-    return 0;
-}
-
 static int prepare_directory(struct recording *r, const char *name, bool shared)
 {
     int code;
 
     r->directory = expand(name, r->pid);
     code = make_directory(r->directory, shared);
-    return code ? code : clear_directory(r);
+    return code ? code : run_list_make(&r->list, r->directory, shared);
 }
 
 /* ---- what the runtime is told ---- */
@@ -148,14 +128,15 @@ static int add_globals(struct buf *b, const char *file, const char *program)
 static int add_only(const struct recording *r, struct buf *b, const struct options *o,
                     const char *program)
 {
-    char *directory = realpath(r->directory, NULL), *path = NULL;
-    int code = only_sites_write(o->texts[OPT_ONLY_SITES], program,
-                                directory ? directory : r->directory, &path);
+    char *list = realpath(r->list.path, NULL), *path;
+    int code;
 
+    path = xasprintf("%s.sites", list ? list : r->list.path);
+    code = only_sites_write(o->texts[OPT_ONLY_SITES], program, path);
     if (code == 0)
         code = add_path(b, "only", path);
     free(path);
-    free(directory);
+    free(list);
     return code;
 }
 
@@ -167,6 +148,7 @@ static void add_options(struct buf *b, const struct options *o)
     buf_addf(b, "lose=%d\n", option_is(o, OPT_LOSE));
     buf_addf(b, "children=%d\n", !option_is(o, OPT_NO_CHILDREN));
     buf_addf(b, "calls=%s\n", o->texts[OPT_CALLS]);
+    buf_addf(b, "exit_wait=%" PRIu64 "\n", o->numbers[OPT_EXIT_WAIT]);
     if (option_is(o, OPT_MAX_MEMORY))
         buf_addf(b, "memory=%" PRIu64 "\n", (o->numbers[OPT_MAX_MEMORY] + mib - 1) / mib);
     if (option_is(o, OPT_SHARED) || option_is(o, OPT_MAX_SIZE))
@@ -191,7 +173,7 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
         code = add_only(r, &b, o, l->argv[0]);
     if (code == 0) {
         add_options(&b, o);
-        buf_addf(&b, "pid=%d\n", (int)l->pid);
+        buf_addf(&b, "pid=%d\nrun=%s\n", (int)l->pid, r->list.name);
         changes[0] = b.data;
         changes[1] = launch_preload(r->kind);
         code = launch_go(l, changes);
@@ -205,30 +187,11 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
 
 /* ---- afterwards ---- */
 
-static bool is_other(const struct recording *r, const char *path)
-{
-    for (size_t i = 0; i < r->others.count; i++)
-        if (strcmp(r->others.files[i].path, path) == 0)
-            return true;
-    return false;
-}
-
 static void list_traces(struct recording *r)
 {
-    size_t kept = 0;
-
     tracedir_release(&r->traces);
-    if (tracedir_read(&r->traces, r->directory) < 0)
-        return;
-    for (size_t i = 0; i < r->traces.count; i++) {
-        struct trace_file f = r->traces.files[i];
-
-        if (f.pid && !is_other(r, f.path))
-            r->traces.files[kept++] = f;
-        else
-            free(f.path);
-    }
-    r->traces.count = kept;
+    if (tracedir_read(&r->traces, r->directory) == 0)
+        run_list_select(&r->list, &r->traces);
 }
 
 /* Its writer has not begun, or could not. */
@@ -334,8 +297,12 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
         return code;
     }
     code = let_go(r, &l, o);
-    if (code)
+    if (code) {
+        run_list_drop(&r->list);
         return code;
+    }
+    if (r->kind == PROGRAM_RECORDED) /* what it needs room for */
+        runs_remove(r->directory, &r->list);
     r->code = launch_wait(&l);
     wait_for_writers(r);
     remove_untraced(r);
@@ -344,7 +311,10 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
 
 void recording_release(struct recording *r)
 {
-    tracedir_release(&r->others);
+    if (r->traces.count || r->late)
+        run_list_finish(&r->list, r->directory);
+    else
+        run_list_drop(&r->list);
     tracedir_release(&r->traces);
     free(r->directory);
     *r = (struct recording){ 0 };
@@ -397,7 +367,7 @@ static bool is_of_run(long pid, const char *mark)
 }
 
 /* A daemon, say, that has not yet come to anything that is recorded: its file is made then. */
-static void name_late_ones(const struct recording *r)
+static void name_late_ones(struct recording *r)
 {
     char mark[32];
     DIR *d = opendir("/proc");
@@ -406,14 +376,16 @@ static void name_late_ones(const struct recording *r)
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
         long pid = strtol(e->d_name, NULL, 10);
 
-        if (pid > 0 && !has_trace(r, pid) && is_of_run(pid, mark))
-            warn("note", "process %ld still runs and will be recorded in '%s'", pid, r->directory);
+        if (pid <= 0 || has_trace(r, pid) || !is_of_run(pid, mark))
+            continue;
+        warn("note", "process %ld still runs and will be recorded in '%s'", pid, r->directory);
+        r->late = true;
     }
     if (d)
         closedir(d);
 }
 
-bool recording_says(const struct recording *r, const char *program)
+bool recording_says(struct recording *r, const char *program)
 {
     if (disk_is_full(r))
         warn("warning", "no space left on the device of '%s'", r->directory);

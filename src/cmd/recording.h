@@ -12,12 +12,13 @@
 
 #include "cmd/launch.h"
 #include "cmd/options.h"
-#include "cmd/tracedir.h"
+#include "cmd/runs.h"
 
 struct recording {
     char *directory;        /* owned: as the user named it, %p replaced */
-    struct tracedir others; /* being written by somebody else before we began */
+    struct run_list list;   /* of the traces of this run */
     struct tracedir traces; /* what was recorded */
+    bool late;              /* processes still run that may be recorded yet */
     enum program_kind kind;
     pid_t pid;
     int code; /* the program's exit code, 128 + the signal that ended it */
@@ -30,6 +31,6 @@ void recording_release(struct recording *r);
 
 /* Say on stderr which processes still run, and if nothing was recorded why; true if something
  * was. */
-bool recording_says(const struct recording *r, const char *program);
+bool recording_says(struct recording *r, const char *program);
 
 #endif

@@ -36,7 +36,7 @@ static bool is_trace_name(const char *name)
 }
 
 /* When the file was made, in nanoseconds; where the file system does not know, when it changed. */
-static uint64_t start_of(const char *path)
+uint64_t trace_file_start(const char *path)
 {
     struct statx st;
     const struct statx_timestamp *t;
@@ -56,7 +56,7 @@ static void add_file(struct tracedir *d, const char *directory, const char *name
     f->path = xasprintf("%s/%s", directory, name);
     f->name = f->path + strlen(f->path) - strlen(name);
     f->pid = pid_of(name);
-    f->start = start_of(f->path);
+    f->start = trace_file_start(f->path);
 }
 
 static int compare_files(const void *a, const void *b)

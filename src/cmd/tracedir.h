@@ -29,6 +29,8 @@ int tracedir_read(struct tracedir *d, const char *path);
 void tracedir_release(struct tracedir *d);
 bool tracedir_is(const char *path); /* a directory at all? */
 
+/* When a file was made, in nanoseconds. */
+uint64_t trace_file_start(const char *path);
 /* Named as the writer names files, and begun by it (or still empty): may be replaced. */
 bool trace_file_is_ours(const struct trace_file *f);
 /* The writer is still at work on it. */

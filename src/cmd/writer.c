@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 #define USAGE                                                                                      \
-    "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--max-size=BYTES]\n"       \
-    "        [--compression=zstd|lz4|none] [--level=N] [--workers=N] [--shared] [--foreground]\n"
+    "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--run=LIST]\n"             \
+    "        [--max-size=BYTES] [--compression=zstd|lz4|none] [--level=N] [--workers=N]\n"         \
+    "        [--shared] [--foreground]\n"
 
 struct writer {
     int fd;
@@ -73,6 +74,8 @@ static bool parse_option(struct writer *w, char **argv, int argc, int *i)
         o->directory = v;
     else if ((v = option_value(argv, argc, i, "--name")))
         o->name = v;
+    else if ((v = option_value(argv, argc, i, "--run")))
+        o->list = v;
     else if ((v = option_value(argv, argc, i, "--max-size")))
         o->max_bytes = strtoull(v, NULL, 10);
     else if ((v = option_value(argv, argc, i, "--level")))

@@ -60,6 +60,22 @@ static int make_file(const struct sink_options *o, uint32_t pid, struct buf *pat
     return fd;
 }
 
+/* A line in the list of the run's traces; in one piece, since others add to it, too. */
+static void add_to_list(const struct sink_options *o, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *list = xasprintf("%s/%s", o->directory, o->list),
+         *line = xasprintf("%s\n", slash ? slash + 1 : path);
+    int fd = open(list, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!write(fd, line, strlen(line));
+        close(fd);
+    }
+    free(line);
+    free(list);
+}
+
 int sink_open(struct sink *o, struct ring *r, const struct sink_options *options, struct error *err)
 {
     struct hdl_options h = { .compression = options->compression,
@@ -82,6 +98,8 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                         .ring = r,
                         .max_bytes = options->max_bytes };
     h.fd = make_file(options, r->pid, &path, err);
+    if (h.fd >= 0 && options->directory && options->list)
+        add_to_list(options, path.data);
     if (h.fd >= 0)
         o->hdl = hdl_create(path.data, &o->tables, &h, err);
     buf_release(&path);

@@ -29,6 +29,7 @@ struct sink {
 struct sink_options {
     const char *directory;
     const char *name; /* of the file, %p is the process; NULL: "%p" */
+    const char *list; /* file in the directory that gets the new one's name, or NULL */
     uint64_t max_bytes;
     enum hdl_compression compression;
     int level;

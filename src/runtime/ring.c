@@ -313,6 +313,10 @@ static bool start_writer(int fd)
     argv[n++] = "--fd=3";
     argv[n++] = "--dir";
     argv[n++] = rt_options.directory;
+    if (rt_options.run[0]) {
+        argv[n++] = "--run";
+        argv[n++] = rt_options.run;
+    }
     while ((option = strsep(&at, " ")) && n < 15)
         if (*option)
             argv[n++] = option;

@@ -113,6 +113,16 @@ static inline void rt_busy_end(void)
 /* A number for a thread about to be created, with its fork event; to be given to the child. */
 HIDDEN uint32_t rt_thread_fork(uint64_t where);
 HIDDEN void rt_thread_failed(uint32_t number); /* it could not be made */
+HIDDEN void rt_life(uint64_t bit, bool set);   /* of enum ring_thread_life, of this thread */
+/* Around a wait without a time limit, for another thread (exit.c). */
+static inline void rt_asleep_begin(void)
+{
+    rt_life(RING_ASLEEP, true);
+}
+static inline void rt_asleep_end(void)
+{
+    rt_life(RING_ASLEEP, false);
+}
 /* The child's first and last act. begin records the stack as fresh memory. */
 HIDDEN void rt_thread_begin(uint32_t thread);
 HIDDEN void rt_thread_end(void);
@@ -220,6 +230,7 @@ struct rt_options {
     bool malloc_events;
     bool children;           /* record forked and started programs too */
     uint32_t pid;            /* if not children: the only process to record */
+    uint32_t exit_wait;      /* ms for threads that still run at the end */
     uint32_t max_memory_mib; /* of chunks waiting for the writer */
     enum calls_mode calls;   /* of untraced code */
     uint32_t calls_objects;  /* looked at in one call */
@@ -228,6 +239,7 @@ struct rt_options {
     char only[512];   /* file of the sites to record */
     char writer[512]; /* path of the heddle command */
     char directory[512];
+    char run[512];            /* file in it that lists the traces of this run */
     char writer_options[512]; /* handed through to the writer */
     char control[512];        /* of a production run (prod.h) */
     char patch[16];
