@@ -90,8 +90,15 @@ struct ring_thread {
     uint32_t tid;   /* of the system; 0: not begun */
     uint32_t state; /* enum ring_thread_state */
     uint64_t stack_low, stack_high;
-    char name[24];        /* pthread_setname_np; may be empty */
-    uint64_t reserved[2]; /* [0]: its pthread_t, 0 not known; kept when it ends */
+    char name[24]; /* pthread_setname_np; may be empty */
+    uint64_t
+        reserved[2]; /* [0]: its pthread_t, 0 not known; kept when it ends; [1]: RING_FIBER.. */
+};
+enum ring_thread_life {
+    RING_FIBER = 1,  /* none of the system's */
+    RING_HIDDEN = 2, /* untraced code runs it */
+    RING_ASLEEP = 4, /* until another thread wakes it */
+    RING_EXITS = 8   /* it ends the program */
 };
 enum ring_thread_state { THREAD_NEW, THREAD_RUNNING, THREAD_ENDED };
 

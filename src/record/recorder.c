@@ -187,6 +187,26 @@ static void note_threads(struct recorder *r)
     }
 }
 
+/* Threads that were cut off when another one ended the program. */
+static void note_cut_off(struct recorder *r)
+{
+    uint32_t n = r->ring->header->threads, running = 0;
+    bool exits = false;
+
+    for (uint32_t i = 0; i < n && i < RING_THREADS_MAX; i++) {
+        struct ring_thread t;
+
+        (void)ring_thread(r->ring, i, &t); /* one that has not begun is cut off as well */
+        if (t.state == THREAD_ENDED)
+            continue;
+        exits |= (t.reserved[1] & RING_EXITS) != 0;
+        running += !(t.reserved[1] & (RING_EXITS | RING_FIBER | RING_HIDDEN));
+    }
+    if (exits && running)
+        sink_note(&r->sink, "%u thread%s still running when the program ended", running,
+                  running == 1 ? " was" : "s were");
+}
+
 static void note_end(struct recorder *r, const struct pool_counts *c)
 {
     const struct ring_header *h = r->ring->header;
@@ -204,6 +224,7 @@ static void note_end(struct recorder *r, const struct pool_counts *c)
     n[PROCESS_DROPPED] = c->dropped;
     if (r->faults)
         sink_note(&r->sink, "the list of full buffers was damaged");
+    note_cut_off(r);
     note_threads(r);
 }
 

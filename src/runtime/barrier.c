@@ -13,7 +13,9 @@ INTERPOSE(int, pthread_barrier_wait, pthread_barrier_t *b)
     int r;
 
     rt_sync(OP_BARRIER_ENTER, b, WHERE_CALLER());
+    rt_asleep_begin();
     r = REAL(pthread_barrier_wait)(b);
+    rt_asleep_end();
     if (r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD)
         rt_sync(OP_BARRIER_LEAVE, b, WHERE_CALLER());
     return r;

@@ -40,7 +40,11 @@ INTERPOSE(int, thrd_create, thrd_t *thread, thrd_start_t start, void *arg)
 INTERPOSE(int, thrd_join, thrd_t thread, int *result)
 {
     uint32_t number = thread_number_of(thread);
-    int r = REAL(thrd_join)(thread, result);
+    int r;
+
+    rt_asleep_begin();
+    r = REAL(thrd_join)(thread, result);
+    rt_asleep_end();
 
     if (r == thrd_success)
         thread_joined(thread, number, WHERE_CALLER());
@@ -103,7 +107,9 @@ INTERPOSE(int, cnd_wait, cnd_t *c, mtx_t *m)
     int r;
 
     pthread_cleanup_push(cond_wait_cancelled, &w);
+    rt_asleep_begin();
     r = REAL(cnd_wait)(c, m);
+    rt_asleep_end();
     pthread_cleanup_pop(0);
     cond_wait_end(&w, c, r == thrd_success ? 0 : EINVAL);
     return r;

@@ -24,6 +24,7 @@ void cond_wait_cancelled(void *arg)
 {
     const struct cond_wait *w = arg;
 
+    rt_asleep_end();
     if (w->recorded)
         rt_sync(OP_ACQUIRE, w->mutex, w->where);
 }
@@ -46,7 +47,9 @@ INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *r
     int r;
 
     pthread_cleanup_push(cond_wait_cancelled, &w);
+    rt_asleep_begin();
     r = REAL(pthread_cond_wait)(c, m);
+    rt_asleep_end();
     pthread_cleanup_pop(0);
     cond_wait_end(&w, c, r);
     return r;

@@ -99,7 +99,9 @@ extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
         int result = tries ? REAL(try)(object) : REAL(lock)(object);                               \
         if (tries && unlikely(result == (busy))) {                                                 \
             rt_wait_begin(op, (const void *)(object), WHERE_CALLER());                             \
+            rt_asleep_begin();                                                                     \
             result = REAL(lock)(object);                                                           \
+            rt_asleep_end();                                                                       \
             rt_wait_end();                                                                         \
         }                                                                                          \
         result;                                                                                    \

@@ -145,6 +145,7 @@ static void thread_ends(void *arg)
 {
     struct thread_entry *e = arg;
 
+    rt_asleep_end();         /* cancelled in a wait */
     if (__heddle_tls.busy) { /* cancelled in the middle of the runtime */
         rt_release_all();
         __heddle_tls.busy = 0;
@@ -302,8 +303,10 @@ void *thread_enter(struct thread_entry *e, void **arg)
         list(e, pthread_self());
     rt_lock_drop(&threads_lock);
     watch_end(e);
-    if (e->hidden)
+    if (e->hidden) {
         hidden_thread_begins();
+        rt_life(RING_HIDDEN, true);
+    }
     if (e->has_mask)
         pthread_sigmask(SIG_SETMASK, &e->mask, NULL);
     return e->start;
@@ -388,7 +391,11 @@ void threads_forked(void)
 INTERPOSE(int, pthread_join, pthread_t thread, void **result)
 {
     uint32_t number = thread_number_of(thread);
-    int r = REAL(pthread_join)(thread, result);
+    int r;
+
+    rt_asleep_begin();
+    r = REAL(pthread_join)(thread, result);
+    rt_asleep_end();
 
     if (r == 0)
         thread_joined(thread, number, WHERE_CALLER());

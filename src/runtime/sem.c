@@ -23,8 +23,11 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_post, (s), sem_t *s)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
 {
-    int r = REAL(sem_wait)(s);
+    int r;
 
+    rt_asleep_begin();
+    r = REAL(sem_wait)(s);
+    rt_asleep_end();
     taken(s, r, WHERE_CALLER());
     return r;
 }

@@ -203,7 +203,21 @@ void rt_thread_failed(uint32_t number)
 
     if (unlikely(rt_mode))
         prod_thread_failed(number);
+    else if (number < RING_THREADS_MAX && rt.mode == MODE_ON)
+        ring_thread_at(number)->state = THREAD_ENDED;
     errno = saved;
+}
+
+/* Entries of threads beyond the table's end would be those of others. */
+void rt_life(uint64_t bit, bool set)
+{
+    const struct rt_thread *t = tls.self;
+    uint64_t *life;
+
+    if (rt.mode != MODE_ON || !t || t->number >= RING_THREADS_MAX)
+        return;
+    life = &ring_thread_at(t->number)->reserved[1];
+    __atomic_store_n(life, set ? *life | bit : *life & ~bit, __ATOMIC_RELAXED);
 }
 
 /* The stack may be one that an ended thread had: from now on it is another thing. */
@@ -332,6 +346,8 @@ struct rt_thread *rt_fiber_new(uint64_t where)
     t = state_get(number);
     if (t) {
         t->fiber = true;
+        if (number < RING_THREADS_MAX)
+            ring_thread_at(number)->reserved[1] = RING_FIBER;
         t->saved.depth = t->saved.low = 0;
         t->saved.self = NULL; /* it has not run yet */
     }
