@@ -33,6 +33,8 @@ bool rt_recording(void)
         return true;
     if (rt.mode == MODE_RESTART)
         return rt_start() && (tls.self || thread_attach());
+    if (unlikely(rt.mode == MODE_OFF && rt.full && tls.self))
+        ring_reset_thread(); /* code appends by itself: nothing behind what is left out here */
     return rt.mode == MODE_ON && (tls.self || thread_attach());
 }
 
@@ -405,7 +407,10 @@ void rt_handler_end(void *saved)
                 leave_frames(tls.chunk->handler_depth);
             keep_chunk(tls.chunk);
         }
-        tls.chunk = saved;
+        if (rt.mode == MODE_ON)
+            tls.chunk = saved;
+        else
+            ring_reset_thread();
         rt_busy_end();
     }
     if (tls.depth)

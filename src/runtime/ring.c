@@ -162,8 +162,8 @@ struct ring_chunk *ring_take_chunk(struct rt_thread *t, bool must)
     struct ring_header *r = rt.ring;
     struct ring_chunk *c;
 
-    if (r->stop) {
-        rt_stop("the writer has stopped (size limit, or it cannot write)");
+    if (r->stop) { /* the writer says why */
+        rt_stop(NULL);
         return NULL;
     }
     for (;;) {
@@ -173,7 +173,7 @@ struct ring_chunk *ring_take_chunk(struct rt_thread *t, bool must)
         if (r->lose && !must)
             return NULL;
         if (!wait_for_writer()) {
-            rt_stop("the writer is gone");
+            rt_stop(r->stop ? NULL : "the writer is gone");
             return NULL;
         }
     }
@@ -356,7 +356,7 @@ static uint64_t space_for(uint64_t least)
 
 static bool map_ring(int fd)
 {
-    uint64_t bytes = RING_BYTES, least = RING_CHUNKS_OFFSET + (64 << 20), space = space_for(least);
+    uint64_t bytes = RING_BYTES, least = RING_BYTES_LEAST, space = space_for(least);
     struct rlimit limit;
     void *m;
 

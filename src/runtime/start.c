@@ -69,7 +69,7 @@ bool rt_start(void)
 /* The mapping stays: other threads may be in the middle of a record. */
 void rt_stop(const char *why)
 {
-    if (__atomic_exchange_n(&rt.mode, MODE_OFF, __ATOMIC_SEQ_CST) == MODE_ON)
+    if (__atomic_exchange_n(&rt.mode, MODE_OFF, __ATOMIC_SEQ_CST) == MODE_ON && why)
         rt_say("recording stopped: %s", why);
 }
 

@@ -137,8 +137,8 @@ static inline void spin_unlock(uint32_t *lock)
 HIDDEN void rt_constructor(void); /* with the first traced image: read the options */
 /* Protects starting, and the list of modules (image.c). Nothing else is taken inside. */
 extern HIDDEN uint32_t rt_start_lock;
-HIDDEN bool rt_start(void); /* from MODE_RESTART; true when recording */
-HIDDEN void rt_stop(const char *why);
+HIDDEN bool rt_start(void);           /* from MODE_RESTART; true when recording */
+HIDDEN void rt_stop(const char *why); /* NULL: the user is told by others */
 
 /* ---- ring.c ---- */
 HIDDEN bool ring_open(void);         /* map, start the writer */
