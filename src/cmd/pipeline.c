@@ -206,8 +206,10 @@ static int analyse_operand(struct result *r, const struct options *o)
 
 static int nothing_to_analyse(const struct result *r)
 {
-    return bad_input("nothing to analyse: '%s' has no %s", r->from.shown,
-                     trace_info(r->trace)->events ? "memory access" : "events");
+    const struct trace_info *i = trace_info(r->trace);
+
+    return bad_input("nothing to analyse: '%s' has no %s%s%s", r->from.shown,
+                     i->events ? "memory access" : "events", i->loss[0] ? "; lost: " : "", i->loss);
 }
 
 /* The operand is open. */
@@ -246,6 +248,15 @@ static int analyse_only(struct result *r, const struct options *o, const char *s
     return analyse_one(r, o, false);
 }
 
+static void drop_empty(struct result *part)
+{
+    const struct trace_info *i = trace_info(part->trace);
+
+    if (i->loss[0])
+        warn("warning", "nothing to analyse in '%s'; lost: %s", part->from.shown, i->loss);
+    result_release(part);
+}
+
 /* Each trace that has accesses becomes a part. A trace that cannot be read is no reason to say
  * nothing about the others: 0, or the last exit code. */
 static int analyse_parts(struct result *r, const struct options *o, const struct tracedir *d)
@@ -260,7 +271,7 @@ static int analyse_parts(struct result *r, const struct options *o, const struct
         if (code)
             worst = code;
         else if (part->empty)
-            result_release(part);
+            drop_empty(part);
         else
             r->nparts++;
         r->interrupted |= part->interrupted;

@@ -71,6 +71,16 @@ static bool is_module(const struct image *m)
            strncmp(name, "libheddle-rt", 12) != 0;
 }
 
+/* The trace goes as far as the process came. */
+static void add_killed(struct findings *f, const struct process *p)
+{
+    char end[64], text[128];
+
+    snprintf(text, sizeof(text), "process %" PRIu64 " was %s", p->numbers[PROCESS_PID],
+             process_end_text(p, end, sizeof(end)));
+    findings_add_note(f, text);
+}
+
 void findings_set_recording(struct findings *f, const struct tables *t)
 {
     const struct process *p = &t->process;
@@ -86,6 +96,8 @@ void findings_set_recording(struct findings *f, const struct tables *t)
     for (int n = PROCESS_LOST; n < PROCESS_NUMBERS; n++)
         if (p->numbers[n])
             findings_add_recorded(f, process_number_names[n], p->numbers[n]);
+    if (p->numbers[PROCESS_END] == PROCESS_KILLED)
+        add_killed(f, p);
     for (size_t i = 0; i < p->nnotes; i++)
         findings_add_note(f, p->notes[i]);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ static int map_file(struct hdl_file *f, const char *path, struct error *err)
         else
             f->map = map;
         f->size = (uint64_t)st.st_size;
+        f->locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     }
     close(fd);
     return r;
@@ -98,20 +100,29 @@ static const char *header_fault(const struct hdl_file *f, const struct hdl_chunk
     return NULL;
 }
 
+/* Why a file has no end: a writer has its lock as long as it lives. */
+static const char *cut_off(const struct hdl_file *f)
+{
+    if (f->locked)
+        return "no end mark: the recording is still running";
+    return f->header.required & HDL_FEATURE_THREADS
+               ? "no end mark: the writer was killed, or the file was cut off"
+               : "no end mark: the file was cut off";
+}
+
 /* The header at this offset; NULL, or why there is no chunk that can be used. */
 static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
                                      struct hdl_chunk_header *h)
 {
-    static const char cut_off[] = "no end mark: the recording was cut off or is still running";
     uint64_t left = f->size - offset;
 
     if (left < sizeof(*h))
-        return cut_off;
+        return cut_off(f);
     memcpy(h, f->map + offset, sizeof(*h));
     if (!header_is_whole(h, f->count))
         return "damaged chunk header";
     if (h->stored_bytes > left - sizeof(*h))
-        return cut_off;
+        return cut_off(f);
     return header_fault(f, h);
 }
 

@@ -31,6 +31,7 @@ struct hdl_file {
     struct hdl_chunk *chunks;
     size_t count, cap;
     uint64_t events;
+    bool locked;    /* somebody writes it */
     bool complete;  /* ends with an end chunk */
     char stop[160]; /* why nothing is used from `count` on; empty where nothing is there */
 };

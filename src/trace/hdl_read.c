@@ -12,7 +12,9 @@
 #include "trace/hdl_file.h"
 #include "trace/merge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Events per batch: 160 KiB, so that a batch and its steps stay in the L2 cache. */
 enum { BATCH_EVENTS = 4096 };
@@ -162,6 +164,17 @@ static const struct source_ops threads_ops = {
     .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .close = hdl_close
 };
 
+/* A recording that ended before its process says why: that is the loss, whatever else shows it. */
+static void note_stop(const struct process *p, struct trace_info *info)
+{
+    for (size_t i = 0; i < p->nnotes; i++) {
+        if (strncmp(p->notes[i], PROCESS_STOPPED, strlen(PROCESS_STOPPED)) != 0)
+            continue;
+        snprintf(info->loss, sizeof(info->loss), "%.250s", p->notes[i]);
+        return;
+    }
+}
+
 static void fill_info(struct hdl_source *s)
 {
     struct trace_info *info = s->source.info;
@@ -172,6 +185,7 @@ static void fill_info(struct hdl_source *s)
     info->expected_events = s->file.events;
     if (s->file.stop[0])
         hdl_file_lost(&s->file, s->file.count, s->file.stop, info);
+    note_stop(&s->source.tables->process, info);
 }
 
 struct source *hdl_open(const char *path, struct tables *t, struct trace_info *info,

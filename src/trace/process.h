@@ -70,6 +70,9 @@ struct image {
     uint64_t low, high;      /* addresses it occupies */
 };
 
+/* So begins the note that says why nothing more was recorded: the size limit, a full disk. */
+#define PROCESS_STOPPED "recording stopped: "
+
 void process_release(struct process *p); /* a zeroed struct is empty */
 /* The name the program gave a thread, or NULL. */
 const char *process_thread_name(const struct process *p, uint32_t thread);

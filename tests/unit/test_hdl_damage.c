@@ -253,7 +253,7 @@ static void chunk_headers_are_checked(void **state)
     WITH(h.checksum ^= 1, "bad checksum")
     WITH(h.count = 11, "11 events but 10 flag bytes")
     WITH(h.context_bits = 15, "impossible chunk header")
-    WITH(h.stored_bytes = UINT32_MAX, "no end mark: the recording was cut off or is still running")
+    WITH(h.stored_bytes = UINT32_MAX, "no end mark: the file was cut off")
     WITH((h.kind = HDL_END, h.first = 11), "the end mark counts other events than the file has")
 #undef WITH
     buf_release(&file);
