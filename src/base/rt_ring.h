@@ -35,7 +35,9 @@ enum ring_mode { RING_MODE_OFF, RING_MODE_RECORD, RING_MODE_FULL };
 #define RING_LOG_OFFSET     UINT64_C(4096)
 #define RING_THREADS_OFFSET (RING_LOG_OFFSET + RING_LOG_BYTES)
 #define RING_CHUNKS_OFFSET  (RING_THREADS_OFFSET + (uint64_t)RING_THREADS_MAX * 64)
-#define RING_BYTES          (RING_CHUNKS_OFFSET + (uint64_t)RING_CHUNKS_MAX * RING_CHUNK_BYTES)
+#define RING_BYTES_LEAST                                                                           \
+    (RING_CHUNKS_OFFSET + (64 << 20)) /* with fewer chunks nothing is recorded */
+#define RING_BYTES (RING_CHUNKS_OFFSET + (uint64_t)RING_CHUNKS_MAX * RING_CHUNK_BYTES)
 
 struct ring_header {
     uint64_t magic;

@@ -323,10 +323,13 @@ void recording_release(struct recording *r)
 /* What keeps a writer from beginning, as far as it can still be seen. */
 static const char *why_nothing(void)
 {
-    struct rlimit space;
+    struct rlimit space, file;
 
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < RING_SPACE_LEAST)
         return ": its address space is limited too much (ulimit -v)";
+    if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < RING_BYTES_LEAST)
+        return ": its files, and so the memory that it shares with us, are limited too much "
+               "(ulimit -f)";
     return "";
 }
 

@@ -40,6 +40,11 @@ void pool_add(struct pool *p, const uint32_t *numbers, size_t n);
 bool pool_work(struct pool *p);
 /* Until the others have done what there is. */
 void pool_wait(struct pool *p);
+/* Bring the file up to date: what is in chunks that are being filled is taken, as far as it is
+ * final (early.h), and everything is flushed. It is queued here, and done by workers. So whatever
+ * is in the file depends on nothing but what is there too, or came after the last of these. How
+ * many streams that is about. */
+unsigned pool_checkpoint(struct pool *p);
 /* Flush streams that were idle for so long. */
 void pool_flush_idle(struct pool *p, uint64_t milliseconds);
 /* The process is gone, everything was added: chunks that waited for others in vain are taken as

@@ -934,6 +934,11 @@ static uint64_t *take_common(struct raw_reader *r, struct raw_thread *t, uint64_
     return run.at;
 }
 
+size_t raw_words(const struct chunk_copy *c, size_t at)
+{
+    return words_of(c->data + at, c->data + c->words);
+}
+
 size_t raw_record_at(const struct chunk_copy *c, size_t from, size_t to)
 {
     while (from < to) {

@@ -93,6 +93,8 @@ void raw_thread_release(struct raw_thread *t);
  * it; a record must not reach beyond `to`. Records are changed on the way to the file. */
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, struct chunk_copy *c,
                        size_t from, size_t to);
+/* Words of the record that begins at word `at`, perhaps more than there are; 0: it is none. */
+size_t raw_words(const struct chunk_copy *c, size_t at);
 /* The word at which the record begins that word `to` is inside of, or `to` where one begins there;
  * records begin at word `from`. */
 size_t raw_record_at(const struct chunk_copy *c, size_t from, size_t to);

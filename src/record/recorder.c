@@ -16,15 +16,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 100,       /* the process wakes us when there is much to do; else we look */
-    LOOK_MS = 3000,      /* is it still the same program? exec announces itself, mostly */
-    IDLE_MS = 2000,      /* who reads the file while it grows sees all but the last seconds */
+    WAIT_MS = 100,  /* the process wakes us when there is much to do; else we look */
+    LOOK_MS = 3000, /* is it still the same program? exec announces itself, mostly */
+    IDLE_MS = 2000, /* who reads the file while it grows sees all but the last seconds */
+    /* The file is brought up to date at first soon, then when an eighth has come, in time or in
+     * bytes, since the last time, so that little is lost whenever it is cut, and few chunks are
+     * smaller for it. Each stream costs some 300 bytes and 50 us. */
+    FRESH_PART = 8,
+    FRESH_MS_MIN = 8,
+    FRESH_MS_MAX = 1000,
+    FRESH_BYTES_MIN = 1 << 16,
+    FRESH_BYTES_MAX = 4 << 20,
+    FRESH_STREAMS_A_MS = 2,
+    FRESH_STREAM_BYTES = 2048,
     WORKERS_MAX = 4,     /* more than the program can feed */
     THREADS_TOLD = 50000 /* threads whose names are written */
 };
@@ -42,6 +53,10 @@ struct recorder {
     pthread_t watcher;
     bool watched; /* there is a watcher */
     enum process_end end;
+    uint64_t began_ms, fresh_ms; /* when it began, and was last brought up to date */
+    uint64_t fresh_bytes;        /* of the file then */
+    unsigned fresh_streams;      /* that had something to tell then */
+    bool stop_told;              /* the file says why it ends */
 };
 
 static uint64_t clock_ms(void)
@@ -106,17 +121,39 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* How it ended, where the system still knows: field 52 of /proc/PID/stat, as wait() has it. */
+/* <linux/pidfd.h> of Linux 6.15: how a process ended, also when somebody has waited for it. */
+struct exit_info {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define EXIT_INFO        _IOWR(0xff, 11, struct exit_info)
+#define EXIT_INFO_STATUS (UINT64_C(1) << 3)
+
+/* The status as wait() has it, where the system still knows: from the process file descriptor, or
+ * field 52 of /proc/PID/stat. */
+static bool read_status(const struct recorder *r, int *status)
+{
+    struct exit_info info = { .mask = EXIT_INFO_STATUS };
+    char text[2048], state, *at;
+
+    if (r->pidfd >= 0 && ioctl(r->pidfd, EXIT_INFO, &info) == 0 && info.mask & EXIT_INFO_STATUS) {
+        *status = info.exit_code;
+        return true;
+    }
+    state = process_state(r->ring->pid, text, sizeof(text));
+    at = state && is_dead(state) ? strrchr(text, ' ') : NULL;
+    *status = at ? atoi(at + 1) : 0;
+    return at != NULL;
+}
+
 static void find_status(struct recorder *r)
 {
     struct process *p = &r->sink.tables.process;
-    char text[2048], state = process_state(r->ring->pid, text, sizeof(text)), *at;
     int status;
 
-    if (!state || !is_dead(state))
+    if (!read_status(r, &status))
         return;
-    at = strrchr(text, ' ');
-    status = at ? atoi(at + 1) : 0;
     r->end = WIFSIGNALED(status) ? PROCESS_KILLED : PROCESS_EXITED;
     p->numbers[PROCESS_STATUS] =
         (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -240,15 +277,63 @@ static size_t collect(struct recorder *r)
     return n;
 }
 
+static uint64_t between(uint64_t low, uint64_t n, uint64_t high)
+{
+    return n < low ? low : n < high ? n : high;
+}
+
+/* How long until the file is to be brought up to date, if it does not grow. */
+static uint64_t fresh_in_ms(const struct recorder *r, uint64_t now)
+{
+    uint64_t interval = between(FRESH_MS_MIN, (now - r->began_ms) / FRESH_PART, FRESH_MS_MAX);
+    uint64_t least = r->fresh_streams / FRESH_STREAMS_A_MS, passed = now - r->fresh_ms;
+
+    interval = interval < least ? least : interval;
+    return passed < interval ? interval - passed : 0;
+}
+
+/* An eighth of what the file has, or may have; with many streams that takes more. */
+static bool has_grown(struct recorder *r)
+{
+    uint64_t bytes = sink_bytes(&r->sink), limit = r->sink.max_bytes;
+    uint64_t low =
+        limit && limit / FRESH_PART < FRESH_BYTES_MIN ? limit / FRESH_PART : FRESH_BYTES_MIN;
+    uint64_t much = between(low, bytes / FRESH_PART, FRESH_BYTES_MAX);
+    uint64_t least = (uint64_t)r->fresh_streams * FRESH_STREAM_BYTES;
+
+    return bytes - r->fresh_bytes >= (much < least ? least : much);
+}
+
+/* Bring the file up to date where that is due, or nothing more is recorded. */
+static void freshen(struct recorder *r)
+{
+    uint64_t now = clock_ms();
+    bool stopped = sink_is_stopped(&r->sink) && !r->stop_told;
+
+    if (!stopped && r->fresh_streams && fresh_in_ms(r, now) && !has_grown(r))
+        return;
+    r->fresh_streams = pool_checkpoint(r->pool);
+    r->fresh_ms = now;
+    r->fresh_bytes = sink_bytes(&r->sink);
+    if (stopped) {
+        r->stop_told = true;
+        pool_wait(r->pool);
+        sink_tell_process(&r->sink);
+    }
+}
+
 static void record(struct recorder *r)
 {
     uint64_t looked = clock_ms();
+
+    r->began_ms = r->fresh_ms = looked;
 
     while (!is_gone(r)) {
         uint32_t seen = __atomic_load_n(&r->ring->header->wake_writer, __ATOMIC_SEQ_CST);
         uint64_t now;
 
         clock_tick(&r->clock);
+        freshen(r);
         if (collect(r) | pool_work(r->pool))
             continue;
         now = clock_ms();
@@ -259,7 +344,7 @@ static void record(struct recorder *r)
             looked = now;
         }
         pool_flush_idle(r->pool, IDLE_MS);
-        ring_wait(r->ring, seen, WAIT_MS);
+        ring_wait(r->ring, seen, (unsigned)between(1, fresh_in_ms(r, clock_ms()), WAIT_MS));
     }
 }
 

@@ -178,11 +178,9 @@ size_t ring_collect(struct ring *r, uint32_t *numbers, uint64_t *faults)
 
 size_t ring_collect_rest(struct ring *r, uint32_t *numbers)
 {
-    uint32_t used = __atomic_load_n(&r->header->chunks, __ATOMIC_ACQUIRE);
+    uint32_t used = ring_chunks(r);
     size_t n = 0;
 
-    if (used > r->chunks_max)
-        used = r->chunks_max;
     for (uint32_t i = 0; i < used; i++) {
         uint32_t state = __atomic_load_n(&chunk_at(r, i)->state, __ATOMIC_ACQUIRE);
 
@@ -197,6 +195,28 @@ void ring_peek(const struct ring *r, uint32_t number, struct ring_chunk *head)
 {
     memcpy(head, chunk_at(r, number), sizeof(*head));
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* what was read once stays as it is */
+}
+
+uint32_t ring_chunks(const struct ring *r)
+{
+    uint32_t used = __atomic_load_n(&r->header->chunks, __ATOMIC_ACQUIRE);
+
+    return used < r->chunks_max ? used : r->chunks_max;
+}
+
+bool ring_is_here(const struct ring *r, uint32_t number, struct ring_chunk *head)
+{
+    uint32_t state = __atomic_load_n(&chunk_at(r, number)->state, __ATOMIC_ACQUIRE);
+
+    if (state == CHUNK_FREE || __atomic_load_n(&r->taken[number], __ATOMIC_ACQUIRE))
+        return false;
+    ring_peek(r, number, head);
+    return true;
+}
+
+bool ring_is_filling(const struct ring *r, uint32_t number, struct ring_chunk *head)
+{
+    return ring_is_here(r, number, head) && head->state == CHUNK_FILLING;
 }
 
 bool ring_copy(const struct ring *r, uint32_t number, struct chunk_copy *out)

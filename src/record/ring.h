@@ -55,6 +55,10 @@ size_t ring_collect(struct ring *r, uint32_t *numbers, uint64_t *faults);
 size_t ring_collect_rest(struct ring *r, uint32_t *numbers);
 /* What a chunk says of itself. */
 void ring_peek(const struct ring *r, uint32_t number, struct ring_chunk *head);
+uint32_t ring_chunks(const struct ring *r); /* numbers below this were handed out */
+/* Is the chunk with the process, and in use? What it says of itself. */
+bool ring_is_here(const struct ring *r, uint32_t number, struct ring_chunk *head);
+bool ring_is_filling(const struct ring *r, uint32_t number, struct ring_chunk *head);
 /* False: its cursor is impossible. */
 bool ring_copy(const struct ring *r, uint32_t number, struct chunk_copy *out);
 void ring_give_back(struct ring *r, uint32_t number);

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 enum {
-    NOTES_MAX = 50,   /* a program out of its mind has much to tell */
-    FILES_MAX = 10000 /* PID-2.hdl, PID-3.hdl ... */
+    NOTES_MAX = 50,    /* a program out of its mind has much to tell */
+    FILES_MAX = 10000, /* PID-2.hdl, PID-3.hdl ... */
+    RESERVE = 4096,
+    RESERVE_MAX = 1 << 19
 };
 
 /* The nth file's path: %p in the name is the process, a number is added from the second on. */
@@ -76,6 +78,15 @@ static void add_to_list(const struct sink_options *o, const char *path)
     free(list);
 }
 
+/* Bytes of a limited file: for names that come with the last chunks, the process, the end mark; and
+ * for threads whose chunks are not as far as those of others. */
+static uint64_t reserve_of(uint64_t max_bytes)
+{
+    uint64_t rest = max_bytes / 8 < RESERVE_MAX ? max_bytes / 8 : RESERVE_MAX;
+
+    return rest < RESERVE ? rest : RESERVE + rest;
+}
+
 int sink_open(struct sink *o, struct ring *r, const struct sink_options *options, struct error *err)
 {
     struct hdl_options h = { .compression = options->compression,
@@ -96,7 +107,8 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
         (void)mkdir(options->directory, 0777); /* `record` made it; a program that runs alone not */
     *o = (struct sink){ .lock = PTHREAD_MUTEX_INITIALIZER,
                         .ring = r,
-                        .max_bytes = options->max_bytes };
+                        .max_bytes = options->max_bytes,
+                        .reserve = reserve_of(options->max_bytes) };
     h.fd = make_file(options, r->pid, &path, err);
     if (h.fd >= 0 && options->directory && options->list)
         add_to_list(options, path.data);
@@ -133,31 +145,93 @@ void sink_note(struct sink *o, const char *fmt, ...)
     process_add_note(p, text, strlen(text));
 }
 
-static void stop(struct sink *o, const char *why)
+static void stop(struct sink *o, uint64_t over_ns, const char *why)
 {
     if (o->stopped)
         return;
-    __atomic_store_n(&o->stopped, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&o->over_ns, over_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&o->stopped, true, __ATOMIC_RELEASE);
     ring_stop(o->ring);
-    sink_note(o, "recording stopped: %s", why);
+    sink_note(o, PROCESS_STOPPED "%s", why);
 }
 
-void sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
-                 uint64_t stamp_first, uint64_t stamp_last)
+static void stop_at_limit(struct sink *o, uint64_t over_ns)
 {
-    struct error err;
-    char text[64];
+    char text[80];
+
+    snprintf(text, sizeof(text), "the trace has reached its size limit, %" PRIu64 " bytes",
+             o->max_bytes);
+    stop(o, over_ns, text);
+}
+
+/* Nothing can be written any more. */
+static void fail(struct sink *o, const char *why)
+{
+    o->failed = true;
+    stop(o, 0, why);
+    __atomic_store_n(&o->over_ns, 0, __ATOMIC_RELAXED);
+}
+
+/* What so many bytes will be in the file: as those that are there already; a quarter, as long as
+ * these are few. */
+static uint64_t expected_bytes(const struct sink *o, uint64_t raw)
+{
+    const double known = 1 << 16;
+
+    return (uint64_t)((double)raw * ((double)o->stored_bytes + known / 4) /
+                      ((double)o->raw_bytes + known));
+}
+
+void sink_stop_at_limit(struct sink *o, uint64_t pending, uint64_t stamp)
+{
+    pthread_mutex_lock(&o->lock);
+    if (hdl_bytes(o->hdl) + expected_bytes(o, pending) + o->reserve >= o->max_bytes)
+        stop_at_limit(o, stamp > o->newest ? stamp : o->newest);
+    pthread_mutex_unlock(&o->lock);
+}
+
+uint64_t sink_bytes(struct sink *o)
+{
+    uint64_t n;
 
     pthread_mutex_lock(&o->lock);
-    if (!o->failed && hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0) {
-        o->failed = true;
-        stop(o, err.text);
-    }
-    if (o->max_bytes && hdl_bytes(o->hdl) >= o->max_bytes) {
-        snprintf(text, sizeof(text), "the trace has reached %" PRIu64 " bytes", o->max_bytes);
-        stop(o, text);
+    n = hdl_bytes(o->hdl);
+    pthread_mutex_unlock(&o->lock);
+    return n;
+}
+
+void sink_tell_process(struct sink *o)
+{
+    struct error err;
+
+    pthread_mutex_lock(&o->lock);
+    if (!o->failed && hdl_write_process(o->hdl, &err) < 0)
+        fail(o, err.text);
+    pthread_mutex_unlock(&o->lock);
+}
+
+bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+                 uint64_t stamp_first, uint64_t stamp_last)
+{
+    struct hdl_packed size = hdl_packed(p);
+    struct error err;
+    bool fits;
+
+    pthread_mutex_lock(&o->lock);
+    fits = !o->max_bytes || hdl_bytes(o->hdl) + size.overhead + size.stored <= o->max_bytes;
+    if (!fits)
+        stop_at_limit(o, o->newest);
+    if (fits && !o->failed &&
+        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0)
+        fail(o, err.text);
+    fits &= !o->failed;
+    if (fits) {
+        o->newest = stamp_last > o->newest ? stamp_last : o->newest;
+        o->raw_bytes += size.raw;
+        o->stored_bytes += size.stored;
     }
     pthread_mutex_unlock(&o->lock);
+    return fits;
 }
 
 void sink_name_threads(struct sink *o, uint32_t thread)

@@ -2,9 +2,13 @@
  *
  * `lock` protects everything here: tables, file, and what is noted about the
  * process. When the file must not grow any more (full disk, size limit)
- * `stopped` is set, the process is told to record no more, and chunks that
- * still come are dropped: a file is then a prefix of each thread's events.
- * Events that were decoded by then are still written, unless writing failed.
+ * `stopped` is set, and the process is told to record no more.
+ *
+ * The size limit is foreseen: what the encoders hold counts, so that it still
+ * fits. Chunks that were begun before the newest event of the file are taken
+ * even then, since others may depend on them; those begun later are dropped.
+ * A chunk that does not fit all the same ends its thread; one that cannot be
+ * written ends the file (`failed`). So it has a prefix of each thread's events.
  */
 #ifndef HEDDLE_RECORD_SINK_H
 #define HEDDLE_RECORD_SINK_H
@@ -21,9 +25,13 @@ struct sink {
     struct tables tables;
     struct hdl_writer *hdl;
     struct ring *ring;
-    uint64_t max_bytes; /* 0: any size */
-    bool stopped;       /* atomic; read without the lock */
-    bool failed;        /* writing did */
+    uint64_t max_bytes;               /* 0: any size */
+    uint64_t reserve;                 /* of these, for what stands behind the last events */
+    uint64_t newest;                  /* stamp of the last event that was appended */
+    uint64_t raw_bytes, stored_bytes; /* of what was appended, before and after compression */
+    uint64_t over_ns; /* atomic, with `stopped`: chunks that were begun later are not taken */
+    bool stopped;     /* atomic; read without the lock */
+    bool failed;      /* writing did: nothing more is appended */
 };
 
 struct sink_options {
@@ -43,11 +51,31 @@ int sink_close(struct sink *o, struct error *err);
 
 static inline bool sink_is_stopped(const struct sink *o)
 {
-    return __atomic_load_n(&o->stopped, __ATOMIC_RELAXED);
+    return __atomic_load_n(&o->stopped, __ATOMIC_ACQUIRE);
 }
 
-/* A chunk of a thread's events; takes the lock. */
-void sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
+/* Is a chunk that was begun at that time (CLOCK_MONOTONIC) to be dropped? */
+static inline bool sink_is_over(const struct sink *o, uint64_t begun_ns)
+{
+    return __builtin_expect(sink_is_stopped(o), 0) &&
+           begun_ns > __atomic_load_n(&o->over_ns, __ATOMIC_RELAXED);
+}
+
+/* Encoders hold so many bytes that are not appended yet, with events up to this stamp: stops where
+ * the file will reach its limit with them. Takes the lock. */
+void sink_stop_at_limit(struct sink *o, uint64_t pending, uint64_t stamp);
+static inline void sink_check_size(struct sink *o, uint64_t pending, uint64_t stamp)
+{
+    if (__builtin_expect(o->max_bytes != 0, 0) && !sink_is_stopped(o))
+        sink_stop_at_limit(o, pending, stamp);
+}
+
+uint64_t sink_bytes(struct sink *o); /* of the file so far; takes the lock */
+/* The process as it is known now, so that a file that is cut says why; takes the lock. */
+void sink_tell_process(struct sink *o);
+
+/* A chunk of a thread's events; takes the lock. False: it has no place, nor have later ones. */
+bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
                  uint64_t stamp_first, uint64_t stamp_last);
 /* Threads up to this number have names from here on; takes the lock. */
 void sink_name_threads(struct sink *o, uint32_t thread);

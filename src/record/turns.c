@@ -45,6 +45,19 @@ bool turns_ready(const struct turns *t)
     return t->count && find_next(t) >= 0;
 }
 
+uint32_t turns_first_insert(const struct turns *t, uint32_t serial)
+{
+    uint32_t first = 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        const struct turn *c = &t->waiting[i];
+
+        if (c->insert_at && c->insert_serial == serial && (!first || c->insert_at < first))
+            first = c->insert_at;
+    }
+    return first;
+}
+
 /* Numbers that handlers' chunks have are not waited for. */
 static void skip_handlers(struct turns *t)
 {

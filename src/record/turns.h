@@ -34,6 +34,9 @@ void turns_release(struct turns *t);
 /* Is there a chunk whose turn has come? */
 bool turns_ready(const struct turns *t);
 
+/* Where the first handler's chunk belongs that waits for chunk `serial`; 0: there is none. */
+uint32_t turns_first_insert(const struct turns *t, uint32_t serial);
+
 void turns_add(struct turns *t, struct turn turn);
 /* Take the chunk whose turn it is; false where none is. */
 bool turns_take(struct turns *t, struct turn *out);

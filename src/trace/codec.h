@@ -97,6 +97,7 @@ void encoder_init(struct encoder *e, uint32_t context_bits, bool threads);
 void encoder_release(struct encoder *e);
 /* Another number of contexts, before the next chunk is started. */
 void encoder_resize(struct encoder *e, uint32_t context_bits);
+size_t encoder_bytes(const struct encoder *e);      /* of its columns */
 uint32_t encoder_contexts(const struct encoder *e); /* in use in this chunk */
 /* Start the next chunk. In a thread chunk the first event's stamp is `stamp`. */
 void encoder_start(struct encoder *e, uint64_t stamp);

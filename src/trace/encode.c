@@ -33,6 +33,15 @@ void encoder_resize(struct encoder *e, uint32_t context_bits)
     context_init(&e->context, context_bits);
 }
 
+size_t encoder_bytes(const struct encoder *e)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < COLUMNS_MIXED; i++)
+        bytes += e->columns[i].len;
+    return bytes;
+}
+
 uint32_t encoder_contexts(const struct encoder *e)
 {
     uint32_t used = 0;

@@ -70,6 +70,11 @@ struct hdl_packer *hdl_packer_new(enum hdl_compression compression, int level);
 void hdl_packer_free(struct hdl_packer *p);
 /* Compress what the encoder holds, at least one event. */
 void hdl_pack(struct hdl_packer *p, struct encoder *e);
+/* Bytes of what was packed last: of its columns, before compression and after, and beside them. */
+struct hdl_packed {
+    uint64_t raw, stored, overhead;
+};
+struct hdl_packed hdl_packed(const struct hdl_packer *p);
 /* Append what was packed last, with all names that are new. After an error the file ends with
  * its last whole chunk, and may be tried again. */
 int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,

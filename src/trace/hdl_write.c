@@ -24,24 +24,33 @@
 enum {
     DEFAULT_CHUNK_EVENTS = 65536, /* smaller: worse compression; larger: more memory, coarser
                                      windows and losses (docs/performance.md) */
-    MERGED_CONTEXT_BITS = 12,     /* 4,096 sites predicted at a time; 2,048 gave 25 % larger files
-                                     for programs of 6,000 sites, 8,192 nothing more */
-    THREAD_CONTEXT_BITS = 9,      /* a thread's stretch uses few; many streams are open at once */
-    SLICE = 4096,                 /* events encoded at a time: columns grow in small steps */
+    MERGED_CONTEXT_BITS = 12, /* 4,096 sites predicted at a time; 2,048 gave 25 % larger files
+                                 for programs of 6,000 sites, 8,192 nothing more */
+    THREAD_CONTEXT_BITS = 9,  /* a thread's stretch uses few; many streams are open at once */
+    SLICE = 4096,             /* events encoded at a time: columns grow in small steps */
+    MARKS = 64,               /* chunks given up at most to make room for the end mark */
+    SKIP_BYTES = 4096, /* a smaller column says nothing about the next ones, and is soon tried */
     SKIP_CHUNKS = 31 /* a column of stretches that loses less than two thirds is not tried again for
-                        so many chunks: zstd -9 spent an eighth of all CPU time to make the file a
-                        seventh smaller */
+                      so many chunks: zstd -9 spent an eighth of all CPU time to make the file a
+                      seventh smaller */
 };
 
 /* What makes the payload of a chunk of events out of an encoder's columns. */
 struct hdl_packer {
     struct compressor compressor;
     struct buf payload;
-    uint32_t count; /* events in it */
+    uint64_t raw_bytes; /* of its columns */
+    uint32_t count;     /* events in it */
     uint32_t context_bits;
     bool mixed;                  /* with records of stretches */
     uint8_t flags;               /* CHUNK_MOVES, CHUNK_REPEATS */
     uint8_t skip[COLUMNS_MIXED]; /* chunks in which to leave the column as it is */
+};
+
+/* A place behind a chunk of events, where the file could end. */
+struct mark {
+    uint64_t bytes, position;
+    uint32_t chunks;
 };
 
 struct hdl_writer {
@@ -57,7 +66,9 @@ struct hdl_writer {
     uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
     uint64_t chunk_first;
-    uint64_t created; /* seconds since 1970 */
+    struct mark marks[MARKS]; /* the last ones, in place of each other */
+    uint32_t nmarks;          /* that there were */
+    uint64_t created;         /* seconds since 1970 */
     struct hdl_packer packer;
     struct buf small; /* payload of a chunk of one column */
 };
@@ -444,14 +455,14 @@ static size_t pack_column(struct hdl_packer *p, int i, const void *data, size_t 
 {
     size_t stored, worth;
 
-    if (p->skip[i]) {
+    if (p->skip[i] && n >= SKIP_BYTES) {
         p->skip[i]--;
         buf_add(&p->payload, data, n);
         return n;
     }
     stored = compress(&p->compressor, data, n, &p->payload);
     worth = i < COLUMNS ? n - n / 4 : n / 3;
-    if (p->compressor.kind == HDL_LZ4 && stored > worth)
+    if (p->compressor.kind == HDL_LZ4 && stored > worth && n >= SKIP_BYTES)
         p->skip[i] = SKIP_CHUNKS;
     return stored;
 }
@@ -470,6 +481,7 @@ static void add_column(struct hdl_packer *p, const struct encoder *e, int i)
         data = shapes.data;
         n = shapes.len;
     }
+    p->raw_bytes += n;
     column.raw_bytes = (uint32_t)n;
     column.stored_bytes = (uint32_t)pack_column(p, i, data, n);
     memcpy(p->payload.data + (size_t)i * sizeof(column), &column, sizeof(column));
@@ -484,6 +496,7 @@ void hdl_pack(struct hdl_packer *p, struct encoder *e)
     if (e->mixed)
         encoder_settle(e);
     p->payload.len = 0;
+    p->raw_bytes = 0;
     buf_add(&p->payload, columns, (size_t)n * sizeof(*columns));
     for (int i = 0; i < n; i++)
         add_column(p, e, i);
@@ -491,6 +504,14 @@ void hdl_pack(struct hdl_packer *p, struct encoder *e)
     p->flags = (e->moves ? CHUNK_MOVES : 0) | (e->repeats ? CHUNK_REPEATS : 0);
     p->count = e->count;
     p->context_bits = e->context.bits;
+}
+
+struct hdl_packed hdl_packed(const struct hdl_packer *p)
+{
+    size_t columns = (p->mixed ? COLUMNS_MIXED : COLUMNS) * sizeof(struct hdl_column_header);
+
+    return (struct hdl_packed){ p->raw_bytes, p->payload.len - columns,
+                                columns + sizeof(struct hdl_chunk_header) };
 }
 
 struct hdl_packer *hdl_packer_new(enum hdl_compression compression, int level)
@@ -531,6 +552,7 @@ int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread
     if (append_events(w, p, h, err) < 0)
         return -1;
     w->position += p->count;
+    w->marks[w->nmarks++ % MARKS] = (struct mark){ w->bytes, w->position, w->chunks };
     return 0;
 }
 
@@ -629,16 +651,44 @@ struct hdl_writer *hdl_create(const char *path, const struct tables *tables,
     return w;
 }
 
+/* The process as it was in the end, and the end mark. */
+static int write_end(struct hdl_writer *w, struct error *err)
+{
+    struct hdl_chunk_header end = { .kind = HDL_END, .first = w->position };
+
+    return hdl_write_process(w, err) < 0 ? -1 : write_chunk(w, end, &(struct buf){ 0 }, err);
+}
+
+/* The end in place of the last chunks: no room is left behind them, and a file that says why it
+ * ends is worth more. The blocks are there already, so they are written over, and only then is the
+ * file made shorter. */
+static int end_earlier(struct hdl_writer *w, struct error *err)
+{
+    uint32_t least = w->nmarks > MARKS ? w->nmarks - MARKS : 0;
+
+    for (uint32_t i = w->nmarks; i > least; i--) {
+        struct mark m = w->marks[(i - 1) % MARKS];
+
+        if (m.bytes > w->bytes)
+            continue;
+        w->bytes = m.bytes;
+        w->position = m.position;
+        w->chunks = m.chunks;
+        if (lseek(w->fd, (off_t)m.bytes, SEEK_SET) >= 0 && write_end(w, err) == 0)
+            return ftruncate(w->fd, (off_t)w->bytes) == 0 ? 0 : write_error(w, err);
+    }
+    return -1;
+}
+
 /* The end chunk, then everything to the system, then the name. */
 static int complete(struct hdl_writer *w, struct error *err)
 {
-    struct hdl_chunk_header end = { .kind = HDL_END };
     int fd = w->fd;
 
-    if (flush_merged(w, err) < 0 || write_new_names(w, err) < 0 || hdl_write_process(w, err) < 0)
+    if ((flush_merged(w, err) < 0 || write_new_names(w, err) < 0 || write_end(w, err) < 0) &&
+        (!w->options.in_place || end_earlier(w, err) < 0))
         return -1;
-    end.first = w->position;
-    if (write_chunk(w, end, &(struct buf){ 0 }, err) < 0 || settle_file_header(w, err) < 0)
+    if (settle_file_header(w, err) < 0)
         return -1;
     w->fd = -1;
     if (close(fd) || (w->temporary && rename(w->temporary, w->path)))
