@@ -290,7 +290,7 @@ def case_truncate(opts, directory, rng):
     while done < opts.truncations:
         n = min(10, opts.truncations - done)
         r, trace = whole(opts, directory, rng, 6000)
-        worst = min(worst, cut_anywhere(opts, str(r), trace, r.full, rng, n, 0.3))
+        worst = min(worst, cut_anywhere(opts, str(r), trace, r.full, rng, n, 0))
         done += n
     return "%d cuts; the part of the events that was there was %.2f of the part of the bytes, at least" % (done, worst)
 

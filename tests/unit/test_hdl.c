@@ -88,14 +88,18 @@ static void a_long_trace_takes_several_chunks(void **state)
     for (int i = 0; i < 3; i++) {
         struct buf file = { 0 };
         struct hdl_options o = { .compression = kinds[i] };
-        unsigned events = 0;
+        unsigned chunks = 0;
 
         write_merged(path_to("a.hdl"), &t, &e, &o);
         expect_file(path_to("a.hdl"), &t, &e);
         slurp(path_to("a.hdl"), &file);
-        for (size_t k = 0; chunk_offset(&file, k) < file.len; k++)
-            events += chunk_at(&file, chunk_offset(&file, k)).kind == HDL_MERGED;
-        assert_int_equal(events, 3); /* 65536 each */
+        for (size_t k = 0; chunk_offset(&file, k) < file.len; k++) {
+            struct hdl_chunk_header h = chunk_at(&file, chunk_offset(&file, k));
+
+            chunks += h.kind == HDL_MERGED;
+            assert_true(h.stored_bytes < file.len / 4); /* so much a cut loses, at most */
+        }
+        assert_in_range(chunks, 6, 30);
         buf_release(&file);
     }
     events_release(&e);
