@@ -24,6 +24,8 @@ enum {
     CAPER_ASSUMED = 4, /* out: not watched any more, mostly too hot: taken as if seen */
     CAPER_HIT = 8,     /* out: it was executed while it was watched */
     CAPER_WEAK = 16,   /* out: see below */
+    CAPER_HIDDEN =
+        32, /* in: pointers to what it accesses go unseen: when it is executed, it counts */
     CAPER_KEPT = CAPER_SEEN | CAPER_ASSUMED | CAPER_WEAK /* in the state */
 };
 /* A module's pointer stores and so on are one site of its table (SITE_ENTRY), which is no access.
@@ -34,7 +36,8 @@ enum {
 enum {
     CAPER_COUNT = 1,     /* flag: count each execution of all sites; slow */
     CAPER_NO_STORES = 2, /* flag: pointer stores are not watched: everything counts as escaped */
-    CAPER_WEAKLY = 4     /* flag: that is so since there was a CAPER_WEAK */
+    CAPER_WEAKLY = 4,    /* flag: that is so since there was a CAPER_WEAK */
+    CAPER_HAS_HIDDEN = 8 /* flag: some site is CAPER_HIDDEN */
 };
 
 /* counter[] of the control file: what caper counts */

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
+static uint8_t wanted_byte(const uint64_t id[2], uint32_t index, void *arg)
 {
     (void)id;
     (void)index;
     (void)arg;
-    return true;
+    return CAPER_WANTED;
 }
 
 /* ---- what was found ---- */
@@ -125,7 +125,7 @@ static int watch(const struct options *o, struct production *p, const struct lin
 
     if (code)
         return code;
-    caper_table_fill(table_of(p), bytes, l, flags, true, is_wanted, NULL);
+    caper_table_fill(table_of(p), bytes, l, flags, true, wanted_byte, NULL);
     code = production_run(p, o->arguments, NULL, NULL);
     if (code)
         return code;

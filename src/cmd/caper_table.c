@@ -45,7 +45,8 @@ static bool has_module(const struct caper_table *t, const uint64_t id[2])
 }
 
 static void add_module(struct caper_table *t, const struct sites_header *h,
-                       bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg), void *arg)
+                       uint8_t (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
+                       void *arg)
 {
     size_t counts = t->flags & CAPER_COUNT ? 8 * (size_t)h->nsites : 0;
     struct caper_module *m = &t->module[t->modules++];
@@ -55,14 +56,16 @@ static void add_module(struct caper_table *t, const struct sites_header *h,
         { h->id[0], h->id[1] }, t->used + counts, counts ? t->used : 0, h->nsites, 1
     };
     bytes = (uint8_t *)t + m->at;
-    for (uint32_t i = 0; i < h->nsites; i++)
-        bytes[i] = wanted(m->id, i, arg) ? CAPER_WANTED : 0;
+    for (uint32_t i = 0; i < h->nsites; i++) {
+        bytes[i] = wanted(m->id, i, arg);
+        t->flags |= bytes[i] & CAPER_HIDDEN ? CAPER_HAS_HIDDEN : 0;
+    }
     t->used += module_bytes(h->nsites, t->flags);
 }
 
 void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *l, uint32_t flags,
-                      bool pairs, bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
-                      void *arg)
+                      bool pairs,
+                      uint8_t (*wanted)(const uint64_t id[2], uint32_t index, void *arg), void *arg)
 {
     memcpy(t->magic, CAPER_MAGIC, sizeof(t->magic));
     t->bytes = bytes;

@@ -21,9 +21,10 @@ static inline struct caper_table *table_of(const struct production *p)
 
 /* What a table needs for all modules of these files. */
 size_t caper_table_bytes(const struct linked *l, uint32_t flags, bool pairs);
-/* Fill it: `wanted` says which sites are watched. */
+/* Fill it: `wanted` says of a site 0, or CAPER_WANTED and more. */
 void caper_table_fill(struct caper_table *t, size_t bytes, const struct linked *l, uint32_t flags,
-                      bool pairs, bool (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
+                      bool pairs,
+                      uint8_t (*wanted)(const uint64_t id[2], uint32_t index, void *arg),
                       void *arg);
 /* Is it complete, and all in it in its place? */
 bool caper_table_check(const struct caper_table *t, size_t bytes);

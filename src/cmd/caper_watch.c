@@ -35,29 +35,30 @@ static bool is_access(const struct sites_header *h, uint32_t index)
     return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
 }
 
-static bool is_in_pair(struct cursor *c, uint32_t index)
+/* What its byte shall say. */
+static uint8_t byte_in_pair(struct cursor *c, uint32_t index)
 {
     const struct pairs *p = &c->watch->state->pairs;
     const struct prod_site *s = c->site < p->nsites ? &p->sites[c->site].id : NULL;
 
     if (!s || s->index != index || memcmp(s->module, c->id, sizeof(c->id)) != 0)
-        return false;
+        return 0;
     c->site++;
-    return true;
+    return s->flags & PAIRS_HIDDEN ? CAPER_WANTED | CAPER_HIDDEN : CAPER_WANTED;
 }
 
 /* Sites come module by module, in order. */
-static bool is_wanted(const uint64_t id[2], uint32_t index, void *arg)
+static uint8_t wanted_byte(const uint64_t id[2], uint32_t index, void *arg)
 {
     struct cursor *c = arg;
     const struct caper_watch *w = c->watch;
-    bool possible;
+    bool known = w->state->has_pairs && !w->all_sites;
+    uint8_t byte;
 
     if (index == 0)
         go_to(c, id, index);
-    possible =
-        w->state->has_pairs && !w->all_sites ? is_in_pair(c, index) : is_access(c->table, index);
-    return possible && !(c->part && index < c->part->sites && c->part->marks[index]);
+    byte = known ? byte_in_pair(c, index) : is_access(c->table, index) ? CAPER_WANTED : 0;
+    return c->part && index < c->part->sites && c->part->marks[index] ? 0 : byte;
 }
 
 /* ---- the bound ---- */
@@ -102,7 +103,7 @@ int caper_watch_open(struct production *p, const struct caper_watch *w)
 
     if (code)
         return code;
-    caper_table_fill(table_of(p), bytes, w->linked, flags, false, is_wanted, &c);
+    caper_table_fill(table_of(p), bytes, w->linked, flags, false, wanted_byte, &c);
     table_of(p)->max_ppm = bound(w);
     take_store_marks(table_of(p), w);
     return 0;

@@ -117,7 +117,7 @@ static void add_site(struct fleet_result *r, const struct linked *l, const struc
         r, (struct fleet_site){ .name = name.data,
                                 .location = place.data,
                                 .function = t && t->function ? sites_string(h, t->function) : NULL,
-                                .access = site_kind_word(s->id.flags),
+                                .access = site_kind_word(s->id.flags & ~PAIRS_HIDDEN),
                                 .group = s->group,
                                 .lockgroup = lockgroup });
     buf_release(&name);

@@ -73,7 +73,8 @@ static void print_summary(const struct job *j)
     const struct statics_counters *c = statics_counters(j->s);
 
     fprintf(j->out, "%" PRIu64 " possible pair%s of %" PRIu64 " sites (%s)\n", c->pairs,
-            c->pairs == 1 ? "" : "s", c->sites, j->pairs.lockset ? "refined by locks" : "sound");
+            c->pairs == 1 ? "" : "s", c->sites,
+            j->pairs.lockset ? "refined by locks" : "sound as far as heddle-static(1) says");
     fprintf(j->out,
             "  %" PRIu64 " accesses: %" PRIu64 " in code that no thread reaches, %" PRIu64
             " of memory that is not shared,\n  %" PRIu64 " where no other thread runs, %" PRIu64
@@ -83,6 +84,11 @@ static void print_summary(const struct job *j)
             "  %" PRIu64 " modules, %" PRIu64 " functions, %" PRIu64 " threads, %" PRIu64
             " objects (%" PRIu64 " shared), %" PRIu64 " untraced functions\n",
             c->modules, c->functions, c->threads, c->objects, c->shared, c->untraced);
+    if (c->hidden)
+        fprintf(j->out,
+                "  %" PRIu64
+                " sites may touch memory whose address is stored in parts or in disguise\n",
+                c->hidden);
 }
 
 static void write_text(struct job *j)
@@ -157,7 +163,7 @@ static void json_counters(const struct job *j)
         { "functions", c->functions },   { "facts", c->facts },         { "clones", c->clones },
         { "nodes", c->nodes },           { "edges", c->edges },         { "waves", c->waves },
         { "objects", c->objects },       { "locations", c->locations }, { "shared", c->shared },
-        { "threads", c->threads },       { "untraced", c->untraced },
+        { "threads", c->threads },       { "untraced", c->untraced },   { "hidden", c->hidden },
     };
 
     fprintf(j->out, "  \"counters\": {");

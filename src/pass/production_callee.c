@@ -9,6 +9,34 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* Memory that is moved, or sent: pointers in it go where they cannot be followed. */
+static const struct callee_move moves[] = {
+    { "bcopy", 1, 0, 2, -1, 1, 0 },
+    { "memccpy", 0, 1, 3, -1, 1, 0 },
+    { "swab", 1, 0, 2, -1, 1, 0 },
+    { "wmemcpy", 0, 1, 2, -1, 4, 0 },
+    { "wmemmove", 0, 1, 2, -1, 4, 0 },
+    { "wmempcpy", 0, 1, 2, -1, 4, 0 },
+    { "__mempcpy", 0, 1, 2, -1, 1, 0 },
+    { "__wmem*_chk", 0, 1, 2, -1, 4, 0 },
+    { "strncpy", 0, 1, 2, -1, 1, 0 },
+    { "stpncpy", 0, 1, 2, -1, 1, 0 },
+    { "__str*ncpy_chk", 0, 1, 2, -1, 1, 0 },
+    { "__atomic_store", 1, 2, 0, -1, 1, 0 },
+    { "__atomic_exchange", 1, 2, 0, -1, 1, 0 },
+    { "__atomic_compare_exchange", 1, 3, 0, -1, 1, 0 },
+    { "write", -1, 1, 2, -1, 1, 0 },
+    { "pwrite", -1, 1, 2, -1, 1, 0 },
+    { "pwrite64", -1, 1, 2, -1, 1, 0 },
+    { "send", -1, 1, 2, -1, 1, 0 },
+    { "sendto", -1, 1, 2, -1, 1, 0 },
+    { "mq_send", -1, 1, 2, -1, 1, 0 },
+    { "mq_timedsend", -1, 1, 2, -1, 1, 0 },
+    { "msgsnd", -1, 1, 2, -1, 1, 8 },
+    { "fwrite", -1, 0, 1, 2, 1, 0 },
+    { "fwrite_unlocked", -1, 0, 1, 2, 1, 0 },
+};
+
 /* The first pattern that fits counts. */
 static const struct {
     const char *pattern;
@@ -47,6 +75,7 @@ static const struct {
     { "lio_listio*", CALLEE_MAKES_THREADS },
     { "getaddrinfo_a", CALLEE_MAKES_THREADS },
     { "clone", CALLEE_MAKES_THREADS },
+    { "syscall", CALLEE_PUBLISHES }, /* io_uring_enter ... */
 
     /* known, and yet they keep what they are given, or another thread gets it */
     { "pthread_create", CALLEE_PUBLISHES },
@@ -54,6 +83,44 @@ static const struct {
     { "pthread_atfork", CALLEE_PUBLISHES },
     { "epoll_ctl", CALLEE_PUBLISHES },
     { "io_*", CALLEE_PUBLISHES },
+    { "sigqueue", CALLEE_PUBLISHES },
+    { "pthread_sigqueue", CALLEE_PUBLISHES },
+    { "ioctl", CALLEE_PUBLISHES },
+    { "prctl", CALLEE_PUBLISHES },
+    { "fcntl*", CALLEE_PUBLISHES },
+    { "writev", CALLEE_PUBLISHES },
+    { "pwritev*", CALLEE_PUBLISHES },
+    { "sendmsg", CALLEE_PUBLISHES },
+    { "sendmmsg", CALLEE_PUBLISHES },
+    { "vmsplice", CALLEE_PUBLISHES },
+    { "process_vm_writev", CALLEE_PUBLISHES },
+    { "initstate*", CALLEE_PUBLISHES },
+    { "setstate*", CALLEE_PUBLISHES },
+    { "pthread_attr_setstack*", CALLEE_PUBLISHES },
+    { "dlinfo", CALLEE_PUBLISHES },
+    { "register_printf_*", CALLEE_PUBLISHES },
+    { "argz_*", CALLEE_PUBLISHES },
+    { "envz_*", CALLEE_PUBLISHES },
+    { "obstack_*", CALLEE_PUBLISHES },
+    { "sigstack", CALLEE_PUBLISHES },
+    { "pkey_*", CALLEE_PUBLISHES },
+    { "mremap", CALLEE_PUBLISHES },
+    /* of the C++ library: locales keep facets, streams their buffers and locales */
+    { "_ZNSt6locale*", CALLEE_PUBLISHES },
+    { "_ZNSt8ios_base4Init*", CALLEE_HARMLESS },
+    { "_ZNSt8ios_base*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*4initE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*5rdbufE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*3tieE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*5imbueE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*4moveE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_ios*4swapE*", CALLEE_PUBLISHES },
+    { "_ZNSt9basic_iosI*C[12]E*", CALLEE_PUBLISHES },
+    { "_ZNS[oi]C[12]E*", CALLEE_PUBLISHES },
+    { "_ZNSt*6setbufE*", CALLEE_PUBLISHES },
+    { "_ZNSt*swapE*", CALLEE_PUBLISHES },
+    { "_ZNSt15basic_streambuf*imbue*", CALLEE_PUBLISHES },
+    { "_ZSt*set_new_handler*", CALLEE_PUBLISHES },
     { "setenv", CALLEE_PUBLISHES },
     { "putenv", CALLEE_PUBLISHES },
     { "atexit", CALLEE_PUBLISHES },
@@ -86,10 +153,8 @@ static const char *const harmless_cxx[] = {
     "_ZNKSo*",
     "_ZNKSi*",
     "_ZSt*",
-    "_ZNSt8ios_base*",
     "_ZNSt9basic_ios*",
     "_ZNKSt9basic_ios*",
-    "_ZNSt6locale*",
     "_ZNKSt6locale*",
     "_ZNSt6chrono*",
     "_ZNKSt6chrono*",
@@ -130,12 +195,23 @@ static bool is_harmless(LLVMValueRef callee, const char *name)
     return false;
 }
 
+const struct callee_move *callee_move(LLVMValueRef call)
+{
+    const char *name = direct_callee(call) ? callee_name(call) : "";
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (fnmatch(moves[i].pattern, name, 0) == 0)
+            return &moves[i];
+    return NULL;
+}
+
 enum callee_kind callee_kind(LLVMValueRef call)
 {
     LLVMValueRef callee = direct_callee(call);
     const char *name = callee ? callee_name(call) : "";
     if (!callee || !is_only_declared(callee))
         return CALLEE_UNKNOWN;
+    if (callee_move(call))
+        return CALLEE_MOVES;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (fnmatch(known[i].pattern, name, 0) == 0)
             return known[i].kind;

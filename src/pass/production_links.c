@@ -8,6 +8,7 @@
  *                                                __heddle_link_store_weak: an atomic one that
  *                                                releases nothing
  *     before a copy                              __heddle_link_copy(to, from, bytes)
+ *     before memory is written to a file, sent   __heddle_link_send(from, bytes)
  *     before a call of code that may publish     __heddle_link_give(value), each pointer, if
  *                                                __heddle_link_untraced(function)
  *     behind an allocation                       __heddle_link_alloc(p), _realloc(p, old)
@@ -20,8 +21,9 @@
  * before their first instruction), and of library functions that keep what they are given or hand
  * it to others; other functions of the C library publish nothing. Which C++ library functions
  * publish nothing is a list of patterns; all others are taken to. Inline assembly is taken to, if
- * there is any text in it. Limits: a pointer that is stored byte by byte, or computed by other than
- * adding and masking, is not seen; so is one that leaves through a file or a pipe.
+ * there is any text in it. What is not seen here, a pointer that is stored byte by byte, or
+ * computed by other than adding and masking, the static analysis finds (program/static_pairs.c):
+ * sites that may access what it leads to count as escaped when they are executed.
  */
 #include "pass/pass.h"
 
@@ -35,7 +37,16 @@
 
 enum { CC_PRESERVE_MOST = 14, ELEMENTS_MAX = 16, DEPTH_MAX = 6 };
 
-enum link_kind { LINK_STORE, LINK_COPY, LINK_GIVE, LINK_ALLOC, LINK_REALLOC, LINK_SLOT, LINK_HOOK };
+enum link_kind {
+    LINK_STORE,
+    LINK_COPY,
+    LINK_MOVE,
+    LINK_GIVE,
+    LINK_ALLOC,
+    LINK_REALLOC,
+    LINK_SLOT,
+    LINK_HOOK
+};
 
 struct links {
     struct link {
@@ -60,10 +71,16 @@ static bool keeps_pointers(LLVMOpcode op)
     return op == LLVMAdd || op == LLVMSub || op == LLVMAnd || op == LLVMOr;
 }
 
-/* Arithmetic: of pointers, or of numbers? */
+static bool is_wide(LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) > 64;
+}
+
+/* Arithmetic: of pointers, or of numbers? What is wider than a pointer may have one in it. */
 static bool comes_from_pointer(LLVMValueRef v, int depth)
 {
-    if (LLVMIsAPtrToIntInst(v))
+    if (LLVMIsAPtrToIntInst(v) || is_wide(v))
         return true;
     if (!LLVMIsABinaryOperator(v) || !keeps_pointers(LLVMGetInstructionOpcode(v)))
         return false;
@@ -73,6 +90,8 @@ static bool comes_from_pointer(LLVMValueRef v, int depth)
 
 static bool is_number(LLVMValueRef v)
 {
+    if (LLVMIsAZExtInst(v) && LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(v, 0))) >= 64)
+        return false;
     if (LLVMIsAConstantInt(v) || LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsAFPToUIInst(v) ||
         LLVMIsAFPToSIInst(v))
         return true;
@@ -202,6 +221,8 @@ static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
         add_link(l, LINK_REALLOC, call);
     else if (kind == CALLEE_COPIES && LLVMGetNumArgOperands(call) >= 3)
         list_copy(p, l, call);
+    else if (kind == CALLEE_MOVES)
+        add_link(l, LINK_MOVE, call);
     else if (kind == CALLEE_LINKS)
         add_link(l, LINK_HOOK, call);
     else if (kind == CALLEE_MAKES_THREADS || gives_anything(call))
@@ -403,6 +424,26 @@ static void emit_copy(struct pass *p, LLVMValueRef call)
     tell_link_copy(p, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), bytes);
 }
 
+static void emit_move(struct pass *p, LLVMValueRef call)
+{
+    const struct callee_move *m = callee_move(call);
+    unsigned n = LLVMGetNumArgOperands(call);
+    if ((unsigned)m->from >= n || (unsigned)m->bytes >= n || (m->times >= (int)n) ||
+        m->to >= (int)n)
+        return;
+    LLVMValueRef bytes =
+        LLVMBuildIntCast2(p->b, LLVMGetOperand(call, (unsigned)m->bytes), p->i64, false, "");
+    if (m->times >= 0)
+        bytes = LLVMBuildMul(p->b, bytes, LLVMGetOperand(call, (unsigned)m->times), "");
+    bytes = LLVMBuildMul(p->b, bytes, const64(p, (uint64_t)m->unit), "");
+    bytes = LLVMBuildAdd(p->b, bytes, const64(p, (uint64_t)m->more), "");
+    LLVMValueRef from = LLVMGetOperand(call, (unsigned)m->from), sent[] = { from, bytes };
+    if (m->to < 0)
+        tell(p, "__heddle_link_send", 2, sent);
+    else
+        tell_link_copy(p, LLVMGetOperand(call, (unsigned)m->to), from, bytes);
+}
+
 /* Goes on at `tail` if the function turns out to be traced when it is called: see mark_function().
  */
 static void return_if_traced(struct pass *p, LLVMValueRef function, LLVMBasicBlockRef tail)
@@ -427,6 +468,12 @@ static void emit_give(struct pass *p, LLVMValueRef call, LLVMBasicBlockRef tail)
         LLVMValueRef arg = LLVMGetOperand(call, i);
         if (!is_argument_given(call, i))
             continue;
+        if (is_wide(arg)) { /* its other half */
+            LLVMTypeRef type = LLVMTypeOf(arg);
+            LLVMValueRef half = LLVMBuildLShr(p->b, arg, LLVMConstInt(type, 64, false), "");
+            half = LLVMBuildTrunc(p->b, half, p->i64, "");
+            tell(p, "__heddle_link_give", 1, &half);
+        }
         if (LLVMGetTypeKind(LLVMTypeOf(arg)) == LLVMIntegerTypeKind)
             arg = LLVMBuildIntCast2(p->b, arg, p->i64, false, "");
         arg = word(p, arg);
@@ -524,6 +571,9 @@ static void emit_one(struct pass *p, const struct link *l)
         break;
     case LINK_COPY:
         emit_copy(p, l->inst);
+        break;
+    case LINK_MOVE:
+        emit_move(p, l->inst);
         break;
     case LINK_GIVE:
         emit_give(p, l->inst, d.tail);

@@ -30,6 +30,9 @@
 #include "base/error.h"
 #include "base/rt_prod.h"
 
+/* In the flags of a site, beside its kind: it may access memory to which pointers are passed on in
+ * a form that a run cannot see. caper takes it as escaped when it is executed. */
+#define PAIRS_HIDDEN    UINT32_C(0x100)
 #define PAIRS_NONE      UINT32_MAX
 #define PAIRS_MAP_MAGIC "HDLPAIR1" /* the first bytes of the form that is mapped */
 
@@ -39,7 +42,7 @@ struct pairs_image {
 };
 
 struct pairs_site {
-    struct prod_site id; /* flags: the site's kind */
+    struct prod_site id; /* flags: the site's kind, PAIRS_HIDDEN */
     uint32_t group;      /* its class */
 };
 

@@ -32,6 +32,7 @@ struct statics_counters {
     uint64_t unplaced;       /* sites whose instruction was not found: may touch anything */
     uint64_t unreached;      /* sites in code that no thread reaches */
     uint64_t private_;       /* sites that touch no shared memory */
+    uint64_t hidden;         /* sites in pairs of memory whose address is in disguise */
     uint64_t sequential;     /* sites that run while no other thread can */
     uint64_t sites, classes; /* in pairs */
     uint64_t pairs;          /* unordered */

@@ -11,10 +11,9 @@
 #include <string.h>
 
 enum {
-    CLONE_DEPTH_MAX = 3,       /* zmalloc() calls ztrymalloc() calls ... */
-    CLONE_FACTS_MAX = 300,     /* of a function: what is longer is no wrapper */
-    CLONES_FACTS_MAX = 400000, /* of all clones: half of a big program */
-    CHUNK_BYTES = 8
+    CLONE_DEPTH_MAX = 3,      /* zmalloc() calls ztrymalloc() calls ... */
+    CLONE_FACTS_MAX = 300,    /* of a function: what is longer is no wrapper */
+    CLONES_FACTS_MAX = 400000 /* of all clones: half of a big program */
 };
 
 /* ---- calls ---- */
@@ -43,7 +42,7 @@ void call_add(struct statics *s, uint32_t function, uint32_t fact, uint32_t targ
 }
 
 /* True the first time. */
-static bool is_first(struct statics *s, uint64_t a, uint64_t b, uint64_t c)
+bool build_first(struct statics *s, uint64_t a, uint64_t b, uint64_t c)
 {
     uint32_t *known = map_put(&s->bound, map_hash(map_hash(a << 32 | b) + c), 0);
 
@@ -52,23 +51,7 @@ static bool is_first(struct statics *s, uint64_t a, uint64_t b, uint64_t c)
 
 /* ---- memory moves ---- */
 
-static void move_memory(struct statics *s, uint32_t to, uint32_t from, uint32_t size)
-{
-    uint32_t n = size > 256 ? 0 : (size + CHUNK_BYTES - 1) / CHUNK_BYTES, first;
-    struct rule *r;
-
-    if (!to || !from || size < CHUNK_BYTES)
-        return;
-    first = nodes_new(s, n ? n : 1);
-    r = node_rule(s, from, RULE_FROM);
-    r->node = first;
-    r->size = n;
-    r = node_rule(s, to, RULE_INTO);
-    r->node = first;
-    r->size = n;
-}
-
-static void load_from(struct statics *s, uint32_t to, uint32_t pointer, uint32_t size)
+void build_load(struct statics *s, uint32_t to, uint32_t pointer, uint32_t size)
 {
     struct rule *r;
 
@@ -79,7 +62,7 @@ static void load_from(struct statics *s, uint32_t to, uint32_t pointer, uint32_t
     r->size = size;
 }
 
-static void store_to(struct statics *s, uint32_t pointer, uint32_t value, uint32_t size)
+void build_store(struct statics *s, uint32_t pointer, uint32_t value, uint32_t size)
 {
     struct rule *r;
 
@@ -90,7 +73,29 @@ static void store_to(struct statics *s, uint32_t pointer, uint32_t value, uint32
     r->size = size;
 }
 
-static void blur(struct statics *s, uint32_t to, uint32_t from)
+void build_move(struct statics *s, uint32_t to, uint32_t from, uint32_t size)
+{
+    uint32_t n = size > 256 ? 0 : (size + POINTER_BYTES - 1) / POINTER_BYTES, first;
+    struct rule *r;
+
+    if (!to || !from || !size)
+        return;
+    if (size < POINTER_BYTES) {
+        first = node_new(s);
+        build_load(s, first, from, size);
+        build_store(s, to, first, size);
+        return;
+    }
+    first = nodes_new(s, n ? 2 * n : 2);
+    r = node_rule(s, from, RULE_FROM);
+    r->node = first;
+    r->size = n;
+    r = node_rule(s, to, RULE_INTO);
+    r->node = first;
+    r->size = n;
+}
+
+void build_blur(struct statics *s, uint32_t to, uint32_t from)
 {
     struct rule *r;
 
@@ -137,7 +142,7 @@ static void make_objects(struct statics *s)
 
         y->object = object_new(s, y->is_function ? OBJECT_FUNCTION : OBJECT_VARIABLE, 0, e);
         if (!y->is_defined && !y->is_function && model_is_variable(y->name))
-            node_point(s, location_in(s, location_whole(s, y->object)),
+            node_point(s, location_in(s, location_whole(s, y->object), WIDTH_POINTER),
                        location_whole(s, s->system));
         else if (!y->is_defined && !y->is_function)
             node_point(s, NODE_WORLD, location_whole(s, y->object));
@@ -164,7 +169,7 @@ static void initialise(struct statics *s, struct sfile_module *m)
             const struct fact_pointer *p = &y->pointers[k];
             uint32_t at = location_at(s, s->entities[m->entities[i]].object, (int64_t)p->at);
 
-            point_at(s, location_in(s, at), m->entities[p->symbol], p->offset);
+            point_at(s, location_in(s, at, WIDTH_POINTER), m->entities[p->symbol], p->offset);
         }
     }
 }
@@ -234,11 +239,14 @@ static void bind(struct statics *s, uint32_t caller, const struct fact *f, uint3
     for (uint32_t i = 0; i < f->nargs; i++) {
         uint32_t arg = call_arg(s, caller, f, i);
 
-        if (i >= code->nparams)
-            node_edge(s, arg, code->varargs ? n.varargs : NODE_NONE);
+        if (i >= code->nparams && code->varargs) {
+            node_edge(s, arg, n.varargs);
+            if (f->flags & FACT_BYVAL) /* the structure itself is among the arguments */
+                build_load(s, n.varargs, arg, FACT_WHOLE);
+        } else if (i >= code->nparams)
+            continue;
         else if (code->params[i].byval)
-            move_memory(s, value_node(s, callee, code->params[i].value), arg,
-                        code->params[i].byval);
+            build_move(s, value_node(s, callee, code->params[i].value), arg, code->params[i].byval);
         else
             node_edge(s, arg, value_node(s, callee, code->params[i].value));
     }
@@ -250,7 +258,7 @@ void build_call_target(struct statics *s, uint32_t instance, uint32_t fact, uint
     uint32_t caller = s->instances[instance].function;
     const struct fact *f = &s->functions[caller].code->facts[fact];
 
-    if (!is_first(s, instance, fact, function))
+    if (!build_first(s, instance, fact, function))
         return;
     call_add(s, caller, fact, function);
     bind(s, instance, f, instance_for(s, instance, fact, function));
@@ -263,8 +271,8 @@ void build_start(struct statics *s, uint32_t function, uint32_t argument, uint32
     uint32_t n = s->functions[function].instance;
 
     call_add(s, creator, fact, function);
-    if (code->nparams)
-        node_edge(s, argument, value_node(s, n, code->params[0].value));
+    for (uint32_t i = 0; i < code->nparams; i++) /* on_exit() and handlers have it further back */
+        node_edge(s, argument, value_node(s, n, code->params[i].value));
     node_edge(s, s->instances[n].result, NODE_RESULTS);
 }
 
@@ -289,6 +297,20 @@ void build_world_start(struct statics *s, uint32_t argument, uint32_t caller, ui
         node_point(s, NODE_RESULTS, ANYWHERE);
 }
 
+/* What untraced code gets and gives: pointers, or parts of them. */
+static uint32_t world_node(const struct statics *s, uint32_t function, uint32_t value)
+{
+    return s->functions[function].code->narrow[value] ? NODE_PARTS : NODE_WORLD;
+}
+
+static void take_from_world(struct statics *s, uint32_t instance, uint32_t value)
+{
+    if (s->functions[s->instances[instance].function].code->narrow[value])
+        node_edge(s, NODE_PARTS, value_node(s, instance, value));
+    else
+        node_point(s, value_node(s, instance, value), ANYWHERE);
+}
+
 /* Untraced code knows it now: it may change it, call it, and pass on what is in it. */
 void build_escape(struct statics *s, uint32_t object)
 {
@@ -302,8 +324,10 @@ void build_escape(struct statics *s, uint32_t object)
     if (s->objects[object].kind != OBJECT_FUNCTION) {
         uint32_t whole = location_whole(s, object);
 
-        node_point(s, location_in(s, whole), ANYWHERE);
-        node_edge(s, location_out(s, whole), NODE_WORLD);
+        node_point(s, location_in(s, whole, WIDTH_POINTER), ANYWHERE);
+        node_edge(s, location_out(s, whole, WIDTH_WHOLE), NODE_WORLD);
+        node_edge(s, NODE_PARTS, location_in(s, whole, WIDTH_PARTS));
+        node_edge(s, location_out(s, whole, WIDTH_PARTS), NODE_PARTS);
         return;
     }
     e = s->entities[s->objects[object].entity];
@@ -312,7 +336,7 @@ void build_escape(struct statics *s, uint32_t object)
 
         f->escaped = true;
         for (uint32_t k = 0; k < f->code->nparams; k++)
-            node_point(s, value_node(s, f->instance, f->code->params[k].value), ANYWHERE);
+            take_from_world(s, f->instance, f->code->params[k].value);
         node_point(s, s->instances[f->instance].varargs, ANYWHERE);
         node_edge(s, s->instances[f->instance].result, NODE_WORLD);
     }
@@ -324,252 +348,12 @@ void build_world_call(struct statics *s, uint32_t instance, uint32_t fact)
     uint32_t caller = s->instances[instance].function;
     const struct fact *f = &s->functions[caller].code->facts[fact];
 
-    if (!is_first(s, instance, fact, UINT64_MAX))
+    if (!build_first(s, instance, fact, UINT64_MAX))
         return;
     call_at(s, caller, fact)->world = true;
     for (uint32_t i = 0; i < f->nargs; i++)
-        node_edge(s, call_arg(s, instance, f, i), NODE_WORLD);
-    node_point(s, value_node(s, instance, f->to), ANYWHERE);
-}
-
-/* ---- functions of others ---- */
-
-static uint32_t heap_object(struct statics *s, uint32_t instance, uint64_t bytes)
-{
-    uint32_t o = object_new(s, OBJECT_HEAP, bytes, UINT32_MAX);
-
-    s->objects[o].owner = s->instances[instance].function;
-    return location_at(s, o, 0);
-}
-
-static uint64_t heap_bytes(const struct fact *f, const char *name)
-{
-    if (strcmp(name, "calloc") == 0)
-        return f->span < FACT_WHOLE ? f->span : 0;
-    if (strcmp(name, "malloc") == 0 || strncmp(name, "_Znw", 4) == 0 ||
-        strncmp(name, "_Zna", 4) == 0)
-        return f->size < FACT_WHOLE ? f->size : 0;
-    return 0;
-}
-
-/* Any argument, and whatever is in their memory. */
-static uint32_t mix(struct statics *s, uint32_t instance, const struct fact *f, bool memory)
-{
-    uint32_t all = node_new(s);
-
-    for (uint32_t i = 0; i < f->nargs; i++) {
-        uint32_t arg = call_arg(s, instance, f, i);
-
-        blur(s, all, arg);
-        if (memory && arg) {
-            load_from(s, all, arg, FACT_WHOLE);
-            store_to(s, arg, all, FACT_WHOLE);
-        }
-    }
-    return all;
-}
-
-static void call_back(struct statics *s, uint32_t instance, uint32_t fact, uint32_t pointer,
-                      uint32_t argument, enum rule_kind kind)
-{
-    struct rule *r;
-
-    if (!pointer)
-        return;
-    r = node_rule(s, pointer, kind);
-    r->node = argument;
-    r->size = s->instances[instance].function;
-    r->offset = fact;
-}
-
-/* std::thread: *arg 1 is an object whose third virtual function is the thread's. */
-static void start_state(struct statics *s, uint32_t instance, uint32_t fact, const struct fact *f)
-{
-    uint32_t state = node_new(s), table = node_new(s);
-
-    load_from(s, state, call_arg(s, instance, f, 1), CHUNK_BYTES);
-    load_from(s, table, state, CHUNK_BYTES);
-    node_edge(s, state, NODE_HANDED);
-    for (int slot = 0; slot < 3; slot++) { /* destructors run in the thread, too */
-        uint32_t at = node_new(s), function = node_new(s);
-        struct rule *r = node_rule(s, table, RULE_OFFSET);
-
-        r->node = at;
-        r->offset = (int64_t)slot * CHUNK_BYTES;
-        load_from(s, function, at, CHUNK_BYTES);
-        call_back(s, instance, fact, function, state, RULE_START);
-    }
-}
-
-/* Untraced code may find by name whatever has one. */
-static void know_names(struct statics *s)
-{
-    for (uint32_t e = 0; e < s->names.count; e++)
-        if (s->entities[e].is_defined)
-            node_point(s, NODE_WORLD, location_at(s, s->entities[e].object, 0));
-}
-
-static void special(struct statics *s, uint32_t instance, uint32_t fact, const struct fact *f,
-                    const struct model *m)
-{
-    uint32_t a0 = call_arg(s, instance, f, 0), a1 = call_arg(s, instance, f, 1);
-    uint32_t to = value_node(s, instance, f->to), tmp;
-
-    switch ((enum model_what)m->what) {
-    case MODEL_COPY:
-        move_memory(s, a0, a1, (uint64_t)f->offset < FACT_WHOLE ? (uint32_t)f->offset : FACT_WHOLE);
-        break;
-    case MODEL_REALLOC:
-        tmp = node_new(s);
-        node_point(s, tmp, heap_object(s, instance, 0));
-        node_edge(s, tmp, to);
-        node_edge(s, a0, to);
-        move_memory(s, tmp, a0, FACT_WHOLE);
-        break;
-    case MODEL_HEAP_AT:
-        tmp = node_new(s);
-        node_point(s, tmp, heap_object(s, instance, 0));
-        store_to(s, a0, tmp, CHUNK_BYTES);
-        break;
-    case MODEL_END_AT:
-        tmp = node_new(s);
-        blur(s, tmp, a0);
-        store_to(s, a1, tmp, CHUNK_BYTES);
-        break;
-    case MODEL_CREATE: /* thrd_create(handle, function, argument) has no attributes */
-        tmp = m->args[1] == '-' ? call_arg(s, instance, f, 3) : call_arg(s, instance, f, 2);
-        node_edge(s, tmp, NODE_HANDED);
-        if (!tmp)
-            tmp = node_new(s);
-        call_back(s, instance, fact, m->args[1] == '-' ? call_arg(s, instance, f, 2) : a1, tmp,
-                  RULE_START);
-        break;
-    case MODEL_CREATE_CXX:
-        start_state(s, instance, fact, f);
-        break;
-    case MODEL_JOIN:
-        store_to(s, a1, NODE_RESULTS, CHUNK_BYTES);
-        break;
-    case MODEL_EXIT:
-        node_edge(s, a0, NODE_RESULTS);
-        break;
-    case MODEL_ONCE:
-        call_back(s, instance, fact, a1, node_new(s), RULE_BACK);
-        break;
-    case MODEL_COMPARE:
-        tmp = mix(s, instance, f, true);
-        for (uint32_t i = 0; i < f->nargs; i++)
-            call_back(s, instance, fact, call_arg(s, instance, f, i), tmp, RULE_BACK);
-        break;
-    case MODEL_SET:
-        node_edge(s, a1, NODE_SPECIFIC);
-        break;
-    case MODEL_GET:
-        node_edge(s, NODE_SPECIFIC, to);
-        break;
-    case MODEL_KEY: /* its function runs when a thread ends: any thread may */
-        call_back(s, instance, fact, a1, NODE_SPECIFIC, RULE_START);
-        break;
-    case MODEL_ATEXIT:
-        call_back(s, instance, fact, a0, a1 ? a1 : node_new(s), RULE_START);
-        break;
-    case MODEL_HANDLER:
-        tmp = node_new(s);
-        node_point(s, tmp, location_whole(s, s->system));
-        call_back(s, instance, fact, a1, tmp, RULE_START);
-        node_edge(s, a1, NODE_KEPT); /* the next one returns it */
-        node_edge(s, NODE_KEPT, to);
-        break;
-    case MODEL_ACTION:
-        tmp = node_new(s);
-        load_from(s, tmp, a1, FACT_WHOLE);
-        node_edge(s, tmp, NODE_KEPT);
-        store_to(s, call_arg(s, instance, f, 2), NODE_KEPT, FACT_WHOLE);
-        call_back(s, instance, fact, tmp, node_new(s), RULE_START);
-        break;
-    case MODEL_REACH:
-        tmp = mix(s, instance, f, true);
-        load_from(s, tmp, tmp, FACT_WHOLE);
-        node_edge(s, tmp, to);
-        break;
-    case MODEL_THROW:
-        node_edge(s, a0, NODE_THROWN);
-        break;
-    case MODEL_CATCH:
-        node_edge(s, NODE_THROWN, to);
-        load_from(s, to, NODE_THROWN, CHUNK_BYTES); /* a thrown pointer is handed out itself */
-        blur(s, to, a0);
-        break;
-    case MODEL_LOOKUP: /* by name: any function that others can see */
-        know_names(s);
-        node_point(s, to, ANYWHERE);
-        break;
-    case MODEL_KEEP:
-        load_from(s, NODE_KEPT, call_arg(s, instance, f, 3), FACT_WHOLE);
-        break;
-    case MODEL_KEPT:
-        store_to(s, a1, NODE_KEPT, FACT_WHOLE);
-        break;
-    case MODEL_GIVES:
-        tmp = node_new(s);
-        node_point(s, tmp, location_whole(s, s->system));
-        store_to(s, call_arg(s, instance, f, 3), tmp, 4 * CHUNK_BYTES);
-        for (uint32_t i = 0; i < 3; i++)
-            call_back(s, instance, fact, call_arg(s, instance, f, i), tmp, RULE_BACK);
-        break;
-    case MODEL_STRING:
-        tmp = mix(s, instance, f, true);
-        node_point(s, tmp, heap_object(s, instance, 0));
-        node_edge(s, tmp, to);
-        break;
-    case MODEL_MIX:
-        node_edge(s, mix(s, instance, f, true), to);
-        break;
-    case MODEL_PLAIN:
-    case MODEL_HEAP:
-    case MODEL_LOCK:
-    case MODEL_UNLOCK:
-        break;
-    }
-}
-
-static void note_untraced(struct statics *s, const char *name)
-{
-    for (size_t i = 0; i < s->nuntraced; i++)
-        if (strcmp(s->untraced[i], name) == 0)
-            return;
-    GROW(s->untraced, s->untraced_cap, s->nuntraced + 2);
-    s->untraced[s->nuntraced++] = xstrndup(name, strlen(name));
-    s->counters.untraced++;
-}
-
-void build_external(struct statics *s, uint32_t instance, uint32_t fact, uint32_t entity)
-{
-    const struct entity *e = &s->entities[entity];
-    const struct model *m = e->model;
-    uint32_t caller = s->instances[instance].function, to;
-    const struct fact *f = &s->functions[caller].code->facts[fact];
-    struct call *c;
-
-    if (!is_first(s, instance, fact, (uint64_t)entity | UINT64_C(1) << 40))
-        return;
-    if (!m) {
-        if (!model_is_system(e->name))
-            note_untraced(s, e->name);
-        build_world_call(s, instance, fact);
-        call_at(s, caller, fact)->world = !model_is_system(e->name);
-        return;
-    }
-    c = call_at(s, caller, fact);
-    c->model = m;
-    to = value_node(s, instance, f->to);
-    special(s, instance, fact, f, m);
-    if (m->result == 'h' || m->what == MODEL_HEAP)
-        node_point(s, to, heap_object(s, instance, heap_bytes(f, m->name)));
-    if (m->result == 's')
-        node_point(s, to, location_whole(s, s->system));
-    else if (m->result >= '0' && m->result <= '9')
-        blur(s, to, call_arg(s, instance, f, (uint32_t)(m->result - '0')));
+        node_edge(s, call_arg(s, instance, f, i), world_node(s, caller, code_arg(s, caller, f, i)));
+    take_from_world(s, instance, f->to);
 }
 
 /* ---- facts ---- */
@@ -581,7 +365,7 @@ static void build_call(struct statics *s, uint32_t instance, uint32_t fact, cons
     struct rule *r;
     bool ifunc;
 
-    call_at(s, function, fact);
+    call_at(s, function, fact)->twice = f->flags & FACT_TWICE;
     if (f->symbol == FACT_NONE) {
         r = node_rule(s, value_node(s, instance, f->a), RULE_CALL);
         r->node = instance;
@@ -619,8 +403,23 @@ static void build_varargs(struct statics *s, uint32_t instance, uint32_t list)
 
     s->objects[o].owner = s->instances[instance].function;
     node_point(s, pointer, whole);
-    node_edge(s, s->instances[instance].varargs, location_in(s, whole));
-    store_to(s, list, pointer, FACT_WHOLE);
+    node_edge(s, s->instances[instance].varargs, location_in(s, whole, WIDTH_POINTER));
+    build_store(s, list, pointer, FACT_WHOLE);
+}
+
+/* A vector of bytes holds parts of pointers, however long it is. */
+static void store_value(struct statics *s, uint32_t instance, const struct fact *f)
+{
+    uint32_t pointer = value_node(s, instance, f->a), value = value_node(s, instance, f->b);
+    struct rule *r;
+
+    if (!pointer || !value)
+        return;
+    r = node_rule(s, pointer, RULE_STORE);
+    r->node = value;
+    r->size = f->size;
+    r->stride = f->size >= POINTER_BYTES &&
+                s->functions[s->instances[instance].function].code->narrow[f->b];
 }
 
 static void build_fact(struct statics *s, uint32_t instance, uint32_t number)
@@ -653,23 +452,21 @@ static void build_fact(struct statics *s, uint32_t instance, uint32_t number)
         r->span = f->span;
         break;
     case FACT_LOAD:
-        load_from(s, to, a, f->size);
+        build_load(s, to, a, f->size);
         break;
     case FACT_STORE:
-        store_to(s, a, b, f->size);
-        break;
     case FACT_UPDATE:
-        load_from(s, to, a, f->size);
-        store_to(s, a, b, f->size);
+        build_load(s, to, a, f->size);
+        store_value(s, instance, f);
         break;
     case FACT_MOVE:
-        move_memory(s, a, b, f->size);
+        build_move(s, a, b, f->size);
         break;
     case FACT_CALL:
         build_call(s, instance, number, f);
         break;
     case FACT_ASM:
-        node_edge(s, mix(s, instance, f, true), to);
+        node_edge(s, build_mix(s, instance, f, true), to);
         break;
     case FACT_RETURN:
         node_edge(s, a, s->instances[instance].result);
@@ -685,6 +482,12 @@ static void build_fact(struct statics *s, uint32_t instance, uint32_t number)
         break;
     case FACT_ANY:
         node_point(s, to, ANYWHERE);
+        break;
+    case FACT_REBUILT:
+        node_edge(s, a, NODE_REBUILT);
+        break;
+    case FACT_DECODED:
+        node_edge(s, a, NODE_DECODED);
         break;
     case FACT_FILL:
         break;
@@ -772,11 +575,11 @@ static void build_main(struct statics *s)
     uint32_t e = statics_main(s), o;
 
     if (e == UINT32_MAX) { /* whoever has it may call anything that has a name */
-        know_names(s);
+        build_names(s);
         return;
     }
     o = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
-    node_point(s, location_in(s, location_whole(s, o)), location_whole(s, o));
+    node_point(s, location_in(s, location_whole(s, o), WIDTH_POINTER), location_whole(s, o));
     for (uint32_t i = 0; i < s->entities[e].nfunctions; i++) {
         const struct sfunction *f = &s->functions[s->entities[e].functions[i]];
 
@@ -784,6 +587,24 @@ static void build_main(struct statics *s)
             node_point(s, value_node(s, f->instance, f->code->params[k].value),
                        location_whole(s, o));
     }
+}
+
+/* A signal's handler may be given a pointer that was sent with it (sigqueue() is untraced code),
+ * registers, or the address of a page fault. What several may have mapped is also what is in files.
+ */
+static void make_hidden_objects(struct statics *s)
+{
+    uint32_t whole, pointer = node_new(s);
+
+    s->signal = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
+    s->mapping = object_new(s, OBJECT_HEAP, 0, UINT32_MAX);
+    whole = location_whole(s, s->signal);
+    node_point(s, location_in(s, whole, WIDTH_POINTER), ANYWHERE);
+    node_point(s, location_in(s, whole, WIDTH_POINTER), whole);
+    node_edge(s, NODE_MAPPED, location_in(s, whole, WIDTH_POINTER));
+    node_point(s, pointer, location_whole(s, s->mapping));
+    node_rule(s, pointer, RULE_FROM)->node = NODE_CHANNEL;
+    node_rule(s, pointer, RULE_INTO)->node = NODE_CHANNEL;
 }
 
 void statics_build(struct statics *s)
@@ -794,9 +615,13 @@ void statics_build(struct statics *s)
     GROW(s->same, s->same_cap, 1);
     s->locations[s->nlocations++] = (struct location){ .stride = 1 };
     s->system = object_new(s, OBJECT_SYSTEM, 0, UINT32_MAX);
-    node_point(s, location_in(s, location_whole(s, s->system)), location_whole(s, s->system));
+    node_point(s, location_in(s, location_whole(s, s->system), WIDTH_POINTER),
+               location_whole(s, s->system));
+    make_hidden_objects(s);
     node_point(s, NODE_WORLD, ANYWHERE);
     node_point(s, NODE_ANYWHERE, ANYWHERE);
+    node_point(s, NODE_BYTES, ANYWHERE);
+    node_edge(s, NODE_PARTS, NODE_BYTES);
     node_rule(s, NODE_WORLD, RULE_WORLD);
     make_objects(s);
     find_allocators(s);

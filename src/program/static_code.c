@@ -22,20 +22,70 @@ bool reader_is_debug(LLVMValueRef inst)
 
 /* ---- values ---- */
 
-/* May it hold a pointer? A vector of bytes or numbers is a loop over such, made several at a time:
- * what is not followed one by one is not followed so, either. */
-static bool is_followed(struct reader *r, LLVMTypeRef type)
+/* May it hold a pointer, or a part of one? Numbers of any width and kind may: halves of a pointer,
+ * its bytes, a union with a double. */
+static bool is_followed(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
     case LLVMPointerTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+    case LLVMX86_FP80TypeKind:
+    case LLVMFP128TypeKind:
         return true;
     case LLVMIntegerTypeKind:
-        return LLVMGetIntTypeWidth(type) >= POINTER_BITS;
+        return LLVMGetIntTypeWidth(type) >= 8;
     case LLVMVectorTypeKind:
-        return is_followed(r, LLVMGetElementType(type));
+        return is_followed(LLVMGetElementType(type));
     case LLVMStructTypeKind:
     case LLVMArrayTypeKind:
-        return LLVMTypeIsSized(type) && LLVMSizeOfTypeInBits(r->layout, type) >= POINTER_BITS;
+        return LLVMTypeIsSized(type);
+    default:
+        return false;
+    }
+}
+
+static bool is_narrow(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+
+    return kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) < POINTER_BITS
+           : kind == LLVMVectorTypeKind
+               ? is_narrow(LLVMGetElementType(type))
+               : kind != LLVMPointerTypeKind && kind != LLVMStructTypeKind &&
+                     kind != LLVMArrayTypeKind;
+}
+
+/* No pointer comes out of a product, a comparison or a floating-point operation, nor out of sums of
+ * parts. */
+static bool makes_number(LLVMValueRef v)
+{
+    switch (LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : LLVMLoad) {
+    case LLVMMul:
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem:
+    case LLVMICmp:
+    case LLVMFCmp:
+    case LLVMFAdd:
+    case LLVMFSub:
+    case LLVMFMul:
+    case LLVMFDiv:
+    case LLVMFRem:
+    case LLVMFNeg:
+    case LLVMFPToUI:
+    case LLVMFPToSI:
+    case LLVMUIToFP:
+    case LLVMSIToFP:
+    case LLVMFPTrunc:
+    case LLVMFPExt:
+        return true;
+    case LLVMAdd:
+    case LLVMSub:
+        return is_narrow(LLVMTypeOf(v));
     default:
         return false;
     }
@@ -52,6 +102,8 @@ static struct fact *add(struct reader *r, enum fact_op op, uint32_t to, uint32_t
 
 static uint32_t fresh(struct reader *r)
 {
+    GROW(r->narrow, r->narrow_cap, r->nvalues + (size_t)1);
+    r->narrow[r->nvalues] = false;
     return r->nvalues++;
 }
 
@@ -90,7 +142,7 @@ static uint32_t value_of(struct reader *r, LLVMValueRef v)
     uint32_t *known;
     uint32_t number;
 
-    if (!LLVMIsConstant(v) && !is_followed(r, LLVMTypeOf(v)))
+    if (!LLVMIsConstant(v) && (!is_followed(LLVMTypeOf(v)) || makes_number(v)))
         return 0;
     known = map_get(&r->value_of, (uint64_t)(uintptr_t)v);
     if (known)
@@ -99,6 +151,7 @@ static uint32_t value_of(struct reader *r, LLVMValueRef v)
              : LLVMIsAArgument(v) || LLVMIsAInstruction(v) ? fresh(r)
                                                            : 0;
     *map_put(&r->value_of, (uint64_t)(uintptr_t)v, 0) = number;
+    r->narrow[number] = number && is_narrow(LLVMTypeOf(v));
     return number;
 }
 
@@ -158,6 +211,38 @@ static void read_gep(struct reader *r, LLVMValueRef inst)
     out->span = f.span;
 }
 
+/* A number that only says where in an array, or is compared, is no pointer. */
+static bool is_only_index(LLVMValueRef v, int depth)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        bool index = LLVMIsAGetElementPtrInst(user) && LLVMGetOperand(user, 0) != v;
+        bool number = LLVMIsAInstruction(user) && (makes_number(user) || LLVMIsASwitchInst(user));
+        bool arithmetic = LLVMIsABinaryOperator(user) || LLVMIsATruncInst(user);
+
+        if (!index && !number && !(arithmetic && depth < 4 && is_only_index(user, depth + 1)))
+            return false;
+    }
+    return true;
+}
+
+/* Does a number that is added to a pointer, or masks it, leave those bits alone by which a run
+ * knows it: all but the lowest, where tags are, and the highest? */
+static bool leaves_pointer(LLVMOpcode op, LLVMValueRef other)
+{
+    const uint64_t bits = (UINT64_C(1) << 47) - 16;
+    LLVMValueRef k = LLVMIsAConstantInt(other);
+    uint64_t value =
+        k && LLVMGetIntTypeWidth(LLVMTypeOf(k)) <= 64 ? LLVMConstIntGetZExtValue(k) : 0;
+
+    if (op == LLVMAnd)
+        return k && (value & bits) == bits;
+    if (op == LLVMOr)
+        return k && value < 16;
+    return (op == LLVMAdd || op == LLVMSub) &&
+           !(LLVMIsAInstruction(other) && LLVMGetInstructionOpcode(other) == LLVMShl);
+}
+
 /* Integers: a pointer stays one through what tagging and aligning do. Of a difference only the
  * first operand counts: the distance of two pointers is no pointer. */
 static void read_arithmetic(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
@@ -213,6 +298,7 @@ static void read_update(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
 
         add_blurred(r, blurred, b);
         add_blurred(r, blurred, old);
+        add(r, FACT_DECODED, 0, b, 0);
         r->facts[at].b = blurred;
         r->facts[at].to = old;
     }
@@ -268,6 +354,7 @@ static void read_intrinsic(struct reader *r, LLVMValueRef call, const char *name
         uint32_t to = value_of(r, LLVMGetOperand(call, 1));
 
         add(r, FACT_STORE, 0, to, first)->size = bytes_of(r, LLVMTypeOf(LLVMGetOperand(call, 0)));
+        add(r, FACT_DECODED, 0, first, 0);
     } else if (begins(name, "threadlocal") || begins(name, "launder") || begins(name, "strip") ||
                begins(name, "expect") || begins(name, "ssa.copy")) {
         if (first && value_of(r, call))
@@ -284,6 +371,60 @@ static bool call_is(LLVMValueRef call, LLVMValueRef callee, const char *attribut
 
     return LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, kind) ||
            (callee && LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind));
+}
+
+/* "%n" is the one conversion that writes. */
+static bool has_percent_n(const char *s, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (s[i] != '%')
+            continue;
+        for (i++; i < n && strchr("0123456789.*#+- 'hlLqjztIwf$", s[i]) && s[i]; i++)
+            ;
+        if (i < n && s[i] == 'n')
+            return true;
+    }
+    return false;
+}
+
+/* A format that is not a constant may be any. */
+static bool may_write_by_format(LLVMValueRef call, LLVMValueRef callee)
+{
+    size_t n;
+    const char *name = callee ? LLVMGetValueName2(callee, &n) : "";
+    bool known = false;
+
+    if (!strstr(name, "printf") && !strstr(name, "syslog"))
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        LLVMValueRef arg = LLVMGetOperand(call, i);
+        LLVMValueRef init = LLVMIsAGlobalVariable(arg) && LLVMIsGlobalConstant(arg)
+                                ? LLVMGetInitializer(arg)
+                                : NULL;
+
+        if (!init || !LLVMIsAConstantDataSequential(init) || !LLVMIsConstantString(init))
+            continue;
+        known = true;
+        const char *text = LLVMGetAsString(init, &n);
+        if (has_percent_n(text, n))
+            return true;
+    }
+    return !known;
+}
+
+static uint8_t call_flags(LLVMValueRef call, LLVMValueRef callee)
+{
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    uint8_t flags = call_is(call, callee, "noreturn") ? FACT_NORETURN : 0;
+
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+        if (LLVMGetCallSiteEnumAttribute(call, i + 1, byval))
+            flags |= FACT_BYVAL;
+    if (call_is(call, callee, "returns_twice"))
+        flags |= FACT_TWICE;
+    if (may_write_by_format(call, callee))
+        flags |= FACT_FORMAT;
+    return flags;
 }
 
 static uint32_t add_args(struct reader *r, LLVMValueRef call, unsigned n)
@@ -325,7 +466,8 @@ static void read_call(struct reader *r, LLVMValueRef call)
     f->symbol = symbol;
     f->args = args;
     f->nargs = (uint16_t)(n > UINT16_MAX ? UINT16_MAX : n);
-    f->flags = call_is(call, callee, "noreturn") ? FACT_NORETURN : 0;
+    f->flags = call_flags(call, callee);
+    f->stride = n > 3 ? length_of(LLVMGetOperand(call, 3)) : FACT_WHOLE;
     if (n > 0 && LLVMIsAConstantInt(LLVMGetOperand(call, 0)))
         f->size = length_of(LLVMGetOperand(call, 0)); /* malloc(24), new ... */
     if (n > 1 && LLVMIsAConstantInt(LLVMGetOperand(call, 0)) &&
@@ -337,14 +479,47 @@ static void read_call(struct reader *r, LLVMValueRef call)
 
 /* ---- instructions ---- */
 
+/* May the number be a pointer that was in disguise until here? */
+static bool is_decoded(LLVMValueRef v, int depth)
+{
+    if (LLVMIsABinaryOperator(v)) {
+        LLVMOpcode op = LLVMGetInstructionOpcode(v);
+        LLVMValueRef a = LLVMGetOperand(v, 0), b = LLVMGetOperand(v, 1);
+
+        return (op != LLVMAnd && !leaves_pointer(op, b)) || depth > 4 || is_decoded(a, depth + 1) ||
+               is_decoded(b, depth + 1);
+    }
+    if (LLVMIsAPHINode(v)) {
+        for (unsigned i = 0; depth < 4 && i < LLVMCountIncoming(v); i++)
+            if (is_decoded(LLVMGetIncomingValue(v, i), depth + 1))
+                return true;
+        return false;
+    }
+    if (LLVMIsASelectInst(v))
+        return depth > 4 || is_decoded(LLVMGetOperand(v, 1), depth + 1) ||
+               is_decoded(LLVMGetOperand(v, 2), depth + 1);
+    return LLVMIsACallInst(v) || LLVMIsAArgument(v) ||
+           (LLVMIsACastInst(v) && !LLVMIsAPtrToIntInst(v));
+}
+
 static void read_cast(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
 {
-    LLVMValueRef from = LLVMGetOperand(inst, 0);
+    bool widens = is_narrow(LLVMTypeOf(LLVMGetOperand(inst, 0))) && !is_narrow(LLVMTypeOf(inst));
 
-    if (op == LLVMIntToPtr && !LLVMIsConstant(from) && !is_followed(r, LLVMTypeOf(from)))
-        add(r, FACT_ANY, value_of(r, inst), 0, 0);
-    else
-        copy_operands(r, inst, 0, false);
+    copy_operands(r, inst, 0, false);
+    if (op == LLVMIntToPtr && is_decoded(LLVMGetOperand(inst, 0), 0))
+        add(r, FACT_DECODED, 0, value_of(r, inst), 0);
+    if (widens && value_of(r, inst) && !is_only_index(inst, 0))
+        add(r, FACT_REBUILT, 0, value_of(r, inst), 0);
+}
+
+/* The list leads to where the arguments are. */
+static void read_va_arg(struct reader *r, LLVMValueRef inst)
+{
+    uint32_t arguments = fresh(r);
+
+    add(r, FACT_LOAD, arguments, value_of(r, LLVMGetOperand(inst, 0)), 0)->size = FACT_WHOLE;
+    add(r, FACT_LOAD, value_of(r, inst), arguments, 0)->size = FACT_WHOLE;
 }
 
 static void read_instruction(struct reader *r, LLVMValueRef inst)
@@ -405,7 +580,7 @@ static void read_instruction(struct reader *r, LLVMValueRef inst)
         add(r, FACT_THROWN, 0, value_of(r, LLVMGetOperand(inst, 0)), 0);
         break;
     case LLVMVAArg:
-        add(r, FACT_ANY, value_of(r, inst), 0, 0);
+        read_va_arg(r, inst);
         break;
     case LLVMMul:
     case LLVMUDiv:
@@ -450,6 +625,15 @@ static void read_params(struct reader *r, LLVMValueRef f, struct fact_function *
     }
 }
 
+static bool has_landing_pad(LLVMBasicBlockRef b)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(b);
+
+    while (i && LLVMIsAPHINode(i))
+        i = LLVMGetNextInstruction(i);
+    return i && LLVMIsALandingPadInst(i);
+}
+
 /* Facts for constants stand where they are first used: the first block that uses them. */
 static void read_blocks(struct reader *r, LLVMValueRef f, struct fact_function *out)
 {
@@ -466,7 +650,11 @@ static void read_blocks(struct reader *r, LLVMValueRef f, struct fact_function *
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
         unsigned k = end ? LLVMGetNumSuccessors(end) : 0;
 
-        out->blocks[n++] = (struct fact_block){ (uint32_t)r->nfacts, (uint32_t)nnext, k };
+        out->blocks[n++] = (struct fact_block){ .first = (uint32_t)r->nfacts,
+                                                .next = (uint32_t)nnext,
+                                                .nnext = k,
+                                                .returns = end && LLVMIsAReturnInst(end),
+                                                .lands = has_landing_pad(b) };
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             uint32_t *index = map_get(&r->index_of, (uint64_t)(uintptr_t)i);
 
@@ -478,7 +666,7 @@ static void read_blocks(struct reader *r, LLVMValueRef f, struct fact_function *
         for (unsigned i = 0; i < k; i++)
             next[nnext++] = *map_get(&numbers, (uint64_t)(uintptr_t)LLVMGetSuccessor(end, i));
     }
-    out->blocks[n] = (struct fact_block){ (uint32_t)r->nfacts, (uint32_t)nnext, 0 };
+    out->blocks[n] = (struct fact_block){ .first = (uint32_t)r->nfacts, .next = (uint32_t)nnext };
     out->next = reader_copy(r, next, nnext, sizeof(*next));
     free(next);
     map_release(&numbers);
@@ -487,12 +675,14 @@ static void read_blocks(struct reader *r, LLVMValueRef f, struct fact_function *
 void reader_function(struct reader *r, LLVMValueRef f, struct fact_function *out)
 {
     map_clear(&r->value_of);
-    r->nvalues = 1;
+    r->nvalues = 0;
+    fresh(r); /* 0: nothing */
     r->nfacts = r->nargs = 0;
     out->varargs = LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f));
     read_params(r, f, out);
     read_blocks(r, f, out);
     out->nvalues = r->nvalues;
+    out->narrow = reader_copy(r, r->narrow, r->nvalues, sizeof(*r->narrow));
     out->nfacts = (uint32_t)r->nfacts;
     out->facts = reader_copy(r, r->facts, r->nfacts, sizeof(*r->facts));
     out->args = reader_copy(r, r->args, r->nargs, sizeof(*r->args));

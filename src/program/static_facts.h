@@ -9,8 +9,8 @@
  *
  * Values are numbered within a function: 0 is "nothing that can hold a pointer", then the
  * parameters, then what instructions make. A value that holds several pointers (vectors,
- * structures) is one value. Only pointers and what is at least as wide are followed: a pointer
- * that is taken apart into narrower integers is lost (docs/design/static.md).
+ * structures) is one value. Numbers of all widths and kinds are followed: what is narrower than a
+ * pointer may be a part of one.
  */
 #ifndef HEDDLE_PROGRAM_STATIC_FACTS_H
 #define HEDDLE_PROGRAM_STATIC_FACTS_H
@@ -40,10 +40,18 @@ enum fact_op {
     FACT_VARARGS, /* *a: a list of the function's variable arguments */
     FACT_CAUGHT,  /* to = what an exception threw */
     FACT_THROWN,  /* a */
-    FACT_ANY      /* to = a pointer out of nowhere */
+    FACT_ANY,     /* to = a pointer out of nowhere */
+    FACT_REBUILT, /* a: put together from parts, may be a pointer */
+    FACT_DECODED  /* a: a pointer that a run cannot be seen to store: it was in disguise */
 };
 
-enum { FACT_ATOMIC = 1, FACT_NORETURN = 2, FACT_BYVAL = 4 /* of a call: some argument is */ };
+enum {
+    FACT_ATOMIC = 1,
+    FACT_NORETURN = 2,
+    FACT_BYVAL = 4,  /* of a call: some argument is */
+    FACT_TWICE = 8,  /* of a call: may return again, long after (setjmp) */
+    FACT_FORMAT = 16 /* of a call of printf(): what it is given may be written to (%n) */
+};
 
 struct fact {
     uint8_t op;    /* enum fact_op */
@@ -52,7 +60,7 @@ struct fact {
     uint32_t to, a, b;
     uint32_t index; /* of the instruction, as sites have it */
     uint32_t size;
-    uint32_t stride;
+    uint32_t stride; /* of a call: argument 3, if constant; else FACT_WHOLE */
     uint32_t symbol;
     uint32_t args; /* of a call: where they are in the function's args */
     int64_t offset;
@@ -63,6 +71,8 @@ struct fact_block {
     uint32_t first; /* fact; they end where the next block's begin */
     uint32_t next;  /* successors: where they are */
     uint32_t nnext;
+    bool returns; /* to the caller: not exit(), not an exception */
+    bool lands;   /* exceptions get here */
 };
 
 struct fact_param {
@@ -74,6 +84,7 @@ struct fact_function {
     uint32_t symbol;
     uint32_t index; /* in the module, as sites have it */
     uint32_t nvalues;
+    bool *narrow; /* by value: less than a pointer, so at most a part of one */
     uint32_t nparams;
     struct fact_param *params;
     bool varargs;

@@ -219,8 +219,6 @@ static uint32_t *sort_nodes(struct statics *s, size_t *count)
 
 /* ---- rules ---- */
 
-enum { POINTER_BYTES = 8 };
-
 /* Places a pointer may be at in an access of so many bytes. */
 static uint32_t chunks(uint32_t size)
 {
@@ -236,32 +234,36 @@ static uint32_t chunk(struct statics *s, uint32_t location, uint32_t i, uint32_t
 
 static void apply_access(struct statics *s, const struct rule *r, uint32_t location)
 {
-    uint32_t n = chunks(r->size);
+    uint32_t n = chunks(r->size), bytes = r->size < POINTER_BYTES ? r->size : POINTER_BYTES;
+    enum access_width width = r->stride ? WIDTH_PARTS : access_width(bytes);
 
     for (uint32_t i = 0; i < (n ? n : 1); i++) {
         uint32_t at = chunk(s, location, i, n);
 
-        if (at == UINT32_MAX || !location_fits(s, &s->locations[at], POINTER_BYTES))
+        if (at == UINT32_MAX || !location_fits(s, &s->locations[at], bytes))
             continue;
         if (r->kind == RULE_LOAD)
-            node_edge(s, location_out(s, at), r->node);
+            node_edge(s, location_out(s, at, width), r->node);
         else
-            node_edge(s, r->node, location_in(s, at));
+            node_edge(s, r->node, location_in(s, at, width));
     }
 }
 
-/* r->node is the first of nodes that hold what is moved, one per chunk. */
+/* r->node is the first of nodes that hold what is moved, two per chunk: pointers and parts. */
 static void apply_move(struct statics *s, const struct rule *r, uint32_t location)
 {
     for (uint32_t i = 0; i < (r->size ? r->size : 1); i++) {
-        uint32_t at = chunk(s, location, i, r->size);
+        uint32_t at = chunk(s, location, i, r->size), node = r->node + 2 * i;
 
         if (at == UINT32_MAX)
             continue;
-        if (r->kind == RULE_FROM)
-            node_edge(s, location_out(s, at), r->node + i);
-        else
-            node_edge(s, r->node + i, location_in(s, at));
+        if (r->kind == RULE_FROM) {
+            node_edge(s, location_out(s, at, WIDTH_WHOLE), node);
+            node_edge(s, location_out(s, at, WIDTH_PARTS), node + 1);
+        } else {
+            node_edge(s, node, location_in(s, at, WIDTH_POINTER));
+            node_edge(s, node + 1, location_in(s, at, WIDTH_PARTS));
+        }
     }
 }
 

@@ -24,11 +24,18 @@ enum {
     NODE_NONE,
     NODE_WORLD,
     NODE_ANYWHERE, /* points to ANYWHERE */
+    NODE_BYTES,    /* ANYWHERE, or such parts */
+    NODE_PARTS,    /* parts of pointers that untraced code is given, and gives back */
     NODE_THROWN,   /* exceptions */
     NODE_SPECIFIC, /* pthread_setspecific() */
     NODE_HANDED,   /* arguments of new threads */
     NODE_RESULTS,  /* what threads return */
-    NODE_KEPT,     /* by the kernel, to be given back: epoll_ctl(), signal() */
+    NODE_DECODED,  /* pointers that may have been in disguise */
+    NODE_REBUILT,  /* pointers that were put together from parts */
+    NODE_MAPPED,   /* memory whose use may make a signal */
+    NODE_CHANNEL,  /* what is written to files, pipes, sockets */
+    NODE_CHANNEL_PARTS,
+    NODE_KEPT, /* by the kernel, to be given back: epoll_ctl(), signal() */
     NODE_LAST
 };
 
@@ -114,6 +121,8 @@ enum object_kind {
 struct object {
     uint8_t kind;
     bool thread_local_, constant, escaped, shared;
+    bool hidden;    /* a pointer to it goes about in a form that a run cannot see */
+    bool rebuilt;   /* a pointer to it may have been put together from parts */
     uint64_t bytes; /* 0: not known */
     uint32_t entity;
     uint32_t first;          /* location + 1 */
@@ -121,13 +130,28 @@ struct object {
     uint32_t owner;          /* function, of stack and heap */
 };
 
+/* Accesses of less than 8 bytes move parts of pointers. These are kept apart: only where a pointer
+ * is loaded from, or put together, do they count as one. */
+enum access_width {
+    WIDTH_1,
+    WIDTH_2,
+    WIDTH_4,
+    WIDTH_POINTER,
+    WIDTH_PARTS, /* parts of any width */
+    WIDTHS_IN,
+    WIDTH_WHOLE = WIDTHS_IN, /* of loads: pointers that were stored as such */
+    WIDTHS_OUT
+};
+enum { POINTER_BYTES = 8 };
+
 struct location {
     uint32_t object, next; /* next of the object, + 1 */
     int64_t offset;
-    uint32_t stride;  /* 0: one place */
-    uint32_t depth;   /* steps of arithmetic */
-    uint64_t span;    /* stride: from offset so far; 0: in the whole object */
-    uint32_t in, out; /* nodes: what is stored there, what a load may see; 0: none yet */
+    uint32_t stride; /* 0: one place */
+    uint32_t depth;  /* steps of arithmetic */
+    uint64_t span;   /* stride: from offset so far; 0: in the whole object */
+    uint32_t in[WIDTHS_IN], out[WIDTHS_OUT]; /* nodes: what is stored there, what a load may see; 0:
+                                                none yet */
 };
 
 /* ---- constraints ---- */
@@ -170,6 +194,7 @@ struct call {
     uint32_t ntargets;
     size_t cap;
     bool world;                /* may call whatever untraced code may call */
+    bool twice;                /* may return again: setjmp() */
     const struct model *model; /* of the external function, if it is one */
     uint32_t thread;           /* it starts that one, + 1 */
     uint64_t kills;            /* threads that have ended behind it */
@@ -208,6 +233,9 @@ struct statics {
     struct map call_of; /* function << 32 | fact -> call + 1 */
     struct map bound;   /* (call's instance and fact, function) hash: bound already */
     uint32_t system;    /* object: what the C library keeps */
+    uint32_t signal;    /* object: what a signal's handler is given */
+    uint32_t mapping;   /* object: files and memory that several may have mapped */
+    bool receives;      /* something is read from files, pipes, sockets */
     struct map clones;  /* instance << 32 | fact -> instance + 1 */
     uint64_t clone_facts;
     struct map waiting; /* instances not yet built */
@@ -253,8 +281,12 @@ struct rule *node_rule(struct statics *s, uint32_t node, enum rule_kind kind);
 uint32_t object_new(struct statics *s, enum object_kind kind, uint64_t bytes, uint32_t entity);
 uint32_t location_at(struct statics *s, uint32_t object, int64_t offset);
 uint32_t location_whole(struct statics *s, uint32_t object);
-uint32_t location_in(struct statics *s, uint32_t location);  /* node */
-uint32_t location_out(struct statics *s, uint32_t location); /* node */
+/* May parts of pointers be stored there? Not where the C library has its own, nor in constants. */
+bool location_has_parts(const struct statics *s, uint32_t location);
+/* Nodes: what accesses of that width store there, and what they may see. */
+enum access_width access_width(uint64_t bytes);
+uint32_t location_in(struct statics *s, uint32_t location, enum access_width width);
+uint32_t location_out(struct statics *s, uint32_t location, enum access_width width);
 /* Do `a_bytes` at a and `b_bytes` at b have a byte in common? Of one object. */
 bool locations_meet(const struct location *a, uint64_t a_bytes, const struct location *b,
                     uint64_t b_bytes);
@@ -271,7 +303,14 @@ void statics_build(struct statics *s);
 void build_call_target(struct statics *s, uint32_t instance, uint32_t fact, uint32_t function);
 void build_escape(struct statics *s, uint32_t object);
 void build_world_call(struct statics *s, uint32_t instance, uint32_t fact);
-void build_external(struct statics *s, uint32_t instance, uint32_t fact, uint32_t entity);
+/* Nodes: to = *pointer; *pointer = value; *to = *from; any place in what `from` points to. Of so
+ * many bytes; FACT_WHOLE: anywhere in it. */
+void build_load(struct statics *s, uint32_t to, uint32_t pointer, uint32_t size);
+void build_store(struct statics *s, uint32_t pointer, uint32_t value, uint32_t size);
+void build_move(struct statics *s, uint32_t to, uint32_t from, uint32_t size);
+void build_blur(struct statics *s, uint32_t to, uint32_t from);
+/* True the first time that it is asked for these. */
+bool build_first(struct statics *s, uint64_t a, uint64_t b, uint64_t c);
 /* The function is started as a thread (function, fact), with what the node holds. */
 void build_start(struct statics *s, uint32_t function, uint32_t argument, uint32_t creator,
                  uint32_t fact);
@@ -287,15 +326,29 @@ static inline uint32_t value_node(const struct statics *s, uint32_t instance, ui
 {
     return value ? s->instances[instance].base + value : NODE_NONE;
 }
+static inline uint32_t code_arg(const struct statics *s, uint32_t function, const struct fact *f,
+                                uint32_t i)
+{
+    return i < f->nargs ? s->functions[function].code->args[f->args + i] : 0;
+}
 static inline uint32_t call_arg(const struct statics *s, uint32_t instance, const struct fact *f,
                                 uint32_t i)
 {
-    const struct fact_function *code = s->functions[s->instances[instance].function].code;
-
-    return i < f->nargs ? value_node(s, instance, code->args[f->args + i]) : NODE_NONE;
+    return value_node(s, instance, code_arg(s, s->instances[instance].function, f, i));
 }
 
-/* static_model.c: functions of others */
+/* static_others.c: functions of others */
+void build_external(struct statics *s, uint32_t instance, uint32_t fact, uint32_t entity);
+/* Pointers to all arguments, and with `memory` to what is in theirs; two nodes: parts are in the
+ * second. */
+uint32_t build_mix(struct statics *s, uint32_t instance, const struct fact *f, bool memory);
+/* Untraced code may find by name whatever has one. */
+void build_names(struct statics *s);
+
+/* static_share.c: sets `shared` and `hidden` of objects */
+void statics_share(struct statics *s);
+
+/* static_model.c: what they do */
 enum model_what {
     MODEL_PLAIN,
     MODEL_COPY,    /* memory: arg 1 to arg 0, arg 2 bytes */
@@ -325,21 +378,27 @@ enum model_what {
     MODEL_KEPT,   /* *arg 1 gets what was kept */
     MODEL_GIVES,  /* *arg 3 points to what the C library has; calls the others back */
     MODEL_STRING, /* as MODEL_MIX; fresh memory may get there, too */
-    MODEL_MIX     /* memory of the arguments may get into memory of the arguments */
+    MODEL_MIX,    /* memory of the arguments may get into memory of the arguments */
+    MODEL_MAP,    /* the result is fresh memory, or what others have mapped, too */
+    MODEL_PROTECT /* whoever touches arg 0 may make a signal that says so */
 };
 
 struct model {
     const char *name; /* several in the table, with spaces between */
-    /* r reads, w writes, b both, f frees, - nothing; a '*' repeats the one before. In front: ?
-     * reads, ! writes what the C library keeps */
+    /* r reads, w writes, b both, f frees, - nothing; s reads and sends it to a file, pipe or
+     * socket, v writes what comes from one; R, W, B, S, V: that, and what it leads to, two steps
+     * far (an iovec, a va_list). A '*' repeats the one before. In front: ? reads, ! writes what the
+     * C library keeps */
     const char *args;
     char result;  /* '0'... an argument, at any offset; 'h' fresh, 's' the system's, '-' */
     uint8_t what; /* enum model_what */
 };
 /* NULL: not known. */
 const struct model *model_find(const char *name);
-/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b', 'f'. */
+/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b', 'f', 'R', 'W', 'B'. */
 char model_touch(const struct model *m, unsigned i);
+/* Its letter as it stands in the table: 's' and 'S', 'v' and 'V', too. 0: none. */
+char model_letter(const struct model *m, unsigned i);
 /* How it touches what the C library keeps: 0, 'r', 'w'. */
 char model_hidden(const struct model *m);
 /* A function of the C library without a model of its own: it starts no threads. */

@@ -33,9 +33,9 @@ static const struct model models[] = {
     { "strlcat", "br", '-', 0 },
     { "strstr strcasestr strpbrk", "rr", '0', 0 },
     { "strdup __strdup strndup", "r", 'h', 0 },
-    { "strtok_r __strtok_r", "brb", '-', MODEL_MIX },
+    { "strtok_r __strtok_r", "brB", '-', MODEL_MIX },
     { "strtok", "!br", '-', MODEL_MIX },
-    { "strsep", "br", '-', MODEL_MIX },
+    { "strsep", "Br", '-', MODEL_MIX },
     { "strerror strsignal __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc __errno_location "
       "__h_errno_location",
       "", 's', 0 },
@@ -46,9 +46,11 @@ static const struct model models[] = {
       "rw", '-', MODEL_END_AT },
     { "toupper tolower", "", '-', 0 },
     /* allocation */
-    { "malloc calloc valloc memalign aligned_alloc mmap mmap64 _Znwm _Znam _ZnwmRKSt9nothrow_t "
-      "_ZnamRKSt9nothrow_t _ZnwmSt11align_val_t _ZnamSt11align_val_t shmat",
+    { "malloc calloc valloc memalign aligned_alloc pvalloc _Znwm _Znam _ZnwmRKSt9nothrow_t "
+      "_ZnamRKSt9nothrow_t _ZnwmSt11align_val_t _ZnamSt11align_val_t "
+      "_ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t",
       "", 'h', 0 },
+    { "mmap mmap64 shmat", "", 'h', MODEL_MAP },
     { "realloc reallocarray", "f", '-', MODEL_REALLOC },
     { "mremap", "", '-', MODEL_REALLOC },
     { "posix_memalign", "w", '-', MODEL_HEAP_AT },
@@ -57,7 +59,8 @@ static const struct model models[] = {
       "_ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_tRKSt9nothrow_t "
       "_ZdaPvSt11align_val_tRKSt9nothrow_t",
       "f", '-', 0 },
-    { "madvise mprotect malloc_usable_size shmdt", "", '-', 0 },
+    { "mprotect", "", '-', MODEL_PROTECT },
+    { "madvise malloc_usable_size shmdt", "", '-', 0 },
     /* stdio: a FILE is the library's */
     { "fopen fopen64 freopen popen", "rr", 's', 0 },
     { "fdopen", "-r", 's', 0 },
@@ -65,37 +68,42 @@ static const struct model models[] = {
       "fileno fseek fseeko ftell ftello rewind flockfile funlockfile",
       "", '-', 0 },
     { "tmpfile", "", 's', 0 },
-    { "fread fread_unlocked __fread_chk", "w", '-', 0 },
-    { "fwrite fwrite_unlocked fputs fputs_unlocked puts perror", "r", '-', 0 },
-    { "fgets fgets_unlocked __fgets_chk", "w", '0', 0 },
+    { "fread fread_unlocked __fread_chk", "v", '-', 0 },
+    { "fwrite fwrite_unlocked fputs fputs_unlocked puts perror", "s", '-', 0 },
+    { "fgets fgets_unlocked __fgets_chk", "v", '0', 0 },
     { "setvbuf", "-b", '-', 0 },
-    { "getline getdelim __getdelim", "bb", '-', MODEL_HEAP_AT },
+    { "getline getdelim __getdelim", "Vb", '-', MODEL_HEAP_AT },
     { "printf", "r*", '-', 0 },
     { "fprintf dprintf __printf_chk", "-r*", '-', 0 },
     { "sprintf", "wr*", '-', 0 },
     { "snprintf", "w-r*", '-', 0 },
     { "asprintf", "wr*", '-', MODEL_HEAP_AT },
-    { "vprintf", "rr", '-', 0 },
-    { "vfprintf vdprintf __vprintf_chk", "-rr", '-', 0 },
-    { "vsprintf", "wrr", '-', 0 },
-    { "vsnprintf", "w-rr", '-', 0 },
-    { "vasprintf", "wrr", '-', MODEL_HEAP_AT },
+    { "vprintf", "rR", '-', 0 },
+    { "vfprintf vdprintf __vprintf_chk vsyslog", "-rR", '-', 0 },
+    { "vsprintf", "wrR", '-', 0 },
+    { "vsnprintf", "w-rR", '-', 0 },
+    { "vasprintf", "wrR", '-', MODEL_HEAP_AT },
     { "__fprintf_chk __dprintf_chk", "--r*", '-', 0 },
     { "__sprintf_chk", "w--r*", '-', 0 },
     { "__snprintf_chk", "w---r*", '-', 0 },
     { "__asprintf_chk", "w-r*", '-', MODEL_HEAP_AT },
-    { "__vasprintf_chk", "w-rr", '-', MODEL_HEAP_AT },
-    { "__vfprintf_chk", "--rr", '-', 0 },
-    { "__vsprintf_chk", "w--rr", '-', 0 },
-    { "__vsnprintf_chk", "w---rr", '-', 0 },
+    { "__vasprintf_chk", "w-rR", '-', MODEL_HEAP_AT },
+    { "__vfprintf_chk __vdprintf_chk", "--rR", '-', 0 },
+    { "__vsprintf_chk", "w--rR", '-', 0 },
+    { "__vsnprintf_chk", "w---rR", '-', 0 },
     { "scanf __isoc99_scanf __isoc23_scanf", "rw*", '-', 0 },
     { "fscanf __isoc99_fscanf __isoc23_fscanf", "-rw*", '-', 0 },
     { "sscanf __isoc99_sscanf __isoc23_sscanf", "rrw*", '-', 0 },
+    { "vscanf __isoc99_vscanf __isoc23_vscanf", "rW", '-', 0 },
+    { "vfscanf __isoc99_vfscanf __isoc23_vfscanf", "-rW", '-', 0 },
+    { "vsscanf __isoc99_vsscanf __isoc23_vsscanf", "rrW", '-', 0 },
     /* files, sockets */
-    { "read pread pread64 __read_chk __pread_chk __pread64_chk eventfd_read recv __recv_chk fstat "
-      "fstat64",
-      "-w", '-', 0 },
-    { "write pwrite pwrite64 openat bind connect send", "-r", '-', 0 },
+    { "read pread pread64 __read_chk __pread_chk __pread64_chk recv __recv_chk mq_receive "
+      "mq_timedreceive msgrcv",
+      "-v", '-', 0 },
+    { "eventfd_read fstat fstat64", "-w", '-', 0 },
+    { "write pwrite pwrite64 send mq_send mq_timedsend msgsnd", "-s", '-', 0 },
+    { "openat bind connect", "-r", '-', 0 },
     { "open open64 creat access unlink remove mkdir rmdir chmod chown", "r", '-', 0 },
     { "close lseek lseek64 fsync fdatasync ftruncate dup dup2 epoll_create epoll_create1 eventfd "
       "eventfd_write socket listen shutdown htons htonl ntohs ntohl umask isatty closedir "
@@ -110,8 +118,8 @@ static const struct model models[] = {
     { "accept accept4 getsockname getpeername", "-wb", '-', 0 },
     { "getsockopt", "---wb", '-', 0 },
     { "setsockopt", "---r", '-', 0 },
-    { "recvfrom", "-w--wb", '-', 0 },
-    { "sendto", "-r--r", '-', 0 },
+    { "recvfrom", "-v--wb", '-', 0 },
+    { "sendto", "-s--r", '-', 0 },
     { "inet_ntop", "-rw", '2', 0 },
     { "inet_pton fstatat", "-rw", '-', 0 },
     { "stat lstat stat64 lstat64 readlink", "rw", '-', 0 },
@@ -142,9 +150,10 @@ static const struct model models[] = {
     { "setrlimit futimens __sched_cpucount", "-r", '-', 0 },
     { "sched_setaffinity", "--r", '-', 0 },
     { "sched_getaffinity", "--w", '-', 0 },
-    { "getopt utimensat", "-rr", '-', 0 },
-    { "getopt_long getopt_long_only", "-rrrw", '-', 0 },
-    { "getsubopt", "brw", '-', MODEL_MIX },
+    { "utimensat", "-rr", '-', 0 },
+    { "getopt", "!-Br", '-', 0 },
+    { "getopt_long getopt_long_only", "!-BrRw", '-', 0 },
+    { "getsubopt", "BRw", '-', MODEL_MIX },
     { "mbrtowc", "wr-b", '-', 0 },
     { "mbsinit sigismember chdir backtrace_symbols_fd msync openlog", "r", '-', 0 },
     { "backtrace_symbols", "r", 'h', 0 },
@@ -177,9 +186,9 @@ static const struct model models[] = {
       "syncfs sync inotify_init1 inotify_init timerfd_create globfree globfree64",
       "", '-', 0 },
     { "getloadavg sigpending", "w", '-', 0 },
-    { "setgroups openat64 setrlimit64 writev pwritev pwritev64 readv preadv preadv64 sendmsg "
-      "recvmsg sched_setparam",
-      "-r", '-', 0 },
+    { "setgroups openat64 setrlimit64 sched_setparam", "-r", '-', 0 },
+    { "writev pwritev pwritev2 pwritev64 sendmsg sendmmsg", "-S", '-', 0 },
+    { "readv preadv preadv2 preadv64 recvmsg recvmmsg", "-V", '-', 0 },
     { "sigsuspend truncate truncate64 creat64 inet_addr", "r", '-', 0 },
     { "mkstemp mkstemp64 mkostemp mkostemp64", "b", '-', 0 },
     { "mkdtemp dirname basename __xpg_basename", "b", '0', 0 },
@@ -191,7 +200,7 @@ static const struct model models[] = {
     { "setitimer", "-rw", '-', 0 },
     { "prctl", "-b*", '-', 0 },
     { "get_current_dir_name", "", 'h', 0 },
-    { "execve execvp execv", "r*", '-', 0 },
+    { "execve execvp execv", "R*", '-', 0 },
     { "statvfs statvfs64 statfs statfs64 inet_aton", "rw", '-', 0 },
     { "link symlink strverscmp strcoll_l", "rr", '-', 0 },
     { "strxfrm", "wr", '-', 0 },
@@ -357,7 +366,7 @@ char model_hidden(const struct model *m)
     return m->args[0] == '?' ? 'r' : m->args[0] == '!' ? 'w' : 0;
 }
 
-char model_touch(const struct model *m, unsigned i)
+char model_letter(const struct model *m, unsigned i)
 {
     const char *args = m->args + (model_hidden(m) != 0);
 
@@ -366,6 +375,24 @@ char model_touch(const struct model *m, unsigned i)
             return *args == '-' || *args == 'x' ? 0 : *args;
     }
     return 0;
+}
+
+char model_touch(const struct model *m, unsigned i)
+{
+    char letter = model_letter(m, i);
+
+    switch (letter) {
+    case 's':
+        return 'r';
+    case 'S':
+        return 'R';
+    case 'v':
+        return 'w';
+    case 'V':
+        return 'W';
+    default:
+        return letter;
+    }
 }
 
 /* Variables of the C library: what they hold is the library's, not the program's. */

@@ -4,8 +4,7 @@
  * with the same parts, the same threads beside them and (lockset) the same locks are a CLASS; all
  * of a class have the same partners. Parts that meet are found object by object, then classes.
  *
- * Only shared memory counts: what can be reached from variables, from arguments and results of
- * threads, and from untraced code.
+ * Only shared memory counts (static_share.c).
  */
 #include "base/alloc.h"
 #include "program/static_inside.h"
@@ -21,6 +20,7 @@ struct part {
     bool write, atomic;
     bool any;      /* all memory that untraced code knows */
     bool escaped;  /* touches such memory */
+    bool hidden;   /* touches memory to which pointers go unseen */
     uint32_t next; /* of the same hash, + 1 */
     uint32_t *classes;
     size_t nclasses, cap;
@@ -71,46 +71,6 @@ struct finder {
     struct pairs *out;
 };
 
-/* ---- shared objects ---- */
-
-static void share(struct statics *s, uint32_t object, uint32_t *work, size_t *n)
-{
-    if (s->objects[object].shared || s->objects[object].kind == OBJECT_FUNCTION)
-        return;
-    s->objects[object].shared = true;
-    work[(*n)++] = object;
-}
-
-static void share_set(struct statics *s, const struct set *set, uint32_t *work, size_t *n)
-{
-    SET_EACH(set, l)
-    share(s, s->locations[l].object, work, n);
-}
-
-static void find_shared(struct statics *s)
-{
-    uint32_t *work = xcalloc(s->nobjects + 1, sizeof(*work));
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < s->nobjects; i++)
-        if (s->objects[i].kind == OBJECT_VARIABLE && !s->objects[i].thread_local_)
-            share(s, i, work, &n);
-    share(s, s->system, work, &n);
-    share_set(s, node_set(s, NODE_WORLD), work, &n);
-    share_set(s, node_set(s, NODE_HANDED), work, &n);
-    share_set(s, node_set(s, NODE_RESULTS), work, &n);
-    share_set(s, node_set(s, NODE_KEPT), work, &n);
-    while (n) {
-        uint32_t o = work[--n];
-
-        s->counters.shared++;
-        for (uint32_t l = s->objects[o].first; l; l = s->locations[l - 1].next)
-            if (s->locations[l - 1].in)
-                share_set(s, node_set(s, s->locations[l - 1].in), work, &n);
-    }
-    free(work);
-}
-
 /* ---- parts ---- */
 
 static uint32_t intern_part(struct finder *w, struct part *p)
@@ -143,6 +103,7 @@ static uint32_t make_part(struct finder *w, const struct set *from, uint64_t byt
     struct part p = { .bytes = bytes, .write = write, .atomic = atomic };
 
     p.any = set_has(from, ANYWHERE);
+    p.hidden = p.any && s->objects[0].hidden;
     SET_EACH(from, l)
     {
         const struct object *o = &s->objects[s->locations[l].object];
@@ -153,6 +114,7 @@ static uint32_t make_part(struct finder *w, const struct set *from, uint64_t byt
             location_fits(s, &s->locations[l], bytes)) {
             set_add(&p.set, (uint32_t)l);
             p.escaped |= o->escaped;
+            p.hidden |= o->hidden;
         }
     }
     if (!p.set.count && !p.any)
@@ -198,6 +160,33 @@ static void touch_anything(struct finder *w, struct touching *t)
     set_release(&any);
 }
 
+/* Whatever is in the memory of these, at any place. */
+static void join_contents(struct statics *s, struct set *to, const struct set *from)
+{
+    SET_EACH(from, l)
+    for (uint32_t k = s->objects[s->locations[l].object].first; k; k = s->locations[k - 1].next)
+        for (unsigned w = 0; w < WIDTHS_IN; w++)
+            if (s->locations[k - 1].in[w])
+                set_join(to, node_set(s, s->locations[k - 1].in[w]));
+}
+
+/* With what they lead to, two steps far; of that any place. */
+static void join_reached(struct statics *s, struct set *to, const struct set *from)
+{
+    struct set now = { 0 }, next = { 0 };
+
+    set_join(&now, from);
+    for (int step = 0; step < 3; step++) {
+        SET_EACH(&now, l)
+        set_add(to, step ? location_whole(s, s->locations[l].object) : (uint32_t)l);
+        join_contents(s, &next, &now);
+        set_release(&now);
+        now = next;
+        next = (struct set){ 0 };
+    }
+    set_release(&now);
+}
+
 /* Arguments of a call: of libc as its model says, of others anything. */
 static void touch_call(struct finder *w, struct touching *t, uint32_t function,
                        const struct fact *f, bool atomic)
@@ -212,12 +201,18 @@ static void touch_call(struct finder *w, struct touching *t, uint32_t function,
     for (uint32_t i = s->functions[function].instance + 1; i; i = s->instances[i - 1].next)
         for (uint32_t k = 0; k < f->nargs; k++) {
             const struct set *set = node_set(s, call_arg(s, i - 1, f, k));
-            char how = m ? model_touch(m, k) : 'b';
+            char how = m ? model_touch(m, k) : 'B';
 
+            if (f->flags & FACT_FORMAT && how)
+                how = how == 'r' ? 'b' : how == 'R' ? 'B' : how;
             if (how == 'r' || how == 'b')
                 set_join(&reads, set);
             if (how == 'w' || how == 'b' || how == 'f')
                 set_join(&writes, set);
+            if (how == 'R' || how == 'B')
+                join_reached(s, &reads, set);
+            if (how == 'W' || how == 'B')
+                join_reached(s, &writes, set);
         }
     touch(w, t, &reads, bytes, false, atomic);
     touch(w, t, &writes, bytes, true, atomic);
@@ -574,6 +569,14 @@ static void number_class(struct finder *w, uint32_t c)
         w->classes[c].number = ++w->out->ngroups;
 }
 
+static bool is_hidden(const struct finder *w, const struct site_class *c)
+{
+    for (unsigned i = 0; i < c->nparts; i++)
+        if (w->parts[c->parts[i]].hidden)
+            return true;
+    return false;
+}
+
 static void add_pairs(struct finder *w)
 {
     struct pairs *out = w->out;
@@ -594,7 +597,10 @@ static void add_pairs(struct finder *w)
         if (!number)
             continue;
         GROW(out->sites, out->sites_cap, out->nsites + 1);
-        out->sites[out->nsites++] = (struct pairs_site){ w->sites[i].id, number - 1 };
+        out->sites[out->nsites] = (struct pairs_site){ w->sites[i].id, number - 1 };
+        if (is_hidden(w, &w->classes[w->sites[i].class_]))
+            out->sites[out->nsites].id.flags |= PAIRS_HIDDEN;
+        w->s->counters.hidden += out->sites[out->nsites++].id.flags & PAIRS_HIDDEN ? 1 : 0;
     }
 }
 
@@ -632,7 +638,7 @@ void statics_pairs(struct statics *s, const struct statics_options *options, str
     struct finder w = { .s = s, .lockset = options->lockset, .out = out };
     struct statics_counters *c = &s->counters;
 
-    c->accesses = c->unplaced = c->unreached = c->private_ = c->sequential = 0;
+    c->accesses = c->unplaced = c->unreached = c->private_ = c->sequential = c->hidden = 0;
     if (options->lockset && !s->locks)
         locks_find(s);
     index_facts(&w);
@@ -666,7 +672,7 @@ struct statics *statics_open(const struct linked *l, struct error *err)
     statics_build(s);
     nodes_solve(s);
     threads_find(s);
-    find_shared(s);
+    statics_share(s);
     s->counters.nodes = s->nnodes;
     s->counters.edges = s->nedges;
     s->counters.objects = s->nobjects;

@@ -24,7 +24,7 @@ enum {
     CELLS_MAX = 160,
     /* Each kind of loop over an object makes one; zstd's tables would make thousands. */
     STRIDED_MAX = 12,
-    POINTER_BYTES = 8
+    SPANNED_MAX = 64 /* of these, arrays in structures */
 };
 
 uint32_t object_new(struct statics *s, enum object_kind kind, uint64_t bytes, uint32_t entity)
@@ -108,7 +108,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 static uint32_t strided(struct statics *s, uint32_t object, int64_t offset, uint32_t stride,
                         uint64_t span, uint32_t depth)
 {
-    if (s->objects[object].strided >= STRIDED_MAX)
+    if (s->objects[object].strided >= (span ? SPANNED_MAX : STRIDED_MAX))
         return location_whole(s, object);
     return location_get(s, object, offset, stride, span, depth);
 }
@@ -206,40 +206,70 @@ bool location_fits(const struct statics *s, const struct location *l, uint64_t b
 
 /* ---- what is in memory ---- */
 
-static void connect(struct statics *s, uint32_t stored, uint32_t loaded)
+enum access_width access_width(uint64_t bytes)
 {
-    if (locations_meet(&s->locations[stored], POINTER_BYTES, &s->locations[loaded], POINTER_BYTES))
-        node_edge(s, s->locations[stored].in, s->locations[loaded].out);
+    return bytes >= 8 ? WIDTH_POINTER : bytes >= 4 ? WIDTH_4 : bytes >= 2 ? WIDTH_2 : WIDTH_1;
 }
 
-uint32_t location_in(struct statics *s, uint32_t n)
+static uint64_t width_bytes(enum access_width width)
+{
+    return width < WIDTH_POINTER ? UINT64_C(1) << width : POINTER_BYTES;
+}
+
+bool location_has_parts(const struct statics *s, uint32_t location)
+{
+    const struct object *o = &s->objects[s->locations[location].object];
+
+    return o->kind != OBJECT_SYSTEM && o->kind != OBJECT_FUNCTION && !o->constant;
+}
+
+/* A load of a pointer may see one that was put together from parts. */
+static bool is_seen(const struct statics *s, uint32_t stored, enum access_width in,
+                    enum access_width out)
+{
+    if (in != WIDTH_POINTER && !location_has_parts(s, stored))
+        return false;
+    return out == WIDTH_PARTS ? in != WIDTH_POINTER : out != WIDTH_WHOLE || in == WIDTH_POINTER;
+}
+
+static void connect(struct statics *s, uint32_t stored, enum access_width in, uint32_t loaded,
+                    enum access_width out)
+{
+    if (is_seen(s, stored, in, out) && locations_meet(&s->locations[stored], width_bytes(in),
+                                                      &s->locations[loaded], width_bytes(out)))
+        node_edge(s, s->locations[stored].in[in], s->locations[loaded].out[out]);
+}
+
+uint32_t location_in(struct statics *s, uint32_t n, enum access_width width)
 {
     uint32_t object = s->locations[n].object;
 
     if (s->objects[object].kind == OBJECT_WORLD)
-        return NODE_WORLD;
-    if (s->locations[n].in)
-        return s->locations[n].in;
+        return width == WIDTH_POINTER ? NODE_WORLD : NODE_PARTS;
+    if (s->locations[n].in[width])
+        return s->locations[n].in[width];
     uint32_t node = node_new(s);
-    s->locations[n].in = node;
+    s->locations[n].in[width] = node;
     for (uint32_t l = s->objects[object].first; l; l = s->locations[l - 1].next)
-        if (s->locations[l - 1].out)
-            connect(s, n, l - 1);
+        for (unsigned k = 0; k < WIDTHS_OUT; k++)
+            if (s->locations[l - 1].out[k])
+                connect(s, n, width, l - 1, k);
     return node;
 }
 
-uint32_t location_out(struct statics *s, uint32_t n)
+uint32_t location_out(struct statics *s, uint32_t n, enum access_width width)
 {
     uint32_t object = s->locations[n].object;
 
     if (s->objects[object].kind == OBJECT_WORLD)
-        return NODE_ANYWHERE;
-    if (s->locations[n].out)
-        return s->locations[n].out;
+        return width == WIDTH_POINTER || width == WIDTH_WHOLE ? NODE_ANYWHERE : NODE_BYTES;
+    if (s->locations[n].out[width])
+        return s->locations[n].out[width];
     uint32_t node = node_new(s);
-    s->locations[n].out = node;
+    s->locations[n].out[width] = node;
     for (uint32_t l = s->objects[object].first; l; l = s->locations[l - 1].next)
-        if (s->locations[l - 1].in)
-            connect(s, l - 1, n);
+        for (unsigned k = 0; k < WIDTHS_IN; k++)
+            if (s->locations[l - 1].in[k])
+                connect(s, l - 1, k, n, width);
     return node;
 }

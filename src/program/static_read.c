@@ -373,6 +373,7 @@ static struct facts *facts_read(const void *bytes, size_t n, struct error *err)
     map_release(&r.value_of);
     free(r.facts);
     free(r.args);
+    free(r.narrow);
     return r.out;
 }
 

@@ -21,6 +21,8 @@ struct reader {
     /* of the function at hand */
     struct map value_of; /* value -> number */
     uint32_t nvalues;
+    bool *narrow; /* by value */
+    size_t narrow_cap;
     uint32_t index;
     struct fact *facts;
     size_t nfacts, facts_cap;

@@ -194,11 +194,18 @@ static void find_descendants(struct statics *s, struct threads *t)
 
 /* ---- the flow ---- */
 
+static uint64_t all_started(const struct threads *t)
+{
+    return (t->count < THREADS_MAX ? BIT(t->count) - 1 : UINT64_MAX) & ~BIT(THREAD_MAIN);
+}
+
 static uint64_t pass_call(const struct threads *t, const struct call *c, uint64_t mask)
 {
     uint64_t out = 0;
     bool any = false;
 
+    if (c->twice) /* it may be longjmp() that leads here */
+        return mask | all_started(t);
     if (c->thread)
         return mask | BIT(c->thread - 1) | BIT(THREAD_OTHER) | t->below[c->thread - 1];
     if (c->model)
@@ -231,7 +238,11 @@ static uint64_t flow(struct statics *s, const struct threads *t, uint32_t f, uin
         more = false;
         exits = 0;
         for (uint32_t b = 0; b < code->nblocks; b++) {
-            uint64_t mask = in[b];
+            uint64_t mask;
+
+            if (seen[b] && code->blocks[b].lands)
+                in[b] |= all_started(t); /* who threw had started what nobody knows */
+            mask = in[b];
 
             for (; call < t->first_call[f + 1] && s->calls[call].fact < code->blocks[b + 1].first;
                  call++) {
@@ -243,7 +254,7 @@ static uint64_t flow(struct statics *s, const struct threads *t, uint32_t f, uin
             }
             if (!seen[b])
                 continue;
-            if (!code->blocks[b].nnext)
+            if (code->blocks[b].returns)
                 exits |= mask;
             for (uint32_t k = 0; k < code->blocks[b].nnext; k++) {
                 uint32_t to = code->next[code->blocks[b].next + k];
@@ -263,11 +274,14 @@ static void find_interesting(struct statics *s, struct threads *t)
 {
     bool more = true;
 
+    for (uint32_t f = 0; f < s->nfunctions; f++)
+        for (uint32_t b = 0; b < s->functions[f].code->nblocks; b++)
+            t->interesting[f] |= s->functions[f].code->blocks[b].lands;
     while (more) {
         more = false;
         for (size_t i = 0; i < s->ncalls; i++) {
             const struct call *c = &s->calls[i];
-            bool yes = c->thread || c->world || c->kills;
+            bool yes = c->thread || c->world || c->kills || c->twice;
 
             for (uint32_t k = 0; k < c->ntargets && !yes; k++)
                 yes = t->interesting[c->targets[k]] && !call_registers(c);

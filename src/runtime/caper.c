@@ -9,6 +9,8 @@
  *   runtime, which is several times the cost of an access in a hot loop. So there is a bound on
  *   the CPU time (max_ppm; 0: none): a site that is too hot while all it accesses is private is
  *   *assumed* to be escaped. That gives up precision, never soundness, and is said.
+ * - Pointers that are in parts or in disguise are not seen. Where the static analysis finds that an
+ *   object may be reached by such, its sites are taken as escaped when they are executed.
  * - Sites that were noted are unpatched in batches, when enough hits were wasted on them to pay
  *   for it, or by the tick.
  *
@@ -198,12 +200,12 @@ static void hit(const struct prod_hit *h)
         return;
     if (unlikely(--caper_left < 0))
         hit_tick(h->site, byte);
-    if (likely(own_at(h->address) && !caper_given_up))
+    if (likely(own_at(h->address) && !caper_given_up && !(*byte & CAPER_HIDDEN)))
         return;
     if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
         waste(1);
     else if (*byte & CAPER_WANTED)
-        note(h->site, byte, caper_given_up ? CAPER_ASSUMED : CAPER_SEEN);
+        note(h->site, byte, caper_given_up || own_at(h->address) ? CAPER_ASSUMED : CAPER_SEEN);
 }
 
 /* ---- patching ---- */
@@ -299,7 +301,7 @@ void caper_threads(void)
     if (!table || threads)
         return;
     threads = true;
-    caper_quick = !caper_given_up && !(table->flags & CAPER_COUNT);
+    caper_quick = !caper_given_up && !(table->flags & (CAPER_COUNT | CAPER_HAS_HIDDEN));
     patch_all(is_wanted, NULL, true);
 }
 

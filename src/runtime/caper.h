@@ -71,6 +71,8 @@ HIDDEN void own_clear(uintptr_t low, uintptr_t high);
 HIDDEN void escape(uintptr_t pointer);
 /* Pointers among these bytes have been given away. */
 HIDDEN void escape_contents(uintptr_t low, uintptr_t high);
+/* The same of bytes that are about to be written to a file or sent; the range may be wrong. */
+HIDDEN void escape_sent(uintptr_t low, uintptr_t bytes);
 HIDDEN void escape_wait(uintptr_t freed); /* until nobody reads the object that begins there */
 HIDDEN void escape_forked(void);
 

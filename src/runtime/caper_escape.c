@@ -258,6 +258,28 @@ void escape_contents(uintptr_t low, uintptr_t high)
     errno = saved;
 }
 
+/* What is not private holds no pointers to what is. A range may be wrong (EFAULT is what the
+ * program wants to see then): it is searched as far as it is private memory. */
+void escape_sent(uintptr_t low, uintptr_t bytes)
+{
+    int saved = errno;
+    uintptr_t high = low;
+
+    while (high - low < bytes && own_at(high))
+        high = (high | 15) + 1;
+    high = high - low < bytes ? high : low + bytes;
+    if (high - low < DIRECT_BYTES) {
+        escape_contents(low, high);
+        return;
+    }
+    if (begin()) {
+        look_through((low + 7) & ~(uintptr_t)7, high);
+        follow_all();
+    }
+    end();
+    errno = saved;
+}
+
 void escape_wait(uintptr_t freed)
 {
     while (unlikely(__atomic_load_n(&reading, __ATOMIC_SEQ_CST) == freed))

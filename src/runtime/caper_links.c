@@ -35,10 +35,11 @@ static _Thread_local struct {
 
 /* ---- stores and copies ---- */
 
-/* A pointer to a private object is stored where others may read it. */
+/* A pointer to a private object is stored where others may read it, or where nobody looks for one:
+ * escape.c searches aligned words. */
 static inline bool publishes(uintptr_t address, uint64_t value)
 {
-    return own_at(value) && !own_at(address);
+    return own_at(value) && (!own_at(address) || address & 7);
 }
 
 /* Saves registers that the fast way does not need. */
@@ -84,7 +85,7 @@ bool link_is_idle(const void *address, const struct heddle_patch *e, const uint6
     if (!caper_on)
         return true;
     for (unsigned i = 0; i < words_of(e); i++)
-        idle &= !own_at(stored[i]) || own_at((uintptr_t)address);
+        idle &= !publishes((uintptr_t)address, stored[i]);
     return --caper_left >= 0 && idle;
 }
 
@@ -105,8 +106,20 @@ static SLOW void copy_slow(uintptr_t from, uint64_t bytes)
 ENTRY void __heddle_link_copy(void *to, void *from, uint64_t bytes);
 ENTRY void __heddle_link_copy(void *to, void *from, uint64_t bytes)
 {
-    if (bytes >= 8 && !own_at((uintptr_t)to))
+    if (bytes >= 8 && (!own_at((uintptr_t)to) || ((uintptr_t)to - (uintptr_t)from) & 7))
         copy_slow((uintptr_t)from, bytes);
+}
+
+/* Bytes go to a file, a pipe, a socket: whoever reads there may get the pointers among them. */
+ENTRY void __heddle_link_send(void *from, uint64_t bytes);
+ENTRY void __heddle_link_send(void *from, uint64_t bytes)
+{
+    if (!caper_on || bytes < 8 || !own_at((uintptr_t)from))
+        return;
+    escape_sent((uintptr_t)from, bytes);
+    caper_left -= bytes < UINT64_C(1) << 24 ? (int32_t)(bytes >> 6) : 1 << 18;
+    if (--caper_left < 0)
+        caper_link_tick();
 }
 
 /* ---- what is given away ---- */

@@ -19,7 +19,7 @@ EXCEPT = {"cxx_race_map.cc", "heap_race_after_sleep.c"}
 
 def build(tools, source, out, *flags):
     compiler = "/heddle-c++" if source.endswith((".cc", ".cpp")) else "/heddle-cc"
-    return subprocess.run([tools + compiler, *flags, "-g", "-O0", "-w", "-pthread", source, "-o", out, "-lm"],
+    return subprocess.run([tools + compiler, *flags, "-g", "-O0", "-w", "-pthread", source, "-o", out, "-lm", *(["-latomic"] if "atomic" in source else [])],
                           stderr=subprocess.DEVNULL).returncode == 0
 
 

@@ -1,6 +1,7 @@
-// Bytes that a loop copies, several at a time where the compiler makes vectors of them, hold no
-// pointers: what else is in the structure they come from stays private.
+// Text that a loop copies, several bytes at a time where the compiler makes vectors of them, has
+// no pointers in it where none were: what is private stays so. A structure copied so has.
 // pair: t t
+// pair: s s
 // never: m m
 // never: m t
 #include <pthread.h>
@@ -11,6 +12,7 @@ struct box {
 };
 
 static char shared_text[64];
+static struct box shared_box;
 
 __attribute__((noinline)) static void copy(char *to, const char *from, int n)
 {
@@ -18,21 +20,24 @@ __attribute__((noinline)) static void copy(char *to, const char *from, int n)
         to[i] = from[i]; // [t]
 }
 
-__attribute__((noinline)) static void count(struct box *b)
+__attribute__((noinline)) static void count(int **mine)
 {
-    ++*b->mine; // [m]
+    ++**mine; // [m]
 }
 
 static void *run(void *arg)
 {
-    int here = 0;
-    struct box b = { .mine = &here };
+    int here = 0, there = 0, *mine = &here;
+    char text[56] = "text";
+    struct box b = { .mine = &there };
 
     (void)arg;
-    count(&b);
-    copy(shared_text, (char *)&b, sizeof(b) - here);
-    copy(b.text, shared_text, 40 + here);
-    count(&b);
+    count(&mine);
+    copy(shared_text, text, 56 - here);
+    copy(text, shared_text, 40 + here);
+    count(&mine);
+    copy((char *)&shared_box, (char *)&b, (int)sizeof(b) - here);
+    ++*shared_box.mine; // [s]
     return 0;
 }
 
