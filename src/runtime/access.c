@@ -220,7 +220,7 @@ static bool mark(uintptr_t a, unsigned bytes, bool aligned, bool write)
 }
 
 /* An access of any kind, in any state of the thread. `aligned`: by its size, 4 at least. */
-static void access(const void *p, unsigned arg, bool aligned, uint64_t where)
+static void note_access(const void *p, unsigned arg, bool aligned, uint64_t where)
 {
     uintptr_t a = (uintptr_t)p;
     unsigned bytes = 1u << (arg >> ACCESS_SIZE_SHIFT);
@@ -246,7 +246,7 @@ enum { BLOCK_REST = (1 << FILTER_BLOCK_SHIFT) - 1 };
 
 static ASIDE void access_aside(const void *p, unsigned arg, bool aligned, uint32_t site)
 {
-    access(p, arg, aligned, site);
+    note_access(p, arg, aligned, site);
 }
 
 static ASIDE void append_aside(struct rt_thread *t, uintptr_t a, unsigned arg, uint32_t site)
@@ -416,7 +416,7 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 void rt_read(const void *p, uint64_t bytes, uint64_t where)
 {
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
-        access(p, (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false, where);
+        note_access(p, (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false, where);
     else
         range(p, bytes, false, where);
 }
@@ -426,8 +426,8 @@ void rt_write(const void *p, uint64_t bytes, uint64_t where)
     if (bytes >= 8)
         reach_stored(p, bytes);
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
-        access(p, ACCESS_WRITE | (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false,
-               where);
+        note_access(p, ACCESS_WRITE | (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false,
+                    where);
     else
         range(p, bytes, true, where);
 }

@@ -107,7 +107,7 @@ static __attribute__((noinline, preserve_most)) void load_spins(struct rt_thread
 
     t->loads_known = 0;
     if (t->load_sampled == l)
-        syscall(SYS_sched_yield);
+        sched_yield();
     t->load_sampled = l;
     errno = saved;
 }

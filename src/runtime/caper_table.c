@@ -55,7 +55,7 @@ static void lock_table(void)
 
     while (!__atomic_compare_exchange_n(&table->lock, &holder, self, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
-        if (holder == self || syscall(SYS_kill, (long)holder, 0L) == 0)
+        if (holder == self || syscall(SYS_kill, (long)holder, 0L) == 0 || errno != ESRCH)
             holder = 0;
         sched_yield();
     }

@@ -50,10 +50,10 @@ static struct others look(uint32_t own)
 
 static void pause_ms(long ms)
 {
+    const struct timespec slice = { 0, ms * 1000000 };
     static const uint32_t never = 0;
 
-    syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){ 0, ms * 1000000 }, NULL,
-            0);
+    syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &slice, NULL, 0L);
 }
 
 static void wait_for_others(uint32_t own)

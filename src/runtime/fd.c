@@ -42,7 +42,13 @@ void fd_release(int fd, uint64_t where)
 {
     struct stat s;
 
-    if (rt_deaf_to_sync || !rt_watching() || !status_of(fd, &s))
+    if (rt_deaf_to_sync || !rt_watching())
+        return;
+    if (unlikely(rt_sandbox)) { /* what it is cannot be asked: all are one */
+        rt_sync_number(OP_BEFORE, KEY_OTHERS, where);
+        return;
+    }
+    if (!status_of(fd, &s))
         return;
     switch (s.st_mode & S_IFMT) {
     case S_IFSOCK:
@@ -88,7 +94,14 @@ void fd_acquire(int fd, uint64_t where)
     struct stat s;
     uint64_t key;
 
-    if (rt_deaf_to_sync || !rt_watching() || !status_of(fd, &s))
+    if (rt_deaf_to_sync || !rt_watching())
+        return;
+    if (unlikely(rt_sandbox)) {
+        rt_sync_number(OP_AFTER, KEY_OTHERS, where);
+        rt_sync_number(OP_AFTER, KEY_SOCKETS, where);
+        return;
+    }
+    if (!status_of(fd, &s))
         return;
     key = key_of_reader(fd, &s);
     if (key)

@@ -44,6 +44,7 @@ static void after(bool child)
     if (child) {
         process = (pid_t)syscall(SYS_getpid);
         own_tid_forget();
+        sandbox_forked();
         threads_forked();
         contexts_forked();
         signals_forked();

@@ -21,10 +21,12 @@
 
 static _Thread_local pid_t tid_seen __attribute__((tls_model("initial-exec")));
 
+static pid_t tid_in_lock(void);
+
 pid_t own_tid(void)
 {
     if (unlikely(!tid_seen))
-        tid_seen = (pid_t)syscall(SYS_gettid);
+        tid_seen = tid_in_lock();
     return tid_seen;
 }
 
@@ -74,6 +76,18 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_
     return REAL(pthread_mutex_unlock)(m);
 }
 
+/* What the C library writes into a lock that knows its owner: no system call. */
+static pid_t tid_in_lock(void)
+{
+    pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    pid_t tid;
+
+    REAL(pthread_mutex_lock)(&m);
+    tid = m.__data.__owner;
+    REAL(pthread_mutex_unlock)(&m);
+    return tid;
+}
+
 /* ---- robust mutexes of a thread that ends ---- */
 
 enum { ROBUST_MAX = 2048 }; /* as many as the kernel looks at */
@@ -83,17 +97,32 @@ static bool read_entry(const void *at, uintptr_t *to)
 {
     struct iovec local = { to, sizeof(*to) }, remote = { (void *)(uintptr_t)at, sizeof(*to) };
 
-    return syscall(SYS_process_vm_readv, getpid(), &local, 1L, &remote, 1L, 0L) == sizeof(*to);
+    return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1L, &remote, 1L, 0L) ==
+           sizeof(*to);
+}
+
+/* Where in a thread's descriptor the list is: the same for all, 0: not known. */
+static ptrdiff_t list_at;
+
+static __attribute__((constructor)) void find_list(void)
+{
+    struct robust_list_head *head = NULL;
+    size_t bytes = 0;
+    int saved = errno;
+
+    if (syscall(SYS_get_robust_list, 0, &head, &bytes) == 0 && head)
+        list_at = (char *)head - (char *)pthread_self();
+    errno = saved;
 }
 
 void mutex_release_robust(void)
 {
     struct robust_list_head *head = NULL;
-    size_t bytes = 0;
     uintptr_t at;
     int saved = errno;
 
-    if (syscall(SYS_get_robust_list, 0, &head, &bytes) == 0 && head) {
+    if (list_at) {
+        head = (struct robust_list_head *)((char *)pthread_self() + list_at);
         at = (uintptr_t)head->list.next;
         for (int i = 0; i < ROBUST_MAX && (at & ~(uintptr_t)1) != (uintptr_t)head; i++) {
             at &= ~(uintptr_t)1; /* set for priority inheritance */

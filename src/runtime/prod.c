@@ -122,13 +122,14 @@ void prod_start(const char *path)
 /* The next even generation; what is there if none comes. */
 static uint32_t settled_generation(void)
 {
+    const struct timespec millisecond = { 0, 1000 * 1000 };
     uint32_t g;
 
     for (unsigned i = 0; i < ODD_WAIT_MS; i++) {
         g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
         if (!(g & 1))
             break;
-        syscall(SYS_nanosleep, &(struct timespec){ 0, 1000 * 1000 }, NULL);
+        syscall(SYS_nanosleep, &millisecond, NULL);
     }
     return g;
 }
@@ -384,8 +385,7 @@ void prod_thread_failed(uint32_t child)
 
 void prod_thread_begin(uint32_t thread)
 {
-    pthread_attr_t attr;
-    void *low = NULL;
+    uintptr_t low = 0;
     size_t bytes = 0;
 
     if (thread == UINT32_MAX || tls.busy)
@@ -393,12 +393,10 @@ void prod_thread_begin(uint32_t thread)
     rt_busy_begin();
     own_number = thread + 1;
     own_life = LIFE_COUNTED;
-    if (rt_mode->thread_begin && !pthread_getattr_np(pthread_self(), &attr)) {
-        pthread_attr_getstack(&attr, &low, &bytes);
-        pthread_attr_destroy(&attr);
+    if (rt_mode->thread_begin) {
+        rt_own_stack(&low, &bytes);
+        rt_mode->thread_begin(thread, low, bytes);
     }
-    if (rt_mode->thread_begin)
-        rt_mode->thread_begin(thread, (uintptr_t)low, bytes);
     rt_busy_end();
 }
 

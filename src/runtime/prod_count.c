@@ -104,7 +104,7 @@ static void hit(const struct prod_hit *h)
     }
 }
 
-static void sync(enum op op, uint64_t object)
+static void count_sync(enum op op, uint64_t object)
 {
     (void)op;
     (void)object;
@@ -174,7 +174,7 @@ const struct rt_mode mode_count = { .name = "count",
                                     .start = start,
                                     .changed = changed,
                                     .hit = hit,
-                                    .sync = sync,
+                                    .sync = count_sync,
                                     .alloc = alloc,
                                     .free = freed,
                                     .thread_fork = thread_fork,

@@ -26,6 +26,7 @@
 #include "runtime/interpose.h"
 #include "runtime/objects.h"
 
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -34,7 +35,8 @@ struct thread_entry {
     struct thread_entry *next; /* in its bucket, or in the list of spare ones */
     pthread_t id;
     void *start, *arg;
-    sigset_t mask; /* of the creator, to be the child's */
+    size_t stack_bytes; /* asked for; known in a sandbox only */
+    sigset_t mask;      /* of the creator, to be the child's */
     uint32_t number;
     uint16_t holders;
     uint8_t rounds; /* of destructors it has seen */
@@ -228,12 +230,27 @@ void rt_result_ahead(const void *p, size_t bytes, uint64_t where)
 
 /* ---- creating ---- */
 
+static size_t stack_size(const pthread_attr_t *attr)
+{
+    pthread_attr_t usual;
+    size_t bytes = 0;
+
+    if (attr)
+        pthread_attr_getstacksize(attr, &bytes);
+    if (!bytes && !pthread_getattr_default_np(&usual)) {
+        pthread_attr_getstacksize(&usual, &bytes);
+        pthread_attr_destroy(&usual);
+    }
+    return bytes;
+}
+
 static void look_at(struct thread_entry *e, const pthread_attr_t *attr)
 {
     int state = PTHREAD_CREATE_JOINABLE;
     sigset_t mask;
 
     e->has_mask = true;
+    e->stack_bytes = rt_sandbox ? stack_size(attr) : 0;
     if (!attr)
         return;
     pthread_attr_getdetachstate(attr, &state);
@@ -247,6 +264,7 @@ struct thread_entry *thread_prepare(void *start, void *arg, const pthread_attr_t
     struct thread_entry *e;
     sigset_t all;
 
+    sandbox_has_threads();
     if (!rt_watching())
         return NULL;
     thread_attached();
@@ -297,6 +315,7 @@ void thread_failed(struct thread_entry *e)
 void *thread_enter(struct thread_entry *e, void **arg)
 {
     *arg = e->arg;
+    rt_stack_asked = e->stack_bytes;
     rt_thread_begin(e->number);
     rt_lock_take(&threads_lock);
     if (!e->named)
@@ -459,6 +478,7 @@ INTERPOSE(int, pthread_setname_np, pthread_t thread, const char *name)
 INTERPOSE(int, prctl, int option, ...)
 {
     unsigned long a[4];
+    uint32_t before = 0;
     va_list args;
     int r;
 
@@ -466,7 +486,11 @@ INTERPOSE(int, prctl, int option, ...)
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(args, unsigned long);
     va_end(args);
+    if (option == PR_SET_SECCOMP)
+        before = sandbox_begins(a[0] == SECCOMP_MODE_STRICT ? SANDBOX_STRICT : SANDBOX_FILTER);
     r = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+    if (r && option == PR_SET_SECCOMP)
+        sandbox_failed(before);
     if (r == 0 && option == PR_SET_NAME)
         rt_thread_name((const char *)a[0]);
     return r;

@@ -426,6 +426,7 @@ static size_t copy(const struct piece *p, uintptr_t from, size_t bytes)
     if (p->direct)
         return copy_direct(p->object, from, bytes);
     n = syscall(SYS_process_vm_readv, (long)rt.ring->pid, &here, 1L, &there, 1L, 0L);
+    reach.partial |= n < 0 && errno == EPERM; /* a sandbox */
     return n > 0 ? (size_t)n : 0;
 }
 

@@ -24,6 +24,7 @@
 
 #include "base/rt_ring.h"
 #include "runtime/abi.h"
+#include "runtime/system.h"
 #include "trace/event.h"
 
 /* The runtime's code has a section of its own: a function there is known to do what it records,
@@ -131,6 +132,10 @@ HIDDEN uint32_t rt_thread_number(void);
 /* Its pthread_t, for calls of untraced code that get it. */
 HIDDEN void rt_thread_handle(uint32_t thread, uint64_t handle);
 HIDDEN void rt_thread_name(const char *name); /* of the calling thread */
+/* The calling thread's, which is not the first; false: not known. In a sandbox it is what the
+ * thread's creator asked for, rt_stack_asked. */
+HIDDEN bool rt_own_stack(uintptr_t *low, size_t *bytes);
+extern HIDDEN _Thread_local size_t rt_stack_asked __attribute__((tls_model("initial-exec")));
 HIDDEN void rt_thread_name_of(uint32_t thread, const char *name);
 /* Another thread of control on this system thread (fibers): switch tls to its state. A fiber is
  * a thread of the trace. `ordered`: the switch orders (happens-before both ways). */

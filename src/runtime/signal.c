@@ -38,7 +38,16 @@ static struct sigaction actions[SIGNALS];
 static bool interrupts[SIGNALS]; /* siginterrupt(sig, 1): signal() makes no SA_RESTART */
 struct rt_lock actions_lock;
 
+/* In a sandbox signals cannot be sent again, nor blocked: they wait here. */
+enum { PENDING_IN_KERNEL = 1, PENDING_HERE = 2, WAITING_MAX = 4 };
+enum { SLOT_FREE, SLOT_USED, SLOT_TAKEN };
 _Thread_local uint32_t rt_signals_pending __attribute__((tls_model("initial-exec")));
+static _Thread_local struct waiting {
+    uint32_t slot; /* handlers come in between: from used to taken by one of them alone */
+    int sig;
+    siginfo_t info;
+    greg_t rip;
+} waiting[WAITING_MAX] __attribute__((tls_model("initial-exec")));
 static _Thread_local mask_word mask_before __attribute__((tls_model("initial-exec")));
 _Thread_local struct handler_frame *handler_innermost __attribute__((tls_model("initial-exec")));
 
@@ -260,8 +269,8 @@ static void run_fault_handler(handler_fn handler, int sig, siginfo_t *info, void
     mask_word users;
 
     rt_release_all();
-    if (rt_signals_pending) {
-        rt_signals_pending = 0;
+    if (rt_signals_pending & PENDING_IN_KERNEL) {
+        rt_signals_pending &= ~(uint32_t)PENDING_IN_KERNEL;
         users = *(mask_word *)(void *)&actions[sig].sa_mask;
         *mask_in(context) = mask_before;
         set_mask(mask_before | users | (actions[sig].sa_flags & SA_NODEFER ? 0 : BIT(sig)));
@@ -285,25 +294,70 @@ static void install_again(int sig)
     }
 }
 
+/* False: no room. */
+static bool keep_waiting(int sig, const siginfo_t *info, const ucontext_t *context)
+{
+    for (struct waiting *w = waiting; w < waiting + WAITING_MAX; w++) {
+        if (w->slot != SLOT_FREE)
+            continue;
+        w->slot = SLOT_TAKEN;
+        w->sig = sig;
+        w->info = *info;
+        w->rip = context->uc_mcontext.gregs[REG_RIP];
+        __atomic_store_n(&w->slot, SLOT_USED, __ATOMIC_RELEASE);
+        rt_signals_pending |= PENDING_HERE;
+        return true;
+    }
+    return false;
+}
+
+/* The handlers see of what was interrupted only where it was. */
+static void run_waiting(void)
+{
+    for (struct waiting *w = waiting; w < waiting + WAITING_MAX; w++) {
+        ucontext_t context = { 0 };
+        uint32_t used = SLOT_USED;
+        siginfo_t info;
+        int sig;
+
+        if (!__atomic_compare_exchange_n(&w->slot, &used, SLOT_TAKEN, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        context.uc_mcontext.gregs[REG_RIP] = w->rip;
+        info = w->info;
+        sig = w->sig;
+        __atomic_store_n(&w->slot, SLOT_FREE, __ATOMIC_RELEASE);
+        __heddle_run_handler(__atomic_load_n(&actions[sig].sa_sigaction, __ATOMIC_ACQUIRE), sig,
+                             &info, &context);
+    }
+}
+
 static void put_off(int sig, siginfo_t *info, void *context)
 {
     mask_word *mask = mask_in(context);
     int saved = errno;
 
+    if (unlikely(rt_sandbox)) {
+        if (rt_sandbox == SANDBOX_STRICT || !keep_waiting(sig, info, context))
+            actions[sig].sa_sigaction(sig, info, context); /* unrecorded: it is inside of us */
+        errno = saved;
+        return;
+    }
     set_mask(~FAULTS | BIT(sig));
     /* This handler may itself have been interrupted here, by one that was put off: the mask to go
      * back to is that of the code further out, unless all is blocked there already. */
-    if (!rt_signals_pending || (*mask & MAY_WAIT) != MAY_WAIT)
+    if (!(rt_signals_pending & PENDING_IN_KERNEL) || (*mask & MAY_WAIT) != MAY_WAIT)
         mask_before = *mask;
     if (rt_signals_pending) /* two of a number may become one, with the code of either */
         __atomic_store_n(&signal_codes_lost, true, __ATOMIC_RELAXED);
-    rt_signals_pending = 1;
+    rt_signals_pending |= PENDING_IN_KERNEL;
     *mask |= ~FAULTS | BIT(sig);
     if (actions[sig].sa_flags & SA_RESETHAND)
         install_again(sig);
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), sig, info)) { /* the queue is full */
+    if (syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), own_tid(), sig,
+                info)) { /* the queue is full */
         __atomic_store_n(&signal_codes_lost, true, __ATOMIC_RELAXED);
-        syscall(SYS_tgkill, getpid(), own_tid(), sig);
+        syscall(SYS_tgkill, syscall(SYS_getpid), own_tid(), sig);
     }
     errno = saved;
 }
@@ -323,10 +377,15 @@ static void wrapper(int sig, siginfo_t *info, void *context)
 /* The thread has just stopped being busy. */
 void rt_signals_run_pending(void)
 {
+    uint32_t pending = rt_signals_pending;
     int saved = errno;
 
     rt_signals_pending = 0;
-    set_mask(mask_before); /* here they come */
+    if (pending & PENDING_IN_KERNEL) /* here they come, also where a sandbox is about to begin */
+        rt_call_kernel(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask_before, 0, sizeof(mask_before),
+                       0, 0);
+    if (pending & PENDING_HERE)
+        run_waiting();
     errno = saved;
 }
 

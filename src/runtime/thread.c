@@ -220,26 +220,50 @@ void rt_life(uint64_t bit, bool set)
     __atomic_store_n(life, set ? *life | bit : *life & ~bit, __ATOMIC_RELAXED);
 }
 
+_Thread_local size_t rt_stack_asked;
+
+/* The C library's descriptor of the thread is at the end of its stack. */
+static bool stack_by_self(uintptr_t *low, size_t *bytes)
+{
+    uintptr_t high = ((uintptr_t)pthread_self() | 4095) + 1;
+
+    *bytes = rt_stack_asked & ~(size_t)4095;
+    *low = high - *bytes;
+    return *bytes != 0;
+}
+
+bool rt_own_stack(uintptr_t *low, size_t *bytes)
+{
+    pthread_attr_t attr;
+    void *start = NULL;
+    bool known;
+
+    if (unlikely(rt_sandbox)) /* the C library asks for the processors, too */
+        return stack_by_self(low, bytes);
+    if (pthread_getattr_np(pthread_self(), &attr))
+        return false;
+    known = !pthread_attr_getstack(&attr, &start, bytes) && *bytes;
+    *low = (uintptr_t)start;
+    pthread_attr_destroy(&attr);
+    return known;
+}
+
 /* The stack may be one that an ended thread had: from now on it is another thing. */
 static void record_stack(uint32_t number)
 {
     struct ring_thread *r = ring_thread_at(number);
-    pthread_attr_t attr;
-    void *low;
+    uintptr_t low;
     size_t bytes;
 
-    if (pthread_getattr_np(pthread_self(), &attr))
+    if (!rt_own_stack(&low, &bytes))
         return;
-    if (!pthread_attr_getstack(&attr, &low, &bytes) && bytes) {
-        r->stack_low = (uintptr_t)low;
-        r->stack_high = (uintptr_t)low + bytes;
-        tls.self->stack_low = (uintptr_t)low;
-        tls.self->stack_bytes = bytes;
-        if (objects_on)
-            stacks_add((uintptr_t)low, (uintptr_t)low + bytes);
-        event_memory(OP_ALLOC, (uintptr_t)low, bytes, WHERE_PC);
-    }
-    pthread_attr_destroy(&attr);
+    r->stack_low = low;
+    r->stack_high = low + bytes;
+    tls.self->stack_low = low;
+    tls.self->stack_bytes = bytes;
+    if (objects_on)
+        stacks_add(low, low + bytes);
+    event_memory(OP_ALLOC, low, bytes, WHERE_PC);
 }
 
 void rt_thread_begin(uint32_t number)
