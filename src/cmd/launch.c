@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +28,11 @@ enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
 static struct sigaction found_actions[FORWARDED], found_pipe, found_child;
 static sigset_t found_mask;
+/* What we open at a time: pipes, control files, traces, ELF files. */
+enum { FILES_LEAST = 24, FILES_WANTED = 256 };
+
+static struct rlimit found_files;
+static bool files_raised;
 static bool found_closed[3]; /* standard streams that were closed when we started */
 static volatile pid_t receiver;
 static volatile sig_atomic_t was_signalled;
@@ -43,10 +49,32 @@ static void guard_standard_streams(void)
     }
 }
 
+/* The program gets the limit that we found. */
+static void raise_file_limit(void)
+{
+    struct rlimit l;
+
+    if (getrlimit(RLIMIT_NOFILE, &found_files) < 0)
+        found_files = (struct rlimit){ RLIM_INFINITY, RLIM_INFINITY };
+    l = found_files;
+    if (l.rlim_cur >= FILES_WANTED)
+        return;
+    l.rlim_cur = l.rlim_max < FILES_WANTED ? l.rlim_max : FILES_WANTED;
+    if (setrlimit(RLIMIT_NOFILE, &l) == 0)
+        files_raised = true;
+}
+
+static void restore_file_limit(void)
+{
+    if (files_raised)
+        (void)setrlimit(RLIMIT_NOFILE, &found_files);
+}
+
 void launch_keep_inherited(void)
 {
     struct sigaction ignore = { .sa_handler = SIG_IGN };
 
+    raise_file_limit();
     guard_standard_streams();
     sigaction(SIGPIPE, &ignore, &found_pipe); /* a write error says it, with an exit code of ours */
 }
@@ -125,10 +153,36 @@ static _Noreturn void become(const struct launch *l, int gate, int news)
     for (int fd = 0; fd <= 2; fd++)
         if (found_closed[fd])
             close(fd);
+    restore_file_limit();
     execvp(l->argv[0], l->argv);
     failure = errno;
     (void)!write(news, &failure, sizeof(failure));
     _exit(EXIT_OWN_FAILURE);
+}
+
+bool launch_has_room(void)
+{
+    return found_files.rlim_max >= FILES_LEAST;
+}
+
+int launch_without_us(char *const argv[])
+{
+    int failure;
+
+    warn("warning",
+         "at most %lu files may be open (ulimit -n): '%s' runs as it would alone, nothing "
+         "is recorded",
+         (unsigned long)found_files.rlim_max, argv[0]);
+    fflush(NULL);
+    sigaction(SIGPIPE, &found_pipe, NULL);
+    for (int fd = 0; fd <= 2; fd++)
+        if (found_closed[fd])
+            close(fd);
+    restore_file_limit();
+    execvp(argv[0], argv);
+    failure = errno;
+    warn("", "cannot execute '%s': %s", argv[0], strerror(failure));
+    return failure == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE;
 }
 
 /* ---- in the parent ---- */

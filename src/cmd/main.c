@@ -21,6 +21,18 @@ static int finish_stdout(int code)
                        errno ? strerror(errno) : "write error");
 }
 
+/* Where we can do nothing for a program, it shall run all the same. */
+static bool runs_program(const struct command *c, const struct options *o)
+{
+    static const char *const names[] = { "record", "run",   "chase", "litehb",
+                                         "fullhb", "caper", "alias" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(c->name, names[i]) == 0)
+            return o->arguments && o->arguments[0];
+    return false;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct options o;
@@ -32,6 +44,8 @@ static int run_command(const struct command *c, int argc, char **argv)
     } else if (option_is(&o, OPT_HELP)) {
         help_command(c, stdout);
         code = EXIT_NOTHING;
+    } else if (runs_program(c, &o) && !launch_has_room()) {
+        code = launch_without_us(o.arguments);
     } else {
         code = c->run(&o);
     }

@@ -101,7 +101,7 @@ static void ignore_signals(void)
 /* What was allowed to the program is not meant for us, as far as that can be helped. */
 static void raise_limits(void)
 {
-    static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE };
+    static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE };
     struct rlimit l;
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
