@@ -2,9 +2,11 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
+#include "cmd/pipeline.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A reader that went away (head) needs no message, but is no success either. */
 static int finish_stdout(int code)
@@ -75,6 +77,11 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    int code;
+
     launch_keep_inherited();
-    return finish_stdout(dispatch(argc, argv));
+    code = finish_stdout(dispatch(argc, argv));
+    if (abandoned_work)
+        _exit(code);
+    return code;
 }

@@ -7,6 +7,7 @@
 #include "cmd/progress.h"
 #include "cmd/runs.h"
 #include "base/alloc.h"
+#include "base/seconds.h"
 #include "engines/analysis.h"
 #include "report/ci.h"
 #include "report/html.h"
@@ -15,8 +16,12 @@
 #include "report/text.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+bool abandoned_work;
 
 /* Requests for locks are worth a look where somebody looks for deadlocks. */
 static bool wants_locks(const struct choice *c)
@@ -65,33 +70,47 @@ static int find_access(struct result *r, const struct choice *c)
     bool found = false;
     int got = 0;
 
-    while (!found && (got = trace_next(r->trace, &b, &err)) > 0)
+    while (!found && !interrupts_came() && (got = trace_next(r->trace, &b, &err)) > 0)
         for (size_t i = 0; i < b.count && !found; i++)
             found = is_worth(&b.events[i], what);
     if (got < 0)
         return operand_error(&r->from, &err);
-    r->empty = !found;
-    if (found && trace_rewind(r->trace, &err) < 0)
+    r->empty = !found && !interrupts_came();
+    if (!r->empty && trace_rewind(r->trace, &err) < 0)
         return operand_error(&r->from, &err);
     return 0;
 }
 
+static bool is_shown(void *unused, const struct race *r)
+{
+    (void)unused;
+    return r->strength <= STRENGTH_WITNESSED;
+}
+
+/* Of an analysis that was abandoned only what is ready can be looked at. */
+static void add_run(struct findings *f, struct analysis *a, struct engine_run *run,
+                    const struct tables *t)
+{
+    struct engine_result *er = &run->result;
+    bool ready = __atomic_load_n(&run->ready, __ATOMIC_SEQ_CST), whole = !a->abandoned || ready;
+    size_t e = findings_add_engine(f, run->engine->name, run->seconds,
+                                   whole && er->complete && (ready || !a->interrupted));
+
+    if (!whole)
+        return;
+    if (a->abandoned && run->shown_only)
+        race_table_keep(&er->races, is_shown, NULL);
+    for (size_t k = 0; k < er->ncounters; k++)
+        findings_add_counter(f, e, er->counters[k].name, er->counters[k].value);
+    findings_add_races(f, e, &er->races, t);
+    findings_add_deadlocks(f, e, &er->deadlocks, t);
+}
+
 static void add_runs(struct findings *f, struct analysis *a, const struct tables *t)
 {
-    for (size_t i = 0; i < a->count; i++) {
-        struct engine_result *er = &a->runs[i].result;
-        size_t e;
-
-        if (a->runs[i].idle)
-            continue;
-        e = findings_add_engine(f, a->runs[i].engine->name, a->runs[i].seconds,
-                                er->complete && !a->interrupted);
-
-        for (size_t k = 0; k < er->ncounters; k++)
-            findings_add_counter(f, e, er->counters[k].name, er->counters[k].value);
-        findings_add_races(f, e, &er->races, t);
-        findings_add_deadlocks(f, e, &er->deadlocks, t);
-    }
+    for (size_t i = 0; i < a->count; i++)
+        if (!a->runs[i].idle)
+            add_run(f, a, &a->runs[i], t);
 }
 
 /* A result says that code was left out, also long after. */
@@ -103,19 +122,97 @@ static void add_excluded(struct findings *f, const struct exclude_stats *x)
     }
 }
 
-/* The engines themselves; Ctrl-C ends this early, with what was found so far. */
-static int run_engines(struct result *r, const struct options *o, const struct choice *c,
-                       struct analysis *a, struct error *err)
-{
-    struct progress progress;
-    struct analysis_hooks hooks = { progress_tick, progress_deciding, &progress };
-    int got;
+/* ---- the engines themselves ---- */
 
-    progress_start(&progress, !option_is(o, OPT_QUIET), NULL);
-    interrupts_on(); /* make_findings() ends it */
-    got = analysis_run(r->trace, c->engines, c->count, &c->options, &hooks, a, err);
-    progress_stop(&progress);
-    return got;
+/* They run in a thread of their own. Asked to stop (Ctrl-C, SIGTERM, SIGHUP) an engine looks up now
+ * and then; one that does not within PATIENCE_S is left to itself, and the report says what the
+ * others have found. The thread has all it needs in here: nothing of it is ever freed then. */
+struct job {
+    struct trace *trace;
+    struct choice choice;
+    struct progress progress;
+    struct analysis_hooks hooks;
+    struct analysis analysis;
+    struct error err;
+    int got;
+    bool over; /* under lock */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+};
+
+#define PATIENCE_S 1.0
+enum { JOB_STACK = 256 << 20 /* touched as far as engines recur; as much as any ulimit -s */ };
+
+static void *run_job(void *arg)
+{
+    struct job *j = arg;
+
+    j->got = analysis_run(j->trace, j->choice.engines, j->choice.count, &j->choice.options,
+                          &j->hooks, &j->analysis, &j->err);
+    pthread_mutex_lock(&j->lock);
+    j->over = true;
+    pthread_cond_signal(&j->change);
+    pthread_mutex_unlock(&j->lock);
+    return NULL;
+}
+
+/* Looks ten times a second whether a signal came; true when the job is over. */
+static bool wait_for_job(struct job *j)
+{
+    double asked = 0;
+    bool over;
+
+    pthread_mutex_lock(&j->lock);
+    while (!j->over && !(asked > 0 && seconds_now() - asked > PATIENCE_S)) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&j->change, &j->lock, &until);
+        if (asked <= 0 && interrupts_came())
+            asked = seconds_now();
+    }
+    over = j->over;
+    pthread_mutex_unlock(&j->lock);
+    return over;
+}
+
+/* MPI is used by the thread that has begun with it. */
+static bool start_job(struct job *j, const struct options *o, pthread_t *thread)
+{
+    pthread_attr_t attr;
+    bool started;
+
+    if (option_is(o, OPT_MPI))
+        return false;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, JOB_STACK);
+    started = pthread_create(thread, &attr, run_job, j) == 0;
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+/* The caller frees it, unless it was abandoned. */
+static struct job *run_engines(struct result *r, const struct options *o, const struct choice *c)
+{
+    struct job *j = xcalloc(1, sizeof(*j));
+    pthread_t thread;
+
+    *j = (struct job){ .trace = r->trace, .choice = *c };
+    j->hooks = (struct analysis_hooks){ progress_tick, progress_deciding, &j->progress };
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->change, NULL);
+    progress_start(&j->progress, !option_is(o, OPT_QUIET), NULL);
+    if (!start_job(j, o, &thread))
+        run_job(j);
+    else if (wait_for_job(j))
+        pthread_join(thread, NULL);
+    else
+        analysis_abandon(&j->analysis);
+    progress_stop(&j->progress);
+    return j;
 }
 
 static void warn_about_counter(const struct findings_engine *e, const struct findings_counter *c)
@@ -143,16 +240,19 @@ static void warn_about_refused(const struct findings *f)
 }
 
 /* What engines found becomes findings, with everything a report shows. */
-static int make_findings(struct result *r, const struct options *o, struct analysis *a,
+static int make_findings(struct result *r, const struct options *o, struct job *j,
                          struct error *err)
 {
     struct findings *f = &r->findings;
+    struct analysis *a = &j->analysis;
     struct progress progress;
     int got;
 
-    findings_set_trace(f, r->from.shown, r->trace);
-    add_runs(f, a, trace_tables(r->trace));
-    add_excluded(f, trace_excluded(r->trace));
+    findings_set_trace(f, r->from.shown, j->trace);
+    if (a->abandoned)
+        f->trace.events = a->seen.events;
+    add_runs(f, a, trace_tables(j->trace));
+    add_excluded(f, trace_excluded(j->trace));
     warn_about_refused(f);
     progress_start(&progress, !option_is(o, OPT_QUIET), "collecting details");
     f->progress = progress_show;
@@ -160,28 +260,48 @@ static int make_findings(struct result *r, const struct options *o, struct analy
     got = findings_finish(f, r->trace, err);
     f->progress = NULL;
     progress_stop(&progress);
-    interrupts_off();
     return got;
+}
+
+/* The engines still have the trace: another look at it. */
+static int open_again(struct result *r, const struct options *o)
+{
+    r->trace = operand_trace(&r->from);
+    if (!r->trace)
+        return EXIT_BAD_INPUT;
+    abandoned_work = true;
+    return exclusion_apply(o, &r->from, r->trace);
 }
 
 static int analyse_trace(struct result *r, const struct options *o, const struct choice *c)
 {
-    struct analysis a;
-    struct error err;
-    int got;
+    struct job *j = run_engines(r, o, c);
+    struct error err = j->err;
+    int code = 0;
 
-    if (run_engines(r, o, c, &a, &err) < 0)
-        return operand_error(&r->from, &err);
-    r->interrupted = a.interrupted;
-    got = make_findings(r, o, &a, &err);
-    analysis_release(&a);
-    return got < 0 ? operand_error(&r->from, &err) : 0;
+    if (j->analysis.abandoned)
+        code = open_again(r, o);
+    else if (j->got < 0)
+        code = operand_error(&r->from, &err);
+    r->interrupted = code == 0 && (j->analysis.interrupted || j->analysis.abandoned);
+    if (code == 0 && make_findings(r, o, j, &err) < 0)
+        code = operand_error(&r->from, &err);
+    if (j->analysis.abandoned)
+        return code;
+    if (j->got == 0)
+        analysis_release(&j->analysis);
+    pthread_cond_destroy(&j->change);
+    pthread_mutex_destroy(&j->lock);
+    free(j);
+    return code;
 }
 
 static int analyse_operand(struct result *r, const struct options *o)
 {
     struct choice c = { .count = 0 };
     int code = choice_make(&c, o);
+
+    interrupts_on();
 
     if (code)
         return code;
@@ -264,7 +384,7 @@ static int analyse_parts(struct result *r, const struct options *o, const struct
     int worst = 0;
 
     r->parts = xcalloc(d->count, sizeof(*r->parts));
-    for (size_t i = 0; i < d->count && !r->interrupted; i++) {
+    for (size_t i = 0; i < d->count && !interrupts_came(); i++) {
         struct result *part = &r->parts[r->nparts];
         int code = result_analyse_one(part, o, d->files[i].path);
 
@@ -276,6 +396,7 @@ static int analyse_parts(struct result *r, const struct options *o, const struct
             r->nparts++;
         r->interrupted |= part->interrupted;
     }
+    r->interrupted |= interrupts_came();
     return worst;
 }
 

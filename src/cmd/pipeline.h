@@ -23,6 +23,10 @@ struct result {
     size_t nparts;
 };
 
+/* A thread is still at work on something that nobody waits for: the process must end without its
+ * help (_exit). */
+extern bool abandoned_work;
+
 /* Analyse a trace with the engines the options name; 0, or the exit code. */
 int result_analyse(struct result *r, const struct options *o, const char *path);
 /* The same for a trace; a result file is read back. */

@@ -1,4 +1,4 @@
-/* progress.c - a line on the terminal for what takes long, and Ctrl-C */
+/* progress.c - a line on the terminal for what takes long, and signals that end it early */
 #include "cmd/progress.h"
 #include "base/seconds.h"
 
@@ -9,31 +9,38 @@
 #define SHOW_AFTER 2.0 /* seconds: shorter waits need no explanation */
 #define SHOW_EVERY 0.2 /* five times a second looks alive and costs nothing */
 
+static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
 static volatile sig_atomic_t stop_asked;
+static volatile double stop_time;
 
-static void on_interrupt(int signal)
+/* timeout(1) signals us and then our group: that is one and the same wish. */
+#define SAME_WISH 0.3 /* seconds */
+
+/* The second one, whichever it is, has its usual effect. */
+static void on_interrupt(int sig)
 {
-    (void)signal;
-    stop_asked = 1;
+    if (!stop_asked) {
+        stop_time = seconds_now();
+        stop_asked = 1;
+    } else if (seconds_now() - stop_time > SAME_WISH) {
+        signal(sig, SIG_DFL);
+        raise(sig); /* delivered when we return */
+    }
 }
 
-/* SA_RESETHAND: the second Ctrl-C has its usual effect. A shell that ignores the signal for a
- * background job is obeyed. */
+/* A shell that ignores the signal for a background job, or nohup, is obeyed. */
 void interrupts_on(void)
 {
-    struct sigaction old,
-        act = { .sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART) };
+    struct sigaction old, act = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
 
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        sigaction(SIGINT, &act, NULL);
+    for (size_t i = 0; i < sizeof(stopping) / sizeof(*stopping); i++)
+        if (sigaction(stopping[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(stopping[i], &act, NULL);
 }
 
-void interrupts_off(void)
+bool interrupts_came(void)
 {
-    struct sigaction old;
-
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_interrupt)
-        signal(SIGINT, SIG_DFL);
+    return stop_asked != 0;
 }
 
 void progress_start(struct progress *p, bool wanted, const char *what)
@@ -86,13 +93,13 @@ bool progress_deciding(void *progress, const char *engine, double done)
         p->start = seconds_now();
     }
     show_now_and_then(p, NULL, done);
-    return stop_asked != 0;
+    return interrupts_came();
 }
 
 bool progress_tick(void *progress, const struct trace_info *info)
 {
     progress_show(progress, info);
-    return stop_asked != 0;
+    return interrupts_came();
 }
 
 void progress_stop(struct progress *p)

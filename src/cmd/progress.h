@@ -1,4 +1,4 @@
-/* progress.h - a line on the terminal for what takes long, and Ctrl-C
+/* progress.h - a line on the terminal for what takes long, and signals that end it early
  *
  * Shows events, events per second and the time left once two seconds have
  * passed, only where stderr is a terminal. For passes over a trace that was
@@ -30,9 +30,9 @@ void progress_stop(struct progress *p);
 /* trace_next() with progress; the line is gone after the last batch. */
 int progress_next(struct progress *p, struct trace *t, struct batch *b, struct error *err);
 
-/* From here on the first Ctrl-C asks for an early end, the second one kills; until interrupts_off.
- */
+/* From here on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP asks for an early end, the second one
+ * kills. Until the command ends: what is just being written is completed. */
 void interrupts_on(void);
-void interrupts_off(void);
+bool interrupts_came(void);
 
 #endif

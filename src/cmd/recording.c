@@ -14,6 +14,7 @@
 #include "base/tempfile.h"
 #include "cmd/common.h"
 #include "cmd/globals.h"
+#include "cmd/progress.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -225,7 +226,7 @@ static void wait_for_writers(struct recording *r)
 
     for (;; waited += pause) {
         list_traces(r);
-        if (!must_wait(r, waited < GRACE_MS))
+        if (!must_wait(r, waited < GRACE_MS) || interrupts_came())
             return;
         nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000 }, NULL);
         pause = pause * 2 > POLL_MAX_MS ? POLL_MAX_MS : pause * 2;
@@ -304,6 +305,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     if (r->kind == PROGRAM_RECORDED) /* what it needs room for */
         runs_remove(r->directory, &r->list);
     r->code = launch_wait(&l);
+    interrupts_on();
     wait_for_writers(r);
     remove_untraced(r);
     return 0;

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A word that matters is up to eight variables, and each engine keeps some 100 bytes for each: half
  * a million words are 2 GB for six of them. Beyond, fewer engines run at a time, and the trace is
@@ -27,6 +28,29 @@ void analysis_release(struct analysis *a)
     free(a->runs);
     *a = (struct analysis){ 0 };
 }
+
+/* ---- who may look at results ---- */
+
+/* Sequentially consistent, all of it: either the change is seen not to be ready, or the one who
+ * wants to make it sees that it is too late. */
+void analysis_abandon(struct analysis *a)
+{
+    __atomic_store_n(&a->abandoned, true, __ATOMIC_SEQ_CST);
+}
+
+void analysis_take(struct analysis *a, size_t run)
+{
+    __atomic_store_n(&a->runs[run].ready, false, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&a->abandoned, __ATOMIC_SEQ_CST))
+        pause(); /* the process is about to end */
+}
+
+void analysis_give(struct analysis *a, size_t run)
+{
+    __atomic_store_n(&a->runs[run].ready, true, __ATOMIC_SEQ_CST);
+}
+
+/* ---- the passes ---- */
 
 static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t)
 {
@@ -114,13 +138,18 @@ static bool is_shown(void *arg, const struct race *r)
 
 /* Where the order of plain accesses is not exact, a predicted race without a schedule may rest on
  * a read that saw something else: the cascade only counts it. */
+static bool must_be_shown(const struct engine_run *run, const struct whole *w)
+{
+    return whole_options(w)->cascade && run->engine->predicts &&
+           whole_info(w)->order != TRACE_EXACT && !whole_options(w)->no_witness;
+}
+
 static void leave_out_unshown(struct engine_run *run, const struct whole *w)
 {
     struct race_table *races = &run->result.races;
     size_t before = races->count;
 
-    if (!whole_options(w)->cascade || !run->engine->predicts ||
-        whole_info(w)->order == TRACE_EXACT || whole_options(w)->no_witness)
+    if (!must_be_shown(run, w))
         return;
     race_table_keep(races, is_shown, NULL);
     if (races->count < before)
@@ -144,6 +173,8 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     double start = seconds_now(), used;
     int r;
 
+    analysis_take(a, i);
+    run->shown_only = must_be_shown(run, w);
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
     r = run->engine->decide(run->state, w, err);
     if (r == 0 &&
@@ -159,6 +190,9 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     used = seconds_now() - start;
     run->seconds += used;
     *left = used < *left ? *left - used : 0;
+    if (r == 0 && whole_interrupted(w))
+        run->result.complete = false; /* it was stopped, as far as anybody knows */
+    analysis_give(a, i);
     return r;
 }
 
@@ -213,12 +247,13 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     for (size_t i = from; i < to && r == 0; i++) {
         const struct engine *e = w->a->runs[i].engine;
 
-        w->a->runs[i].idle = is_idle(w, e);
         if (!e->decide || w->a->runs[i].idle)
             continue;
         w->a->runs[i].settled = is_settled(w, e);
         if (w->a->runs[i].settled) {
+            analysis_take(w->a, i);
             engine_count(&w->a->runs[i].result, "settled_by_syncp", 1);
+            analysis_give(w->a, i);
             continue;
         }
         r = decide_one(w->a, i, w->whole, &w->left, err);
@@ -228,8 +263,11 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     if (r == 0 && whole_has_parts(w->whole)) {
         r = long_decide(w->a, from, to, w->whole, &w->left, err);
         for (size_t i = from; i < to && r >= 0; i++)
-            if (w->a->runs[i].engine->decide && !w->a->runs[i].idle)
+            if (w->a->runs[i].engine->decide && !w->a->runs[i].idle) {
+                analysis_take(w->a, i);
                 leave_out_unshown(&w->a->runs[i], w->whole);
+                analysis_give(w->a, i);
+            }
     }
     return r;
 }
@@ -253,8 +291,13 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
         runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
     if (r == 0 && is_to_be_fed(w, from, to))
         r = feed_engines(w->a, from, to, w->trace, w->sieve, w->options->jobs, w->hooks, err);
-    for (size_t i = from; i < to && r >= 0; i++)
+    w->a->seen = *trace_info(w->trace);
+    for (size_t i = from; i < to && r >= 0; i++) {
         finish(&runs[i]);
+        runs[i].idle = is_idle(w, runs[i].engine);
+        if (r == 0 && !runs[i].engine->decide)
+            analysis_give(w->a, i);
+    }
     if (r == 0)
         r = decide(w, from, to, err);
     for (size_t i = from; i < to; i++)
@@ -312,7 +355,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (r == 0)
         r = run_all(&w, err);
     for (size_t i = 0; i < n && r > 0; i++)
-        out->runs[i].result.complete = false;
+        out->runs[i].result.complete &= out->runs[i].ready;
     whole_free(w.whole);
     sieve_free(w.sieve);
     out->interrupted = r > 0;

@@ -14,17 +14,21 @@
 struct engine_run {
     const struct engine *engine;
     struct engine_result result;
-    double seconds; /* in the engine itself, without decoding */
-    void *state;    /* while analysis_run() runs */
-    bool idle;      /* the cascade had nothing for it to do in this trace */
-    bool settled;   /* an earlier engine has shown that it would find nothing */
+    double seconds;  /* in the engine itself, without decoding */
+    void *state;     /* while analysis_run() runs */
+    bool idle;       /* the cascade had nothing for it to do in this trace */
+    bool settled;    /* an earlier engine has shown that it would find nothing */
+    bool ready;      /* atomic: the result does not change, see analysis_abandon() */
+    bool shown_only; /* of its races only those that are shown are to be reported */
 };
 
 struct analysis {
     struct engine_run *runs;
     size_t count;
-    double decode_seconds; /* reading, checking, numbering */
+    double decode_seconds;  /* reading, checking, numbering */
+    struct trace_info seen; /* at the end of the pass that feeds the engines */
     bool interrupted;
+    bool abandoned; /* atomic */
 };
 
 /* True stops the analysis; what was found so far is kept. */
@@ -42,5 +46,14 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
                  const struct engine_options *options, const struct analysis_hooks *hooks,
                  struct analysis *out, struct error *err);
 void analysis_release(struct analysis *a);
+
+/* For another thread than the one in analysis_run(), which does not stop when it is asked to: from
+ * here on results that are `ready` stay as they are, and may be read. The analysis goes on, or
+ * stops, and must never be released; nor may its trace be used. */
+void analysis_abandon(struct analysis *a);
+/* Around a change of an engine's result: it is not ready, and is ready. The first does not return
+ * once the analysis was abandoned. */
+void analysis_take(struct analysis *a, size_t run);
+void analysis_give(struct analysis *a, size_t run);
 
 #endif

@@ -268,8 +268,13 @@ static void judge_runs(struct judgement *j)
         }
     for (size_t i = 0; i < j->analysis->count; i++)
         if (is_judged(j, &j->analysis->runs[i])) {
+            bool ready = j->analysis->runs[i].ready;
+
+            analysis_take(j->analysis, i);
             race_table_keep(&j->analysis->runs[i].result.races, stays, j);
             check_schedules(j, &j->analysis->runs[i].result.races);
+            if (ready)
+                analysis_give(j->analysis, i);
         }
     free(j->races);
     free(j->instances);

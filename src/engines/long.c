@@ -70,6 +70,7 @@ static int decide_part(struct long_work *l, size_t i, struct error *err)
     double start = seconds_now(), used;
     int r;
 
+    analysis_take(l->a, i);
     whole_begin(l->whole, run->engine, share(l, i));
     r = searches(run->engine) ? mc_run(&run->result, l->whole, err)
                               : vindicate(l->whole, &run->result, err);
@@ -81,6 +82,7 @@ static int decide_part(struct long_work *l, size_t i, struct error *err)
     used = seconds_now() - start;
     run->seconds += used;
     *l->left = used < *l->left ? *l->left - used : 0;
+    analysis_give(l->a, i);
     return r;
 }
 
@@ -152,7 +154,13 @@ int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, dou
     r = go_through(&l, err);
     whole_end_parts(w);
     for (size_t i = from; i < to && r >= 0; i++)
-        if (!a->runs[i].idle && !a->runs[i].settled)
+        if (!a->runs[i].idle && !a->runs[i].settled) {
+            bool ready = a->runs[i].ready;
+
+            analysis_take(a, i);
             count_up(&l, &a->runs[i]);
+            if (ready)
+                analysis_give(a, i);
+        }
     return r;
 }
