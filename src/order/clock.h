@@ -1,7 +1,7 @@
 /* clock.h - what a thread or an object knows of every thread: vector clocks
  *
  * A clock maps slot -> time; absent entries are 0. A slot is a chain of
- * threads that follow each other (threads.h), usually one thread.
+ * threads that follow each other (hb.h), usually one thread.
  *
  * Representation. The owner's own entry (slot, time) is in the struct, the
  * rest is a persistent radix tree with 16 children a node, leaves of 64

@@ -34,7 +34,7 @@ static void write_left_out(struct painter *p, const struct findings *f)
         if (n)
             fprintf(p->out,
                     "left out: %" PRIu64 " pair%s of accesses that calls of untraced code may "
-                    "order (--engine hb lists them)\n",
+                    "order (--engine NAME lists what that engine found)\n",
                     n, plural(n));
     }
 }
