@@ -349,10 +349,11 @@ const struct command commands[] = {
       "sites\n"
       "have accessed objects that other threads could reach. A pair of such sites, if it is "
       "statically\n"
-      "possible, is dynamically possible: every race of the runs is among these. Runs may be many "
-      "at a\n"
-      "time, and may be killed: nothing that was seen is lost. The program's exit code is passed "
-      "through.\n",
+      "possible, is dynamically possible: every race of the runs is among these, under the "
+      "assumptions of\n"
+      "the manual page. Runs may be many at a time, and may be killed: nothing that was seen is "
+      "lost. The\n"
+      "program's exit code is passed through.\n",
       caper_options, 0, MANY, OPTIONS_FIRST, cmd_caper },
     { "static", "PROG", "list the pairs of sites that may race, without running the program",
       "Analyses the code inside an instrumented program and its instrumented libraries: which\n"
