@@ -14,7 +14,7 @@
  * the thread neither synchronises nor leaves.
  *
  * Done last in the compiler's pipeline: loops are vectorised and accesses are where they stay.
- * Limits: calls of libc functions and of libatomic are not reported.
+ * Limits: calls of libatomic are not reported; those of libc functions are production_libc.c's.
  */
 #include "pass/pass.h"
 
