@@ -205,7 +205,7 @@ static const struct option_def chase_options[] = {
 static const struct option_def hb_options[] = { PAIR, WATCHING };
 static const struct option_def static_options[] = {
     { OPT_FORMAT, "format", 'f', KIND_CHOICE, "text|json|sites",
-      "how to write it; sites: what caper and chase read", "text" },
+      "how to write it; sites: what caper reads", "text" },
     OUTPUT,
     { OPT_LOCKSET, "lockset", 0, KIND_FLAG, NULL,
       "leave out pairs that hold a common lock (not sound)", NULL },

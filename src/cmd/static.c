@@ -1,6 +1,6 @@
 /* static.c - heddle static: statically possible pairs of an instrumented program
  *
- * Text for people, JSON for scripts, and the file that caper, chase and the fleet read
+ * Text for people, JSON for scripts, and the file that caper and the fleet read
  * (docs/format/pairs.md). A big program has millions of pairs: they are written as they come.
  */
 #include "base/buf.h"
