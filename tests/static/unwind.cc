@@ -7,6 +7,7 @@
 #include <string>
 
 static int value, other;
+static pthread_t t;
 static std::string shared;
 
 static void *run(void *arg)
@@ -27,8 +28,6 @@ __attribute__((noinline)) static void may_throw(int n)
 
 __attribute__((noinline)) static void start(int n)
 {
-    pthread_t t;
-
     pthread_create(&t, 0, run, 0);
     may_throw(n);
     pthread_join(t, 0);
@@ -45,6 +44,7 @@ int main(int argc, char **)
     } catch (int) {
         value = 1; // [thrown_w]
         *p = 1;    // [string_w]
+        pthread_join(t, 0);
     }
     return other;
 }
