@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 
-/* Exit codes (spec/cli.md); scripts rely on them. */
+/* Exit codes (heddle(1)); scripts rely on them. */
 enum {
     EXIT_NOTHING = 0,       /* nothing found, all well */
     EXIT_BAD_INPUT = 2,     /* bad input, or nothing to analyse */

@@ -1,8 +1,7 @@
 /* cp.c - causally-precedes races
  *
  * Smaragdakis, Evans, Sadowski, Yi and Flanagan, "Sound Predictive Race
- * Detection in Polynomial Time", POPL 2012 (papers/cp-garbled.txt; the clean
- * definition is in spec/engines.md). CP keeps of the observed order only what
+ * Detection in Polynomial Time", POPL 2012 (docs/design/cp.md). CP keeps of the observed order only what
  * a reordering cannot change:
  *   (a) release of section A -> acquire of a later section B on the same lock
  *       where A and B hold conflicting events,

@@ -1,6 +1,6 @@
 /* pairs.h - the core of hb and shb: all pairs against the concurrent last accesses
  *
- * Algorithms 3 (HBP) and 4 (SHBP) of papers/sshb-inaccurate-traces.txt,
+ * Algorithms 3 (HBP) and 4 (SHBP) of the SSHB paper (Sulzmann and Stadtmueller 2020),
  * appendix C. Per variable the sets cw and cr of mutually concurrent last
  * writes and reads; each access is compared with them. With `schedulable` a
  * read also learns the clock of the last write, after the check.

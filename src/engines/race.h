@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "trace/event.h"
 
-/* From strongest to weakest (spec/model.md). */
+/* From strongest to weakest (heddle(1)). */
 enum strength {
     STRENGTH_CONFIRMED,
     STRENGTH_WITNESSED,

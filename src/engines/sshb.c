@@ -1,6 +1,6 @@
 /* sshb.c - races that stay races whatever the reads have seen: phase 1
  *
- * papers/sshb-inaccurate-traces.txt (Sulzmann and Stadtmueller 2020),
+ * Sulzmann and Stadtmueller, "Data Race Prediction for Inaccurate Traces", 2020,
  * Algorithm 1: the races of hb (pairs.c), and on the way the graph that says
  * which of them no choice of write-read dependencies can order. The graph's
  * edges are collected by sshb_facts.c (order) and sshb_reads.c (candidates),

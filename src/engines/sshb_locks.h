@@ -3,7 +3,7 @@
  * Where lock events are not in the order in which they happened, a missing
  * edge between two sections of one lock could make their accesses look like
  * a race. What each thread holds is right all the same: that is program
- * order. (papers/sshb-inaccurate-traces.txt, section 6.3.)
+ * order. (the SSHB paper, section 6.3.)
  */
 #ifndef HEDDLE_ENGINES_SSHB_LOCKS_H
 #define HEDDLE_ENGINES_SSHB_LOCKS_H

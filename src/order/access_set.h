@@ -1,6 +1,6 @@
 /* access_set.h - the last accesses to a variable that are not ordered with each other
  *
- * The sets cw and cr of papers/sshb-inaccurate-traces.txt (Algorithms 1, 3, 4):
+ * The sets cw and cr of the SSHB paper (Algorithms 1, 3, 4):
  * at most one access a slot; a new access throws out the ones that happened
  * before it.
  * Cost: O(1) for a set of one, and for a thread that accesses again without

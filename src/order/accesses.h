@@ -5,7 +5,7 @@
  * out of them what it makes redundant. A plain access makes redundant whatever
  * happened before it, an atomic one only atomics (a later atomic may race with
  * an earlier plain access but not with this one). An rmw is a write. As in
- * papers/sshb-inaccurate-traces.txt a write leaves the reads alone.
+ * the SSHB paper a write leaves the reads alone.
  * Few variables are ever accessed atomically: their sets are in a table, and a
  * variable has the number of its row. Zeroed structs are empty.
  */

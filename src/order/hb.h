@@ -1,7 +1,7 @@
 /* hb.h - the happens-before core that the clock engines share
  *
  * Keeps a clock per thread and per synchronisation object and applies the
- * order of spec/model.md to them: program order, hard edges (fork, join,
+ * order of docs/design/proof.md to them: program order, hard edges (fork, join,
  * barriers, semaphores, once, annotations, C11 atomics and fences) and,
  * unless switched off, lock edges. Engines add what makes them
  * different: the check of accesses.

@@ -1,7 +1,7 @@
 /* json_read.c - a result file back into findings
  *
  * jansson parses; everything used is then checked for type and range, with
- * the place of a fault in the message. Members that spec/cli.md promises are
+ * the place of a fault in the message. Members that docs/schema promises are
  * required, what Heddle adds is optional, so results of other tools that keep
  * to the contract can be rendered too. Unknown members are ignored.
  *

@@ -3,7 +3,7 @@
  * The part of chase that neither reads a clock nor blocks: times and random numbers are given to
  * it, so that tests can give it what they like. docs/design/production.md has the argument.
  *
- * Sampling (spec/production.md, Biswas et al. CC'17, section 4.2):
+ * Sampling (docs/design/production.md, Biswas et al. CC'17, section 4.2):
  *
  *     P        = P_freq * P_budget
  *     P_freq   = 1 / (times this thread sampled s1, counting from 1), or more if s1 is rare

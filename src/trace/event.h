@@ -1,6 +1,6 @@
 /* event.h - one event of a trace, as every part of the analyser sees it
  *
- * The vocabulary is spec/model.md's. An event's position is its index in the
+ * The vocabulary is docs/format/std.md's. An event's position is its index in the
  * trace and is not stored; readers hand out events in batches that know the
  * position of their first event (trace.h).
  *

@@ -4,7 +4,7 @@
  * there what it holds, once (D_EXTENT, D_SLOT). Everything that changes afterwards is in the trace:
  * alloc and free, links, stored values. This stage follows all that in the order of the trace, and
  * replaces each such list by the memory that can be reached at that moment: sorted, disjoint ranges
- * of whole objects (spec/engines.md "rdit"; Huang and Rajagopalan 2016, 3.2.1). A pointer that
+ * of whole objects (docs/design/rdit.md; Huang and Rajagopalan 2016, 3.2.1). A pointer that
  * leads into no known object stands for its 8 bytes. Lists without such entries pass unchanged.
  * docs/design/reach.md.
  *

@@ -22,7 +22,7 @@
 #include "trace/event.h"
 #include "trace/tables.h"
 
-/* How far the order of the trace can be trusted (spec/cli.md). */
+/* How far the order of the trace can be trusted. */
 enum trace_order { TRACE_EXACT, TRACE_SYNC_EXACT, TRACE_UNKNOWN };
 extern const char *const trace_order_names[3]; /* "exact", "sync-exact", "unknown" */
 

@@ -1,8 +1,8 @@
 /* witness.h - the independent witness checker
  *
  * Decides whether a sequence of events is a correct reordering of a trace in
- * the sense of spec/model.md that ends with a race, or with a deadlock. It shares no code with
- * the engines: it sees events as the reader delivers them and replays the
+ * the sense of docs/design/proof.md that ends with a race, or with a deadlock. It uses no code
+ * of the engines: it sees events as the reader delivers them and replays the
  * sequence the plain way. docs/design/proof.md states every rule it applies.
  *
  * Reads. Where a read's value is not known (or the trace has none) it must

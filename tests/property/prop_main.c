@@ -42,7 +42,7 @@ struct run {
 static const char usage_text[] =
     "usage: property-tests [--seed N] [--count N] [--max-events N] [--only PROPERTY] "
     "[--show N]\n"
-    "Check the relations of spec/model.md on random traces (default: 20000 from seed 1).\n";
+    "Check the relations of docs/design/proof.md on random traces (default: 20000 from seed 1).\n";
 
 /* ---- shrinking ---- */
 

@@ -1,4 +1,4 @@
-/* properties.h - the relations of spec/model.md, each as a question to a trace */
+/* properties.h - the relations of docs/design/proof.md, each as a question to a trace */
 #ifndef HEDDLE_PROPERTY_PROPERTIES_H
 #define HEDDLE_PROPERTY_PROPERTIES_H
 

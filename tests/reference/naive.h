@@ -1,7 +1,7 @@
 /* naive.h - happens-before straight from the definitions, for small traces
  *
- * Every function here is a transcription: of spec/model.md for the orders, of
- * papers/sshb-inaccurate-traces.txt, appendix C, for the two algorithms. An
+ * Every function here is a transcription: of docs/design/proof.md for the orders, of
+ * the SSHB paper, appendix C, for the two algorithms. An
  * order is a matrix of bits; memory is looked at byte by byte; nothing is
  * clever. Cost: up to O(N^3), meant for at most a few hundred events.
  * docs/design/proof.md states the rules in words.

@@ -1,6 +1,6 @@
 /* naive_cp.h - CP straight from its definition, for small traces
  *
- * spec/engines.md, with the choices of docs/design/cp.md: a matrix of bits, all
+ * docs/design/cp.md with the choices made there: a matrix of bits, all
  * rules applied until nothing changes. A section that its thread never ends
  * reaches to the thread's last event before it ends or is joined. Cost: O(N^3)
  * a round, tens of events.

@@ -1,6 +1,6 @@
 /* naive_deadlock.h - the deadlocks of a small trace, by visiting every state
  *
- * A state is reached by a correct reordering (spec/model.md) in which every
+ * A state is reached by a correct reordering (docs/design/proof.md) in which every
  * read sees the write it saw. With `keep_order` only reorderings count that
  * keep the order of the critical sections they enter: the sync-preserving
  * ones. A deadlock is a state with a ring of threads: each has an acquire next

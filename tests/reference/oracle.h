@@ -1,6 +1,6 @@
 /* oracle.h - the exact set of predictable races of a small trace
  *
- * Visits every state that a correct reordering (spec/model.md) can reach:
+ * Visits every state that a correct reordering (docs/design/proof.md) can reach:
  * progress of each thread, last writer of each byte in each of its lifetimes,
  * and which threads have read something else than recorded. Two conflicting
  * accesses that are both next in some state are a race. Hard edges come from
