@@ -1,8 +1,8 @@
 /* cp.c - causally-precedes races
  *
  * Smaragdakis, Evans, Sadowski, Yi and Flanagan, "Sound Predictive Race
- * Detection in Polynomial Time", POPL 2012 (docs/design/cp.md). CP keeps of the observed order only what
- * a reordering cannot change:
+ * Detection in Polynomial Time", POPL 2012 (docs/design/cp.md). CP keeps of
+ * the observed order only what a reordering cannot change:
  *   (a) release of section A -> acquire of a later section B on the same lock
  *       where A and B hold conflicting events,
  *   (b) the same where A and B hold CP-ordered events,
