@@ -131,6 +131,7 @@ static int name_file(struct production *p, const char *stem)
         p->fd = mkostemp(p->path, O_CLOEXEC);
         if (p->fd < 0)
             return own_failure("cannot make the control file '%s': %s", p->path, strerror(errno));
+        (void)fchmod(p->fd, 0600); /* whatever the umask */
         lock(p->fd, F_OFD_SETLKW);
         if (fstat(p->fd, &st) < 0)
             break;

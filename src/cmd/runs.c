@@ -24,6 +24,14 @@ enum {
 
 /* ---- making one ---- */
 
+static mode_t mode_by_umask(void)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    return 0666 & ~mask;
+}
+
 /* Who looks for lists that nobody holds may hold ours first, and removes it: then another. */
 int run_list_make(struct run_list *l, const char *directory, bool shared)
 {
@@ -48,8 +56,7 @@ int run_list_make(struct run_list *l, const char *directory, bool shared)
         if (fstat(l->fd, &st) < 0)
             break;
     }
-    if (shared)
-        (void)fchmod(l->fd, 0666);
+    (void)fchmod(l->fd, shared ? mode_by_umask() : 0600);
     (void)fallocate(l->fd, FALLOC_FL_KEEP_SIZE, 0, LIST_ROOM);
     l->name = strrchr(l->path, '/') + 1;
     return 0;
