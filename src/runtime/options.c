@@ -46,7 +46,7 @@ static const struct {
     { "pid", NULL, &rt_options.pid, NULL, "with children=0: the process to record" },
     { "verbose", &rt_options.verbose, NULL, NULL, "say on stderr what goes wrong (0)" },
     { "memory", NULL, &rt_options.max_memory_mib, NULL,
-      "MiB of records that may wait for the writer (8, of full builds 16)" },
+      "MiB of records that may wait for the writer (4)" },
     { "calls", NULL, NULL, rt_options.calls_text,
       "calls of untraced code: once, exact, none (once)" },
     { "calls_objects", NULL, &rt_options.calls_objects, NULL,
