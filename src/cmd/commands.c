@@ -38,7 +38,7 @@
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \
     { OPT_WINDOW,  "window", 0,                                                                    \
-      KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time (default: at all)",     \
+      KIND_NUMBER, "N",      "mc, rdit, sb, cp: look at N events at a time; 0: at all",            \
       "0" }
 /* 100 to 250 bytes an event. */
 #define PART                                                                                       \
@@ -71,7 +71,7 @@
 /* 100,000 positions are 800 KB in memory and 700 KB of JSON a race: hundreds of races stay
  * handy. The prefix a race needs is rarely longer, except in programs that run for long. */
 #define MAX_WITNESS                                                                                \
-    { OPT_MAX_WITNESS, "max-witness", 0, KIND_NUMBER, "N", "longest schedule to make, in events",  \
+    { OPT_MAX_WITNESS, "max-witness", 0, KIND_NUMBER, "N", "longest schedule to keep, in events",  \
       "100000" }
 #define NO_WITNESS { OPT_NO_WITNESS, "no-witness", 0, KIND_FLAG, NULL, "make no schedules", NULL }
 /* Waiting for the writer keeps every access; a program that must not be held up loses some. */
@@ -197,7 +197,7 @@ static const struct option_def chase_options[] = {
       "how long the program runs at least: what it may spend early", "1s" },
     { OPT_BOTH_ORDERS, "both-orders", 0, KIND_FLAG, NULL,
       "also wait before S2 for others to come to S1", NULL },
-    { OPT_SEED, "seed", 0, KIND_NUMBER, "N", "of the sampling (default: by the time)", "0" },
+    { OPT_SEED, "seed", 0, KIND_NUMBER, "N", "of the sampling; 0: by the time", "0" },
     { OPT_PID, "pid", 0, KIND_NUMBER, "PID", "give this process, which runs, another pair", NULL },
     { OPT_STOP, "stop", 0, KIND_FLAG, NULL, "with --pid: no pair any more", NULL },
     WATCHING
