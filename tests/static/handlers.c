@@ -16,13 +16,14 @@
 
 static pthread_key_t key;
 static jmp_buf back;
-static int jumped, *kept;
+static int jumped, handled, *kept;
 
 static void on_signal(int n, siginfo_t *info, void *context)
 {
     (void)n;
     (void)context;
     ++*(int *)info->si_value.sival_ptr; // [signal_r]
+    __atomic_store_n(&handled, 1, __ATOMIC_RELAXED);
 }
 
 static void at_exit(int status, void *p)
@@ -53,6 +54,8 @@ static void *run(void *arg)
     ++jumped; // [jump_r]
     tsearch(arg, &root, compare);
     tsearch(&root, &root, compare);
+    while (!__atomic_load_n(&handled, __ATOMIC_RELAXED))
+        usleep(1000);
     return NULL;
 }
 
