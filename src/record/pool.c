@@ -43,6 +43,26 @@ static void enqueue(struct pool *p, struct stream *s)
     p->nqueued++;
 }
 
+static bool has_work(const struct pool *p)
+{
+    return p->first_urgent || p->first_queued;
+}
+
+/* To be flushed, before anything else is done. One that is busy sees to that itself. */
+static void enqueue_urgent(struct pool *p, struct stream *s)
+{
+    if (s->busy || s->urgent)
+        return;
+    s->urgent = true;
+    s->next_urgent = NULL;
+    if (p->last_urgent)
+        p->last_urgent->next_urgent = s;
+    else
+        p->first_urgent = s;
+    p->last_urgent = s;
+    p->nurgent++;
+}
+
 static void idle_remove(struct stream *s)
 {
     if (!s->newer)
@@ -81,23 +101,46 @@ void pool_make_idle(struct pool *p, struct stream *s)
         idle_add(p, s);
     if (turns_ready(&s->turns))
         enqueue(p, s);
-    if (!p->nbusy && !p->nqueued)
+    if (!p->nbusy || has_work(p))
         pthread_cond_broadcast(&p->done);
 }
 
-static struct stream *dequeue(struct pool *p)
+static struct stream *pop_urgent(struct pool *p)
+{
+    struct stream *s = p->first_urgent;
+
+    p->first_urgent = s->next_urgent;
+    if (!p->first_urgent)
+        p->last_urgent = NULL;
+    p->nurgent--;
+    s->urgent = false;
+    return s;
+}
+
+static struct stream *pop_queued(struct pool *p)
 {
     struct stream *s = p->first_queued;
 
-    if (!s)
-        return NULL;
     p->first_queued = s->next_queued;
     if (!p->first_queued)
         p->last_queued = NULL;
     p->nqueued--;
     s->queued = false;
-    pool_make_busy(p, s);
     return s;
+}
+
+/* A stream that is in both queues comes once: whoever has it does all there is to do. */
+static struct stream *dequeue(struct pool *p)
+{
+    while (p->first_urgent || p->first_queued) {
+        struct stream *s = p->first_urgent ? pop_urgent(p) : pop_queued(p);
+
+        if (!s->busy) {
+            pool_make_busy(p, s);
+            return s;
+        }
+    }
+    return NULL;
 }
 
 /* ---- adding ---- */
@@ -169,7 +212,7 @@ static void *worker_main(void *arg)
 
     for (;;) {
         pthread_mutex_lock(&p->lock);
-        while (!p->nqueued && !p->over)
+        while ((!has_work(p) || pool_is_due(p)) && !p->over)
             pthread_cond_wait(&p->work, &p->lock);
         if (p->over) {
             pthread_mutex_unlock(&p->lock);
@@ -187,12 +230,17 @@ bool pool_work(struct pool *p)
 
 void pool_wait(struct pool *p)
 {
-    while (pool_work(p))
-        ;
-    pthread_mutex_lock(&p->lock);
-    while (p->nbusy || p->nqueued)
-        pthread_cond_wait(&p->done, &p->lock);
-    pthread_mutex_unlock(&p->lock);
+    bool more;
+
+    do {
+        while (pool_work(p))
+            ;
+        pthread_mutex_lock(&p->lock);
+        while (p->nbusy && !has_work(p))
+            pthread_cond_wait(&p->done, &p->lock);
+        more = has_work(p);
+        pthread_mutex_unlock(&p->lock);
+    } while (more);
 }
 
 void pool_flush_idle(struct pool *p, uint64_t milliseconds)
@@ -245,7 +293,7 @@ static void look_at(struct pool *p, uint32_t number)
         l->wanted = l->quiet = true;
     }
     if (l->wanted)
-        enqueue(p, p->streams[head.thread]);
+        enqueue_urgent(p, p->streams[head.thread]);
 }
 
 /* A handler's chunk: it belongs into one that may have been looked at. */
@@ -262,26 +310,35 @@ static void look_at_handler(struct pool *p, uint32_t number)
         l->insert_at = head.insert_at;
 }
 
-unsigned pool_checkpoint(struct pool *p)
+unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes)
 {
     uint32_t chunks = ring_chunks(p->ring);
     unsigned n;
 
     set_chunk_bytes(p, sink_bytes(p->sink));
     pthread_mutex_lock(&p->lock);
+    __atomic_fetch_add(&p->flushes, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->due_bytes, due_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->due, false, __ATOMIC_RELAXED);
+    /* in the order of age, mostly: what was decoded, what waits, what is being filled */
+    for (struct stream *s = p->idle.newer; s != &p->idle; s = s->newer)
+        enqueue_urgent(p, s);
+    for (struct stream *s = p->first_queued; s; s = s->next_queued)
+        enqueue_urgent(p, s);
     for (uint32_t i = 0; i < chunks; i++)
         look_at(p, i);
     if (p->full) /* in this order: a handler that begins now comes behind what was looked at */
         for (uint32_t i = 0; i < chunks; i++)
             look_at_handler(p, i);
-    __atomic_fetch_add(&p->flushes, 1, __ATOMIC_RELAXED);
-    for (struct stream *s = p->idle.newer; s != &p->idle; s = s->newer)
-        enqueue(p, s);
-    n = p->nqueued + p->nbusy;
-    if (p->nqueued > 1)
-        pthread_cond_broadcast(&p->work);
+    n = p->nurgent + p->nbusy;
+    pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
     return n;
+}
+
+bool pool_is_due(const struct pool *p)
+{
+    return __atomic_load_n(&p->due, __ATOMIC_RELAXED);
 }
 
 void pool_finish(struct pool *p, struct pool_counts *counts)

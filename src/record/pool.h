@@ -44,7 +44,10 @@ void pool_wait(struct pool *p);
  * final (early.h), and everything is flushed. It is queued here, and done by workers. So whatever
  * is in the file depends on nothing but what is there too, or came after the last of these. How
  * many streams that is about. */
-unsigned pool_checkpoint(struct pool *p);
+/* The next one is due when the file has `due_bytes`: from then on workers begin nothing new until
+ * it comes. */
+unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes);
+bool pool_is_due(const struct pool *p);
 /* Flush streams that were idle for so long. */
 void pool_flush_idle(struct pool *p, uint64_t milliseconds);
 /* The process is gone, everything was added: chunks that waited for others in vain are taken as

@@ -49,6 +49,8 @@ void pool_flush_stream(struct worker *w, struct stream *s)
     s->context_bits = next_context_bits(e);
     e->count = 0;
     note_pending(w->pool, s, 0);
+    if (sink_bytes(w->pool->sink) >= __atomic_load_n(&w->pool->due_bytes, __ATOMIC_RELAXED))
+        __atomic_store_n(&w->pool->due, true, __ATOMIC_RELAXED);
 }
 
 /* Flush an idle stream and take its encoder. */
@@ -365,14 +367,17 @@ void pool_end_stream(struct worker *w, struct stream *s)
     raw_thread_release(&s->raw);
 }
 
-/* Where the file may end soon, streams take turns: one that is behind the others would make what
- * they have useless. */
+/* Streams take turns where the file may end soon, since one that is behind the others makes what
+ * they have useless; and nothing is begun when everything has to be flushed. */
 static bool take_chunk(struct pool *p, struct stream *s, bool again, struct turn *c)
 {
     bool found;
 
     pthread_mutex_lock(&p->lock);
-    found = !(again && p->sink->max_bytes && p->nqueued) && turns_take(&s->turns, c);
+    if (again && (pool_is_due(p) || p->nurgent || (p->sink->max_bytes && p->nqueued)))
+        found = false;
+    else
+        found = turns_take(&s->turns, c);
     pthread_mutex_unlock(&p->lock);
     return found;
 }

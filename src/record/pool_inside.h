@@ -22,9 +22,11 @@ struct look {
 
 struct stream {
     struct raw_thread raw;
-    struct turns turns;           /* its chunks */
-    bool busy, queued;            /* a worker has it; it is in the queue of work */
-    struct stream *next_queued;   /* queue */
+    struct turns turns;         /* its chunks */
+    bool busy, queued;          /* a worker has it; it is in the queue of work */
+    bool urgent;                /* it is in the queue of those to be flushed */
+    struct stream *next_queued; /* queue */
+    struct stream *next_urgent;
     struct stream *newer, *older; /* idle streams with an encoder, by age */
     uint64_t idle_since;          /* ms */
     struct encoder *encoder;
@@ -57,6 +59,8 @@ struct pool {
     bool full;             /* records of a full build */
     uint32_t flushes;      /* atomic: how often everything had to be flushed */
     uint64_t pending;      /* atomic: bytes in all encoders */
+    uint64_t due_bytes;    /* atomic: of the file, when everything has to be flushed again */
+    bool due;              /* atomic: it has them */
     /* `lock` protects what follows, and in streams all but raw, encoder, first, stamps, over,
      * pending, early and flushed, which belong to the worker that made the stream busy. The
      * output's lock may be taken inside of nothing here. */
@@ -65,7 +69,8 @@ struct pool {
     struct stream **streams; /* by thread */
     size_t streams_cap;
     struct stream *first_queued, *last_queued;
-    unsigned nqueued, nbusy;
+    struct stream *first_urgent, *last_urgent; /* come before those */
+    unsigned nqueued, nurgent, nbusy;
     struct stream idle; /* ring of idle streams with an encoder: newer is the oldest one */
     struct encoder **spare;
     size_t nspare, spare_cap, nencoders;

@@ -32,7 +32,7 @@ enum {
     FRESH_PART = 8,
     FRESH_MS_MIN = 8,
     FRESH_MS_MAX = 1000,
-    FRESH_BYTES_MIN = 1 << 16,
+    FRESH_BYTES_MIN = 1 << 15,
     FRESH_BYTES_MAX = 4 << 20,
     FRESH_STREAMS_A_MS = 2,
     FRESH_STREAM_BYTES = 2048,
@@ -54,7 +54,6 @@ struct recorder {
     bool watched; /* there is a watcher */
     enum process_end end;
     uint64_t began_ms, fresh_ms; /* when it began, and was last brought up to date */
-    uint64_t fresh_bytes;        /* of the file then */
     unsigned fresh_streams;      /* that had something to tell then */
     bool stop_told;              /* the file says why it ends */
 };
@@ -292,16 +291,17 @@ static uint64_t fresh_in_ms(const struct recorder *r, uint64_t now)
     return passed < interval ? interval - passed : 0;
 }
 
-/* An eighth of what the file has, or may have; with many streams that takes more. */
-static bool has_grown(struct recorder *r)
+/* How large the file may become before that: an eighth more of what it has, or may have; with many
+ * streams that takes more. */
+static uint64_t fresh_at_bytes(const struct recorder *r, uint64_t bytes)
 {
-    uint64_t bytes = sink_bytes(&r->sink), limit = r->sink.max_bytes;
+    uint64_t limit = r->sink.max_bytes;
     uint64_t low =
         limit && limit / FRESH_PART < FRESH_BYTES_MIN ? limit / FRESH_PART : FRESH_BYTES_MIN;
     uint64_t much = between(low, bytes / FRESH_PART, FRESH_BYTES_MAX);
     uint64_t least = (uint64_t)r->fresh_streams * FRESH_STREAM_BYTES;
 
-    return bytes - r->fresh_bytes >= (much < least ? least : much);
+    return bytes + (much < least ? least : much);
 }
 
 /* Bring the file up to date where that is due, or nothing more is recorded. */
@@ -310,11 +310,12 @@ static void freshen(struct recorder *r)
     uint64_t now = clock_ms();
     bool stopped = sink_is_stopped(&r->sink) && !r->stop_told;
 
-    if (!stopped && r->fresh_streams && fresh_in_ms(r, now) && !has_grown(r))
+    if (!stopped && r->fresh_streams && fresh_in_ms(r, now) && !pool_is_due(r->pool))
         return;
-    r->fresh_streams = pool_checkpoint(r->pool);
+    collect(r);
+    r->fresh_streams = pool_checkpoint(r->pool, fresh_at_bytes(r, sink_bytes(&r->sink)));
+    collect(r); /* what was handed over while it looked: its threads' new chunks must wait for it */
     r->fresh_ms = now;
-    r->fresh_bytes = sink_bytes(&r->sink);
     if (stopped) {
         r->stop_told = true;
         pool_wait(r->pool);
@@ -353,8 +354,9 @@ static void drain(struct recorder *r)
     struct pool_counts counts;
     size_t n;
 
-    while (collect(r))
-        ;
+    do
+        freshen(r);
+    while (collect(r) | pool_work(r->pool));
     pool_wait(r->pool);
     n = ring_collect_rest(r->ring, r->numbers);
     pool_add(r->pool, r->numbers, n);
