@@ -45,7 +45,7 @@ static int run_analysis(const struct engine *engine, const char *path, struct er
 {
     double cpu = cpu_seconds(), wall = wall_seconds();
     struct trace *t = trace_open(path, err);
-    static const struct engine_options options = { .no_witness = true };
+    static const struct engine_options options = { .find_only = true };
     struct analysis a;
 
     if (!t)
@@ -152,7 +152,7 @@ static int cmd_phases(char **arguments)
     struct error err;
     const struct engine *engine = find_engine(arguments[0], &err);
     struct engine_result result = { 0 };
-    static const struct engine_options options = { .no_witness = true };
+    static const struct engine_options options = { .find_only = true };
     double seconds[PHASES] = { 0 };
     struct stages s;
     uint64_t events;

@@ -73,7 +73,14 @@
 #define MAX_WITNESS                                                                                \
     { OPT_MAX_WITNESS, "max-witness", 0, KIND_NUMBER, "N", "longest schedule to keep, in events",  \
       "100000" }
-#define NO_WITNESS { OPT_NO_WITNESS, "no-witness", 0, KIND_FLAG, NULL, "make no schedules", NULL }
+#define NO_WITNESS                                                                                 \
+    { OPT_NO_WITNESS,                                                                              \
+      "no-witness",                                                                                \
+      0,                                                                                           \
+      KIND_FLAG,                                                                                   \
+      NULL,                                                                                        \
+      "keep no schedules (they are checked all the same)",                                         \
+      NULL }
 /* Waiting for the writer keeps every access; a program that must not be held up loses some. */
 #define RECORDING                                                                                  \
     {                                                                                              \

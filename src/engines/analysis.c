@@ -119,15 +119,11 @@ static int feed_engines(struct analysis *a, size_t from, size_t to, struct trace
 
 static void finish(struct engine_run *run)
 {
-    struct engine_result *result = &run->result;
     double start = seconds_now();
 
     if (run->engine->finish)
         run->engine->finish(run->state);
     run->seconds += seconds_now() - start;
-    if (result->races.dropped)
-        engine_count(result, "instances_dropped", result->races.dropped);
-    result->complete &= !result->races.dropped;
 }
 
 static bool is_shown(void *arg, const struct race *r)
@@ -141,7 +137,7 @@ static bool is_shown(void *arg, const struct race *r)
 static bool must_be_shown(const struct engine_run *run, const struct whole *w)
 {
     return whole_options(w)->cascade && run->engine->predicts &&
-           whole_info(w)->order != TRACE_EXACT && !whole_options(w)->no_witness;
+           whole_info(w)->order != TRACE_EXACT && !whole_options(w)->find_only;
 }
 
 static void leave_out_unshown(struct engine_run *run, const struct whole *w)
@@ -165,6 +161,25 @@ static size_t deciders(const struct analysis *a, size_t from)
     return n;
 }
 
+/* An analysis under way. */
+struct work {
+    struct analysis *a;
+    struct trace *trace;
+    struct sieve *sieve; /* or NULL */
+    struct whole *whole;
+    const struct engine_options *options;
+    const struct analysis_hooks *hooks;
+    double left; /* seconds for deciding */
+};
+
+/* Is the user's patience over? Then it is for every engine that has not come to its end. */
+static bool ends_here(struct work *w, size_t i)
+{
+    const struct analysis_hooks *hooks = w->hooks;
+
+    return hooks && hooks->deciding && hooks->deciding(hooks->arg, w->a->runs[i].engine->name, 1);
+}
+
 /* The engine's share of the budget: what is left, divided among those still to come. */
 static int decide_one(struct analysis *a, size_t i, struct whole *w, double *left,
                       struct error *err)
@@ -176,9 +191,10 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     analysis_take(a, i);
     run->shown_only = must_be_shown(run, w);
     whole_begin(w, run->engine, *left / (double)deciders(a, i));
+    if (relax_judges(run, w))
+        whole_hold(w);
     r = run->engine->decide(run->state, w, err);
-    if (r == 0 &&
-        (run->engine == &engine_mc || run->engine == &engine_rdit || run->engine == &engine_sb))
+    if (r == 0 && relax_judges(run, w))
         r = relax_judge(run, w, err);
     whole_end(w, &run->result);
     if (r == 0 && whole_options(w)->cascade && run->engine == &engine_rdit) {
@@ -190,22 +206,11 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
     used = seconds_now() - start;
     run->seconds += used;
     *left = used < *left ? *left - used : 0;
-    if (r == 0 && whole_interrupted(w))
-        run->result.complete = false; /* it was stopped, as far as anybody knows */
+    if (r == 0 && whole_was_interrupted(w))
+        engine_leave(&run->result, "interrupted", 1); /* it was stopped before its end */
     analysis_give(a, i);
     return r;
 }
-
-/* An analysis under way. */
-struct work {
-    struct analysis *a;
-    struct trace *trace;
-    struct sieve *sieve; /* or NULL */
-    struct whole *whole;
-    const struct engine_options *options;
-    const struct analysis_hooks *hooks;
-    double left; /* seconds for deciding */
-};
 
 /* In the cascade rdit takes the place of mc where calls of untraced code are in the trace; engines
  * over the program's code need a full recording. */
@@ -241,7 +246,6 @@ static bool is_settled(const struct work *w, const struct engine *e)
 /* 0, 1 when stopped, -1 on an error. */
 static int decide(struct work *w, size_t from, size_t to, struct error *err)
 {
-    const struct analysis_hooks *hooks = w->hooks;
     int r = 0;
 
     for (size_t i = from; i < to && r == 0; i++) {
@@ -257,7 +261,7 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
             continue;
         }
         r = decide_one(w->a, i, w->whole, &w->left, err);
-        if (r == 0 && hooks && hooks->deciding && hooks->deciding(hooks->arg, e->name, 1))
+        if (r == 0 && ends_here(w, i))
             r = 1;
     }
     if (r == 0 && whole_has_parts(w->whole)) {
@@ -300,8 +304,10 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
     }
     if (r == 0)
         r = decide(w, from, to, err);
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to; i++) {
+        engine_leave(&runs[i].result, "instances_dropped", runs[i].result.races.dropped);
         runs[i].engine->close(runs[i].state);
+    }
     return r;
 }
 
@@ -355,7 +361,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (r == 0)
         r = run_all(&w, err);
     for (size_t i = 0; i < n && r > 0; i++)
-        out->runs[i].result.complete &= out->runs[i].ready;
+        engine_leave(&out->runs[i].result, "interrupted", !out->runs[i].ready);
     whole_free(w.whole);
     sieve_free(w.sieve);
     out->interrupted = r > 0;

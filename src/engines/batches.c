@@ -61,11 +61,11 @@ static void run_batch(struct queue *q)
 size_t batches_run(const struct batches *b, size_t count)
 {
     struct queue q = { .b = b, .count = count };
-    size_t batch = b->threads * b->per_thread, used = 0;
+    size_t used = 0;
 
     pthread_mutex_init(&q.lock, NULL);
     while (used < count && !q.stopped) {
-        q.end = count - used < batch ? count : used + batch;
+        q.end = count - used < b->size ? count : used + b->size;
         run_batch(&q);
         q.stopped |= whole_poll(b->whole);
         for (; used < q.end; used++)

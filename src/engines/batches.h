@@ -1,9 +1,10 @@
 /* batches.h - many questions decided by several threads, their answers used in order
  *
  * Tasks 0 .. count - 1 are decided by any thread, in batches; after each batch its answers
- * are used, one after the other, by the calling thread. So what is used does not depend on
- * the number of threads but for where batches end, and answers do not pile up. Between
- * tasks the calling thread asks whether to stop (whole.h).
+ * are used, one after the other, by the calling thread. Answers do not pile up, and since
+ * batches end at the same tasks however many threads there are, what a task can know of
+ * those before it is always the same. Between tasks the calling thread asks whether to stop
+ * (whole.h).
  */
 #ifndef HEDDLE_ENGINES_BATCHES_H
 #define HEDDLE_ENGINES_BATCHES_H
@@ -16,7 +17,7 @@ struct whole;
 struct batches {
     struct whole *whole;
     unsigned threads;
-    size_t per_thread;                                       /* tasks of a batch for each of them */
+    size_t size;                                             /* of a batch, in tasks */
     void (*decide)(void *arg, unsigned thread, size_t task); /* any thread */
     void (*use)(void *arg, size_t task);
     void *arg;

@@ -155,10 +155,8 @@ static void cp_finish(void *state)
     engine_count(c->result, "rule_a", c->rule_a);
     engine_count(c->result, "rule_b", c->rule_b);
     engine_count(c->result, "rounds", c->rounds);
-    if (c->too_long) {
-        engine_count(c->result, "too_long", 1);
-        c->result->complete = false;
-    }
+    engine_leave(c->result, "too_long", c->too_long);
+    engine_leave(c->result, "significant_window", c->window);
 }
 
 static int cp_decide(void *state, struct whole *whole, struct error *err)

@@ -420,8 +420,7 @@ int cp_find_races(struct cp *c, struct whole *whole, struct error *err)
     if (r == 0 && k.screen.suspects && !c->stopped)
         r = check_trace(&k, whole, err);
     engine_count(c->result, "suspects", k.screen.suspects);
-    if (c->stopped)
-        c->result->complete = false;
+    engine_leave(c->result, "stopped", c->stopped);
     checker_release(&k);
     return r;
 }

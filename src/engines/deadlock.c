@@ -56,7 +56,8 @@ struct deadlocks {
     size_t next;               /* of the graph's log */
     struct rebirth *rebirths;
     size_t nrebirths, rebirths_cap;
-    uint64_t unconfirmed, too_long, too_far, dropped;
+    uint64_t kept; /* events of schedules */
+    uint64_t unconfirmed, not_kept, too_far, dropped;
 };
 
 static void *deadlock_open(struct engine_result *result, const struct engine_options *options)
@@ -91,13 +92,9 @@ static void deadlock_finish(void *state)
     lockgraph_search(g);
     engine_count(d->result, "requests", g->nrequests);
     engine_count(d->result, "patterns", g->npatterns);
-    if (g->cut)
-        engine_count(d->result, "search_cut", 1);
-    if (g->too_far)
-        engine_count(d->result, "requests_too_far", g->too_far);
-    if (g->too_deep)
-        engine_count(d->result, "requests_too_deep", g->too_deep);
-    d->result->complete &= !g->cut && !g->too_far && !g->too_deep;
+    engine_leave(d->result, "search_cut", g->cut);
+    engine_leave(d->result, "requests_too_far", g->too_far);
+    engine_leave(d->result, "requests_too_deep", g->too_deep);
 }
 
 /* ---- the pasts of the requests ---- */
@@ -377,11 +374,10 @@ static bool is_at_hand(const struct deadlocks *d, const struct lock_wait *waits,
     return true;
 }
 
-/* The schedule, in a list of its own; NULL where it is longer than the user wants. */
+/* The schedule, in a list of its own; NULL where its events are not in memory. */
 static uint64_t *make_schedule(struct deadlocks *d, const struct lock_wait *waits, uint32_t n,
                                size_t *length)
 {
-    uint64_t max = whole_options(d->whole)->max_witness;
     uint64_t count, *list;
 
     if (!is_at_hand(d, waits, n)) {
@@ -389,10 +385,6 @@ static uint64_t *make_schedule(struct deadlocks *d, const struct lock_wait *wait
         return NULL;
     }
     count = closure_set_count(d->set);
-    if (max && count + n > max) {
-        d->too_long++;
-        return NULL;
-    }
     list = xmalloc((count + n) * sizeof(*list));
     closure_set_list(d->set, list);
     for (uint32_t i = 0; i < n; i++)
@@ -410,6 +402,23 @@ static bool happened(const struct walk *w)
     return true;
 }
 
+/* A schedule that was accepted stays, unless it is longer than the user wants. */
+static void keep_schedule(struct deadlocks *d, struct deadlock *out)
+{
+    const struct engine_options *o = whole_options(d->whole);
+
+    if (!o->no_witness && d->kept < WITNESS_EVENTS_MAX &&
+        (!o->max_witness || out->nwitness <= o->max_witness)) {
+        d->kept += out->nwitness;
+        return;
+    }
+    free(out->witness);
+    out->witness = NULL;
+    out->long_witness = out->nwitness;
+    out->nwitness = 0;
+    d->not_kept++;
+}
+
 /* Show what the walk found; false: the checker refused it. What happened needs no schedule. */
 static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out)
 {
@@ -420,13 +429,14 @@ static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out
                               .nwaits = w->count,
                               .count = 1,
                               .strength = happened(w) ? STRENGTH_CONFIRMED : STRENGTH_MAYBE };
-    if (!whole_options(d->whole)->no_witness)
+    if (whole_can_show(d->whole))
         out->witness = make_schedule(d, out->waits, w->count, &out->nwitness);
     if (out->witness)
         verdict = whole_check_deadlock(d->whole, out->witness, out->nwitness, out->nwaits, &why);
     if (verdict == 1) {
         if (!happened(w))
             out->strength = STRENGTH_WITNESSED;
+        keep_schedule(d, out);
         return true;
     }
     free(out->witness);
@@ -484,15 +494,11 @@ static void decide_patterns(struct deadlocks *d)
         decide_pattern(d, &d->graph.patterns[i]);
     closure_set_free(d->set);
     engine_count(d->result, "unconfirmed_patterns", d->unconfirmed);
-    if (i < n)
-        engine_count(d->result, "undecided_patterns", n - i);
-    if (d->too_long)
-        engine_count(d->result, "witness_too_long", d->too_long);
-    if (d->too_far)
-        engine_count(d->result, "witness_too_far", d->too_far);
-    if (d->dropped)
-        engine_count(d->result, "patterns_dropped", d->dropped);
-    d->result->complete &= i == n && !d->dropped;
+    if (d->not_kept)
+        engine_count(d->result, "witness_not_kept", d->not_kept);
+    engine_leave(d->result, "undecided_patterns", n - i);
+    engine_leave(d->result, "witness_too_far", d->too_far);
+    engine_leave(d->result, "patterns_dropped", d->dropped);
 }
 
 static void release_pasts(struct deadlocks *d)
@@ -517,11 +523,11 @@ static int deadlock_decide(void *state, struct whole *whole, struct error *err)
     d->whole = whole;
     if (!d->graph.npatterns)
         return 0;
-    if (!whole_can_show(whole)) {
+    if (!whole_can_show(whole) && !whole_options(whole)->find_only) {
         engine_count(d->result, "unconfirmed_patterns", d->graph.npatterns);
         return 0;
     }
-    if (!whole_options(whole)->no_witness && !whole_events(whole, err))
+    if (!whole_events(whole, err))
         return -1;
     r = collect_pasts(d, err);
     if (r == 0)
@@ -529,8 +535,7 @@ static int deadlock_decide(void *state, struct whole *whole, struct error *err)
     if (r == 0) {
         decide_patterns(d);
     } else if (r > 0) {
-        engine_count(d->result, "undecided_patterns", d->graph.npatterns);
-        d->result->complete = false;
+        engine_leave(d->result, "undecided_patterns", d->graph.npatterns);
     }
     release_pasts(d);
     return r < 0 ? -1 : 0;

@@ -30,6 +30,7 @@ struct deadlock {
     enum strength strength;
     uint64_t *witness; /* owned; ends with the requests in the order of waits; or NULL */
     size_t nwitness;
+    uint64_t long_witness; /* events of a witness that was accepted but not kept; 0 */
 };
 
 struct deadlock_table {

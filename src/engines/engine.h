@@ -36,17 +36,21 @@ struct engine_result {
     struct deadlock_table deadlocks;
     struct counter counters[ENGINE_COUNTERS];
     size_t ncounters;
-    bool complete;    /* false: stopped early, see counters */
+    bool complete;    /* false: something was left undecided, see counters (engine_leave()) */
     bool no_suspects; /* syncp: no two accesses can meet where reads keep their writers */
 };
 
 /* Adds to a counter; `name` is static. */
 void engine_count(struct engine_result *r, const char *name, uint64_t value);
+/* The same for what was left undecided: where there is any, the result is not complete. The names
+ * that users read are explained by report/undecided.h. */
+void engine_leave(struct engine_result *r, const char *name, uint64_t value);
 
 /* What a user can ask of engines; each looks at what concerns it. All zero: the defaults. */
 struct engine_options {
     bool all;        /* cp, wcp: do not order a reported pair from there on */
-    bool no_witness; /* make no schedules */
+    bool no_witness; /* keep no schedules: they are made and checked all the same */
+    bool find_only;  /* for measurements: make none, so races stay `maybe` */
     bool cascade;    /* later engines need not decide again what earlier ones have shown */
     bool one_by_one; /* a decoding for each engine: less memory */
     bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */

@@ -20,7 +20,7 @@ struct judgement {
     struct instance (*instances)[2];
     struct question *questions;
     size_t count;
-    uint64_t asked, gone, beyond;
+    uint64_t asked, gone, beyond, undecided;
 };
 
 static uint64_t key_of(const struct race *r)
@@ -50,7 +50,7 @@ static void keep_instance(struct judgement *j, struct question *q)
 
     race_table_add(&j->rdit->result.races, first, second, STRENGTH_MAYBE);
     r = race_table_find(&j->rdit->result.races, first.site, second.site);
-    if (r && q->list && !whole_options(j->whole)->no_witness && whole_can_show(j->whole))
+    if (r && q->list && whole_can_show(j->whole))
         whole_show(j->whole, r, q->list, q->count, &why);
     else
         free(q->list);
@@ -137,6 +137,7 @@ static void use_answer(struct judgement *j, const struct race *r, struct questio
 
     *map_put(&j->verdicts, key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
     j->gone += !stays;
+    j->undecided += !stays && q->answer != PREDICT_INFEASIBLE;
     if (possible)
         keep_instance(j, q);
 }
@@ -235,7 +236,7 @@ static bool check_again(const struct judgement *j, const struct race *r, struct 
 }
 
 /* Schedules that were made without a thought of calls are checked again; those that were not kept
- * cannot be. */
+ * were when they were made. */
 static void check_schedules(struct judgement *j, struct race_table *races)
 {
     struct error why;
@@ -243,7 +244,7 @@ static void check_schedules(struct judgement *j, struct race_table *races)
     for (size_t i = 0; i < races->count; i++) {
         struct race *r = &races->races[i];
 
-        if (!made_here(j, r) || (r->witness && check_again(j, r, &why)))
+        if (!made_here(j, r) || (r->witness ? check_again(j, r, &why) : r->holds_with_calls))
             continue;
         free(r->witness);
         r->witness = NULL;
@@ -296,8 +297,8 @@ int judge(struct analysis *a, size_t rdit, struct whole *w, struct error *err)
         engine_count(result, "judged", j.asked);
     if (j.gone)
         engine_count(result, "may_be_ordered_by_calls", j.gone);
-    if (j.beyond)
-        engine_count(result, "beyond_judgement", j.beyond);
+    engine_leave(result, "judged_undecided", j.undecided);
+    engine_leave(result, "beyond_judgement", j.beyond);
     prover_free(j.prover);
     map_release(&j.verdicts);
     return 0;

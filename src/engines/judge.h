@@ -16,8 +16,9 @@
 #include "engines/whole.h"
 
 /* Look at the races of the runs before `rdit`, whose engine decides now. Counters of that run:
- * "judged" (pairs of sites asked), "may_be_ordered_by_calls" (left out), "beyond_judgement" (too
- * far behind in the trace to be asked: they stay). -1: the trace cannot be read. */
+ * "judged" (pairs of sites asked), "may_be_ordered_by_calls" (left out), "judged_undecided" (those
+ * of them that the solver did not decide), "beyond_judgement" (too far behind in the trace to be
+ * asked: they stay). -1: the trace cannot be read. */
 int judge(struct analysis *a, size_t rdit, struct whole *w, struct error *err);
 
 #endif

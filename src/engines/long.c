@@ -41,8 +41,8 @@ static bool takes_part(const struct long_work *l, const struct engine_run *run)
 {
     if (run->idle || run->settled)
         return false;
-    return searches(run->engine) || (is_shown_here(run->engine) && whole_can_show(l->whole) &&
-                                     !whole_options(l->whole)->no_witness && unshown(l, run));
+    return searches(run->engine) ||
+           (is_shown_here(run->engine) && whole_can_show(l->whole) && unshown(l, run));
 }
 
 static size_t participants(const struct long_work *l, size_t from)
@@ -113,15 +113,15 @@ static void count_up(const struct long_work *l, struct engine_run *run)
     struct engine_result *result = &run->result;
 
     if (is_shown_here(run->engine) && unshown(l, run))
-        engine_count(result, "witness_too_far", unshown(l, run));
+        engine_leave(result, "witness_too_far", unshown(l, run));
     if (!searches(run->engine))
         return;
     if (!whole_options(l->whole)->window) {
-        engine_count(result, "window", whole_part_step(l->whole));
+        engine_leave(result, "window", whole_part_step(l->whole));
         engine_count(result, "windows", l->parts + 1);
     }
     if (l->seen < events)
-        engine_count(result, "events_not_seen", events - l->seen);
+        engine_leave(result, "events_not_seen", events - l->seen);
     result->complete = false;
 }
 
@@ -133,9 +133,8 @@ static void count_unseen(const struct long_work *l)
 
         if (run->idle || (run->engine != &engine_recipe && run->engine != &engine_recipe_s))
             continue;
-        engine_count(&run->result, "events_not_seen",
+        engine_leave(&run->result, "events_not_seen",
                      whole_info(l->whole)->events - whole_limit(l->whole));
-        run->result.complete = false;
     }
 }
 

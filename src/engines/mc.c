@@ -93,10 +93,9 @@ static struct access access_at(const struct mc *m, uint64_t position)
 
 static void show(struct mc *m, struct race *r, struct question *q)
 {
-    const struct engine_options *o = whole_options(m->whole);
     struct error why;
 
-    if (o->no_witness || !whole_can_show(m->whole))
+    if (!whole_can_show(m->whole))
         free(q->list);
     else
         whole_show(m->whole, r, q->list, q->count, &why);
@@ -134,9 +133,7 @@ static void use_answer(struct mc *m, struct question *q, size_t pair)
 /* Of longer schedules only the length is of interest; 0: all are wanted. */
 static uint64_t longest_list(const struct mc *m)
 {
-    const struct engine_options *o = whole_options(m->whole);
-
-    return o->no_witness || !whole_can_show(m->whole) ? 1 : 0;
+    return whole_can_show(m->whole) ? 0 : 1;
 }
 
 static void run_batch(struct mc *m)
@@ -470,24 +467,18 @@ static void count_up(struct mc *m)
     engine_count(m->result, "by_search", s.by_search);
     if (s.by_backend)
         engine_count(m->result, "by_z3", s.by_backend);
-    if (m->undecided)
-        engine_count(m->result, "undecided", m->undecided);
-    if (m->cut)
-        engine_count(m->result, "instances_cut", m->cut);
-    if (m->skipped)
-        engine_count(m->result, "pairs_skipped", m->skipped);
+    engine_leave(m->result, "undecided", m->undecided);
+    engine_leave(m->result, "instances_cut", m->cut);
+    engine_leave(m->result, "pairs_skipped", m->skipped);
     if (m->unreachable) /* what comes late in them races with nothing */
         engine_count(m->result, "threads_unreachable", m->unreachable);
     if (whole_unseen(m->whole)) /* reads that are never right */
         engine_count(m->result, "unseen", whole_unseen(m->whole));
-    if (m->pairs.dropped)
-        engine_count(m->result, "instances_dropped", m->pairs.dropped);
+    engine_leave(m->result, "instances_dropped", m->pairs.dropped);
     if (m->window && !whole_in_part(m->whole)) { /* what is further apart was not looked at */
-        engine_count(m->result, "window", m->window);
+        engine_leave(m->result, "window", m->window);
         engine_count(m->result, "windows", m->windows);
     }
-    m->result->complete &=
-        !m->undecided && !m->cut && !m->skipped && !m->pairs.dropped && !m->window;
 }
 
 static int decide_pairs(struct mc *m, const struct view *view, struct error *err)

@@ -34,7 +34,6 @@ struct observed {
     struct pairs *pairs;
     uint32_t *limit; /* per slot: the time up to which a race needs it */
     struct whole *whole;
-    uint64_t over_budget;
     bool over; /* no more time */
 };
 
@@ -157,9 +156,9 @@ static bool needed(const struct observed *o, const struct probe *a, const struct
            (slot == b->clock.slot && f < b->position) || o->time[f] <= o->limit[slot];
 }
 
-/* The prefix and the two accesses; NULL where it gets longer than max. */
+/* The prefix and the two accesses; NULL where there was no time for their clocks. */
 static uint64_t *build(struct observed *o, const struct race *r, const struct trace_mem *trace,
-                       uint64_t max, size_t *count)
+                       size_t *count)
 {
     const struct probe *a = find_probe(o, r->first.position);
     const struct probe *b = find_probe(o, r->second.position);
@@ -174,10 +173,6 @@ static uint64_t *build(struct observed *o, const struct race *r, const struct tr
     for (uint64_t f = 0; f < b->position; f++) {
         if (!needed(o, a, b, f) || f == a->position || trace->events[f].flags & EV_IGNORED)
             continue;
-        if (n + 2 >= max) {
-            free(list);
-            return NULL;
-        }
         GROW(list, cap, n + 3);
         list[n++] = f;
     }
@@ -194,11 +189,7 @@ static void witness_race(struct observed *o, struct race *r, const struct trace_
     size_t n;
     uint64_t *list;
 
-    if (o->over) {
-        o->over_budget++;
-        return;
-    }
-    list = build(o, r, trace, whole_room(o->whole), &n);
+    list = o->over || !whole_has_room(o->whole) ? NULL : build(o, r, trace, &n);
     if (!list)
         whole_skip(o->whole);
     else
@@ -225,12 +216,6 @@ static int witness_all(struct observed *o, struct error *err)
     return 0;
 }
 
-static void count_up(struct engine_result *result, const struct observed *o)
-{
-    if (o->over_budget)
-        engine_count(result, "witness_over_budget", o->over_budget);
-}
-
 static int witness_run(struct whole *w, struct engine_result *result, struct error *err)
 {
     struct engine_result unused = { 0 };
@@ -245,8 +230,6 @@ static int witness_run(struct whole *w, struct engine_result *result, struct err
         pairs_free(o.pairs);
         race_table_release(&unused.races);
     }
-    if (r == 0)
-        count_up(result, &o);
     free(o.probes);
     free(o.slot);
     free(o.time);
@@ -256,7 +239,7 @@ static int witness_run(struct whole *w, struct engine_result *result, struct err
 
 int observed_witnesses(struct whole *w, struct engine_result *result, struct error *err)
 {
-    if (!whole_can_show(w) || whole_options(w)->no_witness || !result->races.count)
+    if (!whole_can_show(w) || !result->races.count)
         return 0;
     return witness_run(w, result, err);
 }

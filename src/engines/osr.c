@@ -26,8 +26,7 @@ struct osr {
     struct engine_result *result;
     struct suspicion *suspicion; /* NULL after finish */
     struct suspects suspects;
-    uint64_t limit;       /* positions beyond are not in memory */
-    uint64_t over_budget; /* races for whose schedules there was no time */
+    uint64_t limit; /* positions beyond are not in memory */
 };
 
 static void *osr_open(struct engine_result *result, const struct engine_options *options)
@@ -71,11 +70,11 @@ static void osr_close(void *state)
 static uint64_t *make_schedule(const struct osr_find *f, struct osr_set *x, struct osr_order *o,
                                struct whole *w, size_t *n)
 {
-    uint64_t cost = 0, room = whole_room(w), *list = NULL;
+    uint64_t cost = 0, *list = NULL;
 
-    if (room && osr_set_close(x, &f->a.past, &f->b.past) &&
+    if (whole_has_room(w) && osr_set_close(x, &f->a.past, &f->b.past) &&
         (!x->reversed || osr_order_find(o, x, &cost)))
-        list = osr_order_list(o, x, &f->a.past, &f->b.past, room, n);
+        list = osr_order_list(o, x, &f->a.past, &f->b.past, n);
     if (!list)
         whole_skip(w);
     return list;
@@ -98,7 +97,7 @@ static void show_races(struct osr *s, const struct collection *c, const struct v
         if (f->b.past.position >= s->limit)
             continue; /* its turn comes later (long.h) */
         if (!r || whole_stop(w, 0.9 + 0.1 * (double)i / (double)found->count)) {
-            s->over_budget++;
+            whole_skip(w);
             continue;
         }
         list = make_schedule(f, &x, o, w, &n);
@@ -124,22 +123,17 @@ static void report(struct osr *s, const struct collection *c, const struct osr_r
     engine_count(s->result, "orders", found->orders);
     engine_count(s->result, "order_events", found->order_events);
     engine_count(s->result, "reversals", found->reversals);
-    if (found->undecided)
-        engine_count(s->result, "undecided", found->undecided);
-    s->result->complete &= !found->undecided;
+    engine_leave(s->result, "undecided", found->undecided);
 }
 
 /* The view takes more memory than all else, and most traces have no section to reverse: it is made
- * when the search has met one. Without schedules the collection has no events, and no reversal is
- * looked for. */
+ * when the search has met one. */
 static int search(const struct collection *c, const struct view **v, struct whole *w,
                   struct osr_result *found, struct error *err)
 {
     osr_search(c, NULL, w, found);
-    if (!found->unviewed || whole_options(w)->no_witness) {
-        found->undecided += found->unviewed;
+    if (!found->unviewed)
         return 0;
-    }
     free(found->finds);
     *found = (struct osr_result){ 0 };
     *v = whole_view(w, err);
@@ -157,14 +151,12 @@ static int predict(struct osr *s, const struct collection *c, struct whole *w, s
 
     if (r == 0)
         report(s, c, &found);
-    if (r == 0 && found.count && whole_can_show(w) && !whole_options(w)->no_witness) {
+    if (r == 0 && found.count && whole_can_show(w)) {
         if (whole_events(w, err))
             show_races(s, c, v, &found, w);
         else
             r = -1;
     }
-    if (s->over_budget)
-        engine_count(s->result, "witness_over_budget", s->over_budget);
     free(found.finds);
     return r;
 }

@@ -46,10 +46,9 @@ void osr_order_free(struct osr_order *o);
  * osr_order_list(); `cost` is raised by the number of events looked at. */
 bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost);
 /* The schedule of the pair, which the caller frees: the set and then the two accesses. With a
- * reversed set after osr_order_find(), else `o` may be NULL. NULL: longer than max events (0: any),
- * or with events beyond the view. */
+ * reversed set after osr_order_find(), else `o` may be NULL. NULL: events beyond the view. */
 uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
-                         const struct closure_past *b, uint64_t max, size_t *count);
+                         const struct closure_past *b, size_t *count);
 
 /* ---- osr_search.c ---- */
 

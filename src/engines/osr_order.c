@@ -398,7 +398,7 @@ static size_t unmoved(const struct osr_order *o, const struct osr_set *x, uint32
 }
 
 uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const struct closure_past *a,
-                         const struct closure_past *b, uint64_t max, size_t *count)
+                         const struct closure_past *b, size_t *count)
 {
     uint64_t total = x->reversed ? o->norder + 2 : 2;
     uint64_t *list;
@@ -406,7 +406,7 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
 
     for (uint32_t s = 0; s < x->nslots; s++)
         total += unmoved(o, x, s);
-    if ((max && total > max) || !is_known(x))
+    if (!is_known(x))
         return NULL;
     list = xmalloc(total * sizeof(*list));
     for (uint32_t s = 0; s < x->nslots; s++)

@@ -29,7 +29,7 @@ void race_forget(struct race *r)
     r->witness = NULL;
     r->nflips = r->nchanges = r->nwitness = 0;
     r->after = r->part = r->long_witness = 0;
-    r->by_values = false;
+    r->by_values = r->holds_with_calls = false;
 }
 
 void race_table_release(struct race_table *t)

@@ -68,6 +68,7 @@ struct race {
     uint64_t after;        /* the witness comes after so many events of the trace as recorded, */
     uint64_t part;         /* and is about so many behind them (trace/parts.h) */
     uint64_t long_witness; /* events of a witness that was accepted but not kept; 0 */
+    bool holds_with_calls; /* such a one: also with the order that calls may bring (judge.h) */
     uint64_t last_first, last_second; /* positions of the last instance counted */
     struct value_change *changes;     /* owned; reads of the witness that see other values */
     size_t nchanges;

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 enum {
-    BATCH_PER_THREAD = 8,
+    BATCH = 32,
     TRIES = 48,        /* paths for a pair of sites: the same code is met again and again */
     DOUBLE_TRIES = 48, /* pairs of paths for it */
     FIRST_SHARE = 32,  /* of the budget of a pair of recorded accesses: there are many more */
@@ -60,7 +60,8 @@ struct recipe {
     size_t ntasks, tasks_cap;
     unsigned threads;
     bool stopped;
-    uint64_t total; /* events of all schedules */
+    uint64_t total;    /* events of all schedules */
+    uint64_t not_kept; /* schedules */
     uint64_t asked, found, both, infeasible, undecided, refused, cut, skipped, paths, unreached;
 };
 
@@ -102,8 +103,11 @@ static void keep_schedule(struct recipe *s, struct race *r, struct relax_answer 
     const struct engine_options *o = whole_options(s->whole);
 
     if (o->no_witness || s->total >= WITNESS_EVENTS_MAX ||
-        (o->max_witness && a->count > o->max_witness))
+        (o->max_witness && a->count > o->max_witness)) {
+        r->long_witness = a->count;
+        s->not_kept++;
         return;
+    }
     s->total += a->count;
     r->witness = a->list;
     r->nwitness = a->count;
@@ -198,7 +202,7 @@ static void run_tasks(struct recipe *s)
 {
     struct batches b = { .whole = s->whole,
                          .threads = s->threads,
-                         .per_thread = BATCH_PER_THREAD,
+                         .size = BATCH,
                          .decide = decide_task,
                          .use = use_task,
                          .arg = s };
@@ -315,15 +319,13 @@ static void count_up(struct recipe *s)
     engine_count(s->result, "by_flips", s->found);
     if (s->both)
         engine_count(s->result, "by_two_flips", s->both);
-    if (s->undecided)
-        engine_count(s->result, "flips_undecided", s->undecided);
+    if (s->not_kept)
+        engine_count(s->result, "witness_not_kept", s->not_kept);
     if (s->refused)
         engine_count(s->result, "flips_refused", s->refused);
-    if (s->cut)
-        engine_count(s->result, "flips_cut", s->cut);
-    if (s->skipped)
-        engine_count(s->result, "flip_paths_skipped", s->skipped);
-    s->result->complete &= !s->undecided && !s->cut && !s->skipped;
+    engine_leave(s->result, "flips_undecided", s->undecided);
+    engine_leave(s->result, "flips_cut", s->cut);
+    engine_leave(s->result, "flip_paths_skipped", s->skipped);
 }
 
 /* Copies come and go by the hundred. To have their memory from the system anew each time was a
@@ -393,8 +395,7 @@ static int recipe_decide(void *state, struct whole *whole, struct error *err)
         return -1;
     recorded = whole_execution(whole, NULL);
     if (recorded && copy_bytes(recorded) > COPY_BYTES_MAX) {
-        engine_count(s->result, "too_long_for_flips", s->view->count);
-        s->result->complete = false;
+        engine_leave(s->result, "too_long_for_flips", s->view->count);
         return 0;
     }
     e = recorded ? whole_flips(whole, &s->c.flips) : NULL;

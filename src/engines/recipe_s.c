@@ -21,7 +21,8 @@
 /* For the solvers of all threads; with more they take turns. */
 #define SOLVERS_BYTES_MAX ((uint64_t)2 << 30)
 
-enum { BATCH_PER_THREAD = 16 };
+/* Tasks of a batch: threads wait at its end, and its schedules are held. */
+enum { BATCH = 64 };
 
 /* The budget of a question, in mc's: values make it harder, and few questions are left. */
 enum { WORK_TIMES = 2 };
@@ -44,7 +45,6 @@ struct recipe_s {
     unsigned threads;
     struct task *tasks;
     size_t ntasks;
-    uint64_t total; /* events of all schedules */
     uint64_t asked, found, infeasible, undecided, cut, skipped;
 };
 
@@ -98,14 +98,11 @@ static struct access access_at(const struct recipe_s *s, uint64_t position)
 
 static void show(struct recipe_s *s, struct race *r, struct task *t)
 {
-    const struct engine_options *o = whole_options(s->whole);
     struct relax_answer *a = &t->schedule;
     struct error why;
 
-    if (o->no_witness || !whole_can_show(s->whole) || s->total >= WITNESS_EVENTS_MAX ||
-        (o->max_witness && a->count > o->max_witness))
+    if (!whole_can_show(s->whole))
         return;
-    s->total += a->count;
     whole_show_values(s->whole, r, a->list, a->count, a->changes, a->nchanges, &why);
     a->list = NULL; /* theirs now */
     a->changes = NULL;
@@ -145,7 +142,7 @@ static void decide_tasks(struct recipe_s *s)
 {
     struct batches b = { .whole = s->whole,
                          .threads = s->threads,
-                         .per_thread = BATCH_PER_THREAD,
+                         .size = BATCH,
                          .decide = decide_task,
                          .use = use_answer,
                          .arg = s };
@@ -228,15 +225,12 @@ static void count_up(struct recipe_s *s, const struct execution *e, const struct
     engine_count(s->result, "pairs_relaxed", s->asked);
     engine_count(s->result, "by_values", s->found);
     engine_count(s->result, "infeasible_relaxed", s->infeasible);
-    if (s->undecided)
-        engine_count(s->result, "undecided_relaxed", s->undecided);
-    if (s->cut)
-        engine_count(s->result, "instances_cut_relaxed", s->cut);
-    if (s->skipped)
-        engine_count(s->result, "pairs_skipped_relaxed", s->skipped);
+    engine_leave(s->result, "undecided_relaxed", s->undecided);
+    engine_leave(s->result, "instances_cut_relaxed", s->cut);
+    engine_leave(s->result, "pairs_skipped_relaxed", s->skipped);
+    engine_leave(s->result, "instances_dropped", pairs->dropped);
     if (e->lost)
         engine_count(s->result, "events_not_followed", e->lost);
-    s->result->complete &= !s->undecided && !s->cut && !s->skipped && !pairs->dropped;
 }
 
 static void relax_pairs(struct recipe_s *s, const struct view *view, const struct execution *e)

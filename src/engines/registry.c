@@ -28,3 +28,11 @@ void engine_count(struct engine_result *r, const char *name, uint64_t value)
     if (r->ncounters < ENGINE_COUNTERS)
         r->counters[r->ncounters++] = (struct counter){ name, value };
 }
+
+void engine_leave(struct engine_result *r, const char *name, uint64_t value)
+{
+    if (!value)
+        return;
+    engine_count(r, name, value);
+    r->complete = false;
+}

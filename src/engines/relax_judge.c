@@ -51,7 +51,6 @@ static bool has_schedule(struct judging *j, struct race *r)
 {
     struct instance instances[2];
     size_t n = race_instances(r, j->w, instances);
-    const struct engine_options *o = whole_options(j->w);
     const struct predict_budget budget = PREDICT_BUDGET;
     bool undecided = false;
 
@@ -64,10 +63,6 @@ static bool has_schedule(struct judging *j, struct race *r)
         undecided |= answer == PREDICT_UNDECIDED || answer == PREDICT_TOO_LONG;
         if (answer != PREDICT_FEASIBLE)
             continue;
-        if (o->no_witness || (o->max_witness && a.count > o->max_witness)) {
-            relax_answer_release(&a);
-            return true;
-        }
         r->first.position = instances[i].first;
         r->second.position = instances[i].second;
         return whole_show_values(j->w, r, a.list, a.count, a.changes, a.nchanges, &why) == 1;
@@ -89,11 +84,18 @@ static bool stays(void *arg, const struct race *race)
     return false;
 }
 
+bool relax_judges(const struct engine_run *run, const struct whole *w)
+{
+    const struct engine *e = run->engine;
+
+    return whole_info(w)->branches && (e == &engine_mc || e == &engine_rdit || e == &engine_sb);
+}
+
 int relax_judge(struct engine_run *run, struct whole *w, struct error *err)
 {
     struct judging j = { .w = w };
 
-    if (!whole_info(w)->branches || !run->result.races.count)
+    if (!run->result.races.count)
         return 0;
     j.view = whole_view(w, err);
     if (!j.view)
@@ -105,8 +107,6 @@ int relax_judge(struct engine_run *run, struct whole *w, struct error *err)
     relax_free(j.relax);
     if (j.gone)
         engine_count(&run->result, "refuted_by_values", j.gone);
-    if (j.undecided)
-        engine_count(&run->result, "not_decided_by_values", j.undecided);
-    run->result.complete &= !j.undecided;
+    engine_leave(&run->result, "not_decided_by_values", j.undecided);
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "engines/analysis.h"
 #include "engines/whole.h"
 
+/* Are this run's schedules to be judged by values? */
+bool relax_judges(const struct engine_run *run, const struct whole *w);
 /* In a trace with branches mc and rdit let a read see anything up to its thread's next branch. What
  * the thread touches until then may depend on it: a schedule that changes such an address, or
  * whatever else must stay, shows nothing. Where the program's code is at hand, the schedules are

@@ -39,7 +39,6 @@ struct deciding {
     struct rounds rounds;
     uint64_t records, sections, nrounds;
     uint64_t held; /* events of all schedules that wait to be shown */
-    uint64_t over_budget;
 };
 
 static void *syncp_open(struct engine_result *result, const struct engine_options *options)
@@ -80,8 +79,8 @@ static void syncp_close(void *state)
 
 /* ---- schedules ---- */
 
-/* The closure of both pasts and the two accesses, unless that is longer than max. */
-static bool make_schedule(struct closure_set *x, struct find *f, uint64_t max)
+/* The closure of both pasts and the two accesses. */
+static void make_schedule(struct closure_set *x, struct find *f)
 {
     uint64_t n;
 
@@ -89,14 +88,11 @@ static bool make_schedule(struct closure_set *x, struct find *f, uint64_t max)
     closure_set_add(x, &f->a.past);
     closure_set_add(x, &f->b.past);
     n = closure_set_count(x);
-    if (n + 2 > max)
-        return false;
     f->schedule = xmalloc((n + 2) * sizeof(*f->schedule));
     closure_set_list(x, f->schedule);
     f->schedule[n] = f->a.past.position;
     f->schedule[n + 1] = f->b.past.position;
     f->length = n + 2;
-    return true;
 }
 
 /* Hold it until all finds are known and in order; what is too much for that is checked at once. */
@@ -110,7 +106,7 @@ static int hold(struct deciding *d, struct find *f, struct error *err)
     }
     if (!whole_events(d->whole, err))
         return -1;
-    f->shown = whole_try(d->whole, f->schedule, f->length, &why) == 1;
+    f->shown = whole_try(d->whole, f->schedule, f->length, &f->with_calls, &why) == 1;
     f->schedule = NULL;
     return 0;
 }
@@ -127,12 +123,12 @@ static int make_schedules(struct deciding *d, const struct collection *c, size_t
 
         if (f->b.past.position >= whole_limit(d->whole))
             continue; /* its turn comes later (long.h) */
-        if (whole_poll(d->whole))
-            d->over_budget++;
-        else if (make_schedule(x, f, whole_room(d->whole)))
-            r = hold(d, f, err);
-        else
+        if (whole_poll(d->whole) || !whole_has_room(d->whole)) {
             whole_skip(d->whole);
+            continue;
+        }
+        make_schedule(x, f);
+        r = hold(d, f, err);
     }
     closure_set_free(x);
     return r;
@@ -144,14 +140,14 @@ static int make_schedules(struct deciding *d, const struct collection *c, size_t
 static int round_of(struct deciding *d, const struct suspects *lives, uint32_t site_max,
                     struct error *err)
 {
-    bool first = !d->nrounds++, show = !whole_options(d->whole)->no_witness;
+    bool first = !d->nrounds++;
     size_t known = d->found.count;
     struct collection c;
     int r = syncp_collect(&c, lives, site_max, d->whole, err);
 
     if (r == 0) {
         syncp_search(&c, d->whole, &d->found);
-        if (show && whole_can_show(d->whole))
+        if (whole_can_show(d->whole))
             r = make_schedules(d, &c, known, err);
         if (first)
             rounds_note(&d->rounds, &c);
@@ -210,8 +206,10 @@ static int show_races(struct deciding *d, struct error *err)
     for (size_t i = 0; i < d->found.count && i < races->count; i++) {
         struct find *f = &d->found.finds[i];
 
-        if (f->shown)
+        if (f->shown) {
             whole_note(d->whole, &races->races[i], f->length);
+            races->races[i].holds_with_calls = f->with_calls;
+        }
         if (!f->schedule)
             continue;
         whole_stop(d->whole, 0.9 + 0.1 * (double)i / (double)d->found.count); /* only to tell */
@@ -230,10 +228,7 @@ static void count_up(const struct deciding *d)
     engine_count(result, "closures", d->found.steps);
     if (d->nrounds > 1)
         engine_count(result, "rounds", d->nrounds);
-    if (d->found.undecided)
-        engine_count(result, "undecided", d->found.undecided);
-    if (d->over_budget)
-        engine_count(result, "witness_over_budget", d->over_budget);
+    engine_leave(result, "undecided", d->found.undecided);
 }
 
 static int syncp_decide(void *state, struct whole *w, struct error *err)
@@ -249,7 +244,7 @@ static int syncp_decide(void *state, struct whole *w, struct error *err)
     if (r == 0)
         r = show_races(&d, err);
     count_up(&d);
-    s->result->complete &= r == 0 && !d.found.undecided;
+    s->result->complete &= r == 0;
     search_result_release(&d.found);
     rounds_release(&d.rounds);
     return r < 0 ? -1 : 0;

@@ -116,7 +116,8 @@ struct find {
     uint32_t row;       /* cluster it was found from; 0: in an earlier round */
     uint64_t *schedule; /* owned, or NULL */
     size_t length;
-    bool shown; /* by a schedule that could not be held */
+    bool shown;      /* by a schedule that could not be held; */
+    bool with_calls; /* then: race.holds_with_calls */
 };
 
 /* Over all rounds. */

@@ -282,7 +282,7 @@ int syncp_collect(struct collection *c, const struct suspects *suspects, uint32_
     int r;
 
     *c = (struct collection){ 0 };
-    c->closure = closure_new(true, whole_options(w)->no_witness ? 0 : whole_listed(w), &hooks);
+    c->closure = closure_new(true, whole_listed(w), &hooks);
     held_sets_init(&c->sets);
     r = stream(&k, w, err);
     closure_seal(c->closure);

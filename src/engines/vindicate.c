@@ -27,10 +27,8 @@ struct vindication {
     struct instance (*instances)[2]; /* first and last one */
     struct question *questions;
     size_t count;
-    bool *refuted;        /* race of the table -> impossible */
-    struct race **longer; /* races whose schedules are too long to keep */
-    size_t nlonger, longer_cap;
-    bool over; /* no more schedules */
+    bool *refuted; /* race of the table -> impossible */
+    bool over;     /* no more schedules */
     uint64_t vindicated, infeasible, undecided, over_budget;
 };
 
@@ -43,9 +41,7 @@ static void put_question(struct vindication *v, struct race *r)
     if (!n)
         return;
     v->races[i] = r;
-    v->questions[i] = (struct question){ .instances = v->instances[i],
-                                         .ninstances = n,
-                                         .max_events = whole_options(v->whole)->max_witness };
+    v->questions[i] = (struct question){ .instances = v->instances[i], .ninstances = n };
     v->count++;
 }
 
@@ -67,7 +63,8 @@ static void show(struct vindication *v, struct race *r, struct question *q)
 
 static void use_answer(struct vindication *v, struct race *r, struct question *q)
 {
-    if (v->over || !whole_room(v->whole)) { /* as if it had not been asked, whatever the batch is */
+    if (v->over ||
+        !whole_has_room(v->whole)) { /* as if it had not been asked, whatever the batch is */
         free(q->list);
         v->over_budget++;
         return;
@@ -81,11 +78,8 @@ static void use_answer(struct vindication *v, struct race *r, struct question *q
         v->refuted[r - v->table->races] = r->count <= q->ninstances && !whole_in_part(v->whole);
         break;
     case PREDICT_UNDECIDED:
+    case PREDICT_TOO_LONG: /* nobody limits it */
         v->undecided++;
-        break;
-    case PREDICT_TOO_LONG:
-        GROW(v->longer, v->longer_cap, v->nlonger + 1);
-        v->longer[v->nlonger++] = r;
         break;
     }
 }
@@ -103,22 +97,6 @@ static void run_batch(struct vindication *v)
     v->count = 0;
 }
 
-/* Long schedules are made again, in full, one at a time: as long as there is room to check them. */
-static void try_longer(struct vindication *v)
-{
-    for (size_t i = 0; i < v->nlonger; i++) {
-        if (v->over || whole_room(v->whole) < UINT64_MAX ||
-            whole_stop(v->whole, 0.9 + 0.1 * (double)i / (double)v->nlonger)) {
-            whole_skip(v->whole);
-            continue;
-        }
-        put_question(v, v->longer[i]);
-        v->questions[0].max_events = 0;
-        run_batch(v);
-    }
-    free(v->longer);
-}
-
 /* ---- all races ---- */
 
 /* Is there something to do for the race? */
@@ -127,7 +105,7 @@ static bool wants_schedule(struct vindication *v, const struct race *r)
     if (r->strength <= STRENGTH_WITNESSED ||
         whole_is_shown(v->whole, r->first.site, r->second.site))
         return false;
-    if (!v->over && whole_room(v->whole))
+    if (!v->over && whole_has_room(v->whole))
         return true;
     v->over_budget++;
     return false;
@@ -152,7 +130,6 @@ static void try_races(struct vindication *v)
             v->over = true;
     }
     run_batch(v);
-    try_longer(v);
     free(v->races);
     free(v->instances);
     free(v->questions);
@@ -174,10 +151,8 @@ static void count_up(const struct vindication *v, struct engine_result *result)
         engine_count(result, "infeasible_in_part", v->infeasible);
     else if (v->infeasible) /* proven only as far as the recorded order is right */
         engine_count(result, exact ? "infeasible" : "infeasible_as_recorded", v->infeasible);
-    if (v->undecided)
-        engine_count(result, "undecided", v->undecided);
-    if (v->over_budget)
-        engine_count(result, "witness_over_budget", v->over_budget);
+    engine_leave(result, "undecided", v->undecided);
+    engine_leave(result, "witness_over_budget", v->over_budget);
     if (prover_stats(v->prover).by_backend)
         engine_count(result, "by_z3", prover_stats(v->prover).by_backend);
 }
@@ -204,7 +179,7 @@ int vindicate(struct whole *w, struct engine_result *result, struct error *err)
 {
     struct vindication v = { .whole = w, .table = &result->races };
 
-    if (!whole_can_show(w) || whole_options(w)->no_witness || !has_work(&result->races))
+    if (!whole_can_show(w) || !has_work(&result->races))
         return 0;
     v.prover = prover_new(w, 0, 0, err);
     if (!v.prover)

@@ -328,8 +328,7 @@ void wcp_finish(void *state)
     engine_count(w->result, "slots", w->nslots);
     engine_count(w->result, "guards", w->nguards);
     engine_count(w->result, "queued_most", w->queued_most);
-    if (w->approximated)
-        engine_count(w->result, "approximated", w->approximated);
+    engine_leave(w->result, "approximated", w->approximated);
 }
 
 static void *wcp_open(struct engine_result *result, const struct engine_options *options)

@@ -78,11 +78,12 @@ void whole_begin(struct whole *w, const struct engine *engine, double seconds)
 {
     w->engine = engine;
     w->deadline = seconds_now() + seconds;
-    w->stopped = false;
+    w->stopped = w->interrupted = false;
     w->done = 0;
     learn_info(w);
     w->accepted = w->refused = w->uncertain = 0;
-    w->kept = w->checked = w->not_kept = w->too_long = w->over_budget = 0;
+    w->kept = w->checked = w->held = w->not_kept = w->over_budget = 0;
+    w->holds = false;
 }
 
 bool whole_stop(struct whole *w, double done)
@@ -93,7 +94,7 @@ bool whole_stop(struct whole *w, double done)
     if (!w->stopped)
         w->stopped = seconds_now() > w->deadline;
     if (!w->stopped && h && h->deciding)
-        w->stopped = h->deciding(h->arg, w->engine->name, done);
+        w->stopped = w->interrupted = h->deciding(h->arg, w->engine->name, done);
     return w->stopped;
 }
 
@@ -107,6 +108,11 @@ bool whole_interrupted(const struct whole *w)
     const struct analysis_hooks *h = w->hooks;
 
     return h && h->deciding && h->deciding(h->arg, w->engine->name, 1);
+}
+
+bool whole_was_interrupted(const struct whole *w)
+{
+    return w->interrupted;
 }
 
 uint64_t whole_unseen(const struct whole *w)
@@ -155,7 +161,8 @@ int whole_next(struct whole *w, struct batch *events, struct span *steps, struct
 
 bool whole_can_show(const struct whole *w)
 {
-    return trace_info(w->trace)->order != TRACE_UNKNOWN || trace_info(w->trace)->values;
+    return !w->options->find_only &&
+           (trace_info(w->trace)->order != TRACE_UNKNOWN || trace_info(w->trace)->values);
 }
 
 static bool is_sure(void *whole, size_t event)

@@ -34,8 +34,9 @@ enum { WHOLE_PART_EVENTS = 8000000 };
 /* All schedules of an engine together, in events: 16 MB in memory, about as much in JSON. A log in
  * which every event has its own location has as many races as events. */
 enum { WITNESS_EVENTS_MAX = 2000000 };
-/* Those beyond, and those that are longer than options.max_witness, are checked and not kept: some
- * 15 s. Where an engine makes all before it shows them: 160 MB. */
+/* Those beyond, and those that are longer than options.max_witness, are checked and not kept. What
+ * is kept never decides what is checked: that is bounded by itself, some 15 s. Where lists are
+ * needed once more before they go: 160 MB. */
 enum { WITNESS_CHECKED_MAX = 500000000, WITNESS_HELD_MAX = 20000000 };
 
 struct sieve;
@@ -46,7 +47,7 @@ struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve 
 void whole_free(struct whole *w);
 /* For analysis.c: the engine that decides from here on, and its share of the budget; and what
  * became of its schedules as counters of its result: "witnessed", "witness_uncertain",
- * "witness_not_kept" (accepted but long), "witness_too_long" and "witness_over_budget" (no room),
+ * "witness_not_kept" (accepted but long), "witness_over_budget" (no room: not complete),
  * "witness_refused" (a bug of the engine), "witness_contradicted" (or rather of the trace). */
 void whole_begin(struct whole *w, const struct engine *engine, double seconds);
 void whole_end(struct whole *w, struct engine_result *result);
@@ -95,7 +96,7 @@ uint64_t whole_event(const struct whole *w, uint64_t position);
 const struct execution *whole_execution(struct whole *w, struct error *why);
 
 /* Can a schedule prove anything in this trace? Not where even the order of lock events is unknown
- * and there are no values. */
+ * and there are no values. (And not with options.find_only.) */
 bool whole_can_show(const struct whole *w);
 
 /* Is this sequence of positions, all below whole_events()->count, a correct reordering that ends
@@ -109,17 +110,25 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
                          struct error *err);
 /* Give a race the schedule that shows it, if whole_check() accepts it: 1, or 0 with the list freed
  * and the reason. Takes over the list. One that is longer than options.max_witness, or for which
- * there is no room, is checked and not kept. All is counted (whole_end()). */
+ * there is no room, is checked and not kept: its race is shown all the same. All is counted
+ * (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
 /* The same in two steps, where the race is not known yet and the list cannot be held until it is:
- * check it and free it; and, if it was accepted (1), tell the race. */
-int whole_try(struct whole *w, uint64_t *list, size_t n, struct error *err);
+ * check it and free it; and, if it was accepted (1), tell the race, which then also has
+ * *with_calls (race.h). */
+int whole_try(struct whole *w, uint64_t *list, size_t n, bool *with_calls, struct error *err);
 void whole_note(struct whole *w, struct race *r, size_t n);
 
-/* The longest schedule that whole_show() has room for: for engines that can tell before they make
- * it. 0: no more; UINT64_MAX: any. And count one for which there is none. */
-uint64_t whole_room(const struct whole *w);
+/* Is there room to check another schedule? For engines that can tell before they make it. And count
+ * one for which there is none. */
+bool whole_has_room(const struct whole *w);
 void whole_skip(struct whole *w);
+/* Keep schedules of any length for now: somebody will look at them before whole_end(), which
+ * forgets those that are too long. */
+void whole_hold(struct whole *w);
+/* The verdict of whole_check() with the order that calls of untraced code may bring; nothing is
+ * counted. */
+bool whole_holds_with_calls(struct whole *w, const uint64_t *order, size_t n);
 
 /* The same as whole_show() for a schedule in which reads see other values, over whole_execution().
  * Takes over both lists. */
@@ -152,7 +161,8 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 bool whole_stop(struct whole *w, double done);
 /* The same without news of progress. */
 bool whole_poll(struct whole *w);
-/* Has the user had enough? (Not the clock.) */
+/* Has the user had enough? (Not the budget.) Has the engine that decides been told so? */
 bool whole_interrupted(const struct whole *w);
+bool whole_was_interrupted(const struct whole *w);
 
 #endif

@@ -49,18 +49,19 @@ static bool values_contradict_order(const struct trace_mem *trace)
     return found;
 }
 
+static void forget_long(struct whole *w, struct race_table *races);
+
 void whole_end(struct whole *w, struct engine_result *result)
 {
+    if (w->holds)
+        forget_long(w, &result->races);
     if (w->accepted)
         engine_count(result, "witnessed", w->accepted);
     if (w->uncertain)
         engine_count(result, "witness_uncertain", w->uncertain);
     if (w->not_kept)
         engine_count(result, "witness_not_kept", w->not_kept);
-    if (w->too_long)
-        engine_count(result, "witness_too_long", w->too_long);
-    if (w->over_budget)
-        engine_count(result, "witness_over_budget", w->over_budget);
+    engine_leave(result, "witness_over_budget", w->over_budget);
     if (w->refused)
         engine_count(result,
                      values_contradict_order(&w->events) ? "witness_contradicted"
@@ -182,48 +183,75 @@ int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *
     return verdict == 1;
 }
 
+bool whole_holds_with_calls(struct whole *w, const uint64_t *order, size_t n)
+{
+    uint64_t accepted = w->accepted, refused = w->refused, uncertain = w->uncertain;
+    const struct engine *engine = w->engine;
+    struct error why;
+    bool holds;
+
+    w->engine = &engine_rdit; /* whose rule it is */
+    holds = whole_check(w, order, n, &why) == 1;
+    w->engine = engine;
+    w->accepted = accepted;
+    w->refused = refused;
+    w->uncertain = uncertain;
+    return holds;
+}
+
 /* ---- schedules to keep ---- */
 
-uint64_t whole_room(const struct whole *w)
+bool whole_has_room(const struct whole *w)
 {
-    uint64_t max = w->options->max_witness;
-
-    if (w->checked < WITNESS_CHECKED_MAX)
-        return UINT64_MAX;
-    return w->kept >= WITNESS_EVENTS_MAX ? 0 : max ? max : UINT64_MAX;
+    return w->checked < WITNESS_CHECKED_MAX;
 }
 
 void whole_skip(struct whole *w)
 {
-    if (whole_room(w))
-        w->too_long++;
-    else
-        w->over_budget++;
+    w->over_budget++;
+}
+
+void whole_hold(struct whole *w)
+{
+    w->holds = true;
 }
 
 /* Is a schedule that long only checked, not kept? */
 static bool is_long(const struct whole *w, size_t n)
 {
-    return w->kept >= WITNESS_EVENTS_MAX ||
-           (w->options->max_witness && n > w->options->max_witness);
+    const struct engine_options *o = w->options;
+
+    return o->no_witness || w->kept >= WITNESS_EVENTS_MAX || (o->max_witness && n > o->max_witness);
 }
 
-/* The race has been shown by a schedule of which it has the list now; NULL: only its length. */
-static void note_shown(struct whole *w, struct race *r, uint64_t *list, size_t n)
+/* The same, as long as somebody wants to see it. */
+static bool is_to_go(struct whole *w, size_t n)
+{
+    if (!w->holds)
+        return is_long(w, n);
+    w->held += n;
+    return w->held > WITNESS_HELD_MAX;
+}
+
+/* What the race had before is replaced. */
+static void note_shown(struct whole *w, struct race *r, size_t n)
 {
     free(r->witness);
+    free(r->changes);
+    r->witness = NULL;
+    r->changes = NULL;
+    r->nwitness = r->nchanges = 0;
     r->strength = STRENGTH_WITNESSED;
     r->after = w->part ? w->part->first : 0;
     r->part = w->part ? w->part->mem.count - w->part->kept : 0;
-    r->witness = list;
-    r->nwitness = list ? n : 0;
-    r->long_witness = list ? 0 : n;
-    w->not_kept += !list;
+    r->long_witness = n;
+    r->by_values = r->holds_with_calls = false;
 }
 
 void whole_note(struct whole *w, struct race *r, size_t n)
 {
-    note_shown(w, r, NULL, n);
+    note_shown(w, r, n);
+    w->not_kept++;
 }
 
 /* In positions of the trace. */
@@ -231,7 +259,33 @@ static void keep_list(struct whole *w, struct race *r, uint64_t *list, size_t n)
 {
     for (size_t i = 0; w->part && i < n; i++)
         list[i] = whole_position(w, list[i]);
-    note_shown(w, r, list, n);
+    note_shown(w, r, 0);
+    r->witness = list;
+    r->nwitness = n;
+    w->kept += n;
+}
+
+/* Those that were only held. */
+static void forget_long(struct whole *w, struct race_table *races)
+{
+    w->kept = 0;
+    for (size_t i = 0; i < races->count; i++) {
+        struct race *r = &races->races[i];
+
+        if (!r->witness)
+            continue;
+        if (is_long(w, r->nwitness))
+            whole_note(w, r, r->nwitness);
+        else
+            w->kept += r->nwitness;
+    }
+}
+
+/* The judge of calls (judge.h) cannot look at a schedule that is gone. */
+static bool is_judged_later(const struct whole *w)
+{
+    return w->options->cascade && trace_info(w->trace)->calls &&
+           w->engine->barriers < BARRIERS_PAIRS;
 }
 
 int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
@@ -245,31 +299,39 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
     return verdict;
 }
 
-int whole_try(struct whole *w, uint64_t *list, size_t n, struct error *err)
+int whole_try(struct whole *w, uint64_t *list, size_t n, bool *with_calls, struct error *err)
 {
-    int verdict;
+    int verdict = whole_check(w, list, n, err);
 
     w->checked += n;
-    verdict = whole_check(w, list, n, err);
+    *with_calls = verdict == 1 && is_judged_later(w) && whole_holds_with_calls(w, list, n);
     free(list);
     return verdict;
 }
 
+static int show_and_forget(struct whole *w, struct race *r, uint64_t *list, size_t n,
+                           struct error *err)
+{
+    bool with_calls;
+
+    if (whole_try(w, list, n, &with_calls, err) != 1)
+        return 0;
+    whole_note(w, r, n);
+    r->holds_with_calls = with_calls;
+    return 1;
+}
+
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err)
 {
-    if (n > whole_room(w)) {
+    if (!whole_has_room(w)) {
         whole_skip(w);
-        error_set(err, "the schedule is too long");
+        error_set(err, "too many schedules to check them all");
         free(list);
         return 0;
     }
-    if (is_long(w, n)) {
-        if (whole_try(w, list, n, err) != 1)
-            return 0;
-        whole_note(w, r, n);
-        return 1;
-    }
-    w->kept += n;
+    if (is_to_go(w, n))
+        return show_and_forget(w, r, list, n, err);
+    w->checked += n;
     if (whole_check(w, list, n, err) != 1) {
         free(list);
         return 0;
@@ -311,11 +373,14 @@ int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
         free(changes);
         return 0;
     }
-    free(r->witness);
-    free(r->changes);
-    r->strength = STRENGTH_WITNESSED;
-    r->witness = list;
-    r->nwitness = n;
+    w->checked += n;
+    if (is_to_go(w, n)) {
+        free(list);
+        free(changes);
+        whole_note(w, r, n);
+        return 1;
+    }
+    keep_list(w, r, list, n);
     r->changes = changes;
     r->nchanges = nchanges;
     r->by_values = true;

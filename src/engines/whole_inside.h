@@ -21,7 +21,7 @@ struct whole {
     bool code_sought, has_code;
     double deadline;
     double done; /* as whole_stop() was told */
-    bool stopped;
+    bool stopped, interrupted;
     bool loaded;
     struct trace_mem events;                 /* a part's are borrowed */
     struct unseen_counts unseen;             /* reads of what nobody in them wrote */
@@ -33,9 +33,11 @@ struct whole {
     struct certain *certain;   /* made for traces whose plain accesses are not in exact order */
     pthread_mutex_t checking;  /* one check at a time: it uses the checker's scratch memory */
     uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
-    uint64_t kept, checked;                /* events of its schedules that are kept, that are not */
-    uint64_t not_kept, too_long, over_budget; /* schedules */
-    struct parts *parts;                      /* of a long trace; or NULL */
+    uint64_t kept, checked;                /* events of its schedules that are kept, of all */
+    uint64_t held;                         /* events of schedules, while `holds` */
+    bool holds;                            /* whole_hold() */
+    uint64_t not_kept, over_budget;        /* schedules */
+    struct parts *parts;                   /* of a long trace; or NULL */
     const struct part *part; /* that `events` are of; NULL: the beginning of the trace */
     struct cut *cut;         /* where plain accesses are not in exact order */
     bool clean; /* what came before the part is sure, also where plain accesses are not in order */

@@ -75,6 +75,7 @@ static void take_instance(struct deadlock_finding *to, struct waiter *waiters,
     to->nwaiters = from->nwaits;
     to->witness = from->witness;
     to->nwitness = from->nwitness;
+    to->long_witness = from->long_witness;
     from->witness = NULL;
     from->nwitness = 0;
 }
@@ -123,6 +124,6 @@ const char *deadlock_meaning(enum strength s)
         return "a reordering of the recorded events ends where each of the threads waits for a "
                "lock "
                "of the next one, and the independent checker accepted it";
-    return "the order of the recorded critical sections allows it, but no schedule was made: not "
-           "asked for, too long, or what a read in it saw is not known for sure";
+    return "the order of the recorded critical sections allows it, but no schedule shows it: it "
+           "lies too far behind in the trace, or what a read in it saw is not known for sure";
 }

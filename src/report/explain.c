@@ -168,10 +168,11 @@ static void write_witness(struct painter *p, const struct findings *f, const uin
     size_t from, to;
 
     if (!n) {
-        fprintf(p->out,
-                "\nthere is no schedule for this %s: it was not asked for, too long, or its "
-                "engines do not make one\n",
-                why->kind);
+        fprintf(
+            p->out,
+            "\nthere is no schedule for this %s: there was no room for it, or its engines do not "
+            "make one\n",
+            why->kind);
         return;
     }
     omitted_steps(n, o->full, &from, &to);
@@ -202,6 +203,15 @@ static void write_flips(FILE *out, const struct finding *r)
     }
 }
 
+static void write_gone(FILE *out, uint64_t steps)
+{
+    if (steps)
+        fprintf(out,
+                "\nthe schedule has %" PRIu64 " steps: it was checked and not kept "
+                "(--max-witness, --no-witness, or too many of them)\n",
+                steps);
+}
+
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
                   const struct explain_options *options, FILE *out)
 {
@@ -225,11 +235,7 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     if (r->nchanges)
         fputs("\nthe schedule needs other values than those recorded:\n", out);
     changes_write(out, r);
-    if (r->long_witness)
-        fprintf(out,
-                "\nthe schedule has %" PRIu64 " steps: it was checked and not kept "
-                "(--max-witness, or too many of them)\n",
-                r->long_witness);
+    write_gone(out, r->long_witness);
     if (r->after && r->nwitness)
         fprintf(out, "\nthe first %" PRIu64 " events happen as recorded\n", r->after);
     if (r->long_witness)
@@ -284,6 +290,9 @@ void text_explain_deadlock(const struct findings *f, const struct deadlock_findi
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[d->strength]);
     fprintf(out, ", which means that %s\n", deadlock_meaning(d->strength));
+    write_gone(out, d->long_witness);
+    if (d->long_witness)
+        return;
     snprintf(ends, sizeof(ends), "the last %zu steps are the requests that wait for ever",
              d->nwaiters);
     write_witness(&p, f, d->witness, d->nwitness,

@@ -121,11 +121,14 @@ void findings_add_counter(struct findings *f, size_t engine, const char *name, u
  * that was there first (the cheaper engine, the earlier instance) stays. */
 static bool is_better(const struct race *r, const struct finding *old)
 {
+    bool is_shown = r->witness || r->long_witness; /* kept or not: output options decide nothing */
+    bool was_shown = old->witness || old->long_witness;
+
     if (r->strength != old->strength)
         return r->strength < old->strength;
-    if (!r->witness != !old->witness)
-        return r->witness;
-    return r->witness && r->after < old->after; /* a schedule with nothing left out says more */
+    if (is_shown != was_shown)
+        return is_shown;
+    return is_shown && r->after < old->after; /* a schedule with nothing left out says more */
 }
 
 /* New events get positions that no other race's have. */

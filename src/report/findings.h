@@ -184,6 +184,7 @@ struct deadlock_finding {
     size_t nwaiters;
     uint64_t *witness; /* owned, or NULL; ends with the requests */
     size_t nwitness;
+    uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule;
     size_t nschedule;
     struct findings_tests tests;

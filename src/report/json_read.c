@@ -787,6 +787,7 @@ static void read_deadlock(struct reader *r, const json_t *o, struct deadlock_fin
     d->count = get_number(r, o, "count", REQUIRED);
     read_tests(r, o, &d->tests);
     read_requests(r, o, d);
+    d->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     d->witness = read_witness(r, o, &d->nwitness);
     d->nschedule = read_schedule(r, o, d->witness, d->nwitness, &d->schedule);
 }

@@ -7,6 +7,7 @@
 #include "report/changes.h"
 #include "report/emit.h"
 #include "report/recorded.h"
+#include "report/undecided.h"
 
 #include <inttypes.h>
 
@@ -50,6 +51,19 @@ static void write_trace(struct emitter *e, const struct findings_trace *t)
     emit_close(e);
 }
 
+static void write_undecided(struct emitter *e, const struct findings_engine *engine)
+{
+    struct buf b = { 0 };
+
+    if (engine->complete)
+        return;
+    emit_open(e, "undecided", '[', false);
+    for (size_t at = 0; undecided_next(engine, &at, &b); b.len = 0)
+        emit_string(e, NULL, b.data);
+    emit_close(e);
+    buf_release(&b);
+}
+
 static void write_engine(struct emitter *e, const struct findings_engine *engine)
 {
     emit_open(e, NULL, '{', false);
@@ -59,6 +73,7 @@ static void write_engine(struct emitter *e, const struct findings_engine *engine
     if (engine->deadlocks)
         emit_number(e, "deadlocks", engine->deadlocks);
     emit_bool(e, "complete", engine->complete);
+    write_undecided(e, engine);
     emit_open(e, "counters", '{', true);
     for (size_t i = 0; i < engine->ncounters; i++)
         emit_number(e, engine->counters[i].name, engine->counters[i].value);
@@ -386,6 +401,8 @@ static void write_deadlock(struct emitter *e, const struct findings *f,
     for (size_t i = 0; i < d->nwaiters; i++)
         write_request(e, d, i);
     emit_close(e);
+    if (d->long_witness)
+        emit_number(e, "long_witness", d->long_witness);
     if (d->witness) {
         write_schedule(e, d->schedule, d->nschedule);
         write_witness(e, d->witness, d->nwitness);

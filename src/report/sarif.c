@@ -2,6 +2,7 @@
 #include "report/sarif.h"
 #include "report/emit.h"
 #include "report/phrase.h"
+#include "report/undecided.h"
 
 #include <string.h>
 
@@ -277,25 +278,30 @@ static void write_tool(struct emitter *e)
     emit_close(e);
 }
 
-/* An engine that stopped early is no clean bill. */
+static void write_undecided(struct emitter *e, const struct findings_engine *engine)
+{
+    struct buf left = { 0 }, b = { 0 };
+
+    for (size_t at = 0; undecided_next(engine, &at, &left); left.len = b.len = 0) {
+        buf_addf(&b, "engine %s is incomplete: %s", engine->name, left.data);
+        emit_open(e, NULL, '{', false);
+        emit_string(e, "level", "warning");
+        write_message(e, b.data);
+        emit_close(e);
+    }
+    buf_release(&left);
+    buf_release(&b);
+}
+
+/* An engine that left something undecided is no clean bill. */
 static void write_invocation(struct emitter *e, const struct findings *f)
 {
     emit_open(e, "invocations", '[', false);
     emit_open(e, NULL, '{', false);
     emit_bool(e, "executionSuccessful", true);
     emit_open(e, "toolExecutionNotifications", '[', false);
-    for (size_t i = 0; i < f->nengines; i++) {
-        struct buf b = { 0 };
-
-        if (f->engines[i].complete)
-            continue;
-        buf_addf(&b, "engine %s stopped early, there may be more", f->engines[i].name);
-        emit_open(e, NULL, '{', false);
-        emit_string(e, "level", "warning");
-        write_message(e, b.data);
-        emit_close(e);
-        buf_release(&b);
-    }
+    for (size_t i = 0; i < f->nengines; i++)
+        write_undecided(e, &f->engines[i]);
     emit_close(e);
     emit_close(e);
     emit_close(e);

@@ -3,6 +3,7 @@
 #include "report/changes.h"
 #include "report/paint.h"
 #include "report/recorded.h"
+#include "report/undecided.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,16 +42,11 @@ static void write_left_out(struct painter *p, const struct findings *f)
 
 static void write_incomplete(struct painter *p, const struct findings_engine *e)
 {
-    for (size_t i = 0; i < e->ncounters; i++) {
-        if (strcmp(e->counters[i].name, "window") != 0)
-            continue;
-        fprintf(p->out,
-                "incomplete: %s looked at windows: races of accesses more than %" PRIu64
-                " events apart are not found\n",
-                e->name, e->counters[i].value);
-        return;
-    }
-    fprintf(p->out, "incomplete: %s stopped early, there may be more\n", e->name);
+    struct buf b = { 0 };
+
+    for (size_t at = 0; undecided_next(e, &at, &b); b.len = 0)
+        fprintf(p->out, "incomplete: %s: %s\n", e->name, b.data);
+    buf_release(&b);
 }
 
 static void write_summary(struct painter *p, const struct findings *f)
@@ -74,8 +70,7 @@ static void write_summary(struct painter *p, const struct findings *f)
     fputc('\n', p->out);
     recording_text(&f->trace.recording, p->out);
     for (size_t i = 0; i < f->nengines; i++)
-        if (!f->engines[i].complete)
-            write_incomplete(p, &f->engines[i]);
+        write_incomplete(p, &f->engines[i]);
     write_left_out(p, f);
 }
 
@@ -318,14 +313,20 @@ static void write_remedy(struct painter *p, const struct finding *r)
     fputc('\n', p->out);
 }
 
+/* A schedule that is not there, but for its length. */
+static void write_gone(struct painter *p, const char *what, uint64_t steps)
+{
+    if (steps)
+        fprintf(p->out,
+                "  schedule that %s: %" PRIu64 " steps, checked, not kept "
+                "(--max-witness, --no-witness, or too many of them)\n",
+                what, steps);
+}
+
 /* A schedule that is not there in full. */
 static void write_long(struct painter *p, const struct finding *r)
 {
-    if (r->long_witness)
-        fprintf(p->out,
-                "  schedule that makes them meet: %" PRIu64 " steps, checked, not kept "
-                "(--max-witness, or too many of them)\n",
-                r->long_witness);
+    write_gone(p, "makes them meet", r->long_witness);
     if (r->after && r->nwitness)
         fprintf(p->out, "  the first %" PRIu64 " events as recorded, then:\n", r->after);
 }
@@ -379,6 +380,7 @@ static void write_deadlock(struct painter *p, const struct findings *f, size_t i
     write_tests(p, f, &d->tests);
     for (size_t k = 0; k < d->nwaiters; k++)
         paint_waiter(p, d, k);
+    write_gone(p, "leads there", d->long_witness);
     write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness);
 }
 

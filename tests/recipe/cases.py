@@ -111,12 +111,12 @@ class Case:
         self.trace, = glob.glob(os.path.join(data, "*"))
         self.events = force.events_of(self.heddle, self.trace)
 
-    def analyze(self, engine, verify=True):
+    def analyze(self, engine, verify=True, options=()):
         """The result of an engine on the trace; its witnesses are verified."""
         path = os.path.join(self.directory, engine + ".json")
         began = time.monotonic()
         call([self.heddle, "analyze", "--engine", engine, "--effort", "thorough", "--format", "json",
-              "-o", path, self.trace], (0, 66))
+              "-o", path, *options, self.trace], (0, 66))
         seconds = time.monotonic() - began
         with open(path, encoding="utf-8") as f:
             result = json.load(f)

@@ -47,6 +47,18 @@ def check_forced(case, program, race):
     return word
 
 
+def check_kept(case, engine, result):
+    """What is kept of schedules, and how many threads there are, changes no verdict."""
+    def verdicts(r):
+        return sorted((cases.places(x), x["strength"], x["count"]) for x in r["races"])
+
+    short = case.analyze(engine, False, ["--max-witness", "2", "--jobs", "1"])
+    expect(verdicts(short) == verdicts(result), f"{engine} finds something else with --max-witness 2")
+    for race in short["races"]:
+        expect(race["strength"] != "witnessed" or race.get("long_witness", 0) > 2 or "witness" in race,
+               f"{engine}: a witnessed race does not say how long its schedule was")
+
+
 def check_spoilt(case, program, race):
     """A schedule without the first step of a racing thread leads elsewhere, and force.py must say so."""
     steps = force.schedule_of(program, race, case.events)
@@ -63,7 +75,9 @@ def check(case, opts):
     known, allowed = {}, case.allowed()
     program = force.Program(case.source, case.directory)
     for engine in [e for e in opts.engines if not opts.quick or e != case.slow]:
-        found = cases.races_of(case.analyze(engine, not opts.no_verify))
+        result = case.analyze(engine, not opts.no_verify)
+        check_kept(case, engine, result)
+        found = cases.races_of(result)
         check_found(case, engine, found)
         expect(set(known) <= set(found), f"{engine} misses {show(map(cases.lines, set(known) - set(found)))}")
         known = {**found, **known}

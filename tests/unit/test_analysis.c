@@ -187,12 +187,58 @@ static void every_race_is_checked_also_where_schedules_are_not_kept(void **state
     expect_all_checked(&engine_syncp, 4500, 3000);
 }
 
+/* Two threads write one variable, each from so many locations. */
+static struct trace *open_crossing(char *path, size_t size, unsigned locations)
+{
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct trace *t;
+
+    for (unsigned i = 0; i < 2 * locations; i++)
+        buf_addf(&text, "%s|w(x)|%u\n", i < locations ? "A" : "B", i);
+    scratch_path(path, size, ".std");
+    scratch_write(path, text.data, text.len);
+    buf_release(&text);
+    t = trace_open(path, &err);
+    assert_non_null(t);
+    return t;
+}
+
+static uint64_t counter_of(const struct engine_result *r, const char *name)
+{
+    for (size_t i = 0; i < r->ncounters; i++)
+        if (strcmp(r->counters[i].name, name) == 0)
+            return r->counters[i].value;
+    return 0;
+}
+
+/* Found while deciding, after the pass: they count like those of the pass. */
+static void races_beyond_a_million_make_an_engine_incomplete(void **state)
+{
+    static const struct engine_options options = { .find_only = true };
+    const struct engine *engine = &engine_syncp;
+    struct error err = { "" };
+    struct analysis a;
+    char path[256];
+    struct trace *t = open_crossing(path, sizeof(path), 1001);
+
+    (void)state;
+    assert_int_equal(analysis_run(t, &engine, 1, &options, NULL, &a, &err), 0);
+    assert_int_equal(a.runs[0].result.races.count, RACES_MAX);
+    assert_int_equal(counter_of(&a.runs[0].result, "instances_dropped"), 1001 * 1001 - RACES_MAX);
+    assert_false(a.runs[0].result.complete);
+    analysis_release(&a);
+    trace_close(t);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
         cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
         cmocka_unit_test(every_race_is_checked_also_where_schedules_are_not_kept),
+        cmocka_unit_test(races_beyond_a_million_make_an_engine_incomplete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,10 +352,10 @@ function fillHeader() {
   const n = result.races.length, d = result.deadlocks.length;
   $('title').textContent = `${n || !d ? plural(n, 'race') : ''}${n && d ? ' and ' : ''}${d ? plural(d, 'deadlock') : ''} in ${t.path}`;
   document.title = $('title').textContent + ' - heddle';
-  const incomplete = result.engines.filter(e => !e.complete).map(e => e.name);
+  const incomplete = result.engines.flatMap(e => (e.undecided || []).map(u => `${e.name} is incomplete: ${u}`));
   $('facts').textContent = [plural(t.events, 'event'), plural(t.threads, 'thread'),
     'engines ' + result.engines.map(e => e.name).join(', '),
-    incomplete.length ? incomplete.join(', ') + ' stopped early: there may be more' : '',
+    ...incomplete,
     t.modules && t.modules.untraced.length ? `${t.modules.untraced.length} modules not traced` : '',
     result.suppressed ? `${result.suppressed} suppressed` : '', result.known ? `${result.known} known` : '',
     t.lost ? 'lost: ' + t.lost.reason : ''].filter(Boolean).join(' · ');

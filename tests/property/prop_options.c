@@ -1,0 +1,141 @@
+/* prop_options.c - what is kept of schedules, and how many threads work, changes no verdict
+ *
+ * Options of output: --no-witness, --max-witness, --jobs. For each engine alone, and for the
+ * cascade, the races, their strengths and what stayed undecided are those of a run without them.
+ */
+#include "properties.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    struct engine_options options;
+} variants[] = {
+    { "--no-witness", { .no_witness = true } },
+    { "--max-witness 3", { .max_witness = 3 } },
+    { "--jobs 2", { .jobs = 2 } },
+    { "--jobs 2 --max-witness 1", { .jobs = 2, .max_witness = 1 } },
+};
+enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+static bool same_race(const struct race *x, const struct race *y)
+{
+    return y && x->strength == y->strength && x->count == y->count &&
+           x->first.position == y->first.position && x->second.position == y->second.position;
+}
+
+static bool same_races(const struct race_table *a, const struct race_table *b)
+{
+    bool same = a->count == b->count;
+
+    for (size_t i = 0; i < a->count && same; i++)
+        same = same_race(&a->races[i],
+                         race_table_find(b, a->races[i].first.site, a->races[i].second.site));
+    return same;
+}
+
+static bool same_deadlocks(const struct deadlock_table *a, const struct deadlock_table *b)
+{
+    bool same = a->count == b->count;
+
+    for (size_t i = 0; i < a->count && same; i++) {
+        const struct deadlock *x = &a->deadlocks[i], *y = &b->deadlocks[i];
+
+        same = x->strength == y->strength && x->nwaits == y->nwaits && x->count == y->count &&
+               x->waits[0].request.position == y->waits[0].request.position;
+    }
+    return same;
+}
+
+/* Every race that was shown says how, or how long that was. */
+static bool all_are_shown(const struct race_table *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->races[i].strength == STRENGTH_WITNESSED && !t->races[i].witness &&
+            !t->races[i].long_witness)
+            return false;
+    return true;
+}
+
+static enum verdict compare_runs(const struct engine_run *a, const struct engine_run *b,
+                                 const char *option, struct buf *why)
+{
+    const struct engine_result *x = &a->result, *y = &b->result;
+
+    if (same_races(&x->races, &y->races) && same_deadlocks(&x->deadlocks, &y->deadlocks) &&
+        x->complete == y->complete && all_are_shown(&y->races))
+        return HOLDS;
+    buf_addf(why, "%s: %zu races, %zu deadlocks, %s; with %s others: %zu, %zu, %s", a->engine->name,
+             x->races.count, x->deadlocks.count, x->complete ? "complete" : "not complete", option,
+             y->races.count, y->deadlocks.count, y->complete ? "complete" : "not complete");
+    return VIOLATED;
+}
+
+static bool analyse(struct subject *s, const struct engine *const *engines, size_t n,
+                    const struct engine_options *o, struct analysis *out, struct buf *why)
+{
+    struct error err = { "" };
+
+    if (trace_rewind(s->trace, &err) == 0 &&
+        analysis_run(s->trace, engines, n, o, NULL, out, &err) == 0)
+        return true;
+    buf_addf(why, "%s", err.text);
+    return false;
+}
+
+/* All engines at once, each on its own. */
+static enum verdict no_engine_is_changed(struct subject *s, struct buf *why)
+{
+    enum verdict v = HOLDS;
+
+    for (size_t k = 0; k < VARIANTS && v == HOLDS; k++) {
+        struct analysis a;
+
+        if (!analyse(s, engine_registry, s->nengines, &variants[k].options, &a, why))
+            return VIOLATED;
+        for (size_t i = 0; i < a.count && v == HOLDS; i++)
+            v = compare_runs(&s->analysis.runs[i], &a.runs[i], variants[k].name, why);
+        analysis_release(&a);
+    }
+    return v;
+}
+
+static size_t engines_of_cascade(const struct engine *list[SUBJECT_ENGINES])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (!engine_registry[i]->on_request)
+            list[n++] = engine_registry[i];
+    return n;
+}
+
+static enum verdict the_cascade_is_not_changed(struct subject *s, struct buf *why)
+{
+    const struct engine *engines[SUBJECT_ENGINES];
+    size_t n = engines_of_cascade(engines);
+    struct engine_options plain = { .cascade = true, .sieve = true };
+    struct analysis base, a;
+    enum verdict v = HOLDS;
+
+    if (!analyse(s, engines, n, &plain, &base, why))
+        return VIOLATED;
+    for (size_t k = 0; k < VARIANTS && v == HOLDS; k++) {
+        struct engine_options o = variants[k].options;
+
+        o.cascade = o.sieve = true;
+        if (!analyse(s, engines, n, &o, &a, why))
+            return VIOLATED;
+        for (size_t i = 0; i < n && v == HOLDS; i++)
+            v = compare_runs(&base.runs[i], &a.runs[i], variants[k].name, why);
+        analysis_release(&a);
+    }
+    analysis_release(&base);
+    return v;
+}
+
+const struct property properties_options[] = {
+    { "output-options-change-no-engine", no_engine_is_changed, 8 },
+    { "output-options-change-no-cascade", the_cascade_is_not_changed, 8 },
+    { NULL, NULL, 0 },
+};
