@@ -8,13 +8,15 @@
 #include "base/module.h"
 #include "cmd/mpi.h"
 #include "engines/backend.h"
+#include "engines/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Seconds for decide() of all engines together. Quick is for editors and commit hooks. */
-enum { EFFORT_QUICK = 10, EFFORT_NORMAL = 60 };
+/* For decide() of all engines together, in the work of so many seconds. Quick is for editors and
+ * commit hooks. */
+enum { EFFORT_QUICK = 10, EFFORT_NORMAL = 60, EFFORT_MAX = 1000000000 };
 
 static int unknown_engine(const struct options *o, const char *name, size_t len)
 {
@@ -63,20 +65,22 @@ static bool names_engine(const char *list, const struct engine *e)
 }
 
 /* quick, normal, thorough or a number of seconds. */
-static bool parse_effort(const char *text, double *seconds)
+static bool parse_effort(const char *text, uint64_t *work)
 {
+    double seconds;
     char *end;
 
     if (strcmp(text, "quick") == 0 || strcmp(text, "normal") == 0) {
-        *seconds = *text == 'q' ? EFFORT_QUICK : EFFORT_NORMAL;
+        *work = (uint64_t)UNITS_A_SECOND * (*text == 'q' ? EFFORT_QUICK : EFFORT_NORMAL);
         return true;
     }
     if (strcmp(text, "thorough") == 0) {
-        *seconds = 0;
+        *work = 0;
         return true;
     }
-    *seconds = strtod(text, &end);
-    return ((*text >= '0' && *text <= '9') || *text == '.') && !*end && *seconds > 0;
+    seconds = strtod(text, &end);
+    *work = seconds < EFFORT_MAX ? (uint64_t)(seconds * UNITS_A_SECOND) + 1 : 0;
+    return ((*text >= '0' && *text <= '9') || *text == '.') && !*end && seconds > 0;
 }
 
 static unsigned count_jobs(const struct options *o)
@@ -117,7 +121,7 @@ static int make_options(struct engine_options *e, const struct options *o)
         return usage_error(o->command, "options '--all' and '--sound' exclude each other");
     if (!e->jobs)
         return usage_error(o->command, "option '--jobs' takes 1 or more");
-    if (!parse_effort(o->texts[OPT_EFFORT], &e->seconds))
+    if (!parse_effort(o->texts[OPT_EFFORT], &e->work))
         return usage_error(o->command,
                            "option '--effort' takes quick, normal, thorough or seconds, not '%s'",
                            o->texts[OPT_EFFORT]);

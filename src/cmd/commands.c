@@ -32,7 +32,7 @@
 #define EFFORT                                                                                     \
     { OPT_EFFORT, "effort",                                                                        \
       0,          KIND_TEXT,                                                                       \
-      "LEVEL",    "quick, normal, thorough or seconds, for what the cheap engines leave open",     \
+      "LEVEL",    "quick, normal, thorough or seconds of work, for what cheap engines leave open", \
       "normal" }
 #define JOBS                                                                                       \
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }

@@ -10,7 +10,6 @@
 #include "engines/whole.h"
 #include "order/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -169,7 +168,7 @@ struct work {
     struct whole *whole;
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
-    double left; /* seconds for deciding */
+    uint64_t left; /* units for deciding; UINT64_MAX: any number */
 };
 
 /* Is the user's patience over? Then it is for every engine that has not come to its end. */
@@ -180,17 +179,30 @@ static bool ends_here(struct work *w, size_t i)
     return hooks && hooks->deciding && hooks->deciding(hooks->arg, w->a->runs[i].engine->name, 1);
 }
 
+uint64_t budget_share(uint64_t left, size_t among)
+{
+    return left == UINT64_MAX ? left : left / (among ? among : 1);
+}
+
+void budget_use(uint64_t *left, const struct whole *w)
+{
+    uint64_t used = whole_spent(w);
+
+    if (*left != UINT64_MAX)
+        *left = used < *left ? *left - used : 0;
+}
+
 /* The engine's share of the budget: what is left, divided among those still to come. */
-static int decide_one(struct analysis *a, size_t i, struct whole *w, double *left,
+static int decide_one(struct analysis *a, size_t i, struct whole *w, uint64_t *left,
                       struct error *err)
 {
     struct engine_run *run = &a->runs[i];
-    double start = seconds_now(), used;
+    double start = seconds_now();
     int r;
 
     analysis_take(a, i);
     run->shown_only = must_be_shown(run, w);
-    whole_begin(w, run->engine, *left / (double)deciders(a, i));
+    whole_begin(w, run->engine, budget_share(*left, deciders(a, i)));
     if (relax_judges(run, w))
         whole_hold(w);
     r = run->engine->decide(run->state, w, err);
@@ -198,14 +210,14 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, double *lef
         r = relax_judge(run, w, err);
     whole_end(w, &run->result);
     if (r == 0 && whole_options(w)->cascade && run->engine == &engine_rdit) {
-        whole_begin(w, run->engine, *left / (double)deciders(a, i));
+        budget_use(left, w);
+        whole_begin(w, run->engine, budget_share(*left, deciders(a, i)));
         r = judge(a, i, w, err);
     }
     if (!whole_has_parts(w)) /* else they may still be shown */
         leave_out_unshown(run, w);
-    used = seconds_now() - start;
-    run->seconds += used;
-    *left = used < *left ? *left - used : 0;
+    budget_use(left, w);
+    run->seconds += seconds_now() - start;
     if (r == 0 && whole_was_interrupted(w))
         engine_leave(&run->result, "interrupted", 1); /* it was stopped before its end */
     analysis_give(a, i);
@@ -352,7 +364,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     int r = 0;
 
     w.options = options ? options : &defaults;
-    w.left = w.options->seconds > 0 ? w.options->seconds : INFINITY;
+    w.left = w.options->work ? w.options->work : UINT64_MAX;
     *out = (struct analysis){ .runs = xcalloc(n + 1, sizeof(*out->runs)), .count = n };
     name_engines(out, engines);
     if (w.options->sieve)

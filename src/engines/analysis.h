@@ -55,5 +55,10 @@ void analysis_abandon(struct analysis *a);
  * once the analysis was abandoned. */
 void analysis_take(struct analysis *a, size_t run);
 void analysis_give(struct analysis *a, size_t run);
+/* For long.c. Of the units that are left (UINT64_MAX: any number) the share of one among so many;
+ * and take off what was done since whole_begin(). */
+struct whole;
+uint64_t budget_share(uint64_t left, size_t among);
+void budget_use(uint64_t *left, const struct whole *w);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct whole;
 
@@ -19,12 +20,14 @@ struct batches {
     unsigned threads;
     size_t size;                                             /* of a batch, in tasks */
     void (*decide)(void *arg, unsigned thread, size_t task); /* any thread */
+    uint64_t (*work)(void *arg, size_t task); /* units that it took, when it is decided */
     void (*use)(void *arg, size_t task);
     void *arg;
 };
 
-/* How many were used: fewer than `count` when it was told to stop. Of the last batch some may not
- * have been decided then. */
+/* How many were used: fewer than `count` when the budget was used up, or it was told to stop. Of
+ * the last batch some may not have been decided in that case; of those that were not used some may
+ * have been. */
 size_t batches_run(const struct batches *b, size_t count);
 
 #endif

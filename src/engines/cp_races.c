@@ -393,6 +393,7 @@ static int check_trace(struct checker *k, struct whole *whole, struct error *err
     while ((r = whole_next(whole, &events, &span, err)) > 0) {
         check_span(k, &span);
         done += events.count;
+        whole_spend(whole, UNITS_AN_EVENT * events.count);
         k->cp->stopped = whole_stop(whole, all ? 0.5 + (double)done / (double)all / 2 : 0.5);
         if (k->cp->stopped)
             return 0;

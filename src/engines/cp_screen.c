@@ -191,6 +191,7 @@ int cp_screen_run(struct cp_screen *s, struct cp *c, struct whole *whole, struct
     while (r > 0 && (r = whole_next(whole, &events, &span, err)) > 0) {
         screen_span(&k, &span);
         done += events.count;
+        whole_spend(whole, UNITS_AN_EVENT * events.count);
         c->stopped = whole_stop(whole, all ? (double)done / (double)all / 2 : 0);
         if (c->stopped)
             break;

@@ -136,6 +136,7 @@ static int feed_closure(struct deadlocks *d, struct error *err)
         if (got <= 0)
             return got < 0 ? -1 : error_set(err, "the trace changed while it was read");
         closure_feed(d->closure, &b, &span);
+        whole_spend(d->whole, UNITS_AN_EVENT * b.count);
         r = whole_stop(d->whole, 0.7 * (double)done / (double)(d->last + 1));
     }
     return r;

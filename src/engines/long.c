@@ -9,7 +9,7 @@ struct long_work {
     struct analysis *a;
     size_t from, to;
     struct whole *whole;
-    double *left;
+    uint64_t *left;
     uint64_t parts, seen; /* so far; the position up to which */
 };
 
@@ -55,19 +55,18 @@ static size_t participants(const struct long_work *l, size_t from)
 }
 
 /* Of what is left for this part and those to come. */
-static double share(const struct long_work *l, size_t engine)
+static uint64_t share(const struct long_work *l, size_t engine)
 {
     uint64_t events = whole_info(l->whole)->events, step = whole_part_step(l->whole);
-    double parts = (double)(events - l->seen) / (double)step + 1;
-    size_t engines = participants(l, engine);
+    size_t parts = (size_t)((events - l->seen) / step) + 1;
 
-    return *l->left / parts / (double)(engines ? engines : 1);
+    return budget_share(budget_share(*l->left, parts), participants(l, engine));
 }
 
 static int decide_part(struct long_work *l, size_t i, struct error *err)
 {
     struct engine_run *run = &l->a->runs[i];
-    double start = seconds_now(), used;
+    double start = seconds_now();
     int r;
 
     analysis_take(l->a, i);
@@ -76,12 +75,12 @@ static int decide_part(struct long_work *l, size_t i, struct error *err)
                               : vindicate(l->whole, &run->result, err);
     whole_end(l->whole, &run->result);
     if (r == 0 && whole_options(l->whole)->cascade && run->engine == &engine_rdit) {
+        budget_use(l->left, l->whole);
         whole_begin(l->whole, run->engine, share(l, i));
         r = judge(l->a, i, l->whole, err);
     }
-    used = seconds_now() - start;
-    run->seconds += used;
-    *l->left = used < *l->left ? *l->left - used : 0;
+    budget_use(l->left, l->whole);
+    run->seconds += seconds_now() - start;
     analysis_give(l->a, i);
     return r;
 }
@@ -138,7 +137,7 @@ static void count_unseen(const struct long_work *l)
     }
 }
 
-int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, double *left,
+int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, uint64_t *left,
                 struct error *err)
 {
     struct long_work l = { .a = a, .from = from, .to = to, .whole = w, .left = left };

@@ -16,9 +16,9 @@
 #include "engines/analysis.h"
 #include "engines/whole.h"
 
-/* For the engines [from, to) of the analysis, after their decide(). *left: seconds, are used up. 0,
+/* For the engines [from, to) of the analysis, after their decide(). *left: units, are used up. 0,
  * 1 when stopped, -1 and an error. Does nothing where the trace is short enough. */
-int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, double *left,
+int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, uint64_t *left,
                 struct error *err);
 
 #endif

@@ -117,6 +117,11 @@ static void report(struct mc *m, struct question *q)
 
 static void use_answer(struct mc *m, struct question *q, size_t pair)
 {
+    if (q->skipped) {
+        if (m->state[pair] == INFEASIBLE) /* so far; there is more to ask */
+            m->state[pair] = UNASKED;
+        return;
+    }
     m->searched[pair] |= q->stats.by_search || q->stats.by_backend || m->unreachable;
     if (q->answer == PREDICT_FEASIBLE) {
         m->state[pair] = FOUND;
@@ -169,6 +174,7 @@ static bool begin_window(struct mc *m, uint64_t number, struct error *err)
     uint64_t events = left < 2 * m->window ? left : 2 * m->window;
 
     end_window(m);
+    whole_spend(m->whole, UNITS_AN_EVENT * (m->window ? events : left));
     m->windows++;
     m->at_window = number;
     m->prover = prover_new(m->whole, first, m->window ? events : 0, err);

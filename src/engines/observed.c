@@ -126,6 +126,7 @@ static int compute_times(struct observed *o, struct trace *t, struct error *err)
     for (uint64_t done = 0; done < o->events && (r = trace_next(t, &b, err)) > 0; done += b.count) {
         memory_steps(m, &b, &span);
         time_batch(o, &b, &span);
+        whole_spend(o->whole, UNITS_AN_EVENT * b.count);
         if (whole_stop(o->whole, (double)done / (double)o->events / 2))
             break;
     }
@@ -167,6 +168,7 @@ static uint64_t *build(struct observed *o, const struct race *r, const struct tr
 
     if (!a->seen || !b->seen)
         return NULL;
+    whole_spend(o->whole, b->position); /* about 10 ns each */
     memset(o->limit, 0, pairs_hb(o->pairs)->nslots * sizeof(*o->limit));
     raise_limits(o, a);
     raise_limits(o, b);

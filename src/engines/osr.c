@@ -132,8 +132,10 @@ static int search(const struct collection *c, const struct view **v, struct whol
                   struct osr_result *found, struct error *err)
 {
     osr_search(c, NULL, w, found);
-    if (!found->unviewed)
+    if (!found->unviewed || whole_poll(w)) {
+        found->undecided += found->unviewed;
         return 0;
+    }
     free(found->finds);
     *found = (struct osr_result){ 0 };
     *v = whole_view(w, err);

@@ -8,13 +8,13 @@
  * a sample is tried.
  *
  * A row is a cluster and the later ones of its variable. Rows are shared out
- * among threads; of several finds for a pair of sites the one of the first row
- * is kept, so the number of threads does not change the result.
+ * among threads (rows.h); of several finds for a pair of sites the one of the
+ * first row is kept, so the number of threads does not change the result.
  */
 #include "engines/osr.h"
-#include "base/abreast.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "engines/rows.h"
 
 #include <stdlib.h>
 
@@ -27,8 +27,14 @@ enum { TRIES_MAX = 2000000 };
 /* Events in graphs of all pairs, for each event of the trace and besides: a quarter of a
  * microsecond each. */
 enum { ORDER_PER_EVENT = 8, ORDER_MORE = 20000000 };
-/* Tries between two looks at the clock. */
-enum { TRIES_A_LOOK = 64 };
+/* Tries between two looks at the user's patience; units of work in a try, and in an event of a
+ * graph. */
+enum { TRIES_A_LOOK = 64, UNITS_A_TRY = 1000, UNITS_IN_GRAPH = 25 };
+
+/* What a row did. */
+struct tally {
+    uint64_t tries, orders, order_events, reversals, unviewed, undecided;
+};
 
 struct search {
     const struct collection *c;
@@ -37,11 +43,8 @@ struct search {
     struct osr_result *out;
     struct map found;     /* pair of sites -> find */
     pthread_mutex_t lock; /* for found and out */
-    /* atomic, by builtins (<stdatomic.h> has its own enum memory_order): */
-    uint32_t next_row;
-    uint64_t tries, orders, order_events, reversals, unviewed, undecided;
-    uint64_t max_order_events;
-    bool stop;
+    struct rows rows;
+    struct tally tally[ROWS_A_BLOCK];
 };
 
 /* One thread's share. */
@@ -49,8 +52,9 @@ struct seeker {
     struct search *s;
     struct osr_set set;
     struct osr_order *order; /* made when needed */
-    uint64_t tries;
-    bool is_main; /* may ask whole_stop() */
+    struct tally *tally;     /* of the row */
+    uint64_t most;           /* units for the row */
+    bool is_main;            /* may ask whole_poll() */
     uint32_t row;
 };
 
@@ -66,36 +70,22 @@ static const struct record *get(const struct list *l, size_t i)
     return &l->c->records[l->numbers[i]];
 }
 
-/* ---- what the threads share ---- */
-
-/* The value before. */
-static uint64_t add(uint64_t *to, uint64_t n)
-{
-    return __atomic_fetch_add(to, n, __ATOMIC_RELAXED);
-}
-
-static void stop(struct search *s)
-{
-    __atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
-}
-
-static bool is_stopped(const struct search *s)
-{
-    return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
-}
-
 /* ---- one pair ---- */
+
+static uint64_t units_of(const struct tally *t)
+{
+    return UNITS_A_TRY * t->tries + UNITS_IN_GRAPH * t->order_events;
+}
+
+static bool is_stopped(const struct seeker *k)
+{
+    return units_of(k->tally) >= k->most || rows_is_stopped(&k->s->rows);
+}
 
 static void count_try(struct seeker *k)
 {
-    struct search *s = k->s;
-
-    if (add(&s->tries, 1) > TRIES_MAX)
-        stop(s);
-    if (k->is_main && ++k->tries % TRIES_A_LOOK == 0 &&
-        whole_stop(s->whole, 0.5 + 0.5 * (double)__atomic_load_n(&s->next_row, __ATOMIC_RELAXED) /
-                                       (double)s->c->count))
-        stop(s);
+    if (++k->tally->tries % TRIES_A_LOOK == 0 && k->is_main && whole_poll(k->s->whole))
+        __atomic_store_n(&k->s->rows.stopped, true, __ATOMIC_RELAXED);
 }
 
 /* Sections have to change places: is there an order? */
@@ -106,20 +96,19 @@ static bool find_order(struct seeker *k, const struct record *a, const struct re
     bool found;
 
     if (!s->view) {
-        add(&s->unviewed, 1);
+        k->tally->unviewed++;
         return false;
     }
-    if (a->past.position >= s->view->count || b->past.position >= s->view->count ||
-        add(&s->order_events, 0) > s->max_order_events) {
-        add(&s->undecided, 1);
+    if (a->past.position >= s->view->count || b->past.position >= s->view->count) {
+        k->tally->undecided++;
         return false;
     }
     if (!k->order)
         k->order = osr_order_new(s->view);
     found = osr_order_find(k->order, &k->set, &cost);
-    add(&s->orders, 1);
-    add(&s->order_events, cost);
-    add(&s->reversals, found);
+    k->tally->orders++;
+    k->tally->order_events += cost;
+    k->tally->reversals += found;
     return found;
 }
 
@@ -133,7 +122,7 @@ static bool is_race(struct seeker *k, const struct record *a, const struct recor
 
 /* ---- pairs of sites ---- */
 
-/* Known from this row or one before, or shown by another engine. */
+/* Known from this row or a block before, or shown by another engine. */
 static bool is_known(struct seeker *k, uint32_t a, uint32_t b)
 {
     struct search *s = k->s;
@@ -142,7 +131,8 @@ static bool is_known(struct seeker *k, uint32_t a, uint32_t b)
 
     pthread_mutex_lock(&s->lock);
     find = map_get(&s->found, site_pair(a, b));
-    known = find && s->out->finds[*find].row <= k->row;
+    known =
+        find && (s->out->finds[*find].row == k->row || s->out->finds[*find].row < s->rows.first);
     pthread_mutex_unlock(&s->lock);
     return known || whole_is_shown(s->whole, a, b);
 }
@@ -195,7 +185,7 @@ static bool try_access(struct seeker *k, const struct record *a, const struct li
     for (int n = 0; n < TRIED_PER_ACCESS && i < l->count; n++) {
         const struct record *b = get(l, i);
 
-        if (is_past(a, b) || is_stopped(k->s))
+        if (is_past(a, b) || is_stopped(k))
             return false;
         if (is_race(k, a, b)) {
             add_find(k, a, b);
@@ -227,8 +217,8 @@ static void try_sites(struct seeker *k, const struct list *a, const struct list 
             return;
     }
     if (a->count > TRIED_OF_LIST || b->count > TRIED_OF_LIST || a->c->truncated ||
-        b->c->truncated || is_stopped(k->s))
-        add(&k->s->undecided, 1);
+        b->c->truncated || is_stopped(k))
+        k->tally->undecided++;
 }
 
 /* The accesses of the site that begins at *from in by_site; *from moves on. */
@@ -265,31 +255,78 @@ static bool can_race(const struct search *s, const struct cluster *p, const stru
 
 /* ---- rows ---- */
 
-static void *run_seeker(void *arg)
+static uint64_t run_row(void *worker, uint32_t row, uint64_t left)
 {
-    struct seeker *k = arg;
+    struct seeker *k = worker;
     const struct collection *c = k->s->c;
+    const struct cluster *p = &c->clusters[row];
 
-    osr_set_init(&k->set, c->closure, k->s->whole);
-    while ((k->row = __atomic_fetch_add(&k->s->next_row, 1, __ATOMIC_RELAXED)) < c->count) {
-        const struct cluster *p = &c->clusters[k->row];
-
-        for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
-            if (p->count && c->clusters[q].count && can_race(k->s, p, &c->clusters[q]))
-                try_clusters(k, p, &c->clusters[q]);
-    }
-    osr_set_release(&k->set);
-    osr_order_free(k->order);
-    return NULL;
+    k->row = row;
+    k->tally = &k->s->tally[row - k->s->rows.first];
+    k->most = left;
+    *k->tally = (struct tally){ 0 };
+    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
+        if (p->count && c->clusters[q].count && can_race(k->s, p, &c->clusters[q]))
+            try_clusters(k, p, &c->clusters[q]);
+    return units_of(k->tally);
 }
 
-static void run_seekers(struct search *s, unsigned jobs)
+/* Forget what rows from `end` on have found. */
+static void drop_finds(struct osr_result *out, uint32_t end)
 {
-    struct seeker *seekers = xcalloc(jobs, sizeof(*seekers));
+    size_t n = 0;
 
-    for (unsigned i = 0; i < jobs; i++)
+    for (size_t i = 0; i < out->count; i++)
+        if (out->finds[i].row < end)
+            out->finds[n++] = out->finds[i];
+    out->count = n;
+}
+
+static void use_rows(void *arg, uint32_t first, uint32_t end)
+{
+    struct search *s = arg;
+    struct osr_result *out = s->out;
+
+    for (uint32_t i = first; i < end; i++) {
+        struct tally *t = &s->tally[i - first];
+
+        out->tries += t->tries;
+        out->orders += t->orders;
+        out->order_events += t->order_events;
+        out->reversals += t->reversals;
+        out->unviewed += t->unviewed;
+        out->undecided += t->undecided;
+        *t = (struct tally){ 0 };
+    }
+    if (s->rows.stopped) /* it is the last block */
+        drop_finds(out, end);
+}
+
+/* Rows that nobody came to. */
+static void count_left(struct search *s, uint32_t from)
+{
+    const struct collection *c = s->c;
+
+    for (uint32_t row = from; row < c->count; row++)
+        for (uint32_t q = c->clusters[row].next; q != CLUSTER_NONE; q = c->clusters[q].next)
+            s->out->undecided += can_race(s, &c->clusters[row], &c->clusters[q]);
+}
+
+static void run_seekers(struct search *s)
+{
+    struct seeker *seekers = xcalloc(s->rows.jobs, sizeof(*seekers));
+
+    for (unsigned i = 0; i < s->rows.jobs; i++) {
         seekers[i] = (struct seeker){ .s = s, .is_main = i == 0 };
-    abreast(jobs, run_seeker, seekers, sizeof(*seekers));
+        osr_set_init(&seekers[i].set, s->c->closure, s->whole);
+    }
+    s->rows.workers = seekers;
+    s->rows.worker_bytes = sizeof(*seekers);
+    count_left(s, rows_run(&s->rows));
+    for (unsigned i = 0; i < s->rows.jobs; i++) {
+        osr_set_release(&seekers[i].set);
+        osr_order_free(seekers[i].order);
+    }
     free(seekers);
 }
 
@@ -306,20 +343,20 @@ void osr_search(const struct collection *c, const struct view *v, struct whole *
                 struct osr_result *out)
 {
     struct search s = { .c = c, .view = v, .whole = w, .out = out };
-    unsigned jobs = whole_options(w)->jobs;
+    uint64_t graphs = whole_info(w)->events * ORDER_PER_EVENT + ORDER_MORE;
 
     *out = (struct osr_result){ 0 };
-    s.max_order_events = whole_info(w)->events * ORDER_PER_EVENT + ORDER_MORE;
+    s.rows = (struct rows){ .whole = w,
+                            .count = (uint32_t)c->count,
+                            .limit = (uint64_t)UNITS_A_TRY * TRIES_MAX + UNITS_IN_GRAPH * graphs,
+                            .jobs = whole_options(w)->jobs ? whole_options(w)->jobs : 1,
+                            .run = run_row,
+                            .use = use_rows,
+                            .arg = &s };
     pthread_mutex_init(&s.lock, NULL);
-    run_seekers(&s, jobs ? jobs : 1);
+    run_seekers(&s);
     pthread_mutex_destroy(&s.lock);
     map_release(&s.found);
-    out->tries = s.tries;
-    out->orders = s.orders;
-    out->order_events = s.order_events;
-    out->reversals = s.reversals;
-    out->unviewed = s.unviewed;
-    out->undecided = s.undecided;
     if (out->count)
         qsort(out->finds, out->count, sizeof(*out->finds), compare_finds);
 }

@@ -31,9 +31,9 @@ struct predict_budget {
     uint32_t unfrozen;   /* solve/solver.h */
 };
 
-/* About 200 ms, counted in work so that the answers are the same on every machine; measured in
- * docs/design/solver.md. The seconds are only for the case that counting fails. */
-#define PREDICT_BUDGET ((struct predict_budget){ .seconds = 60, .work = 8000000 })
+/* About 200 ms, counted in work so that the answers are the same on every machine, busy or not;
+ * measured in docs/design/solver.md. */
+#define PREDICT_BUDGET ((struct predict_budget){ .work = 8000000 })
 
 /* Questions by what answered them. */
 struct predict_stats {

@@ -214,7 +214,7 @@ size_t prover_answer(struct prover *p, struct question *questions, size_t n)
     struct shift *shift;
     unsigned started = 1;
 
-    prove_queue_begin(&p->queue, questions, n);
+    prove_queue_begin(&p->queue, questions, n, whole_left(p->whole));
     shift = crew_begin(p->crew, &p->scope, &p->queue, p->threads, p->limit);
     while (started < p->threads && started < n &&
            !pthread_create(&threads[started], NULL, answer_some, &p->workers[started]))
@@ -224,7 +224,9 @@ size_t prover_answer(struct prover *p, struct question *questions, size_t n)
         pthread_join(threads[i], NULL);
     crew_end(shift);
     free(threads);
-    return prove_queue_end(&p->queue);
+    n = prove_queue_end(&p->queue);
+    whole_spend(p->whole, p->queue.spent);
+    return n;
 }
 
 uint32_t prover_unreachable(const struct prover *p)

@@ -2,8 +2,8 @@
  *
  * A question is a list of instances, pairs of positions; they are tried one
  * after the other until one is feasible. Answers do not depend on the number
- * of threads and machines, nor on the order of questions, but for what runs
- * out of time.
+ * of threads and machines. A question counts if those before it have not used
+ * up the budget (whole_left()); what was answered beyond is thrown away.
  *
  *     struct prover *p = prover_new(whole, 0, 0, err);
  *     n = prover_answer(p, questions, n);      each of the first n then holds its answer
@@ -33,6 +33,7 @@ struct question {
     uint64_t *list; /* its schedule; the caller's */
     size_t count;
     struct predict_stats stats; /* what the answer took */
+    bool skipped;               /* undecided, because the budget was used up, or by the user */
 };
 
 /* The first and the last instance of a race, as far as they are at hand and new there (whole.h);
@@ -60,7 +61,7 @@ void prover_free(struct prover *p);
 size_t prover_batch(const struct prover *p);
 /* The number of questions, the first ones, that now have their answer: all of them, or fewer (at
  * least one) where their schedules take too much memory to go on; ask the others again. When the
- * user or the clock stops it (whole_stop()), the rest is undecided. */
+ * user or the budget stops it (whole_stop()), the rest is undecided, and `skipped`. */
 size_t prover_answer(struct prover *p, struct question *questions, size_t n);
 /* predictor_unreachable() */
 uint32_t prover_unreachable(const struct prover *p);

@@ -35,7 +35,7 @@ void prove_queue_release(struct prove_queue *q)
 
 /* ---- a batch ---- */
 
-void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t n)
+void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t n, uint64_t left)
 {
     uint64_t unused;
 
@@ -46,8 +46,10 @@ void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t
     q->questions = questions;
     q->count = q->open = n;
     q->next = 0;
-    q->held = 0;
-    q->stopped = false;
+    q->held = q->spent = 0;
+    q->settled = 0;
+    q->left = left;
+    q->stopped = !left;
 }
 
 /* With the lock held. */
@@ -88,11 +90,28 @@ bool prove_queue_wait(struct prove_queue *q, int milliseconds)
     return over;
 }
 
+/* Answered or not, it does not count. */
+static void skip(struct prove_queue *q, size_t i)
+{
+    struct question *x = &q->questions[i];
+
+    if (q->state[i] & DONE)
+        free(x->list);
+    x->list = NULL;
+    x->count = 0;
+    x->answer = PREDICT_UNDECIDED;
+    x->skipped = true;
+}
+
 size_t prove_queue_end(struct prove_queue *q)
 {
-    for (size_t i = 0; q->stopped && i < q->count; i++)
-        if (!(q->state[i] & DONE))
-            q->questions[i].answer = PREDICT_UNDECIDED;
+    bool over = q->spent >= q->left;
+
+    for (size_t i = 0; i < q->count; i++)
+        if (!(q->state[i] & DONE) || (over && i >= q->settled))
+            skip(q, i);
+        else
+            predict_stats_add(&q->stats, &q->questions[i].stats);
     return q->count;
 }
 
@@ -183,6 +202,22 @@ static void cut_short(struct prove_queue *q)
     q->count = end;
 }
 
+/* What needs alone decide takes some microseconds. */
+enum { UNITS_AN_INSTANCE = 300 };
+
+static uint64_t units_of(const struct question *q)
+{
+    return q->stats.work + UNITS_AN_INSTANCE * (uint64_t)q->ninstances;
+}
+
+/* With the lock held: when the first ones have used up all there is, the others need no answer. */
+static void settle(struct prove_queue *q)
+{
+    while (q->settled < q->count && q->state[q->settled] & DONE && q->spent < q->left)
+        q->spent += units_of(&q->questions[q->settled++]);
+    q->stopped |= q->spent >= q->left;
+}
+
 void prove_queue_answer(struct prove_queue *q, size_t i, const struct question *answer)
 {
     uint64_t events = answer->list ? answer->count : 0;
@@ -194,10 +229,10 @@ void prove_queue_answer(struct prove_queue *q, size_t i, const struct question *
         q->questions[i] = *answer;
         q->state[i] |= DONE;
         q->open--;
-        predict_stats_add(&q->stats, &answer->stats);
         if (q->held <= LISTS_EVENTS_MAX && q->held + events > LISTS_EVENTS_MAX)
             cut_short(q);
         q->held += events;
+        settle(q);
         tell(q);
     }
     pthread_mutex_unlock(&q->lock);

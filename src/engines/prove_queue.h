@@ -44,6 +44,10 @@ struct prove_queue {
     uint8_t *state;             /* question -> bits, see prove_queue.c */
     size_t state_cap;
     uint64_t held; /* events of the schedules so far */
+    /* The first questions, those before `settled`, took `spent` units; at `left` it is over, and
+     * answers to others do not count. */
+    size_t settled;
+    uint64_t spent, left;
     bool stopped;
     int news;                   /* an eventfd, readable when nothing is open, or stopped */
     struct predict_stats stats; /* of all answers that counted, over all batches */
@@ -52,9 +56,10 @@ struct prove_queue {
 void prove_queue_init(struct prove_queue *q);
 void prove_queue_release(struct prove_queue *q);
 
-/* A new batch; nobody may be at work on the last one except seats, which will not answer. */
-void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t n);
-/* Give up what is not handed out; what is open at the end counts as undecided. */
+/* A new batch, with so many units for it; nobody may be at work on the last one except seats, which
+ * will not answer. */
+void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t n, uint64_t left);
+/* Give up what is not handed out; what is open at the end is skipped. */
 void prove_queue_stop(struct prove_queue *q);
 /* Wait until all is answered or stopped, at most so many milliseconds: is it? */
 bool prove_queue_wait(struct prove_queue *q, int milliseconds);

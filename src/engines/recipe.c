@@ -32,7 +32,9 @@ enum {
     FIRST_SHARE = 32,  /* of the budget of a pair of recorded accesses: there are many more */
     SECOND_SHARE = 1,  /* for what that leaves open */
     PATH_PAIRS_MAX = 4000,
-    COPIES_MIN = 64 /* of a long trace */
+    COPIES_MIN = 64, /* of a long trace */
+    UNITS_A_TASK = 1000,
+    UNITS_A_COPY = 25 /* an event */
 };
 
 /* For questions with SECOND_SHARE, all together: some seconds. */
@@ -169,6 +171,14 @@ static void decide_task(void *state, unsigned thread, size_t task)
         recipe_task_decide(&s->c, &s->tasks[task]);
 }
 
+static uint64_t work_of(void *state, size_t task)
+{
+    const struct recipe *s = state;
+    const struct recipe_task *t = &s->tasks[task];
+
+    return UNITS_A_TASK + t->work + (t->copied ? UNITS_A_COPY * s->c.e->trace->count : 0);
+}
+
 static void use_task(void *state, size_t task)
 {
     struct recipe *s = state;
@@ -204,6 +214,7 @@ static void run_tasks(struct recipe *s)
                          .threads = s->threads,
                          .size = BATCH,
                          .decide = decide_task,
+                         .work = work_of,
                          .use = use_task,
                          .arg = s };
     size_t used;

@@ -27,12 +27,16 @@ enum { BATCH = 64 };
 /* The budget of a question, in mc's: values make it harder, and few questions are left. */
 enum { WORK_TIMES = 2 };
 
+/* Besides what the solver counts. */
+enum { UNITS_AN_INSTANCE = 1000 };
+
 /* A pair of sites to decide. */
 struct task {
     struct mc_pair *pair;
     const struct instance *instances; /* borrowed */
     uint32_t ninstances;
     enum predict_answer answer;
+    uint64_t work;
     struct instance feasible;
     struct relax_answer schedule;
 };
@@ -76,6 +80,7 @@ static void decide_instances(struct relax *r, struct task *t)
         uint64_t used = relax_stats(r)->work - before;
         enum predict_answer answer;
 
+        t->work = used + UNITS_AN_INSTANCE * (uint64_t)(i + 1);
         if (used >= 3 * one) {
             t->answer = PREDICT_UNDECIDED;
             return;
@@ -87,6 +92,12 @@ static void decide_instances(struct relax *r, struct task *t)
         if (answer == PREDICT_FEASIBLE)
             t->feasible = *x;
     }
+    t->work += relax_stats(r)->work - before;
+}
+
+static uint64_t work_of(void *state, size_t task)
+{
+    return ((struct recipe_s *)state)->tasks[task].work;
 }
 
 /* ---- answers ---- */
@@ -144,10 +155,15 @@ static void decide_tasks(struct recipe_s *s)
                          .threads = s->threads,
                          .size = BATCH,
                          .decide = decide_task,
+                         .work = work_of,
                          .use = use_answer,
                          .arg = s };
 
-    s->skipped += s->ntasks - batches_run(&b, s->ntasks);
+    size_t used = batches_run(&b, s->ntasks);
+
+    s->skipped += s->ntasks - used;
+    for (; used < s->ntasks; used++)
+        relax_answer_release(&s->tasks[used].schedule);
 }
 
 /* ---- the engine ---- */

@@ -5,7 +5,6 @@
 #include "engines/remote.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,7 @@ static int load(struct server *v, struct station *s, struct error *err)
     if (!s->trace || read_through(s->trace, err) < 0)
         return -1;
     s->whole = whole_new(s->trace, NULL, NULL, v->options, NULL);
-    whole_begin(s->whole, &s->engine, INFINITY);
+    whole_begin(s->whole, &s->engine, UINT64_MAX);
     events = whole_events(s->whole, err);
     if (events) {
         s->events = events->count;

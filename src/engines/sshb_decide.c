@@ -105,6 +105,7 @@ static bool is_over(struct questions *q, size_t i, const struct sshb_graph *g, s
 {
     if (i % QUESTIONS_AT_ONCE && sshb_graph_work(g) - q->work < WORK_AT_ONCE)
         return false;
+    whole_spend(whole, sshb_graph_work(g) - q->work + 10 * QUESTIONS_AT_ONCE);
     q->work = sshb_graph_work(g);
     return whole_stop(whole, (double)i / (double)(q->first[q->groups] + 1));
 }

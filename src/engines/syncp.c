@@ -136,6 +136,21 @@ static int make_schedules(struct deciding *d, const struct collection *c, size_t
 
 /* ---- deciding ---- */
 
+static int compare_finds(const void *a, const void *b)
+{
+    const struct find *x = a, *y = b;
+
+    if (x->b.past.position != y->b.past.position)
+        return x->b.past.position < y->b.past.position ? -1 : 1;
+    return x->a.past.position < y->a.past.position ? -1 : 1;
+}
+
+static void sort_finds(struct deciding *d, size_t from)
+{
+    if (d->found.count > from)
+        qsort(d->found.finds + from, d->found.count - from, sizeof(*d->found.finds), compare_finds);
+}
+
 /* 0, 1 when stopped, -1 and an error. */
 static int round_of(struct deciding *d, const struct suspects *lives, uint32_t site_max,
                     struct error *err)
@@ -147,6 +162,7 @@ static int round_of(struct deciding *d, const struct suspects *lives, uint32_t s
 
     if (r == 0) {
         syncp_search(&c, d->whole, &d->found);
+        sort_finds(d, known); /* threads found them in any order */
         if (whole_can_show(d->whole))
             r = make_schedules(d, &c, known, err);
         if (first)
@@ -172,22 +188,12 @@ static int all_rounds(struct deciding *d, struct error *err)
     return r;
 }
 
-static int compare_finds(const void *a, const void *b)
-{
-    const struct find *x = a, *y = b;
-
-    if (x->b.past.position != y->b.past.position)
-        return x->b.past.position < y->b.past.position ? -1 : 1;
-    return x->a.past.position < y->a.past.position ? -1 : 1;
-}
-
 /* Finds become races, in the same order. */
 static void report(struct deciding *d)
 {
     struct engine_result *result = d->s->result;
 
-    if (d->found.count)
-        qsort(d->found.finds, d->found.count, sizeof(*d->found.finds), compare_finds);
+    sort_finds(d, 0);
     for (size_t i = 0; i < d->found.count; i++) {
         const struct find *f = &d->found.finds[i];
 

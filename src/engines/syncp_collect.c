@@ -266,6 +266,7 @@ static int stream(struct collecting *k, struct whole *w, struct error *err)
         GROW(k->vars, k->vars_cap, span.variables);
         closure_feed(k->c->closure, &b, &span);
         done += b.count;
+        whole_spend(w, UNITS_AN_EVENT * b.count);
         if (whole_stop(w, all ? 0.5 * (double)done / (double)all : 0))
             break;
     }

@@ -13,11 +13,11 @@
  * until one is known.
  *
  * A row is a cluster and the later ones of its variable. Rows are shared out
- * among threads; of several finds for a pair of sites the one of the first row
- * is kept, so the number of threads does not change the result.
+ * among threads (rows.h); of several finds for a pair of sites the one of the
+ * first row is kept, so the number of threads does not change the result.
  */
-#include "base/abreast.h"
 #include "base/alloc.h"
+#include "engines/rows.h"
 #include "engines/syncp.h"
 
 #include <stdlib.h>
@@ -27,28 +27,33 @@
 enum { STEPS_PER_EVENT = 20, STEPS_MORE = 50000000 };
 /* Steps of one walk, so that a few long lists cannot use up what all the others need. */
 enum { STEPS_A_WALK = 16000000 };
-/* Steps between two looks at the clock. */
-enum { STEPS_A_LOOK = 1024 };
+/* Steps between two looks at the user's patience; units of work in a step. */
+enum { STEPS_A_LOOK = 1024, UNITS_A_WALK = 100 };
+/* As a row: found in an earlier round. */
+#define LONG_AGO UINT32_MAX
+
+/* What a row did. */
+struct tally {
+    uint64_t steps, undecided;
+};
 
 struct search {
     struct collection *c;
     struct whole *whole;
     struct search_result *out;
     pthread_mutex_t lock; /* for what is found */
-    /* atomic, by __atomic builtins (<stdatomic.h> has its own enum memory_order): */
-    uint32_t next_row;
-    uint64_t steps, undecided;
-    uint64_t max_steps;
-    bool stop; /* no more steps for anybody */
+    struct rows rows;
+    struct tally tally[ROWS_A_BLOCK];
 };
 
 /* One thread's share. */
 struct walker {
     struct search *s;
     struct closure_set *set;
-    uint64_t steps; /* not yet added to the sum */
-    uint64_t left;  /* for this walk */
-    bool is_main;   /* may ask whole_stop() */
+    struct tally *tally; /* of the row */
+    uint64_t most;       /* steps for the row */
+    uint64_t left;       /* for this walk */
+    bool is_main;        /* may ask whole_poll() */
     uint32_t row;
 };
 
@@ -65,35 +70,24 @@ static const struct record *get(const struct list *l, size_t i)
     return &l->records[l->numbers ? l->numbers[i] : i];
 }
 
-static bool is_stopped(const struct search *s)
+static bool is_stopped(const struct walker *w)
 {
-    return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
+    return w->tally->steps >= w->most || rows_is_stopped(&w->s->rows);
 }
 
 /* ---- walks ---- */
 
 /* False: the walk is over, undecided. */
-static bool may_step(struct walker *w)
+static bool may_step(const struct walker *w)
 {
-    return w->left && !is_stopped(w->s);
+    return w->left && !is_stopped(w);
 }
 
 static void count_step(struct walker *w)
 {
-    struct search *s = w->s;
-    uint64_t all;
-
     w->left--;
-    if (++w->steps < STEPS_A_LOOK)
-        return;
-    all = __atomic_fetch_add(&s->steps, w->steps, __ATOMIC_RELAXED) + w->steps;
-    w->steps = 0;
-    if (all > s->max_steps)
-        __atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
-    if (w->is_main &&
-        whole_stop(s->whole, 0.5 + 0.5 * (double)__atomic_load_n(&s->next_row, __ATOMIC_RELAXED) /
-                                       (double)s->c->count))
-        __atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
+    if (++w->tally->steps % STEPS_A_LOOK == 0 && w->is_main && whole_poll(w->s->whole))
+        __atomic_store_n(&w->s->rows.stopped, true, __ATOMIC_RELAXED);
 }
 
 /* The first access from i on that the set does not contain. */
@@ -163,7 +157,12 @@ static enum answer walk(struct walker *w, const struct list *a, const struct lis
 
 /* ---- pairs of sites ---- */
 
-/* Known from this row or one before, or shown by another engine. */
+static bool is_known_to(const struct walker *w, uint32_t row)
+{
+    return row == LONG_AGO || row == w->row || row < w->s->rows.first;
+}
+
+/* Known from this row or a block before, or shown by another engine. */
 static bool is_known(struct walker *w, uint32_t a, uint32_t b)
 {
     struct search *s = w->s;
@@ -172,7 +171,7 @@ static bool is_known(struct walker *w, uint32_t a, uint32_t b)
 
     pthread_mutex_lock(&s->lock);
     find = map_get(&s->out->known, site_pair(a, b));
-    known = find && s->out->finds[*find].row <= w->row;
+    known = find && is_known_to(w, s->out->finds[*find].row);
     pthread_mutex_unlock(&s->lock);
     return known || whole_is_shown(s->whole, a, b);
 }
@@ -221,7 +220,7 @@ static void walk_site_pair(struct walker *w, const struct list *a, const struct 
         add_find(w, get(a, i), get(b, j));
         break;
     case UNDECIDED:
-        __atomic_fetch_add(&w->s->undecided, 1, __ATOMIC_RELAXED);
+        w->tally->undecided++;
         break;
     case TRUNCATED:
         __atomic_store_n(&life->open, true, __ATOMIC_RELAXED);
@@ -261,8 +260,8 @@ static void walk_clusters(struct walker *w, const struct cluster *p, const struc
     struct list b = { q->records, NULL, q->count, false };
     size_t i, j;
 
-    if (is_stopped(w->s)) {
-        __atomic_fetch_add(&w->s->undecided, 1, __ATOMIC_RELAXED);
+    if (is_stopped(w)) {
+        w->tally->undecided++;
         return;
     }
     if (p->truncated || q->truncated || (is_one_site(p) && is_one_site(q)) ||
@@ -272,47 +271,94 @@ static void walk_clusters(struct walker *w, const struct cluster *p, const struc
 
 /* ---- rows ---- */
 
-static void *run_walker(void *arg)
+static uint64_t run_row(void *worker, uint32_t row, uint64_t left)
 {
-    struct walker *w = arg;
+    struct walker *w = worker;
     const struct collection *c = w->s->c;
+    const struct cluster *p = &c->clusters[row];
 
-    w->set = closure_set_new(c->closure);
-    while ((w->row = __atomic_fetch_add(&w->s->next_row, 1, __ATOMIC_RELAXED)) < c->count) {
-        const struct cluster *p = &c->clusters[w->row];
-
-        for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
-            if (p->count && c->clusters[q].count && can_race(w->s, p, &c->clusters[q]))
-                walk_clusters(w, p, &c->clusters[q]);
-    }
-    closure_set_free(w->set);
-    __atomic_fetch_add(&w->s->steps, w->steps, __ATOMIC_RELAXED);
-    return NULL;
+    w->row = row;
+    w->tally = &w->s->tally[row - w->s->rows.first];
+    w->most = left / UNITS_A_WALK + 1;
+    *w->tally = (struct tally){ 0 };
+    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
+        if (p->count && c->clusters[q].count && can_race(w->s, p, &c->clusters[q]))
+            walk_clusters(w, p, &c->clusters[q]);
+    return UNITS_A_WALK * w->tally->steps;
 }
 
-static void run_walkers(struct search *s, unsigned jobs)
+/* Forget what rows from `end` on have found. */
+static void drop_finds(struct search_result *out, uint32_t end)
 {
-    struct walker *walkers = xcalloc(jobs, sizeof(*walkers));
+    size_t n = 0;
 
+    map_clear(&out->known);
+    for (size_t i = 0; i < out->count; i++) {
+        const struct find *f = &out->finds[i];
+
+        if (f->row != LONG_AGO && f->row >= end)
+            continue;
+        *map_put(&out->known, site_pair(f->a.site, f->b.site), 0) = (uint32_t)n;
+        out->finds[n++] = *f;
+    }
+    out->count = n;
+}
+
+static void use_rows(void *arg, uint32_t first, uint32_t end)
+{
+    struct search *s = arg;
+
+    for (uint32_t i = first; i < end; i++) {
+        s->out->steps += s->tally[i - first].steps;
+        s->out->undecided += s->tally[i - first].undecided;
+        s->tally[i - first] = (struct tally){ 0 };
+    }
+    if (s->rows.stopped)
+        drop_finds(s->out, end);
+}
+
+static void init_walkers(struct search *s, struct walker *walkers, unsigned jobs)
+{
     for (unsigned i = 0; i < jobs; i++)
-        walkers[i] = (struct walker){ .s = s, .is_main = i == 0 };
-    abreast(jobs, run_walker, walkers, sizeof(*walkers));
-    free(walkers);
+        walkers[i] =
+            (struct walker){ .s = s, .set = closure_set_new(s->c->closure), .is_main = i == 0 };
+}
+
+/* Rows that nobody came to. */
+static void count_left(struct search *s, uint32_t from)
+{
+    const struct collection *c = s->c;
+
+    for (uint32_t row = from; row < c->count; row++)
+        for (uint32_t q = c->clusters[row].next; q != CLUSTER_NONE; q = c->clusters[q].next)
+            s->out->undecided += can_race(s, &c->clusters[row], &c->clusters[q]);
 }
 
 void syncp_search(struct collection *c, struct whole *w, struct search_result *out)
 {
     struct search s = { .c = c, .whole = w, .out = out };
-    unsigned jobs = whole_options(w)->jobs;
+    unsigned jobs = whole_options(w)->jobs ? whole_options(w)->jobs : 1;
+    struct walker *walkers = xcalloc(jobs, sizeof(*walkers));
 
     for (size_t i = 0; i < out->count; i++)
-        out->finds[i].row = 0;
-    s.max_steps = whole_info(w)->events * STEPS_PER_EVENT + STEPS_MORE;
+        out->finds[i].row = LONG_AGO;
+    s.rows = (struct rows){ .whole = w,
+                            .count = (uint32_t)c->count,
+                            .limit = UNITS_A_WALK *
+                                     (whole_info(w)->events * STEPS_PER_EVENT + STEPS_MORE),
+                            .jobs = jobs,
+                            .workers = walkers,
+                            .worker_bytes = sizeof(*walkers),
+                            .run = run_row,
+                            .use = use_rows,
+                            .arg = &s };
     pthread_mutex_init(&s.lock, NULL);
-    run_walkers(&s, jobs ? jobs : 1);
+    init_walkers(&s, walkers, jobs);
+    count_left(&s, rows_run(&s.rows));
+    for (unsigned i = 0; i < jobs; i++)
+        closure_set_free(walkers[i].set);
+    free(walkers);
     pthread_mutex_destroy(&s.lock);
-    out->steps += s.steps;
-    out->undecided += s.undecided;
 }
 
 void search_result_release(struct search_result *r)

@@ -63,7 +63,7 @@ static void show(struct vindication *v, struct race *r, struct question *q)
 
 static void use_answer(struct vindication *v, struct race *r, struct question *q)
 {
-    if (v->over ||
+    if (v->over || q->skipped ||
         !whole_has_room(v->whole)) { /* as if it had not been asked, whatever the batch is */
         free(q->list);
         v->over_budget++;

@@ -1,7 +1,6 @@
 /* whole.c - the whole trace at hand, for what engines do after the pass over it */
 #include "engines/whole_inside.h"
 #include "base/alloc.h"
-#include "base/seconds.h"
 #include "engines/analysis.h"
 #include "engines/certain.h"
 #include "engines/cut.h"
@@ -74,10 +73,11 @@ void whole_free(struct whole *w)
     free(w);
 }
 
-void whole_begin(struct whole *w, const struct engine *engine, double seconds)
+void whole_begin(struct whole *w, const struct engine *engine, uint64_t units)
 {
     w->engine = engine;
-    w->deadline = seconds_now() + seconds;
+    w->allowance = units;
+    w->spent = 0;
     w->stopped = w->interrupted = false;
     w->done = 0;
     learn_info(w);
@@ -86,13 +86,29 @@ void whole_begin(struct whole *w, const struct engine *engine, double seconds)
     w->holds = false;
 }
 
+void whole_spend(struct whole *w, uint64_t units)
+{
+    w->spent = w->spent > UINT64_MAX - units ? UINT64_MAX : w->spent + units;
+}
+
+uint64_t whole_left(const struct whole *w)
+{
+    if (w->allowance == UINT64_MAX)
+        return UINT64_MAX;
+    return w->spent < w->allowance ? w->allowance - w->spent : 0;
+}
+
+uint64_t whole_spent(const struct whole *w)
+{
+    return w->spent + UNITS_A_STEP * w->checked;
+}
+
 bool whole_stop(struct whole *w, double done)
 {
     const struct analysis_hooks *h = w->hooks;
 
     w->done = done;
-    if (!w->stopped)
-        w->stopped = seconds_now() > w->deadline;
+    w->stopped |= !whole_left(w);
     if (!w->stopped && h && h->deciding)
         w->stopped = w->interrupted = h->deciding(h->arg, w->engine->name, done);
     return w->stopped;

@@ -45,12 +45,22 @@ struct sieve;
 struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks);
 void whole_free(struct whole *w);
+/* Effort is counted, not timed, so that a busy machine finds what an idle one does: a unit is about
+ * 10 ns of work, as in solve/solver.h. UNITS_A_SECOND is what a processor of 2020 does in one. */
+enum { UNITS_A_SECOND = 100000000 };
+enum { UNITS_AN_EVENT = 10 /* of a pass over the trace */, UNITS_A_STEP = 3 /* of the checker */ };
+
 /* For analysis.c: the engine that decides from here on, and its share of the budget; and what
  * became of its schedules as counters of its result: "witnessed", "witness_uncertain",
  * "witness_not_kept" (accepted but long), "witness_over_budget" (no room: not complete),
  * "witness_refused" (a bug of the engine), "witness_contradicted" (or rather of the trace). */
-void whole_begin(struct whole *w, const struct engine *engine, double seconds);
+void whole_begin(struct whole *w, const struct engine *engine, uint64_t units);
 void whole_end(struct whole *w, struct engine_result *result);
+/* Count work; what there is left, UINT64_MAX: no limit; what was done, schedules checked included.
+ */
+void whole_spend(struct whole *w, uint64_t units);
+uint64_t whole_left(const struct whole *w);
+uint64_t whole_spent(const struct whole *w);
 
 const struct engine_options *whole_options(const struct whole *w);
 const struct trace_info *whole_info(const struct whole *w);
@@ -156,8 +166,8 @@ int whole_show_again(struct whole *w, struct race *r, uint64_t *list, size_t n,
  * of these two sites? */
 bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 
-/* Report how much of decide() is done, 0 to 1, and ask whether to stop: the user's patience or the
- * engine's seconds are over. Cheap. */
+/* Report how much of decide() is done, 0 to 1, and ask whether to stop: the user's patience is over
+ * or the engine's units are used up. Cheap. */
 bool whole_stop(struct whole *w, double done);
 /* The same without news of progress. */
 bool whole_poll(struct whole *w);

@@ -203,7 +203,7 @@ bool whole_holds_with_calls(struct whole *w, const uint64_t *order, size_t n)
 
 bool whole_has_room(const struct whole *w)
 {
-    return w->checked < WITNESS_CHECKED_MAX;
+    return w->checked < WITNESS_CHECKED_MAX && w->checked < w->allowance / UNITS_A_STEP;
 }
 
 void whole_skip(struct whole *w)

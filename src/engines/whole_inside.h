@@ -19,8 +19,8 @@ struct whole {
     const struct engine *engine; /* that decides now */
     struct trace_info info;      /* the trace's, but branches only if they count */
     bool code_sought, has_code;
-    double deadline;
-    double done; /* as whole_stop() was told */
+    uint64_t allowance, spent; /* units of this engine */
+    double done;               /* as whole_stop() was told */
     bool stopped, interrupted;
     bool loaded;
     struct trace_mem events;                 /* a part's are borrowed */

@@ -134,7 +134,60 @@ static enum verdict the_cascade_is_not_changed(struct subject *s, struct buf *wh
     return v;
 }
 
+/* Races of a run are among those of another. */
+static bool are_among(const struct race_table *a, const struct race_table *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!race_table_find(b, a->races[i].first.site, a->races[i].second.site))
+            return false;
+    return true;
+}
+
+/* With less effort there is less, and it is said. */
+static enum verdict compare_with_all(const struct subject *s, const struct analysis *a,
+                                     struct buf *why)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const struct engine_result *all = &s->analysis.runs[i].result, *some = &a->runs[i].result;
+
+        if (are_among(&some->races, &all->races) &&
+            (!some->complete || !all->complete || same_races(&all->races, &some->races)))
+            continue;
+        buf_addf(why, "%s: %zu of %zu races, %s", a->runs[i].engine->name, some->races.count,
+                 all->races.count, some->complete ? "complete" : "not complete");
+        return VIOLATED;
+    }
+    return HOLDS;
+}
+
+/* Work is counted: how far it gets does not depend on threads and on what is kept. */
+static enum verdict effort_is_the_same_for_all(struct subject *s, struct buf *why)
+{
+    static const uint64_t efforts[] = { 1, 3000, 10000, 30000, 100000, 300000, 1000000 };
+    uint64_t work = efforts[s->text.len % (sizeof(efforts) / sizeof(efforts[0]))];
+    struct engine_options plain = { .work = work };
+    struct analysis base, a;
+    enum verdict v;
+
+    if (!analyse(s, engine_registry, s->nengines, &plain, &base, why))
+        return VIOLATED;
+    v = compare_with_all(s, &base, why);
+    for (size_t k = 0; k < VARIANTS && v == HOLDS; k++) {
+        struct engine_options o = variants[k].options;
+
+        o.work = work;
+        if (!analyse(s, engine_registry, s->nengines, &o, &a, why))
+            return VIOLATED;
+        for (size_t i = 0; i < a.count && v == HOLDS; i++)
+            v = compare_runs(&base.runs[i], &a.runs[i], variants[k].name, why);
+        analysis_release(&a);
+    }
+    analysis_release(&base);
+    return v;
+}
+
 const struct property properties_options[] = {
+    { "effort-is-the-same-for-all", effort_is_the_same_for_all, 8 },
     { "output-options-change-no-engine", no_engine_is_changed, 8 },
     { "output-options-change-no-cascade", the_cascade_is_not_changed, 8 },
     { NULL, NULL, 0 },

@@ -38,7 +38,7 @@ static void begin(struct prove_queue *q)
     memset(questions, 0, sizeof(questions));
     for (size_t i = 0; i < MANY; i++)
         questions[i].max_events = i;
-    prove_queue_begin(q, questions, MANY);
+    prove_queue_begin(q, questions, MANY, UINT64_MAX);
 }
 
 /* Question i is answered so that one can tell by whom. */
@@ -321,7 +321,7 @@ static void run_batch(struct crew *c, struct prove_queue *q)
 
     for (size_t n = 0; n < MANY; n++)
         questions[n] = (struct question){ .instances = &instance, .ninstances = 1 };
-    prove_queue_begin(q, questions, MANY);
+    prove_queue_begin(q, questions, MANY, UINT64_MAX);
     shift = crew_begin(c, &scope, q, 1, LIMIT);
     while (prove_queue_take(q, &i, &copy)) {
         usleep(1000);

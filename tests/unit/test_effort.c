@@ -1,0 +1,112 @@
+/* test_effort.c - effort is counted, not timed: the clock decides nothing
+ *
+ * Here the clock is ours, and jumps: on a machine that is busy with other work much time passes
+ * between any two events of an analysis.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "engines/analysis.h"
+#include "gen.h"
+#include "text_trace.h"
+
+static bool jumps;
+static long jumped; /* seconds; atomic */
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int r = (int)syscall(SYS_clock_gettime, id, ts);
+
+    if (jumps)
+        ts->tv_sec += __atomic_add_fetch(&jumped, 3600, __ATOMIC_RELAXED);
+    return r;
+}
+
+enum { MAX_ENGINES = 32 };
+
+static struct trace *open_generated(uint64_t seed)
+{
+    struct gen_small_options options;
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct gen_trace g;
+    struct trace *t;
+    char path[256];
+
+    gen_small_random(&options, seed, 40);
+    gen_small(&options, &g);
+    gen_trace_text(&g, &text);
+    gen_trace_release(&g);
+    scratch_path(path, sizeof(path), ".std");
+    scratch_write(path, text.data, text.len);
+    buf_release(&text);
+    t = trace_open(path, &err);
+    unlink(path);
+    assert_non_null(t);
+    return t;
+}
+
+static void analyse(struct trace *t, bool cascade, uint64_t work, bool jumping, struct analysis *a)
+{
+    const struct engine_options options = { .work = work, .jobs = 2, .cascade = cascade };
+    struct error err = { "" };
+    size_t n = 0;
+
+    while (engine_registry[n])
+        n++;
+    assert_int_equal(trace_rewind(t, &err), 0);
+    jumps = jumping;
+    assert_int_equal(analysis_run(t, engine_registry, n, &options, NULL, a, &err), 0);
+    jumps = false;
+}
+
+static void assert_same(const struct engine_result *a, const struct engine_result *b)
+{
+    assert_int_equal(a->complete, b->complete);
+    assert_int_equal(a->races.count, b->races.count);
+    assert_int_equal(a->deadlocks.count, b->deadlocks.count);
+    for (size_t i = 0; i < a->races.count; i++) {
+        assert_int_equal(a->races.races[i].strength, b->races.races[i].strength);
+        assert_int_equal(a->races.races[i].second.position, b->races.races[i].second.position);
+    }
+}
+
+static void compare(uint64_t seed, bool cascade, uint64_t work)
+{
+    struct trace *t = open_generated(seed);
+    struct analysis idle, busy;
+
+    analyse(t, cascade, work, false, &idle);
+    analyse(t, cascade, work, true, &busy);
+    for (size_t i = 0; i < idle.count; i++)
+        assert_same(&idle.runs[i].result, &busy.runs[i].result);
+    analysis_release(&idle);
+    analysis_release(&busy);
+    trace_close(t);
+}
+
+static void a_busy_machine_finds_what_an_idle_one_does(void **state)
+{
+    static const uint64_t efforts[] = { 0, 6000000000, 100000000, 200000, 20000 };
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        compare(seed, seed % 2, efforts[seed % 5]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_busy_machine_finds_what_an_idle_one_does),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
