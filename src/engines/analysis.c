@@ -23,6 +23,7 @@ void analysis_release(struct analysis *a)
     for (size_t i = 0; i < a->count; i++) {
         race_table_release(&a->runs[i].result.races);
         deadlock_table_release(&a->runs[i].result.deadlocks);
+        map_release(&a->runs[i].result.open);
     }
     free(a->runs);
     *a = (struct analysis){ 0 };
@@ -151,6 +152,44 @@ static void leave_out_unshown(struct engine_run *run, const struct whole *w)
         engine_count(&run->result, "not_shown", before - races->count);
 }
 
+/* For is_possible(): the analysis, and the run of mc. */
+struct refutation {
+    const struct analysis *a;
+    const struct engine_run *mc;
+};
+
+/* Observed, shown, found or left open by mc? */
+static bool is_possible(void *arg, const struct race *r)
+{
+    const struct refutation *x = arg;
+    uint32_t a = r->first.site, b = r->second.site;
+
+    for (const struct engine_run *run = x->a->runs; run < x->mc; run++)
+        if (!run->engine->predicts && race_table_find(&run->result.races, a, b))
+            return true;
+    return is_shown(NULL, r) || race_table_find(&x->mc->result.races, a, b) ||
+           map_get(&x->mc->result.open, site_pair(a, b));
+}
+
+/* What mc has shown to be impossible is no race that others may have predicted. */
+static void leave_out_refuted(struct analysis *a, struct engine_run *mc, const struct whole *w)
+{
+    struct refutation x = { a, mc };
+    uint64_t refuted = 0;
+
+    if (!whole_options(w)->cascade || mc->engine != &engine_mc || !mc->result.refutes)
+        return;
+    for (struct engine_run *run = a->runs; run < mc; run++) {
+        size_t before = run->result.races.count;
+
+        if (run->engine->predicts)
+            race_table_keep(&run->result.races, is_possible, &x);
+        refuted += before - run->result.races.count;
+    }
+    if (refuted)
+        engine_count(&mc->result, "refuted", refuted);
+}
+
 static size_t deciders(const struct analysis *a, size_t from)
 {
     size_t n = 0;
@@ -216,6 +255,8 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, uint64_t *l
     }
     if (!whole_has_parts(w)) /* else they may still be shown */
         leave_out_unshown(run, w);
+    if (r == 0)
+        leave_out_refuted(a, run, w);
     budget_use(left, w);
     run->seconds += seconds_now() - start;
     if (r == 0 && whole_was_interrupted(w))

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "engines/deadlock.h"
 #include "engines/race.h"
 #include "order/view.h"
@@ -38,6 +39,8 @@ struct engine_result {
     size_t ncounters;
     bool complete;    /* false: something was left undecided, see counters (engine_leave()) */
     bool no_suspects; /* syncp: no two accesses can meet where reads keep their writers */
+    bool refutes;     /* mc: what is neither among its races nor in `open` cannot be, for sure */
+    struct map open;  /* mc: pairs of sites that it did not decide */
 };
 
 /* Adds to a counter; `name` is static. */

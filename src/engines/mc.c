@@ -448,9 +448,18 @@ static int try_others(struct mc *m, struct error *err)
     return r;
 }
 
+/* Is a pair that is not found impossible? The rule is in docs/design/cascade.md, "Refuted". */
+static bool can_refute(const struct mc *m)
+{
+    return whole_info(m->whole)->order == TRACE_EXACT &&
+           whole_barriers(m->whole) < BARRIERS_PAIRS && !whole_has_parts(m->whole) && !m->window &&
+           !m->pairs.dropped && !m->unreachable && !whole_unseen(m->whole);
+}
+
 /* What became of the pairs. */
 static void tally(struct mc *m)
 {
+    m->result->refutes = can_refute(m);
     for (size_t i = 0; i < m->pairs.count; i++) {
         const struct mc_pair *p = &m->pairs.pairs[i];
 
@@ -458,6 +467,8 @@ static void tally(struct mc *m)
         m->cut += m->state[i] == INFEASIBLE && p->cut;
         m->infeasible += m->state[i] == INFEASIBLE && !p->cut;
         m->skipped += m->state[i] == UNASKED && !is_known(m, p);
+        if (m->state[i] != FOUND && (m->state[i] != INFEASIBLE || p->cut))
+            map_put(&m->result->open, site_pair(p->site, p->other), 1);
     }
     m->asked -= m->skipped;
 }
@@ -531,6 +542,8 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
     mc_pairs_find_from(&m->pairs, view, m->window, m->base, whole_fresh(whole));
     if (m->pairs.count)
         r = decide_pairs(m, view, err);
+    else
+        m->result->refutes = can_refute(m); /* no two accesses are without a common lock */
     mc_pairs_release(&m->pairs);
     return r;
 }

@@ -176,8 +176,7 @@ static int osr_decide(void *state, struct whole *w, struct error *err)
     if (r == 0 && c.count)
         r = predict(s, &c, w, err);
     collection_release(&c);
-    if (r > 0)
-        s->result->complete = false;
+    engine_leave(s->result, "stopped", r > 0 && !whole_was_interrupted(w));
     return r < 0 ? -1 : 0;
 }
 

@@ -250,7 +250,7 @@ static int syncp_decide(void *state, struct whole *w, struct error *err)
     if (r == 0)
         r = show_races(&d, err);
     count_up(&d);
-    s->result->complete &= r == 0;
+    engine_leave(s->result, "stopped", r > 0 && !whole_was_interrupted(w));
     search_result_release(&d.found);
     rounds_release(&d.rounds);
     return r < 0 ? -1 : 0;

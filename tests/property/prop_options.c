@@ -186,7 +186,37 @@ static enum verdict effort_is_the_same_for_all(struct subject *s, struct buf *wh
     return v;
 }
 
+/* What no reordering shows and happens-before orders is listed by no engine of the cascade. */
+static enum verdict the_cascade_lists_nothing_impossible(struct subject *s, struct buf *why)
+{
+    const struct engine *engines[SUBJECT_ENGINES];
+    size_t n = engines_of_cascade(engines);
+    struct engine_options plain = { .cascade = true, .sieve = true };
+    struct analysis a;
+    enum verdict v = HOLDS;
+
+    if (!s->exact || s->info->calls || !subject_mc(s)->complete)
+        return DOES_NOT_APPLY;
+    if (!analyse(s, engines, n, &plain, &a, why))
+        return VIOLATED;
+    for (size_t i = 0; i < n && v == HOLDS; i++)
+        for (size_t k = 0; k < a.runs[i].result.races.count && v == HOLDS; k++) {
+            const struct race *r = &a.runs[i].result.races.races[k];
+            uint64_t x = r->first.position, y = r->second.position;
+
+            if (!engines[i]->predicts || engines[i]->needs_code ||
+                pair_set_has(&s->hb_unordered, x, y) || pair_set_has(&subject_mc(s)->pairs, x, y))
+                continue;
+            buf_addf(why, "%s lists (%llu, %llu), which cannot be", engines[i]->name,
+                     (unsigned long long)x, (unsigned long long)y);
+            v = VIOLATED;
+        }
+    analysis_release(&a);
+    return v;
+}
+
 const struct property properties_options[] = {
+    { "the-cascade-lists-nothing-impossible", the_cascade_lists_nothing_impossible, 4 },
     { "effort-is-the-same-for-all", effort_is_the_same_for_all, 8 },
     { "output-options-change-no-engine", no_engine_is_changed, 8 },
     { "output-options-change-no-cascade", the_cascade_is_not_changed, 8 },
