@@ -206,7 +206,8 @@ static int prepare_state(struct run *r, const char *program)
 
     r->locked = caper_control_collect(r->state_path, &merged) == CAPER_LOCKED;
     if (merged)
-        warn("note", "%u runs that were cut off are merged into '%s'", merged, r->state_path);
+        warn("note", "%u run%s cut off %s merged into '%s'", merged,
+             merged == 1 ? " that was" : "s that were", merged == 1 ? "is" : "are", r->state_path);
     if (reload(r))
         return EXIT_BAD_INPUT;
     found = new_pairs(r, program, &p);

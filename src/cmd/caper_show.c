@@ -189,7 +189,7 @@ static void text_sites(const struct caper_state *s, const struct linked *l, FILE
 
 static void text_numbers(const struct caper_state *s, const struct caper_sizes *z, FILE *out)
 {
-    fprintf(out, "%" PRIu64 " runs", s->runs);
+    fprintf(out, "%" PRIu64 " run%s", s->runs, s->runs == 1 ? "" : "s");
     if (s->has_pairs)
         fprintf(out,
                 "; %" PRIu64 " statically possible pairs of %" PRIu64 " sites: %" PRIu64

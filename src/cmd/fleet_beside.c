@@ -170,7 +170,7 @@ static void deliver(struct beside *b)
         return;
     spool_flush(j->place.spool, j->store, &counts, &err);
     if (counts.put > b->over) /* the last one is this run's */
-        fleet_say(j, "%" PRIu64 " results of earlier runs are put", counts.put - b->over);
+        fleet_say(j, "results of earlier runs that are put now: %" PRIu64, counts.put - b->over);
     if (counts.failed)
         fleet_say(j, "%s", err.text);
     if (counts.bad)

@@ -5,8 +5,8 @@
  * found is put to the exact solver once more, with the order that the calls may
  * bring (order/view.h, BARRIERS_PAIRS). What is possible all the same stays; what
  * is not, or cannot be decided, is left out and counted: it may be a race, but
- * nobody who reads the report can trust it. --engine NAME lists what NAME found.
- * In a recording an observed race goes only if happens-before with the calls' order orders it.
+ * nobody who reads the report can trust it. `--engine hb,syncp,wcp,osr` lists it. In a recording
+ * an observed race goes only if happens-before with the calls' order orders it.
  * docs/design/cascade.md, "Calls of untraced code".
  */
 #ifndef HEDDLE_ENGINES_JUDGE_H

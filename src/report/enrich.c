@@ -427,7 +427,7 @@ static void name_allocated(struct enricher *e, struct finding *r)
     if (!a)
         buf_addf(&b, "stack of %s", thread_name(e, 0));
     else if (a->is_stack)
-        buf_addf(&b, "stack of %s", a->thread);
+        buf_addf(&b, "stack or thread-local memory of %s", a->thread);
     else
         buf_addf(&b, "heap block of %" PRIu64 " byte%s allocated at %s, offset %" PRIu64, a->bytes,
                  a->bytes == 1 ? "" : "s", base_name(at ? at : a->location), a->offset);

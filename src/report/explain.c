@@ -230,7 +230,7 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     write_reasons(&p, f, r, options->usage);
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[r->strength]);
-    fprintf(out, ", which means that %s\n", strength_meaning(r->strength));
+    fprintf(out, ", which means that %s\n", race_meaning(f, r));
     write_flips(out, r);
     if (r->nchanges)
         fputs("\nthe schedule needs other values than those recorded:\n", out);

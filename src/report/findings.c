@@ -348,6 +348,26 @@ bool location_split(const char *location, size_t *file_len, uint32_t *line, uint
     return true;
 }
 
+/* Do engines that compare with happens-before have it, or only those that predict? */
+static bool is_predicted(const struct findings *f, const struct finding *r)
+{
+    static const char *const observing[] = { "fasttrack", "hb", "shb", "sshb" };
+
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t k = 0; k < sizeof(observing) / sizeof(*observing); k++)
+            if (r->engines >> i & 1 && strcmp(f->engines[i].name, observing[k]) == 0)
+                return false;
+    return true;
+}
+
+const char *race_meaning(const struct findings *f, const struct finding *r)
+{
+    if (r->strength == STRENGTH_MAYBE && is_predicted(f, r))
+        return "synchronisation orders the two accesses in this recording; the engines hold "
+               "another order possible, but no schedule shows it";
+    return strength_meaning(r->strength);
+}
+
 const char *strength_meaning(enum strength s)
 {
     switch (s) {

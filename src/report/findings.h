@@ -340,6 +340,8 @@ bool location_split(const char *location, size_t *file_len, uint32_t *line, uint
 
 /* One plain sentence on what a strength means, of a race and of a deadlock. */
 const char *strength_meaning(enum strength s);
+/* The same for a race, by who found it: one that was only predicted is ordered in the recording. */
+const char *race_meaning(const struct findings *f, const struct finding *r);
 const char *deadlock_meaning(enum strength s);
 
 #endif

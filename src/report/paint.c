@@ -273,7 +273,7 @@ void paint_allocation(struct painter *p, const struct finding *r)
     if (!a)
         return;
     if (a->is_stack) {
-        fprintf(p->out, "  memory  on the stack of %s\n", a->thread);
+        fprintf(p->out, "  memory  stack or thread-local memory of %s\n", a->thread);
         return;
     }
     fprintf(p->out, "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s ", a->offset,

@@ -35,7 +35,7 @@ static void write_left_out(struct painter *p, const struct findings *f)
         if (n)
             fprintf(p->out,
                     "left out: %" PRIu64 " pair%s of accesses that calls of untraced code may "
-                    "order (--engine NAME lists what that engine found)\n",
+                    "order (--engine hb,syncp,wcp,osr lists them)\n",
                     n, plural(n));
     }
 }
@@ -230,7 +230,7 @@ static struct paint_widths schedule_widths(const struct schedule_step *steps, si
     return w;
 }
 
-/* `steps` are the n that matter most of all `total`. */
+/* `steps` are the n of all `total` that schedule.c chose. */
 static void write_schedule(struct painter *p, const char *what, const struct schedule_step *steps,
                            size_t n, size_t total)
 {
@@ -342,8 +342,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     fprintf(p->out, ": variable %s, seen %" PRIu64 " time%s, ", r->variable, r->count,
             plural(r->count));
     paint_finders(p, f, r);
-    fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength],
-            strength_meaning(r->strength));
+    fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength], race_meaning(f, r));
     if (r->trace)
         fprintf(p->out, "  in '%s'\n", r->trace);
     write_tests(p, f, &r->tests);

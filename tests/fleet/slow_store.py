@@ -368,7 +368,7 @@ def a_state_of_caper_that_somebody_locks():
     assert len(left) == 1, left
     fcntl.flock(folder, fcntl.LOCK_UN)
     r = caper('--state', 'state/racy.caper', './racy', '5')
-    assert r.returncode == 7 and '1 runs that were cut off' in r.stderr, r
+    assert r.returncode == 7 and '1 run that was cut off' in r.stderr, r
     os.close(folder)
     r = caper('--state', 'state/racy.caper', '--show', '--format', 'json')
     assert json.loads(r.stdout), r.stdout

@@ -274,7 +274,7 @@ static void what_has_no_name_is_described(void **state)
     } cases[] = {
         { "struct q::head", OP_ALLOC, "struct q::head" },
         { NULL, OP_ALLOC, "heap block of 64 bytes allocated at m.c:3:9, offset 12" },
-        { NULL, OP_BEGIN, "stack of T1" },
+        { NULL, OP_BEGIN, "stack or thread-local memory of T1" },
         { NULL, OP_READ, "0x1000c:4" },
     };
     struct program p;

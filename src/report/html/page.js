@@ -24,8 +24,14 @@ const MEANING = {
   witnessed: 'a reordering of the recorded events leads there, and the independent checker accepted it',
   guaranteed: 'no choice of which write each read saw would order the two accesses',
   maybe: 'no synchronisation orders the two accesses in this recording, but which write a read saw might',
+  predicted: 'synchronisation orders the two accesses in this recording; the engines hold another order possible, but no schedule shows it',
   potential: 'no common lock protects the two accesses, but something else might order them',
 };
+
+// A race that engines only predicted: happens-before orders the two accesses.
+function isPredicted(d) {
+  return d.strength === 'maybe' && d.accesses && !d.engines.some(e => ['fasttrack', 'hb', 'shb', 'sshb'].includes(e));
+}
 
 // ---- findings: races, then deadlocks ----
 
@@ -163,10 +169,10 @@ function detail(f) {
   return [
     el('h2', {}, f.kind === 'race' ? 'Data race on ' : '', f.title, ' ',
       el('span', { class: 'strength ' + d.strength }, d.strength)),
-    el('p', { class: 'meaning' }, `${capital(MEANING[d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
+    el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
-    d.allocated ? el('p', {}, d.allocated.is_stack ? `Memory on the stack of ${d.allocated.thread}.`
+    d.allocated ? el('p', {}, d.allocated.is_stack ? `Stack or thread-local memory of ${d.allocated.thread}.`
       : `Byte ${d.allocated.offset} of ${d.allocated.bytes} allocated by ${d.allocated.thread} at `,
       d.allocated.is_stack ? null : el('code', {}, d.allocated.location)) : null,
     timeline.make(f),
@@ -316,7 +322,7 @@ const timeline = (() => {
         (c.recorded === undefined ? '' : ` instead of ${c.recorded}`) +
         (c.branch_at ? `, the branch at ${c.branch_at} still holds.` : ', no branch before the two accesses goes another way.'))),
       buttons(), el('div', { class: 'lanes-scroll' }, grid),
-      el('p', { class: 'legend' }, whole > schedule.length ? `${schedule.length} of ${whole} steps, those that matter most. ` : '',
+      el('p', { class: 'legend' }, whole > schedule.length ? `${schedule.length} of ${whole} steps: near the end, the last ones of each thread and where another takes over. ` : '',
         el('b', { style: 'color: var(--t3)' }, '— '), 'lock handed over  ', el('b', { style: 'color: var(--t0)' }, '— '), 'thread started or joined  ',
         el('b', { style: 'color: var(--t1)' }, '- - '), 'written and read'));
   }
@@ -356,7 +362,7 @@ function fillHeader() {
   $('facts').textContent = [plural(t.events, 'event'), plural(t.threads, 'thread'),
     'engines ' + result.engines.map(e => e.name).join(', '),
     ...incomplete,
-    t.modules && t.modules.untraced.length ? `${t.modules.untraced.length} modules not traced` : '',
+    t.modules && t.modules.untraced.length ? plural(t.modules.untraced.length, 'module') + ' not traced' : '',
     result.suppressed ? `${result.suppressed} suppressed` : '', result.known ? `${result.known} known` : '',
     t.lost ? 'lost: ' + t.lost.reason : ''].filter(Boolean).join(' · ');
 }
