@@ -103,6 +103,14 @@ const char *naming_object(struct naming *n, uint64_t target)
     return take_text(n, &b);
 }
 
+/* What functions of the C library keep to themselves stands in variables of our runtime. */
+static const char *hidden_state(const char *name)
+{
+    static const char ours[] = "__heddle_hidden_";
+
+    return strncmp(name, ours, sizeof(ours) - 1) == 0 ? name + sizeof(ours) - 1 : NULL;
+}
+
 const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
 {
     struct sym_data d;
@@ -110,6 +118,10 @@ const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
 
     if (!n->symbols || !symbolizer_data(n->symbols, address, bytes, &d))
         return NULL;
+    if (hidden_state(d.name)) {
+        buf_addf(&b, "hidden state of the C library (%s)", hidden_state(d.name));
+        return take_text(n, &b);
+    }
     buf_addstr(&b, d.path);
     if (d.path_offset)
         buf_addf(&b, "+%" PRIu64, d.path_offset);
