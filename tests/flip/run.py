@@ -45,7 +45,7 @@ def build(opts, directory, level, source):
 def record(opts, directory, program):
     data = os.path.join(directory, "data")
     call([os.path.join(opts.build, "heddle"), "record", "-o", data, "--", program])
-    return os.path.join(data, os.listdir(data)[0])
+    return os.path.join(data, next(f for f in os.listdir(data) if f.endswith(".hdl")))
 
 
 def analyze(opts, trace, engine):

@@ -58,7 +58,7 @@ class Run:
         data = os.path.join(self.dir, "data")
         p = self.call([opts.heddle, "record", "-o", data, "--", os.path.join(self.dir, "program"), *args])
         self.said = [line.split() for line in p.stdout.splitlines()]
-        self.traces = sorted(os.path.join(data, f) for f in os.listdir(data))
+        self.traces = sorted(os.path.join(data, f) for f in os.listdir(data) if f.endswith(".hdl"))
         expect(len(self.traces) == traces, f"{len(self.traces)} traces")
         self.trace = self.traces[0]
         check = self.call([opts.heddle, "check", self.trace])

@@ -53,7 +53,7 @@ def build(opts, directory, level, sources):
 def record(opts, directory, program):
     data = os.path.join(directory, "data")
     p = call([os.path.join(opts.build, "heddle"), "record", "-o", data, "--", program])
-    traces = [os.path.join(data, f) for f in os.listdir(data)]
+    traces = [os.path.join(data, f) for f in os.listdir(data) if f.endswith(".hdl")]
     expect(len(traces) == 1, f"{len(traces)} traces")
     return traces[0], p.stdout
 

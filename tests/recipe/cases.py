@@ -108,7 +108,7 @@ class Case:
         else:
             raise Failure(f"in {ATTEMPTS} runs it never said '{self.stdout}', but '{said}'")
         self.said = said
-        self.trace, = glob.glob(os.path.join(data, "*"))
+        self.trace, = glob.glob(os.path.join(data, "*.hdl"))
         self.events = force.events_of(self.heddle, self.trace)
 
     def analyze(self, engine, verify=True, options=()):
