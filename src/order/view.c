@@ -49,6 +49,10 @@ struct builder {
                            ever written */
     uint32_t *last_of;  /* thread -> its last event that takes part, where it has no end event */
     uint32_t *narrow;   /* piece -> pieces before it that count, where not all do; else NULL */
+
+    /* Where a value of the trace is a pointer into memory: */
+    bool *pointed;   /* piece -> such a value leads there; or NULL: no value does */
+    uint32_t *freed; /* piece -> its last free, + 1 */
 };
 
 static bool event_span(const struct event *e, uint64_t *from, uint64_t *to)
@@ -223,6 +227,65 @@ static void add_touches(struct builder *b, uint32_t i, uint32_t *first, uint32_t
         touch_cell(b, i, *last);
 }
 
+/* ---- memory that is used again ---- */
+
+static void append_needs(struct builder *b, uint32_t i, const uint32_t *needs, uint32_t count)
+{
+    struct view *v = b->v;
+    uint32_t n = v->need_first[i + 1];
+
+    GROW(v->need, b->need_cap, (size_t)n + count + 1);
+    if (count)
+        memcpy(v->need + n, needs, count * sizeof(*needs));
+    v->need_first[i + 1] = n + count;
+}
+
+static bool is_pointer(const struct builder *b, const struct event *e)
+{
+    return b->npieces && op_is_access(e->op) && e->size == 8 && e->flags & EV_VALUE &&
+           e->value >= b->start[0] && e->value < b->start[b->npieces];
+}
+
+static void find_pointers(struct builder *b)
+{
+    for (uint32_t i = 0; i < b->v->count; i++) {
+        const struct event *e = &b->v->events[i];
+        size_t p;
+
+        if (!is_pointer(b, e))
+            continue;
+        if (!b->pointed) {
+            b->pointed = xcalloc((size_t)b->npieces + 1, sizeof(*b->pointed));
+            b->freed = xcalloc((size_t)b->npieces + 1, sizeof(*b->freed));
+        }
+        p = sorted_first_from(b->start, (size_t)b->npieces + 1, e->value);
+        b->pointed[b->start[p] > e->value ? p - 1 : p] = true;
+    }
+}
+
+/* Where reads may see any write of their value, a pointer to memory that was freed and allocated
+ * again would pass for one to what was there before. So an alloc of what pointers lead to comes
+ * after the free before it, as with any allocator. Reads that keep their writers need no such
+ * order (docs/design/proof.md, "Lifetimes"). */
+static void add_reuse(struct builder *b, uint32_t i, uint32_t first, uint32_t last)
+{
+    const struct event *e = &b->v->events[i];
+    bool pointed = false;
+    uint32_t before = VIEW_NONE;
+
+    for (uint32_t p = first; p < last && !pointed; p++)
+        pointed = b->pointed[p];
+    for (uint32_t p = first; p < last; p++) {
+        uint32_t f = b->freed[p] ? b->freed[p] - 1 : VIEW_NONE;
+
+        if (e->op == OP_FREE)
+            b->freed[p] = i + 1;
+        else if (pointed && f != VIEW_NONE && f != before && b->v->events[f].thread != e->thread)
+            append_needs(b, i, &f, 1);
+        before = f;
+    }
+}
+
 /* ---- calls ---- */
 
 /* A call or return writes what the D of the call lists. Where nobody has written since the last one
@@ -329,17 +392,6 @@ static void at_lock(struct builder *b, uint32_t i)
 
 /* ---- the walk ---- */
 
-static void append_needs(struct builder *b, uint32_t i, const uint32_t *needs, uint32_t count)
-{
-    struct view *v = b->v;
-    uint32_t n = v->need_first[i + 1];
-
-    GROW(v->need, b->need_cap, (size_t)n + count + 1);
-    if (count)
-        memcpy(v->need + n, needs, count * sizeof(*needs));
-    v->need_first[i + 1] = n + count;
-}
-
 static void add_needs(struct builder *b, uint32_t i)
 {
     struct view *v = b->v;
@@ -397,6 +449,8 @@ static void visit(struct builder *b, uint32_t i)
     b->last[e->thread] = i;
     add_touches(b, i, &first, &last);
     add_needs(b, i);
+    if (b->pointed && (e->op == OP_ALLOC || e->op == OP_FREE))
+        add_reuse(b, i, first, last);
     if (op_class_of(e->op) == CLASS_LOCK)
         at_lock(b, i);
     else if (e->op == OP_END)
@@ -572,6 +626,8 @@ static void builder_release(struct builder *b)
     free(b->seen_of);
     free(b->last_of);
     free(b->narrow);
+    free(b->pointed);
+    free(b->freed);
 }
 
 struct view *view_new(const struct trace_mem *t, enum barriers barriers)
@@ -588,6 +644,7 @@ struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
     builder_init(&b, t, choose_rule(t, barriers));
     v = b.v;
     cut_memory(&b);
+    find_pointers(&b);
     if (b.barriers)
         start_barriers(&b, names);
     for (uint32_t i = 0; i < v->count; i++)
