@@ -15,7 +15,9 @@ enum {
      * through a thousand of them all the time; values fill it sooner. */
     CHUNK_EVENTS_FULL = 1 << 18,
     CHUNK_BYTES_FULL = 1 << 19,
-    CHUNK_BYTES_MIN = 1 << 12,
+    CHUNK_BYTES_MIN = 1 << 13,
+    CHUNK_BYTES_MIN_FULL = 1 << 15,
+    PARTS_MIN = 16,
     LEVEL_FAST = -4 /* gives up sooner on what does not compress */
 };
 
@@ -63,7 +65,8 @@ static void enqueue_urgent(struct pool *p, struct stream *s)
     p->nurgent++;
 }
 
-static void idle_remove(struct stream *s)
+/* From the ring of idle or of busy ones. */
+static void ring_remove(struct stream *s)
 {
     if (!s->newer)
         return;
@@ -72,13 +75,12 @@ static void idle_remove(struct stream *s)
     s->newer = s->older = NULL;
 }
 
-static void idle_add(struct pool *p, struct stream *s)
+static void ring_add(struct stream *head, struct stream *s)
 {
-    s->idle_since = now_ms();
-    s->newer = &p->idle;
-    s->older = p->idle.older;
+    s->newer = head;
+    s->older = head->older;
     s->older->newer = s;
-    p->idle.older = s;
+    head->older = s;
 }
 
 struct stream *pool_idle_oldest(struct pool *p)
@@ -88,17 +90,23 @@ struct stream *pool_idle_oldest(struct pool *p)
 
 void pool_make_busy(struct pool *p, struct stream *s)
 {
-    idle_remove(s);
+    ring_remove(s);
+    ring_add(&p->busy, s);
     s->busy = true;
     p->nbusy++;
 }
 
 void pool_make_idle(struct pool *p, struct stream *s)
 {
+    ring_remove(s);
     s->busy = false;
     p->nbusy--;
-    if (s->encoder)
-        idle_add(p, s);
+    if (s->encoder) {
+        s->idle_since = now_ms();
+        ring_add(&p->idle, s);
+    }
+    if (s->owed) /* since then, or who had it had something else to do with it */
+        enqueue_urgent(p, s);
     if (turns_ready(&s->turns))
         enqueue(p, s);
     if (!p->nbusy || has_work(p))
@@ -212,7 +220,7 @@ static void *worker_main(void *arg)
 
     for (;;) {
         pthread_mutex_lock(&p->lock);
-        while ((!has_work(p) || pool_is_due(p)) && !p->over)
+        while (!(p->first_urgent || (p->first_queued && !pool_is_due(p))) && !p->over)
             pthread_cond_wait(&p->work, &p->lock);
         if (p->over) {
             pthread_mutex_unlock(&p->lock);
@@ -261,18 +269,20 @@ void pool_flush_idle(struct pool *p, uint64_t milliseconds)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A chunk is but a small part of the file, so that a cut, or one that does not fit, costs little.
- */
-static void set_chunk_bytes(struct pool *p, uint64_t file_bytes)
+/* A chunk is but a small part of the file, and so are those of all threads together, so that a cut,
+ * or one that does not fit, costs little. */
+void pool_set_chunk_bytes(struct pool *p)
 {
-    uint64_t limit = p->sink->max_bytes;
-    size_t most = p->full ? CHUNK_BYTES_FULL : CHUNK_BYTES, bytes = CHUNK_BYTES;
+    unsigned streams = __atomic_load_n(&p->active, __ATOMIC_RELAXED);
+    uint64_t part = sink_part(p->sink, 2 * streams < PARTS_MIN ? PARTS_MIN : 2 * streams);
+    uint64_t least = p->full ? CHUNK_BYTES_MIN_FULL : CHUNK_BYTES_MIN;
+    uint64_t most = p->full ? CHUNK_BYTES_FULL : CHUNK_BYTES, limit = p->sink->max_bytes / 8;
+    size_t bytes;
 
-    while (bytes < most && bytes < file_bytes / 8)
-        bytes *= 2;
-    if (limit && limit / 8 < bytes)
-        bytes = limit / 8 < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : limit / 8;
-    __atomic_store_n(&p->chunk_bytes, bytes, __ATOMIC_RELAXED);
+    if (limit && limit < most)
+        most = limit < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : limit;
+    bytes = part < least ? least : part;
+    __atomic_store_n(&p->chunk_bytes, bytes < most ? bytes : most, __ATOMIC_RELAXED);
 }
 
 /* ---- chunks that are being filled; lock held ---- */
@@ -310,30 +320,64 @@ static void look_at_handler(struct pool *p, uint32_t number)
         l->insert_at = head.insert_at;
 }
 
-unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes)
+void pool_look(struct pool *p)
 {
     uint32_t chunks = ring_chunks(p->ring);
-    unsigned n;
+    struct timespec t;
 
-    set_chunk_bytes(p, sink_bytes(p->sink));
     pthread_mutex_lock(&p->lock);
-    __atomic_fetch_add(&p->flushes, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->due_bytes, due_bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->due, false, __ATOMIC_RELAXED);
-    /* in the order of age, mostly: what was decoded, what waits, what is being filled */
-    for (struct stream *s = p->idle.newer; s != &p->idle; s = s->newer)
-        enqueue_urgent(p, s);
-    for (struct stream *s = p->first_queued; s; s = s->next_queued)
-        enqueue_urgent(p, s);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    p->looked_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     for (uint32_t i = 0; i < chunks; i++)
         look_at(p, i);
     if (p->full) /* in this order: a handler that begins now comes behind what was looked at */
         for (uint32_t i = 0; i < chunks; i++)
             look_at_handler(p, i);
-    n = p->nurgent + p->nbusy;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void owe(struct pool *p, struct stream *s)
+{
+    if (!s->owed)
+        p->nowed++;
+    s->owed = true;
+    s->owed_chunks = s->turns.count;
+    enqueue_urgent(p, s);
+}
+
+unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes)
+{
+    unsigned n;
+
+    pool_set_chunk_bytes(p);
+    pthread_mutex_lock(&p->lock);
+    __atomic_store_n(&p->due_bytes, due_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->due, false, __ATOMIC_RELAXED);
+    for (struct stream *s = p->first_urgent; s; s = s->next_urgent) /* they were looked at */
+        owe(p, s);
+    for (struct stream *s = p->idle.newer; s != &p->idle; s = s->newer)
+        owe(p, s);
+    for (struct stream *s = p->busy.newer; s != &p->busy; s = s->newer)
+        owe(p, s);
+    for (struct stream *s = p->first_queued; s; s = s->next_queued)
+        owe(p, s);
+    n = p->nowed;
+    __atomic_store_n(&p->active, n, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
+    if (!n)
+        sink_commit(p->sink, p->looked_ns);
     return n;
+}
+
+bool pool_is_settled(struct pool *p)
+{
+    bool settled;
+
+    pthread_mutex_lock(&p->lock);
+    settled = !p->nowed;
+    pthread_mutex_unlock(&p->lock);
+    return settled;
 }
 
 bool pool_is_due(const struct pool *p)
@@ -362,7 +406,7 @@ void pool_finish(struct pool *p, struct pool_counts *counts)
         if (!s)
             continue;
         p->workers[0].stream = s;
-        idle_remove(s);
+        ring_remove(s);
         counts->lost += s->raw.lost;
         pool_end_stream(&p->workers[0], s);
     }
@@ -380,10 +424,12 @@ struct pool *pool_new(struct ring *r, struct sink *o, struct places *places, con
     p->sink = o;
     p->places = places;
     p->clock = c;
+    p->began_ns = now_ms() * 1000000;
     p->full = full;
     p->chunk_events = full ? CHUNK_EVENTS_FULL : CHUNK_EVENTS;
-    set_chunk_bytes(p, 0);
+    pool_set_chunk_bytes(p);
     p->idle.newer = p->idle.older = &p->idle;
+    p->busy.newer = p->busy.older = &p->busy;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);

@@ -40,13 +40,16 @@ void pool_add(struct pool *p, const uint32_t *numbers, size_t n);
 bool pool_work(struct pool *p);
 /* Until the others have done what there is. */
 void pool_wait(struct pool *p);
-/* Bring the file up to date: what is in chunks that are being filled is taken, as far as it is
- * final (early.h), and everything is flushed. It is queued here, and done by workers. So whatever
- * is in the file depends on nothing but what is there too, or came after the last of these. How
- * many streams that is about. */
-/* The next one is due when the file has `due_bytes`: from then on workers begin nothing new until
- * it comes. */
+/* Bring the file up to date, in two steps, between which what was handed over is to be added.
+ * First a look at the chunks that are being filled: what is final of them is taken (early.h). Then
+ * all that was seen up to here is decoded and flushed. It is queued here, and done by workers; the
+ * last one commits what is staged, up to the time of the look. So whatever is in the file depends
+ * on nothing but what is there too, or came after the look. One at a time: not before the last is
+ * settled. The next one is due when the file has `due_bytes`: from then on workers begin nothing
+ * new until it comes. How many streams it is about. */
+void pool_look(struct pool *p);
 unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes);
+bool pool_is_settled(struct pool *p);
 bool pool_is_due(const struct pool *p);
 /* Flush streams that were idle for so long. */
 void pool_flush_idle(struct pool *p, uint64_t milliseconds);

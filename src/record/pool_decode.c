@@ -12,6 +12,8 @@ enum {
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
     CONTEXT_BITS_LARGE = 13, /* for threads that use that many sites in turn */
+    SPAN_NS_MIN = 8000000,
+    SPAN_BYTES_MIN = 2048
 };
 
 /* ---- encoders ---- */
@@ -37,20 +39,22 @@ static void note_pending(struct pool *p, struct stream *s, size_t bytes)
 
 void pool_flush_stream(struct worker *w, struct stream *s)
 {
+    struct pool *p = w->pool;
     struct encoder *e = s->encoder;
 
     if (!e || !e->count)
         return;
     hdl_pack(w->packer, e);
     if (!s->over)
-        s->over = !sink_append(w->pool->sink, w->packer, s->raw.thread, s->first, s->stamp_first,
+        s->over = !sink_append(p->sink, w->packer, s->raw.thread, s->first, s->stamp_first,
                                s->stamp_last);
     s->first += e->count;
     s->context_bits = next_context_bits(e);
     e->count = 0;
-    note_pending(w->pool, s, 0);
-    if (sink_bytes(w->pool->sink) >= __atomic_load_n(&w->pool->due_bytes, __ATOMIC_RELAXED))
-        __atomic_store_n(&w->pool->due, true, __ATOMIC_RELAXED);
+    note_pending(p, s, 0);
+    pool_set_chunk_bytes(p);
+    if (sink_bytes(p->sink) >= __atomic_load_n(&p->due_bytes, __ATOMIC_RELAXED))
+        __atomic_store_n(&p->due, true, __ATOMIC_RELAXED);
 }
 
 /* Flush an idle stream and take its encoder. */
@@ -112,13 +116,24 @@ static void start_chunk(struct worker *w, struct stream *s, uint64_t stamp)
     s->stamp_first = stamp;
 }
 
+/* Does it take in more time than passes between two checkpoints? Chunks are sorted by time: those
+ * of a writer that lags behind shall depend on few that stand behind them. */
+static bool is_long(const struct pool *p, const struct stream *s)
+{
+    uint64_t age = s->stamp_first > p->began_ns ? s->stamp_first - p->began_ns : 0;
+    uint64_t most = age / 8 > SPAN_NS_MIN ? age / 8 : SPAN_NS_MIN;
+
+    return s->stamp_last - s->stamp_first > most;
+}
+
 static bool is_full(struct pool *p, struct stream *s)
 {
     size_t bytes = encoder_bytes(s->encoder);
 
     note_pending(p, s, bytes);
     return s->encoder->count >= p->chunk_events ||
-           bytes >= __atomic_load_n(&p->chunk_bytes, __ATOMIC_RELAXED);
+           bytes >= __atomic_load_n(&p->chunk_bytes, __ATOMIC_RELAXED) ||
+           (bytes >= SPAN_BYTES_MIN && is_long(p, s));
 }
 
 /* A slice of events: into the stream's encoder. */
@@ -367,30 +382,48 @@ void pool_end_stream(struct worker *w, struct stream *s)
     raw_thread_release(&s->raw);
 }
 
-/* Streams take turns where the file may end soon, since one that is behind the others makes what
- * they have useless; and nothing is begun when everything has to be flushed. */
+/* One that the file waits for is brought to where it was then. Else streams take turns where the
+ * file may end soon, since one that is behind the others makes what they have useless; and nothing
+ * is begun when everything has to be flushed. Lock held. */
+static bool has_enough(const struct pool *p, const struct stream *s)
+{
+    if (s->owed)
+        return !s->owed_chunks;
+    return pool_is_due(p) || p->nurgent || (p->sink->max_bytes && p->nqueued);
+}
+
 static bool take_chunk(struct pool *p, struct stream *s, bool again, struct turn *c)
 {
     bool found;
 
     pthread_mutex_lock(&p->lock);
-    if (again && (pool_is_due(p) || p->nurgent || (p->sink->max_bytes && p->nqueued)))
-        found = false;
-    else
-        found = turns_take(&s->turns, c);
+    found = !(again && has_enough(p, s)) && turns_take(&s->turns, c);
+    if (found && s->owed_chunks)
+        s->owed_chunks--;
     pthread_mutex_unlock(&p->lock);
     return found;
 }
 
-/* True: everything had to be flushed, and of this stream it is now. */
-static bool flush_if_due(struct worker *w, struct stream *s)
+/* True: the file waits for this stream, and need not any more. */
+static bool flush_if_owed(struct worker *w, struct stream *s)
 {
-    uint32_t flushes = __atomic_load_n(&w->pool->flushes, __ATOMIC_RELAXED);
+    struct pool *p = w->pool;
+    uint64_t looked;
+    bool owed, last;
 
-    if (s->flushed == flushes)
+    pthread_mutex_lock(&p->lock);
+    owed = s->owed;
+    s->owed = false;
+    pthread_mutex_unlock(&p->lock);
+    if (!owed)
         return false;
-    s->flushed = flushes;
     pool_flush_stream(w, s);
+    pthread_mutex_lock(&p->lock);
+    last = !--p->nowed;
+    looked = p->looked_ns;
+    pthread_mutex_unlock(&p->lock);
+    if (last)
+        sink_commit(p->sink, looked);
     return true;
 }
 
@@ -401,14 +434,12 @@ void pool_work_on(struct worker *w, struct stream *s)
 
     w->stream = s;
     places_name_thread(w->pool->places, s->raw.thread);
-    for (; take_chunk(w->pool, s, whole, &c); whole = true) {
+    for (; take_chunk(w->pool, s, whole, &c); whole = true)
         decode_chunk(w, s, &c);
-        flush_if_due(w, s);
-    }
     take_early(w, s);
     if (s->raw.ended)
         pool_end_stream(w, s);
-    else if (flush_if_due(w, s) && !whole && s->encoder)
+    if (flush_if_owed(w, s) && !whole && s->encoder)
         pool_put_encoder(w->pool, s); /* it has little to say: others may need it more */
 }
 

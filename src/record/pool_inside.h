@@ -27,7 +27,7 @@ struct stream {
     bool urgent;                /* it is in the queue of those to be flushed */
     struct stream *next_queued; /* queue */
     struct stream *next_urgent;
-    struct stream *newer, *older; /* idle streams with an encoder, by age */
+    struct stream *newer, *older; /* idle streams with an encoder, by age; or busy ones */
     uint64_t idle_since;          /* ms */
     struct encoder *encoder;
     uint64_t first;                   /* events in the file */
@@ -36,8 +36,9 @@ struct stream {
     bool over;                        /* the file has no place for more of it */
     size_t pending;                   /* bytes that the encoder holds, before compression */
     struct early early;               /* what was taken of the chunk that is being filled */
-    uint32_t flushed;                 /* the pool's count of flushes when it was last flushed */
     struct look look;                 /* at the chunk that it is filling */
+    bool owed;                        /* the file waits for a flush of it (pool_checkpoint) */
+    size_t owed_chunks;               /* and for so many of its chunks before */
 };
 
 struct worker {
@@ -56,13 +57,14 @@ struct pool {
     const struct clock *clock;
     uint32_t chunk_events; /* at most */
     size_t chunk_bytes;    /* atomic */
+    unsigned active;       /* atomic: streams of the last checkpoint */
     bool full;             /* records of a full build */
-    uint32_t flushes;      /* atomic: how often everything had to be flushed */
+    uint64_t began_ns;     /* CLOCK_MONOTONIC, as stamps */
     uint64_t pending;      /* atomic: bytes in all encoders */
     uint64_t due_bytes;    /* atomic: of the file, when everything has to be flushed again */
     bool due;              /* atomic: it has them */
     /* `lock` protects what follows, and in streams all but raw, encoder, first, stamps, over,
-     * pending, early and flushed, which belong to the worker that made the stream busy. The
+     * pending and early, which belong to the worker that made the stream busy. The
      * output's lock may be taken inside of nothing here. */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
@@ -71,7 +73,10 @@ struct pool {
     struct stream *first_queued, *last_queued;
     struct stream *first_urgent, *last_urgent; /* come before those */
     unsigned nqueued, nurgent, nbusy;
+    unsigned nowed;     /* streams that the file waits for */
+    uint64_t looked_ns; /* when the last look began: stamps up to then have all they depend on */
     struct stream idle; /* ring of idle streams with an encoder: newer is the oldest one */
+    struct stream busy; /* ring of busy ones */
     struct encoder **spare;
     size_t nspare, spare_cap, nencoders;
     bool over;
@@ -82,6 +87,7 @@ struct pool {
 };
 
 /* ---- pool.c ---- */
+void pool_set_chunk_bytes(struct pool *p);
 void pool_make_busy(struct pool *p, struct stream *s); /* lock held */
 void pool_make_idle(struct pool *p, struct stream *s);
 /* The stream that has been idle longest of those with an encoder, or NULL; lock held. */

@@ -36,6 +36,8 @@ enum {
     FRESH_BYTES_MAX = 4 << 20,
     FRESH_STREAMS_A_MS = 2,
     FRESH_STREAM_BYTES = 2048,
+    LATE_NAPS = 20, /* for a thread that is between filling a chunk and putting it into the list */
+    LATE_NAP_NS = 100000,
     WORKERS_MAX = 4,     /* more than the program can feed */
     THREADS_TOLD = 50000 /* threads whose names are written */
 };
@@ -304,6 +306,19 @@ static uint64_t fresh_at_bytes(const struct recorder *r, uint64_t bytes)
     return bytes + (much < least ? least : much);
 }
 
+/* What is being filled, and then everything that was full before: no thread is left behind, not
+ * even one that is just about to hand a chunk over. */
+static void look(struct recorder *r)
+{
+    const struct timespec nap = { 0, LATE_NAP_NS };
+
+    pool_look(r->pool);
+    collect(r);
+    for (int i = 0; i < LATE_NAPS && ring_has_full(r->ring); i++)
+        if (!collect(r))
+            nanosleep(&nap, NULL);
+}
+
 /* Bring the file up to date where that is due, or nothing more is recorded. */
 static void freshen(struct recorder *r)
 {
@@ -312,9 +327,12 @@ static void freshen(struct recorder *r)
 
     if (!stopped && r->fresh_streams && fresh_in_ms(r, now) && !pool_is_due(r->pool))
         return;
-    collect(r);
+    if (stopped)
+        pool_wait(r->pool);
+    else if (!pool_is_settled(r->pool))
+        return;
+    look(r);
     r->fresh_streams = pool_checkpoint(r->pool, fresh_at_bytes(r, sink_bytes(&r->sink)));
-    collect(r); /* what was handed over while it looked: its threads' new chunks must wait for it */
     r->fresh_ms = now;
     if (stopped) {
         r->stop_told = true;

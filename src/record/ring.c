@@ -219,6 +219,17 @@ bool ring_is_filling(const struct ring *r, uint32_t number, struct ring_chunk *h
     return ring_is_here(r, number, head) && head->state == CHUNK_FILLING;
 }
 
+bool ring_has_full(const struct ring *r)
+{
+    uint32_t used = ring_chunks(r);
+
+    for (uint32_t i = 0; i < used; i++)
+        if (__atomic_load_n(&chunk_at(r, i)->state, __ATOMIC_RELAXED) == CHUNK_FULL &&
+            !__atomic_load_n(&r->taken[i], __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
 bool ring_copy(const struct ring *r, uint32_t number, struct chunk_copy *out)
 {
     size_t most = (RING_CHUNK_BYTES - RING_CHUNK_HEADER) / 8;

@@ -59,6 +59,8 @@ uint32_t ring_chunks(const struct ring *r); /* numbers below this were handed ou
 /* Is the chunk with the process, and in use? What it says of itself. */
 bool ring_is_here(const struct ring *r, uint32_t number, struct ring_chunk *head);
 bool ring_is_filling(const struct ring *r, uint32_t number, struct ring_chunk *head);
+/* Has the process filled chunks that were not collected, in the list or about to be? */
+bool ring_has_full(const struct ring *r);
 /* False: its cursor is impossible. */
 bool ring_copy(const struct ring *r, uint32_t number, struct chunk_copy *out);
 void ring_give_back(struct ring *r, uint32_t number);

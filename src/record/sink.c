@@ -17,7 +17,15 @@ enum {
     NOTES_MAX = 50,    /* a program out of its mind has much to tell */
     FILES_MAX = 10000, /* PID-2.hdl, PID-3.hdl ... */
     RESERVE = 4096,
-    RESERVE_MAX = 1 << 19
+    RESERVE_MAX = 1 << 19,
+    STAGED_MAX = 16 << 20 /* bytes; a checkpoint comes when 4 MiB have come */
+};
+
+struct staged {
+    struct hdl_packet *packet;
+    uint64_t stamp; /* of its first event */
+    uint64_t bytes;
+    uint64_t number; /* chunks of a thread stay in their order */
 };
 
 /* The nth file's path: %p in the name is the process, a number is added from the second on. */
@@ -120,9 +128,12 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
 
 int sink_close(struct sink *o, struct error *err)
 {
-    int r = hdl_finish(o->hdl, err);
+    int r;
 
+    sink_commit(o, UINT64_MAX);
+    r = hdl_finish(o->hdl, err);
     o->hdl = NULL;
+    free(o->staged);
     tables_release(&o->tables);
     pthread_mutex_destroy(&o->lock);
     return r;
@@ -172,20 +183,24 @@ static void fail(struct sink *o, const char *why)
     __atomic_store_n(&o->over_ns, 0, __ATOMIC_RELAXED);
 }
 
-/* What so many bytes will be in the file: as those that are there already; a quarter, as long as
- * these are few. */
-static uint64_t expected_bytes(const struct sink *o, uint64_t raw)
+/* What a byte will be in the file: as those that are there already; a quarter, as long as these
+ * are few. */
+static double compression(const struct sink *o)
 {
     const double known = 1 << 16;
 
-    return (uint64_t)((double)raw * ((double)o->stored_bytes + known / 4) /
-                      ((double)o->raw_bytes + known));
+    return ((double)o->stored_bytes + known / 4) / ((double)o->raw_bytes + known);
+}
+
+static uint64_t file_bytes(const struct sink *o)
+{
+    return hdl_bytes(o->hdl) + o->staged_bytes;
 }
 
 void sink_stop_at_limit(struct sink *o, uint64_t pending, uint64_t stamp)
 {
     pthread_mutex_lock(&o->lock);
-    if (hdl_bytes(o->hdl) + expected_bytes(o, pending) + o->reserve >= o->max_bytes)
+    if (file_bytes(o) + (uint64_t)((double)pending * compression(o)) + o->reserve >= o->max_bytes)
         stop_at_limit(o, stamp > o->newest ? stamp : o->newest);
     pthread_mutex_unlock(&o->lock);
 }
@@ -195,9 +210,19 @@ uint64_t sink_bytes(struct sink *o)
     uint64_t n;
 
     pthread_mutex_lock(&o->lock);
-    n = hdl_bytes(o->hdl);
+    n = file_bytes(o);
     pthread_mutex_unlock(&o->lock);
     return n;
+}
+
+uint64_t sink_part(struct sink *o, unsigned parts)
+{
+    double n;
+
+    pthread_mutex_lock(&o->lock);
+    n = (double)file_bytes(o) / compression(o) / parts;
+    pthread_mutex_unlock(&o->lock);
+    return (uint64_t)n;
 }
 
 void sink_tell_process(struct sink *o)
@@ -210,25 +235,89 @@ void sink_tell_process(struct sink *o)
     pthread_mutex_unlock(&o->lock);
 }
 
+static int by_age(const void *a, const void *b)
+{
+    const struct staged *x = a, *y = b;
+
+    if (x->stamp != y->stamp)
+        return x->stamp < y->stamp ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
+/* Lock held. */
+static void append(struct sink *o, struct hdl_packet *c)
+{
+    struct error err;
+
+    if (!o->failed && hdl_append(o->hdl, c, &err) < 0)
+        fail(o, err.text);
+    hdl_packet_free(c);
+}
+
+static void commit(struct sink *o, uint64_t stamp)
+{
+    size_t n;
+
+    if (o->nstaged)
+        qsort(o->staged, o->nstaged, sizeof(*o->staged), by_age);
+    for (n = 0; n < o->nstaged && o->staged[n].stamp <= stamp; n++) {
+        append(o, o->staged[n].packet);
+        o->staged_bytes -= o->staged[n].bytes;
+    }
+    o->nstaged -= n;
+    if (n)
+        memmove(o->staged, o->staged + n, o->nstaged * sizeof(*o->staged));
+}
+
+void sink_commit(struct sink *o, uint64_t stamp)
+{
+    pthread_mutex_lock(&o->lock);
+    commit(o, stamp);
+    pthread_mutex_unlock(&o->lock);
+}
+
+static void stage(struct sink *o, struct hdl_packet *c, uint64_t stamp, uint64_t bytes)
+{
+    GROW(o->staged, o->staged_cap, o->nstaged + 1);
+    o->staged[o->nstaged++] = (struct staged){ c, stamp, bytes, o->staged_count++ };
+    o->staged_bytes += bytes;
+    if (o->staged_bytes > STAGED_MAX)
+        commit(o, UINT64_MAX);
+}
+
+/* Is there place for so many bytes? Names go to the file at once, so that they count. */
+static bool has_place(struct sink *o, uint64_t bytes)
+{
+    struct error err;
+
+    if (o->max_bytes && file_bytes(o) + bytes > o->max_bytes) {
+        stop_at_limit(o, o->newest);
+        return false;
+    }
+    if (!o->failed && hdl_append_names(o->hdl, &err) < 0)
+        fail(o, err.text);
+    return !o->failed;
+}
+
 bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
                  uint64_t stamp_first, uint64_t stamp_last)
 {
     struct hdl_packed size = hdl_packed(p);
-    struct error err;
+    uint64_t bytes = size.overhead + size.stored;
+    struct hdl_packet *c;
     bool fits;
 
     pthread_mutex_lock(&o->lock);
-    fits = !o->max_bytes || hdl_bytes(o->hdl) + size.overhead + size.stored <= o->max_bytes;
-    if (!fits)
-        stop_at_limit(o, o->newest);
-    if (fits && !o->failed &&
-        hdl_append(o->hdl, p, thread, first, stamp_first, stamp_last, &err) < 0)
-        fail(o, err.text);
-    fits &= !o->failed;
+    fits = has_place(o, bytes);
     if (fits) {
         o->newest = stamp_last > o->newest ? stamp_last : o->newest;
         o->raw_bytes += size.raw;
         o->stored_bytes += size.stored;
+        c = hdl_packet_new(p, thread, first, stamp_first, stamp_last);
+        if (!thread && !first) /* it depends on nothing, and everything on it: as soon as can be */
+            append(o, c);
+        else
+            stage(o, c, stamp_first, bytes);
     }
     pthread_mutex_unlock(&o->lock);
     return fits;

@@ -4,6 +4,10 @@
  * process. When the file must not grow any more (full disk, size limit)
  * `stopped` is set, and the process is told to record no more.
  *
+ * Chunks are staged in memory, and go to the file together, oldest first, when
+ * all threads have been brought up to date: what is in the file can be ordered
+ * at any moment, since what it depends on is there, too.
+ *
  * The size limit is foreseen: what the encoders hold counts, so that it still
  * fits. Chunks that were begun before the newest event of the file are taken
  * even then, since others may depend on them; those begun later are dropped.
@@ -25,8 +29,11 @@ struct sink {
     struct tables tables;
     struct hdl_writer *hdl;
     struct ring *ring;
-    uint64_t max_bytes;               /* 0: any size */
-    uint64_t reserve;                 /* of these, for what stands behind the last events */
+    uint64_t max_bytes;    /* 0: any size */
+    uint64_t reserve;      /* of these, for what stands behind the last events */
+    struct staged *staged; /* chunks that are not in the file yet */
+    size_t nstaged, staged_cap;
+    uint64_t staged_bytes, staged_count;
     uint64_t newest;                  /* stamp of the last event that was appended */
     uint64_t raw_bytes, stored_bytes; /* of what was appended, before and after compression */
     uint64_t over_ns; /* atomic, with `stopped`: chunks that were begun later are not taken */
@@ -70,13 +77,17 @@ static inline void sink_check_size(struct sink *o, uint64_t pending, uint64_t st
         sink_stop_at_limit(o, pending, stamp);
 }
 
-uint64_t sink_bytes(struct sink *o); /* of the file so far; takes the lock */
+uint64_t sink_bytes(struct sink *o); /* of the file with what is staged; takes the lock */
+uint64_t sink_part(struct sink *o, unsigned parts); /* of these, before compression; likewise */
 /* The process as it is known now, so that a file that is cut says why; takes the lock. */
 void sink_tell_process(struct sink *o);
 
-/* A chunk of a thread's events; takes the lock. False: it has no place, nor have later ones. */
+/* Stage a chunk of a thread's events; takes the lock. False: it has no place, nor have later ones.
+ */
 bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, uint64_t first,
                  uint64_t stamp_first, uint64_t stamp_last);
+/* What is staged, and was begun up to then, goes to the file; takes the lock. */
+void sink_commit(struct sink *o, uint64_t stamp);
 /* Threads up to this number have names from here on; takes the lock. */
 void sink_name_threads(struct sink *o, uint32_t thread);
 /* A line for the user, kept with the process; lock held. The first few only. */

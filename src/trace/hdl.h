@@ -11,7 +11,8 @@
  *
  * Concurrency: one thread at a time per writer; but hdl_pack(), the work that
  * costs, needs only a packer and an encoder, so that several threads can each
- * fill and pack chunks and take turns at hdl_append().
+ * fill and pack chunks, and append them in whatever order is best for a reader
+ * of half a file.
  */
 #ifndef HEDDLE_TRACE_HDL_H
 #define HEDDLE_TRACE_HDL_H
@@ -75,10 +76,16 @@ struct hdl_packed {
     uint64_t raw, stored, overhead;
 };
 struct hdl_packed hdl_packed(const struct hdl_packer *p);
-/* Append what was packed last, with all names that are new. After an error the file ends with
- * its last whole chunk, and may be tried again. */
-int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,
-               uint64_t stamp_first, uint64_t stamp_last, struct error *err);
+/* A chunk of a thread's events, to be appended: what was packed last. */
+struct hdl_packet;
+struct hdl_packet *hdl_packet_new(const struct hdl_packer *p, uint32_t thread, uint64_t first,
+                                  uint64_t stamp_first, uint64_t stamp_last);
+void hdl_packet_free(struct hdl_packet *c);
+/* Append names that are new. */
+int hdl_append_names(struct hdl_writer *w, struct error *err);
+/* Append a chunk, with all names that are new. After an error the file ends with its last whole
+ * chunk, and may be tried again. */
+int hdl_append(struct hdl_writer *w, const struct hdl_packet *c, struct error *err);
 
 /* Complete the file and free the writer, also when it fails. */
 int hdl_finish(struct hdl_writer *w, struct error *err);

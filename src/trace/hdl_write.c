@@ -52,6 +52,12 @@ struct hdl_packer {
     uint8_t skip[COLUMNS_MIXED]; /* chunks in which to leave the column as it is */
 };
 
+struct hdl_packet {
+    struct hdl_chunk_header header;
+    size_t bytes;
+    char payload[];
+};
+
 /* A place behind a chunk of events, where the file could end. */
 struct mark {
     uint64_t bytes, position;
@@ -169,18 +175,18 @@ static int settle_file_header(struct hdl_writer *w, struct error *err)
 }
 
 /* The header's own fields are the caller's, all about the payload is filled in here. */
-static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, const struct buf *payload,
-                       struct error *err)
+static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, const void *payload,
+                       size_t bytes, struct error *err)
 {
-    struct iovec parts[] = { { &h, sizeof(h) }, { payload->data, payload->len } };
+    struct iovec parts[] = { { &h, sizeof(h) }, { (void *)(uintptr_t)payload, bytes } };
 
     h.magic = HDL_CHUNK_MAGIC;
     h.compression = (uint8_t)w->options.compression;
-    h.stored_bytes = (uint32_t)payload->len;
+    h.stored_bytes = (uint32_t)bytes;
     h.number = w->chunks;
-    h.checksum = XXH3_64bits(payload->data, payload->len);
+    h.checksum = XXH3_64bits(payload, bytes);
     h.header_checksum = XXH32(&h, sizeof(h) - 4, 0);
-    if (write_bytes(w, parts, payload->len ? 2 : 1, err) < 0)
+    if (write_bytes(w, parts, bytes ? 2 : 1, err) < 0)
         return -1;
     w->chunks++;
     return 0;
@@ -197,7 +203,7 @@ static int write_small(struct hdl_writer *w, struct hdl_chunk_header h, const st
     column.raw_bytes = (uint32_t)raw->len;
     column.stored_bytes = (uint32_t)compress(&w->packer.compressor, raw->data, raw->len, &w->small);
     memcpy(w->small.data, &column, sizeof(column));
-    return write_chunk(w, h, &w->small, err);
+    return write_chunk(w, h, w->small.data, w->small.len, err);
 }
 
 /* ---- names ---- */
@@ -399,7 +405,7 @@ static int write_moves(struct hdl_writer *w, struct error *err)
     return r;
 }
 
-static int write_new_names(struct hdl_writer *w, struct error *err)
+int hdl_append_names(struct hdl_writer *w, struct error *err)
 {
     /* Functions before sites, which refer to them, and those before stretches and moves. */
     for (int table = 0; table < HDL_TABLES; table++)
@@ -536,27 +542,34 @@ void hdl_packer_free(struct hdl_packer *p)
     free(p);
 }
 
-static int append_events(struct hdl_writer *w, const struct hdl_packer *p,
-                         struct hdl_chunk_header h, struct error *err)
+struct hdl_packet *hdl_packet_new(const struct hdl_packer *p, uint32_t thread, uint64_t first,
+                                  uint64_t stamp_first, uint64_t stamp_last)
 {
-    h.count = p->count;
-    h.context_bits = (uint8_t)p->context_bits;
-    return write_new_names(w, err) < 0 ? -1 : write_chunk(w, h, &p->payload, err);
+    struct hdl_packet *c = xmalloc(sizeof(*c) + p->payload.len);
+
+    c->header = (struct hdl_chunk_header){ .kind = p->mixed ? HDL_MIXED : HDL_THREAD,
+                                           .context_bits = (uint8_t)p->context_bits,
+                                           .flags = p->flags,
+                                           .count = p->count,
+                                           .subject = thread,
+                                           .first = first,
+                                           .stamp_first = stamp_first,
+                                           .stamp_last = stamp_last };
+    c->bytes = p->payload.len;
+    memcpy(c->payload, p->payload.data, c->bytes);
+    return c;
 }
 
-int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread, uint64_t first,
-               uint64_t stamp_first, uint64_t stamp_last, struct error *err)
+void hdl_packet_free(struct hdl_packet *c)
 {
-    struct hdl_chunk_header h = { .kind = p->mixed ? HDL_MIXED : HDL_THREAD,
-                                  .flags = p->flags,
-                                  .subject = thread,
-                                  .first = first,
-                                  .stamp_first = stamp_first,
-                                  .stamp_last = stamp_last };
+    free(c);
+}
 
-    if (append_events(w, p, h, err) < 0)
+int hdl_append(struct hdl_writer *w, const struct hdl_packet *c, struct error *err)
+{
+    if (hdl_append_names(w, err) < 0 || write_chunk(w, c->header, c->payload, c->bytes, err) < 0)
         return -1;
-    w->position += p->count;
+    w->position += c->header.count;
     w->marks[w->nmarks++ % MARKS] = (struct mark){ w->bytes, w->position, w->chunks };
     return 0;
 }
@@ -564,11 +577,16 @@ int hdl_append(struct hdl_writer *w, const struct hdl_packer *p, uint32_t thread
 static int flush_merged(struct hdl_writer *w, struct error *err)
 {
     struct hdl_chunk_header h = { .kind = HDL_MERGED, .first = w->chunk_first };
+    const struct hdl_packer *p = &w->packer;
     int r = 0;
 
     if (w->encoder.count) {
         hdl_pack(&w->packer, &w->encoder);
-        r = append_events(w, &w->packer, h, err);
+        h.count = p->count;
+        h.context_bits = (uint8_t)p->context_bits;
+        r = hdl_append_names(w, err);
+        if (r == 0)
+            r = write_chunk(w, h, p->payload.data, p->payload.len, err);
     }
     w->chunk_first = w->position;
     encoder_start(&w->encoder, 0);
@@ -610,13 +628,20 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
     size_t done = 0;
 
     while (done < s->count) {
+        struct hdl_packet *c;
+        size_t n;
+        int r;
+
         encoder_start(e, s->stamps[done]);
-        size_t n = encoder_add(e, s->events + done, s->count - done, s->extra, s->sequences + done,
-                               s->stamps + done, w->options.chunk_events);
+        n = encoder_add(e, s->events + done, s->count - done, s->extra, s->sequences + done,
+                        s->stamps + done, w->options.chunk_events);
 
         hdl_pack(&w->packer, e);
-        if (hdl_append(w, &w->packer, thread, first + done, s->stamps[done],
-                       s->stamps[done + n - 1], err) < 0)
+        c = hdl_packet_new(&w->packer, thread, first + done, s->stamps[done],
+                           s->stamps[done + n - 1]);
+        r = hdl_append(w, c, err);
+        hdl_packet_free(c);
+        if (r < 0)
             return -1;
         done += n;
     }
@@ -671,7 +696,7 @@ static int write_end(struct hdl_writer *w, struct error *err)
 {
     struct hdl_chunk_header end = { .kind = HDL_END, .first = w->position };
 
-    return hdl_write_process(w, err) < 0 ? -1 : write_chunk(w, end, &(struct buf){ 0 }, err);
+    return hdl_write_process(w, err) < 0 ? -1 : write_chunk(w, end, NULL, 0, err);
 }
 
 /* The end in place of the last chunks: no room is left behind them, and a file that says why it
@@ -700,7 +725,7 @@ static int complete(struct hdl_writer *w, struct error *err)
 {
     int fd = w->fd;
 
-    if ((flush_merged(w, err) < 0 || write_new_names(w, err) < 0 || write_end(w, err) < 0) &&
+    if ((flush_merged(w, err) < 0 || hdl_append_names(w, err) < 0 || write_end(w, err) < 0) &&
         (!w->options.in_place || end_earlier(w, err) < 0))
         return -1;
     if (settle_file_header(w, err) < 0)

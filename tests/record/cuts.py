@@ -14,14 +14,15 @@ convert   a converted trace ends anywhere
 tiny      limits and disks that are too small for anything: the program runs on, and it is said why
 
 N cuts of each kind at random, over programs without a race (cuts.c) of both builds, with many idle
-threads, one busy one, several processes. Each trace must have events, no race, and name the cause.
+threads, one busy one, several processes. Each trace must have no race and name the cause; it must have
+events, unless its writer was killed before it had written any, and then it must say that.
 """
 import argparse, ctypes, json, os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 
 here = os.path.dirname(os.path.abspath(__file__))
 KINDS = "idle", "pool", "blocks", "mixed", "procs"
-SMALL = 60000
 KILLED = "the writer was killed, or the file was cut off"
+EMPTY = "before any event was written"
 
 
 class Failed(Exception):
@@ -84,7 +85,7 @@ class Recording:
 
     def __init__(self, opts, directory, rng, *options, rounds=0, race=False, kinds=KINDS, data=None):
         self.data = data or os.path.join(directory, "data")
-        self.kind, self.full = rng.choice(kinds), rng.random() < 0.4
+        self.kind, self.full, self.empty = rng.choice(kinds), rng.random() < 0.4, 0
         if not data:
             shutil.rmtree(self.data, ignore_errors=True)
         if rng.random() < 0.25:
@@ -138,8 +139,9 @@ class Recording:
         total = 0
         for trace in traces(self.data):
             i, result = info(opts, trace), analyse(opts, trace, self.full)
-            if result is None and os.path.getsize(trace) < SMALL:
-                continue # cut within the first moment: there may be nothing yet
+            if result is None and EMPTY in (i.get("lost") or {}).get("reason", ""):
+                self.empty += 1
+                continue
             if result is None or i["events"] < least:
                 raise Failed("%s: %d events of %d bytes: %s" % (self, i["events"], os.path.getsize(trace), i))
             if i["repaired"]:
@@ -235,10 +237,10 @@ def readable(opts, r):
 
 
 def case_writer(opts, directory, rng):
-    events = 0
+    events = empty = 0
     for i in range(opts.cuts):
         r = Recording(opts, directory, rng)
-        r.wait_for_trace()
+        r.wait_for_trace(rng.choice((1, 300, 3000, 3000)))
         time.sleep(rng.random() ** 2 * opts.longest)
         for pid in writers(r.data):
             try:
@@ -249,7 +251,8 @@ def case_writer(opts, directory, rng):
         r.end()
         # of several processes one may have begun after that
         events += r.check(opts, [KILLED] if r.kind != "procs" else [])
-    return "%d kills, %d events" % (opts.cuts, events)
+        empty += r.empty
+    return "%d kills, %d events, %d files before their first event" % (opts.cuts, events, empty)
 
 
 def case_program(opts, directory, rng):
@@ -283,7 +286,7 @@ def whole(opts, directory, rng, rounds, kinds=KINDS[:4]):
 
 
 def cut_anywhere(opts, name, trace, full, rng, n, share):
-    """Cut copies; with `share` of the bytes that much of the events is there, but for a part."""
+    """Cut copies; of the share of the bytes, `share` is there in events."""
     data, events = open(trace, "rb").read(), info(opts, trace)["events"]
     cut, worst = os.path.join(opts.scratch, "cut.hdl"), 1.0
     for i in range(n):
@@ -291,6 +294,8 @@ def cut_anywhere(opts, name, trace, full, rng, n, share):
         open(cut, "wb").write(data[:at])
         found = info(opts, cut)
         analyse(opts, cut, full)
+        if not found["events"] and EMPTY not in found["lost"]["reason"]:
+            raise Failed("%s: no events in the first %d of %d bytes" % (name, at, len(data)))
         if at < len(data) // 4 or at < 12000:
             continue
         worst = min(worst, found["events"] / events / (at / len(data)))
@@ -307,7 +312,7 @@ def case_truncate(opts, directory, rng):
     while done < opts.truncations:
         n = min(10, opts.truncations - done)
         r, trace = whole(opts, directory, rng, 6000)
-        worst = min(worst, cut_anywhere(opts, str(r), trace, r.full, rng, n, 0))
+        worst = min(worst, cut_anywhere(opts, str(r), trace, r.full, rng, n, 0.15))
         done += n
     return "%d cuts; the part of the events that was there was %.2f of the part of the bytes, at least" % (done, worst)
 
