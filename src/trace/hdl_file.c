@@ -38,7 +38,7 @@ static int map_file(struct hdl_file *f, const char *path, struct error *err)
             r = error_set(err, "%s", strerror(errno));
         else
             f->map = map;
-        f->size = (uint64_t)st.st_size;
+        f->size = f->mapped = (uint64_t)st.st_size;
         f->locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     }
     close(fd);
@@ -120,7 +120,10 @@ static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
 
     if (left < sizeof(*h))
         return cut_off(f);
-    memcpy(h, f->map + offset, sizeof(*h));
+    if (f->fd < 0)
+        memcpy(h, f->map + offset, sizeof(*h));
+    else if (pread(f->fd, h, sizeof(*h), (off_t)offset) != sizeof(*h))
+        return cut_off(f);
     if (!header_is_whole(h, f->count))
         return "damaged chunk header";
     if (h->stored_bytes > left - sizeof(*h))
@@ -134,16 +137,24 @@ static uint64_t let_go(const struct hdl_file *f, uint64_t from, uint64_t to)
 {
     enum { AT_A_TIME = 4 << 20, PAGE = 4096 };
 
-    if (to - from < AT_A_TIME)
+    if (to - from < AT_A_TIME || f->fd >= 0)
         return from;
     to &= ~(uint64_t)(PAGE - 1);
     (void)madvise((void *)(f->map + from), to - from, MADV_DONTNEED);
     return to;
 }
 
+static uint64_t end_of(const struct hdl_file *f, size_t chunks)
+{
+    if (!chunks)
+        return f->header.header_bytes;
+    return f->chunks[chunks - 1].offset + f->chunks[chunks - 1].header.stored_bytes;
+}
+
+/* From the chunk behind the last one that is known. */
 static void walk_chunks(struct hdl_file *f)
 {
-    uint64_t offset = f->header.header_bytes, walked = 0;
+    uint64_t offset = end_of(f, f->count), walked = offset;
     struct hdl_chunk_header h;
     const char *why = NULL;
 
@@ -165,7 +176,7 @@ static void walk_chunks(struct hdl_file *f)
 
 int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
 {
-    *f = (struct hdl_file){ 0 };
+    *f = (struct hdl_file){ .fd = -1 };
     if (map_file(f, path, err) < 0)
         return -1;
     memcpy(&f->header, f->map, sizeof(f->header));
@@ -180,19 +191,15 @@ int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
 void hdl_file_close(struct hdl_file *f)
 {
     if (f->map)
-        munmap((void *)f->map, f->size);
+        munmap((void *)f->map, f->mapped);
+    free(f->buffer);
+    if (f->fd >= 0)
+        close(f->fd);
     free(f->chunks);
-    *f = (struct hdl_file){ 0 };
+    *f = (struct hdl_file){ .fd = -1 };
 }
 
 /* ---- losses ---- */
-
-static uint64_t end_of(const struct hdl_file *f, size_t chunks)
-{
-    if (!chunks)
-        return f->header.header_bytes;
-    return f->chunks[chunks - 1].offset + f->chunks[chunks - 1].header.stored_bytes;
-}
 
 void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why, struct trace_info *info)
 {
@@ -204,11 +211,29 @@ void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why, stru
 
 /* ---- payloads and names ---- */
 
-const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err)
+/* NULL where it is not there any more. */
+static const uint8_t *read_payload(struct hdl_file *f, const struct hdl_chunk *c)
+{
+    uint64_t bytes = c->header.stored_bytes, done = 0;
+    ssize_t n = 1;
+
+    GROW(f->buffer, f->buffer_cap, bytes + 1);
+    while (done < bytes && n > 0) {
+        n = pread(f->fd, f->buffer + done, bytes - done, (off_t)(c->offset + done));
+        done += n > 0 ? (uint64_t)n : 0;
+    }
+    return done == bytes ? f->buffer : NULL;
+}
+
+const uint8_t *hdl_file_payload(struct hdl_file *f, size_t chunk, struct error *err)
 {
     const struct hdl_chunk *c = &f->chunks[chunk];
-    const uint8_t *payload = f->map + c->offset;
+    const uint8_t *payload = f->fd < 0 ? f->map + c->offset : read_payload(f, c);
 
+    if (!payload) {
+        error_set(err, "the file has become shorter");
+        return NULL;
+    }
     if (XXH3_64bits(payload, c->header.stored_bytes) != c->header.checksum) {
         error_set(err, "bad checksum");
         return NULL;
@@ -386,7 +411,7 @@ static int read_small(struct tables *t, const struct hdl_chunk_header *h, const 
     return r < 0 ? error_set(err, "damaged entry of a chunk of kind %u", h->kind) : 0;
 }
 
-static int small_chunk(const struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
+static int small_chunk(struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
 {
     const struct hdl_chunk_header *h = &f->chunks[chunk].header;
     const uint8_t *payload = hdl_file_payload(f, chunk, err);
@@ -421,11 +446,37 @@ static bool is_small(unsigned kind)
            kind == HDL_STRETCHES || kind == HDL_ORIGINS || kind == HDL_MOVES;
 }
 
-void hdl_file_names(struct hdl_file *f, struct tables *t)
+static void names_from(struct hdl_file *f, size_t from, struct tables *t)
 {
     struct error err;
 
-    for (size_t i = 0; i < f->count; i++)
+    for (size_t i = from; i < f->count; i++)
         if (is_small(f->chunks[i].header.kind) && small_chunk(f, i, t, &err) < 0)
             stop_before(f, i, err.text);
+}
+
+void hdl_file_names(struct hdl_file *f, struct tables *t)
+{
+    names_from(f, 0, t);
+}
+
+/* ---- files that grow ---- */
+
+int hdl_file_follow(struct hdl_file *f, const char *path)
+{
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    return f->fd < 0 ? -1 : 0;
+}
+
+void hdl_file_grow(struct hdl_file *f, struct tables *t)
+{
+    size_t known = f->count;
+    struct stat st;
+
+    if (f->complete || fstat(f->fd, &st) < 0 || (uint64_t)st.st_size <= f->size)
+        return;
+    f->size = (uint64_t)st.st_size;
+    f->stop[0] = 0;
+    walk_chunks(f);
+    names_from(f, known, t);
 }

@@ -5,7 +5,8 @@
  * used, because events whose past is missing would make false alarms. Payloads
  * of events are checked when they are read.
  * The mapping shows the file as it was long when it was opened: one that grows
- * is fine. One that is made shorter meanwhile ends the process (SIGBUS).
+ * is fine. One that is made shorter meanwhile ends the process (SIGBUS), but for one that is
+ * followed (hdl_file_grow()): that is read.
  */
 #ifndef HEDDLE_TRACE_HDL_FILE_H
 #define HEDDLE_TRACE_HDL_FILE_H
@@ -25,7 +26,11 @@ struct hdl_chunk {
 };
 
 struct hdl_file {
-    const uint8_t *map;
+    const uint8_t *map; /* of its first `mapped` bytes */
+    uint64_t mapped;
+    int fd;          /* of a file that grows: read, since it may be made shorter; else -1 */
+    uint8_t *buffer; /* the payload that was read last; owned */
+    size_t buffer_cap;
     uint64_t size;
     struct hdl_file_header header;
     struct hdl_chunk *chunks;
@@ -39,8 +44,14 @@ struct hdl_file {
 int hdl_file_open(struct hdl_file *f, const char *path, struct error *err);
 void hdl_file_close(struct hdl_file *f);
 
-/* The payload, after its checksum was found right; NULL and an error else. */
-const uint8_t *hdl_file_payload(const struct hdl_file *f, size_t chunk, struct error *err);
+/* The file may grow: keep it open. -1 where that cannot be. */
+int hdl_file_follow(struct hdl_file *f, const char *path);
+/* Chunks that were added since, and their names into the tables. */
+void hdl_file_grow(struct hdl_file *f, struct tables *t);
+
+/* The payload, after its checksum was found right; NULL and an error else. Valid until the next
+ * call. */
+const uint8_t *hdl_file_payload(struct hdl_file *f, size_t chunk, struct error *err);
 /* All chunks of names, sites' parents and variables, images and the process into the tables. The
  * file stops before a damaged one. */
 void hdl_file_names(struct hdl_file *f, struct tables *t);

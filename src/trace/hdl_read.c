@@ -24,6 +24,7 @@ struct hdl_source {
     struct hdl_file file;
     struct decoder decoder;
     struct merge *merge; /* per-thread layout only */
+    char *path;          /* likewise */
     size_t chunk;        /* next one to decode */
     size_t usable;       /* chunks before the first whose payload was found damaged */
     uint64_t position;
@@ -146,11 +147,27 @@ static int hdl_seek(struct source *source, uint64_t position, struct error *err)
     return 0;
 }
 
+static int hdl_follow(struct source *source, bool over)
+{
+    struct hdl_source *s = (struct hdl_source *)source;
+    size_t known = s->file.count;
+
+    if (s->file.fd < 0) {
+        if (hdl_file_follow(&s->file, s->path) < 0)
+            return -1;
+        merge_follow(s->merge);
+    }
+    hdl_file_grow(&s->file, s->source.tables);
+    merge_more(s->merge, known, over);
+    return 0;
+}
+
 static void hdl_close(struct source *source)
 {
     struct hdl_source *s = (struct hdl_source *)source;
 
     merge_free(s->merge);
+    free(s->path);
     decoder_release(&s->decoder);
     hdl_file_close(&s->file);
     free(s);
@@ -160,9 +177,11 @@ static const struct source_ops merged_ops = {
     .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .seek = hdl_seek, .close = hdl_close
 };
 
-static const struct source_ops threads_ops = {
-    .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .close = hdl_close
-};
+static const struct source_ops threads_ops = { .format = "hdl",
+                                               .next = hdl_next,
+                                               .rewind = hdl_rewind,
+                                               .follow = hdl_follow,
+                                               .close = hdl_close };
 
 /* A recording that ended before its process says why: that is the loss, whatever else shows it. */
 static void note_stop(const struct process *p, struct trace_info *info)
@@ -203,6 +222,7 @@ struct source *hdl_open(const char *path, struct tables *t, struct trace_info *i
     s->usable = s->file.count;
     if (s->file.header.required & HDL_FEATURE_THREADS) {
         s->source.ops = &threads_ops;
+        s->path = xstrndup(path, strlen(path));
         s->merge = merge_new(&s->file, t, info);
     }
     return &s->source;

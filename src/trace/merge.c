@@ -66,6 +66,7 @@ struct stream {
     uint64_t needed;       /* has delivered so many events */
     bool patient;          /* it has waited */
     bool begun;            /* decoded in the heap, where it has no right place yet */
+    bool dry;              /* it has delivered all that the file has; there may be more */
 };
 
 struct object {
@@ -74,12 +75,14 @@ struct object {
 };
 
 struct merge {
-    const struct hdl_file *file;
+    struct hdl_file *file;
     const struct tables *tables;
     struct trace_info *info;
     uint64_t lost_before; /* bytes that were lost without our doing */
     struct stream **streams;
     size_t nstreams, streams_cap;
+    struct map stream_index; /* by thread */
+    bool following;          /* the file grows */
     struct heap ready;
     struct decoder **spare;
     size_t nspare, spare_cap;
@@ -116,9 +119,9 @@ static void decoder_put(struct merge *m, struct decoder *d)
 
 /* ---- streams ---- */
 
-static struct stream *stream_of(struct merge *m, struct map *index, uint32_t thread)
+static struct stream *stream_of(struct merge *m, uint32_t thread)
 {
-    uint32_t *n = map_put(index, thread, (uint32_t)m->nstreams);
+    uint32_t *n = map_put(&m->stream_index, thread, (uint32_t)m->nstreams);
 
     if (*n == m->nstreams) {
         GROW(m->streams, m->streams_cap, m->nstreams + 1);
@@ -267,7 +270,8 @@ static bool stream_decode(struct merge *m, struct stream *s)
     }
     m->unseen -= !s->seen;
     s->seen = true;
-    values_decoded(&m->values, s->events + s->count, (size_t)n);
+    if (!m->following)
+        values_decoded(&m->values, s->events + s->count, (size_t)n);
     s->count += (size_t)n;
     return true;
 }
@@ -358,8 +362,10 @@ static void place(struct merge *m, uint32_t n)
     struct stream *s = m->streams[n];
     struct object *o;
 
-    if (!stream_fill(m, s))
+    if (!stream_fill(m, s)) {
+        s->dry = m->following;
         return;
+    }
     if (s->sequences[s->at]) {
         o = object_of(m, &s->events[s->at]);
         if (s->sequences[s->at] - 1 > o->seen) {
@@ -627,7 +633,8 @@ int merge_next(struct merge *m, struct batch *out)
             place(m, (uint32_t)turn);
     }
     if (!m->nevents) {
-        note_waiting(m);
+        if (!m->following)
+            note_waiting(m);
         return 0;
     }
     *out = (struct batch){ m->events, m->nevents, m->position, m->extra };
@@ -668,16 +675,55 @@ void merge_rewind(struct merge *m)
         stream_shut(m, s);
         s->next_chunk = 0;
         s->index = 0;
-        s->waits = s->seen = s->begun = s->patient = false;
+        s->waits = s->seen = s->begun = s->patient = s->dry = false;
         s->key = m->file->chunks[s->chunks[0]].header.stamp_first;
         heap_push(m, &m->ready, (uint32_t)i);
     }
 }
 
-struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct trace_info *info)
+/* Chunks of threads from this number on go to their streams. A stream that is new, or had nothing
+ * more to give, is ready when it is asked. */
+static void add_chunks(struct merge *m, size_t from)
+{
+    const struct hdl_file *f = m->file;
+
+    for (size_t i = from; i < f->count; i++) {
+        struct stream *s;
+
+        if (f->chunks[i].header.kind != HDL_THREAD && f->chunks[i].header.kind != HDL_MIXED)
+            continue;
+        s = stream_of(m, f->chunks[i].header.subject);
+        GROW(s->chunks, s->chunks_cap, s->nchunks + 1);
+        s->chunks[s->nchunks++] = i;
+    }
+}
+
+void merge_follow(struct merge *m)
+{
+    m->following = true;
+}
+
+void merge_more(struct merge *m, size_t from, bool over)
+{
+    size_t known = m->nstreams;
+
+    add_chunks(m, from);
+    m->following = !over;
+    for (size_t i = 0; i < known; i++)
+        if (m->streams[i]->dry) {
+            m->streams[i]->dry = false;
+            place(m, (uint32_t)i);
+        }
+    m->unseen += m->nstreams - known;
+    for (size_t i = known; i < m->nstreams; i++) {
+        m->streams[i]->key = m->file->chunks[m->streams[i]->chunks[0]].header.stamp_first;
+        heap_push(m, &m->ready, (uint32_t)i);
+    }
+}
+
+struct merge *merge_new(struct hdl_file *f, const struct tables *t, struct trace_info *info)
 {
     struct merge *m = xcalloc(1, sizeof(*m));
-    struct map index = { 0 };
 
     m->file = f;
     m->tables = t;
@@ -688,16 +734,7 @@ struct merge *merge_new(const struct hdl_file *f, const struct tables *t, struct
         m->objects = xcalloc(RING_STRIPES, sizeof(*m->objects));
         m->nobjects = m->objects_cap = RING_STRIPES;
     }
-    for (size_t i = 0; i < f->count; i++) {
-        struct stream *s;
-
-        if (f->chunks[i].header.kind != HDL_THREAD && f->chunks[i].header.kind != HDL_MIXED)
-            continue;
-        s = stream_of(m, &index, f->chunks[i].header.subject);
-        GROW(s->chunks, s->chunks_cap, s->nchunks + 1);
-        s->chunks[s->nchunks++] = i;
-    }
-    map_release(&index);
+    add_chunks(m, 0);
     merge_rewind(m);
     return m;
 }
@@ -718,6 +755,7 @@ void merge_free(struct merge *m)
         free(d);
     }
     forget_objects(m);
+    map_release(&m->stream_index);
     map_release(&m->object_index);
     map_release(&m->block_index);
     values_release(&m->values);

@@ -37,6 +37,12 @@ struct source_ops {
      * none where the position is behind the last event. */
     int (*seek)(struct source *s, uint64_t position, struct error *err);
 
+    /* Called for a recording that is being written. The first time, before any event is taken: -1
+     * where it cannot be followed. From then on next() returns 0 where there is nothing more yet,
+     * and each call looks whether there is; `over`: nothing comes after it. NULL: a source that
+     * cannot be followed. */
+    int (*follow)(struct source *s, bool over);
+
     void (*close)(struct source *s);
 };
 

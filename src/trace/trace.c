@@ -54,6 +54,7 @@ struct trace {
     uint64_t position;        /* of the next event */
     uint64_t source_position; /* of the first event of the source's next batch */
     bool windowed;            /* the source is somewhere else than check.c */
+    bool following;           /* the end of what there is need not be the end */
 };
 
 /* Recognising text. */
@@ -333,7 +334,8 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
     if (r < 0)
         return error_prefix(err, "cannot read '%s'", t->path);
     if (!r) {
-        check_finish(t->check);
+        if (!t->following)
+            check_finish(t->check);
         return 0;
     }
     out->first = t->position;
@@ -356,6 +358,12 @@ int trace_rewind(struct trace *t, struct error *err)
     t->windowed = false;
     check_rewind(t->check);
     return 0;
+}
+
+int trace_follow(struct trace *t, bool over)
+{
+    t->following = !over;
+    return t->source->ops->follow ? t->source->ops->follow(t->source, over) : -1;
 }
 
 void trace_show_excluded(struct trace *t, bool show)

@@ -67,6 +67,12 @@ int trace_next(struct trace *t, struct batch *out, struct error *err);
 /* Start again from the first event (second passes: reports, windows). */
 int trace_rewind(struct trace *t, struct error *err);
 
+/* A recording that is being written: from the first call on, before any event is taken,
+ * trace_next() returns 0 where there is nothing more yet; later calls look whether there is. The
+ * order is one that the recording allows, not the one that it has when it is complete. `over`:
+ * nothing is written any more. -1: such a trace cannot be followed. */
+int trace_follow(struct trace *t, bool over);
+
 /* Leave the lists of calls as they are in the file, with entries behind D_ALL_KIND: for writing
  * them again. To be called before the first event is read. */
 void trace_keep_lists(struct trace *t);

@@ -401,6 +401,52 @@ static void a_file_cut_anywhere_gives_a_consistent_prefix(void **state)
     program_release(&p);
 }
 
+/* What was delivered so far obeys the rules at any time; in the end all is there. */
+static void follow_in_pieces(const struct program *p, const struct buf *file, uint64_t seed)
+{
+    FILE *out = fopen(path_to("grow.hdl"), "wb");
+    size_t done = sizeof(struct hdl_file_header), n = done;
+    struct reading r = { 0 };
+
+    assert_non_null(out);
+    assert_int_equal(fwrite(file->data, 1, n, out), n);
+    assert_int_equal(fflush(out), 0);
+    r.source = hdl_open(path_to("grow.hdl"), &r.tables, &r.info, &r.err);
+    assert_non_null(r.source);
+    for (; done < file->len; done += n) {
+        assert_int_equal(r.source->ops->follow(r.source, false), 0);
+        reading_pass(&r);
+        expect_rules(p, &r.events);
+        n = 1 + below(&seed, 2000);
+        n = n < file->len - done ? n : file->len - done;
+        assert_int_equal(fwrite(file->data + done, 1, n, out), n);
+        assert_int_equal(fflush(out), 0);
+    }
+    assert_int_equal(r.source->ops->follow(r.source, true), 0);
+    reading_pass(&r);
+    expect_rules(p, &r.events);
+    assert_int_equal(r.events.count, p->all.count);
+    reading_release(&r);
+    fclose(out);
+}
+
+static void a_file_that_grows_gives_all_events_in_an_allowed_order(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        static struct program p;
+        struct buf file = { 0 };
+
+        simulate_with(&p, seed, 1 + (unsigned)(seed % THREADS_MAX), 2000, seed % 2);
+        spoil_stamps(&p, seed, 7, 50);
+        write_program(&p, path_to("m.hdl"), 1 + seed * 5);
+        slurp(path_to("m.hdl"), &file);
+        follow_in_pieces(&p, &file, seed);
+        buf_release(&file);
+        program_release(&p);
+    }
+}
+
 static void losses_are_told(void **state)
 {
     /* T1 waits for the second operation on a lock, which nobody recorded */
@@ -643,6 +689,7 @@ int main(void)
         cmocka_unit_test(bad_stamps_never_break_program_order_or_sequence_numbers),
         cmocka_unit_test(a_lost_chunk_ends_its_thread_and_whoever_needs_it),
         cmocka_unit_test(a_file_cut_anywhere_gives_a_consistent_prefix),
+        cmocka_unit_test(a_file_that_grows_gives_all_events_in_an_allowed_order),
         cmocka_unit_test(losses_are_told),
         cmocka_unit_test(stripes_know_the_classes_of_operations),
         cmocka_unit_test(frees_of_unknown_size_free_what_is_there),
