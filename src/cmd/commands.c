@@ -157,6 +157,8 @@ static const struct option_def run_options[] = {
     { OPT_TRACE, "trace", 0, KIND_TEXT, "DIR", "for the traces; %p is the program's pid",
       "heddle.data" },
     RECORDING,
+    { OPT_LIVE, "live", 0, KIND_CHOICE, "yes|no",
+      "tell races on standard error while the program runs", "yes" },
     ANALYSIS,
     NOISE,
     FORMAT,

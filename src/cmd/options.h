@@ -53,6 +53,7 @@ enum option_id {
     OPT_LOSE,
     OPT_MAX_SIZE,
     OPT_EXIT_WAIT,
+    OPT_LIVE,
     OPT_MAX_MEMORY,
     OPT_NO_CHILDREN,
     OPT_SHARED,

@@ -43,7 +43,7 @@ static void tell(const struct recording *r)
 int cmd_record(const struct options *o)
 {
     struct recording r = { 0 };
-    int code = recording_run(&r, o, o->texts[OPT_OUTPUT]);
+    int code = recording_run(&r, o, o->texts[OPT_OUTPUT], false);
 
     if (code == 0) {
         recording_says(&r, o->arguments[0]);

@@ -13,6 +13,7 @@
 #include "base/rt_ring.h"
 #include "base/tempfile.h"
 #include "cmd/common.h"
+#include "cmd/follow.h"
 #include "cmd/globals.h"
 #include "cmd/progress.h"
 
@@ -278,9 +279,10 @@ static void remove_untraced(struct recording *r)
     r->traces.count = kept;
 }
 
-int recording_run(struct recording *r, const struct options *o, const char *directory)
+int recording_run(struct recording *r, const struct options *o, const char *directory, bool live)
 {
     struct launch l;
+    struct follow *follow;
     int code;
 
     *r = (struct recording){ .kind = program_kind_of(o->arguments[0]) };
@@ -304,8 +306,10 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     }
     if (r->kind == PROGRAM_RECORDED) /* what it needs room for */
         runs_remove(r->directory, &r->list);
+    follow = live ? follow_start(o, r->directory, &r->list) : NULL;
     r->code = launch_wait(&l);
     interrupts_on();
+    follow_stop(follow);
     wait_for_writers(r);
     remove_untraced(r);
     return 0;

@@ -24,9 +24,9 @@ struct recording {
     int code; /* the program's exit code, 128 + the signal that ended it */
 };
 
-/* Run o->arguments and wait until its traces are complete. 0, or the exit code after a message:
- * then the program did not run. A zeroed struct may be released. */
-int recording_run(struct recording *r, const struct options *o, const char *directory);
+/* Run o->arguments and wait until its traces are complete; `live`: tell races meanwhile. 0, or the
+ * exit code after a message: then the program did not run. A zeroed struct may be released. */
+int recording_run(struct recording *r, const struct options *o, const char *directory, bool live);
 void recording_release(struct recording *r);
 
 /* Say on stderr which processes still run, and if nothing was recorded why; true if something

@@ -117,7 +117,7 @@ int cmd_run(const struct options *o)
 
     if (code)
         return code;
-    code = recording_run(&r, o, o->texts[OPT_TRACE]);
+    code = recording_run(&r, o, o->texts[OPT_TRACE], true);
     if (code == 0 && !recording_says(&r, o->arguments[0]))
         code = EXIT_BAD_INPUT;
     else if (code == 0)
