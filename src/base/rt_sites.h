@@ -2,9 +2,11 @@
  *
  * Section ".llvmcmd" (not loaded, survives strip; in ".llvmbc", the other name
  * the compiler leaves out of memory, ar and nm expect bare bitcode) holds one blob per
- * translation unit, each at a multiple of 8 bytes: this header, sites, frames,
- * strings, and the bitcode the sites were taken from. A reader walks the
- * section: at each multiple of 8 either the magic, or padding or something else
+ * translation unit, each at a multiple of 8 bytes: struct sites_packed, and behind it, each a zstd
+ * frame, the table and the bitcode that its sites were taken from, without debug information. The
+ * table is: struct sites_header, sites, frames, strings. Blobs of the first version are such a
+ * table as it is, and the bitcode as it is; they are still read.
+ * A reader walks the section: at each multiple of 8 either a magic, or padding or something else
  * of the compiler's, which it skips. Offsets of strings count from the start of
  * the string area, where offset 0 is the empty string (unknown).
  * Little-endian. Shared by pass/ (writes) and symbol/, program/ (read).
@@ -14,17 +16,27 @@
 
 #include <stdint.h>
 
-#define SITES_SECTION ".llvmcmd"
-#define SITES_MAGIC   "HDLSITE1"
+#define SITES_SECTION      ".llvmcmd"
+#define SITES_MAGIC        "HDLSITE1"
+#define SITES_PACKED_MAGIC "HDLSITE2"
+
+/* A part that is as large packed is as it is: the compiler's LLVM had no zstd, say. */
+struct sites_packed {
+    char magic[8];
+    uint64_t total_bytes; /* of the blob, this header included, a multiple of 8 */
+    uint64_t id[2];       /* as in struct heddle_module */
+    uint64_t table_bytes, table_packed;
+    uint64_t bitcode_bytes, bitcode_packed;
+};
 
 struct sites_header {
     char magic[8];
-    uint64_t total_bytes; /* of the blob, this header included, a multiple of 8 */
+    uint64_t total_bytes; /* of the table, this header included, a multiple of 8 */
     uint64_t id[2];       /* as in struct heddle_module */
     uint32_t nsites, nframes;
     uint32_t string_bytes;
     uint32_t flags;          /* MODULE_... of runtime/abi.h */
-    uint64_t bitcode_offset; /* from the start of the blob; 0: none */
+    uint64_t bitcode_offset; /* first version: from the start of the blob; 0: none */
     uint64_t bitcode_bytes;
     uint32_t source;    /* string: the main source file */
     uint32_t directory; /* string: of the compilation */
@@ -78,6 +90,7 @@ struct sites_frame {
     uint32_t reserved;
 };
 
+_Static_assert(sizeof(struct sites_packed) == 64, "part of the format");
 _Static_assert(sizeof(struct sites_header) == 72, "part of the format");
 _Static_assert(sizeof(struct sites_site) == 40, "part of the format");
 _Static_assert(sizeof(struct sites_frame) == 24, "part of the format");

@@ -1,8 +1,9 @@
-/* site_quick.c - the sites of a pair by their numbers, without reading the tables
+/* site_quick.c - the sites of a pair by their numbers, without reading all tables
  *
  * The file is mapped, and of the section with the tables only the headers are looked at, each of
- * which says where the next one is: a page per module. What is read is checked as far as it is
- * used; the reader proper (symbol/sites.c) checks it all when a report is made.
+ * which says where the next one is: a page per module. Then two tables are unpacked. What is read
+ * is checked as far as it is used; the reader proper (symbol/sites.c) checks it all when a report
+ * is made.
  */
 #include "cmd/site_quick.h"
 #include "base/alloc.h"
@@ -60,58 +61,71 @@ static struct bytes find_tables(struct bytes file)
             continue;
         name = part(file, names.sh_offset + s.sh_name, sizeof(SITES_SECTION));
         if (name.count && memcmp(name.at, SITES_SECTION, sizeof(SITES_SECTION)) == 0)
-            return part(file, s.sh_offset, s.sh_size);
+            return s.sh_offset % 8 ? (struct bytes){ 0 } : part(file, s.sh_offset, s.sh_size);
     }
     return (struct bytes){ 0 };
 }
 
 /* ---- a module ---- */
 
-/* The header at `at`, and where to go on; false: there is none. */
-static bool read_header(struct bytes tables, uint64_t at, struct sites_header *h)
+/* The header at `at`; NULL: there is none. */
+static const struct sites_packed *header_at(struct bytes tables, uint64_t at)
 {
-    return copy(tables, at, h, sizeof(*h)) &&
-           memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) == 0 && h->total_bytes % 8 == 0 &&
-           h->total_bytes <= tables.count - at &&
-           sizeof(*h) + (uint64_t)h->nsites * sizeof(struct sites_site) <= h->total_bytes;
+    const struct sites_packed *p = (const void *)part(tables, at, sizeof(*p)).at;
+
+    return p && memcmp(p->magic, SITES_PACKED_MAGIC, sizeof(p->magic)) == 0 &&
+                   sites_packed_is_valid(p, tables.count - at)
+               ? p
+               : NULL;
 }
 
-/* Where the one module is whose id starts like that; false: none, or several. */
-static bool find_module(struct bytes tables, const char *name, size_t digits, uint64_t *found,
-                        struct sites_header *out)
+/* The one module whose id starts like that; NULL: none, or several. */
+static const struct sites_packed *find_module(struct bytes tables, const char *name, size_t digits)
 {
-    struct sites_header h;
-    bool is_found = false;
+    const struct sites_packed *found = NULL;
 
     for (uint64_t at = 0; at < tables.count;) {
-        bool good = read_header(tables, at, &h);
+        const struct sites_packed *p = header_at(tables, at);
 
-        if (good && site_id_starts(h.id, name, digits)) {
-            if (is_found && memcmp(out->id, h.id, sizeof(h.id)) != 0)
-                return false;
-            if (!is_found)
-                *found = at;
-            *out = is_found ? *out : h;
-            is_found = true;
+        if (p && site_id_starts(p->id, name, digits)) {
+            if (found && memcmp(found->id, p->id, sizeof(p->id)) != 0)
+                return NULL;
+            found = found ? found : p;
         }
-        at += good ? h.total_bytes : 8;
+        at += p ? p->total_bytes : 8;
     }
-    return is_found;
+    return found;
+}
+
+/* The kind of a site, 0 if there is none. */
+static uint8_t kind_of(const struct sites_packed *p, uint64_t index)
+{
+    char *table = xmalloc(p->table_bytes + 1);
+    struct bytes all = { table, p->table_bytes };
+    struct sites_header h;
+    struct sites_site s = { 0 };
+
+    if (!sites_unpack_table(p, table) || !copy(all, 0, &h, sizeof(h)) || index >= h.nsites ||
+        !copy(all, sizeof(h) + index * sizeof(s), &s, sizeof(s)))
+        s.kind = 0;
+    free(table);
+    return s.kind;
 }
 
 static bool find_site(struct bytes tables, const char *name, struct site_list *out)
 {
-    struct sites_header h;
-    struct sites_site s;
-    uint64_t index, at;
+    const struct sites_packed *p;
+    uint64_t index;
+    uint8_t kind;
     size_t digits;
 
-    if (!site_id_split(name, &digits, &index) || !find_module(tables, name, digits, &at, &h) ||
-        index >= h.nsites || !copy(tables, at + sizeof(h) + index * sizeof(s), &s, sizeof(s)) ||
-        !site_is_access(s.kind))
+    if (!site_id_split(name, &digits, &index) || !(p = find_module(tables, name, digits)))
+        return false;
+    kind = kind_of(p, index);
+    if (!kind || !site_is_access(kind))
         return false;
     GROW(out->at, out->cap, 1);
-    out->at[0] = (struct prod_site){ { h.id[0], h.id[1] }, (uint32_t)index, s.kind };
+    out->at[0] = (struct prod_site){ { p->id[0], p->id[1] }, (uint32_t)index, kind };
     out->count = 1;
     return true;
 }

@@ -1,6 +1,6 @@
 // shim.cpp - registers the instrumenter with clang's pass pipeline
 //
-// The only C++ of the project: LLVM 19 has no C interface for plugins. Everything else is C on
+// C++, since LLVM 19 has no C interface for plugins. Nearly everything else is C on
 // LLVM-C. libLLVM is not linked in; the compiler that loads the plugin provides it.
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"

@@ -5,12 +5,12 @@
  */
 #include "pass/pass.h"
 
-#include <llvm-c/BitWriter.h>
 #include <llvm-c/Comdat.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rt_sites.h"
+#include "pass/bitcode.h"
 #include "runtime/abi.h"
 
 struct place {
@@ -31,7 +31,7 @@ struct table {
     size_t nstrings, mask;
     struct map frame_of; /* location -> frame + 1 */
     struct map scopes;   /* scope -> file << 32 | function */
-    LLVMMemoryBufferRef bitcode;
+    struct bytes bitcode;
     uint64_t id[2];
     const char *source;
     char *directory; /* owned */
@@ -87,14 +87,15 @@ static uint32_t string(struct table *t, const char *s, size_t n)
 
 /* ---- life ---- */
 
+/* Source and directory are among the strings. */
 static void make_id(struct table *t)
 {
-    const char *code = LLVMGetBufferStart(t->bitcode);
-    size_t n = LLVMGetBufferSize(t->bitcode);
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t h = hash_bytes(code, n, UINT64_C(0x9e3779b97f4a7c15) * (i + 1));
-        h = hash_bytes(t->directory, strlen(t->directory), h);
-        t->id[i] = hash_bytes(t->source, strlen(t->source), h);
+        uint64_t h = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
+        h = hash_bytes(t->bitcode.at, t->bitcode.count, h);
+        h = hash_bytes(t->sites.at, t->sites.count * sizeof *t->sites.at, h);
+        h = hash_bytes(t->frames.at, t->frames.count * sizeof *t->frames.at, h);
+        t->id[i] = hash_bytes(t->strings.at, t->strings.count, h);
     }
 }
 
@@ -118,16 +119,15 @@ struct table *table_new(LLVMModuleRef module)
     struct table *t = zeroed(sizeof *t);
     size_t n;
     bytes_add(&t->strings, "", 1);
-    t->bitcode = LLVMWriteBitcodeToMemoryBuffer(module);
+    bitcode_write(module, &t->bitcode);
     t->source = LLVMGetSourceFileName(module, &n);
     t->directory = compilation_directory(module);
-    make_id(t);
     return t;
 }
 
 void table_free(struct table *t)
 {
-    LLVMDisposeMemoryBuffer(t->bitcode);
+    free(t->bitcode.at);
     free(t->sites.at);
     free(t->frames.at);
     free(t->strings.at);
@@ -322,28 +322,43 @@ static uint32_t module_flags(const struct pass *p)
                                                         : 0);
 }
 
-static void append_blob(struct pass *p, struct bytes *blob)
+/* The table itself, its strings complete; the id comes of it. */
+static struct bytes make_table(struct pass *p)
 {
     struct table *t = p->table;
     struct sites_header h = { .flags = module_flags(p) };
-    memcpy(h.magic, SITES_MAGIC, sizeof h.magic);
-    memcpy(h.id, t->id, sizeof h.id);
+    struct bytes all = { 0 };
     h.source = string(t, t->source, strlen(t->source));
     h.directory = string(t, t->directory, strlen(t->directory));
+    bytes_pad(&t->strings, 8);
+    make_id(t);
+    memcpy(h.magic, SITES_MAGIC, sizeof h.magic);
+    memcpy(h.id, t->id, sizeof h.id);
     h.nsites = (uint32_t)t->sites.count;
     h.nframes = (uint32_t)t->frames.count;
-    bytes_pad(&t->strings, 8);
     h.string_bytes = (uint32_t)t->strings.count;
-    h.bitcode_bytes = LLVMGetBufferSize(t->bitcode);
-    h.bitcode_offset = sizeof h + h.nsites * sizeof *t->sites.at +
-                       h.nframes * sizeof *t->frames.at + h.string_bytes;
-    h.total_bytes = (h.bitcode_offset + h.bitcode_bytes + 7) / 8 * 8;
+    h.total_bytes = sizeof h + h.nsites * sizeof *t->sites.at + h.nframes * sizeof *t->frames.at +
+                    h.string_bytes;
+    bytes_add(&all, &h, sizeof h);
+    bytes_add(&all, t->sites.at, h.nsites * sizeof *t->sites.at);
+    bytes_add(&all, t->frames.at, h.nframes * sizeof *t->frames.at);
+    bytes_add(&all, t->strings.at, h.string_bytes);
+    return all;
+}
+
+static void append_blob(struct pass *p, struct bytes *blob)
+{
+    struct bytes table = make_table(p), *code = &p->table->bitcode;
+    struct sites_packed h = { .table_bytes = table.count, .bitcode_bytes = code->count };
+    memcpy(h.magic, SITES_PACKED_MAGIC, sizeof h.magic);
+    memcpy(h.id, p->table->id, sizeof h.id);
     bytes_add(blob, &h, sizeof h);
-    bytes_add(blob, t->sites.at, h.nsites * sizeof *t->sites.at);
-    bytes_add(blob, t->frames.at, h.nframes * sizeof *t->frames.at);
-    bytes_add(blob, t->strings.at, h.string_bytes);
-    bytes_add(blob, LLVMGetBufferStart(t->bitcode), h.bitcode_bytes);
+    h.table_packed = pack(blob, table.at, table.count);
+    h.bitcode_packed = pack(blob, code->at, code->count);
     bytes_pad(blob, 8);
+    h.total_bytes = blob->count;
+    memcpy(blob->at, &h, sizeof h);
+    free(table.at);
 }
 
 static void emit_blob(struct pass *p)
@@ -458,8 +473,8 @@ static void emit_production_constructor(struct pass *p)
 
 void table_emit(struct pass *p)
 {
+    emit_blob(p); /* makes the id */
     emit_record(p);
-    emit_blob(p);
     if (p->production) {
         emit_empty_patch(p);
         emit_production_constructor(p);

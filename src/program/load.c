@@ -241,7 +241,7 @@ static bool find_places(struct program *p)
             continue;
         const struct sites_site *s = sites_site(h, o.index);
         p->places[i] = (struct place){ o.module, s->function_index, s->instruction_index, s->kind };
-        any |= h->bitcode_offset != 0;
+        any |= sites_has_bitcode(h);
         if (s->kind == SITE_ENTRY && i < t->site_function_cap && t->site_function[i])
             add_entry(p, i);
     }

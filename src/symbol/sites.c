@@ -1,7 +1,8 @@
 /* sites.c - read and check the site tables of an ELF file
  *
  * The section is walked once at multiples of 8, and each table found is checked
- * as a whole before anybody sees it.
+ * as a whole before anybody sees it. Tables are copies in an arena, unpacked; of bitcode only its
+ * place is noted, until somebody asks for it.
  */
 #include "symbol/sites.h"
 #include "base/alloc.h"
@@ -12,28 +13,46 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
+
+/* The tables hold many equal fields, bitcode next to none: more than that is no table of ours. */
+enum { RATIO_MAX = 1024 };
+
+/* In front of each table that is handed out. */
+struct bitcode {
+    const char *packed; /* in the section; NULL: none */
+    size_t packed_bytes, bytes;
+    void *plain; /* owned; NULL: nobody has asked, or it is as it is */
+};
 
 struct site_tables {
     const char *section;
     size_t bytes;
     Elf *elf;       /* owned, or NULL: it has the section mapped */
     uint64_t *data; /* owned, or NULL: a copy of it */
-    bool small;     /* tables are copies without bitcode, here: */
+    bool small;     /* nobody will ask for bitcode */
     struct arena copies;
     const struct sites_header **tables; /* by id */
     size_t count, cap;
     size_t damaged;
 };
 
+static struct bitcode *bitcode_of(const struct sites_header *h)
+{
+    return (struct bitcode *)(uintptr_t)h - 1;
+}
+
 void site_tables_close(struct site_tables *t)
 {
     if (!t)
         return;
+    for (size_t i = 0; i < t->count; i++)
+        free(bitcode_of(t->tables[i])->plain);
     free(t->data);
     arena_release(&t->copies);
     elf_end(t->elf);
@@ -63,7 +82,7 @@ static int compare_ids(const uint64_t *a, const uint64_t *b)
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-/* Equal ids (one object linked twice) stay in the order of the file. */
+/* Equal ids (one object linked twice) are equal tables: any order will do. */
 static int compare_tables(const void *a, const void *b)
 {
     const struct sites_header *x = *(const struct sites_header *const *)a;
@@ -94,6 +113,64 @@ void sites_file(const struct sites_header *h, uint32_t file, struct buf *out)
 
     if (*name)
         tidy_path(out, *folder ? folder : NULL, name);
+}
+
+/* ---- packed parts ---- */
+
+static bool part_is_valid(uint64_t bytes, uint64_t packed)
+{
+    return packed <= bytes && bytes / RATIO_MAX <= packed;
+}
+
+bool sites_packed_is_valid(const struct sites_packed *p, uint64_t room)
+{
+    uint64_t rest = p->total_bytes - sizeof(*p);
+
+    return p->total_bytes >= sizeof(*p) && p->total_bytes <= room && p->total_bytes % 8 == 0 &&
+           p->table_packed <= rest && p->bitcode_packed <= rest - p->table_packed &&
+           part_is_valid(p->table_bytes, p->table_packed) &&
+           part_is_valid(p->bitcode_bytes, p->bitcode_packed);
+}
+
+static bool unpack(void *to, uint64_t bytes, const void *packed, uint64_t packed_bytes)
+{
+    if (bytes == packed_bytes) {
+        memcpy(to, packed, bytes);
+        return true;
+    }
+    return ZSTD_decompress(to, bytes, packed, packed_bytes) == bytes;
+}
+
+bool sites_unpack_table(const struct sites_packed *p, void *to)
+{
+    return unpack(to, p->table_bytes, p + 1, p->table_packed);
+}
+
+bool sites_has_bitcode(const struct sites_header *h)
+{
+    return bitcode_of(h)->packed;
+}
+
+const void *sites_bitcode(const struct sites_header *h, size_t *bytes)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct bitcode *b = bitcode_of(h);
+    const void *plain;
+
+    *bytes = b->bytes;
+    if (!b->packed || b->packed_bytes == b->bytes)
+        return b->packed;
+    pthread_mutex_lock(&lock);
+    if (!b->plain) {
+        b->plain = xmalloc(b->bytes + 1);
+        if (!unpack(b->plain, b->bytes, b->packed, b->packed_bytes)) {
+            free(b->plain);
+            b->plain = NULL;
+        }
+    }
+    plain = b->plain;
+    pthread_mutex_unlock(&lock);
+    return plain;
 }
 
 /* ---- checking ---- */
@@ -178,16 +255,58 @@ static bool table_is_valid(const struct sites_header *h, uint64_t room)
 
 /* ---- reading ---- */
 
-static const struct sites_header *copy_without_bitcode(struct site_tables *t,
-                                                       const struct sites_header *h)
+/* Room for a table, and what is known of its bitcode. */
+static struct sites_header *new_table(struct site_tables *t, uint64_t bytes, struct bitcode code)
 {
-    uint64_t bytes = strings_end(h);
-    struct sites_header *copy = arena_alloc(&t->copies, bytes);
+    struct bitcode *b = arena_alloc(&t->copies, sizeof(*b) + bytes);
 
-    memcpy(copy, h, bytes);
-    copy->total_bytes = bytes;
+    *b = t->small || !code.bytes ? (struct bitcode){ 0 } : code;
+    return (struct sites_header *)(b + 1);
+}
+
+static void add_table(struct site_tables *t, const struct sites_header *h)
+{
+    GROW(t->tables, t->cap, t->count + 1);
+    t->tables[t->count++] = h;
+}
+
+/* A blob of the first version. */
+static bool take_plain(struct site_tables *t, const struct sites_header *h, uint64_t room)
+{
+    struct bitcode code = { 0 };
+    struct sites_header *copy;
+
+    if (!table_is_valid(h, room))
+        return false;
+    if (h->bitcode_offset)
+        code = (struct bitcode){ .packed = (const char *)h + h->bitcode_offset,
+                                 .packed_bytes = h->bitcode_bytes,
+                                 .bytes = h->bitcode_bytes };
+    copy = new_table(t, strings_end(h), code);
+    memcpy(copy, h, strings_end(h));
+    copy->total_bytes = strings_end(h);
     copy->bitcode_offset = copy->bitcode_bytes = 0;
-    return copy;
+    add_table(t, copy);
+    return true;
+}
+
+/* What is unpacked has to be a table all of it, and of that module. */
+static bool take_packed(struct site_tables *t, const struct sites_packed *p, uint64_t room)
+{
+    struct sites_header *h;
+
+    if (!sites_packed_is_valid(p, room) || p->table_bytes < sizeof(*h))
+        return false;
+    h = new_table(t, p->table_bytes,
+                  (struct bitcode){ .packed = (const char *)(p + 1) + p->table_packed,
+                                    .packed_bytes = p->bitcode_packed,
+                                    .bytes = p->bitcode_bytes });
+    if (!sites_unpack_table(p, h) || memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) != 0 ||
+        memcmp(h->id, p->id, sizeof(h->id)) != 0 || h->bitcode_offset ||
+        !table_is_valid(h, p->table_bytes))
+        return false;
+    add_table(t, h);
+    return true;
 }
 
 /* What has been read will not be read again: its pages need not stay ours. (Should libelf have
@@ -201,26 +320,33 @@ static void drop_pages(const char *from, const char *to)
         (void)madvise((void *)low, high - low, MADV_DONTNEED);
 }
 
+/* The blob at `at`. Returns its bytes; 0: there is none. */
+static uint64_t take(struct site_tables *t, size_t at)
+{
+    const struct sites_header *h = (const void *)(t->section + at);
+    const struct sites_packed *p = (const void *)(t->section + at);
+    bool packed = memcmp(p->magic, SITES_PACKED_MAGIC, sizeof(p->magic)) == 0;
+
+    _Static_assert(sizeof(*p) <= sizeof(*h), "both can be looked at");
+    if (!packed && memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) != 0)
+        return 0;
+    if (packed ? take_packed(t, p, t->bytes - at) : take_plain(t, h, t->bytes - at))
+        return p->total_bytes;
+    t->damaged++;
+    return 0;
+}
+
 static void scan(struct site_tables *t)
 {
     size_t dropped = 0;
 
     for (size_t at = 0; at + sizeof(struct sites_header) <= t->bytes;) {
-        const struct sites_header *h = (const void *)(t->section + at);
+        uint64_t bytes = take(t, at);
 
-        if (memcmp(h->magic, SITES_MAGIC, sizeof(h->magic)) != 0) {
-            at += 8;
-        } else if (!table_is_valid(h, t->bytes - at)) {
-            t->damaged++;
-            at += 8;
-        } else {
-            GROW(t->tables, t->cap, t->count + 1);
-            t->tables[t->count++] = t->small ? copy_without_bitcode(t, h) : h;
-            at += h->total_bytes;
-            if (t->small) {
-                drop_pages(t->section + dropped, t->section + at);
-                dropped = at & ~(size_t)65535;
-            }
+        at += bytes ? bytes : 8;
+        if (bytes && t->small) {
+            drop_pages(t->section + dropped, t->section + at);
+            dropped = at & ~(size_t)65535;
         }
     }
     if (t->count)
@@ -250,8 +376,7 @@ struct site_tables *site_tables_parse(const void *section, size_t bytes)
     return parse(section, bytes, false);
 }
 
-/* In place: most of it is bitcode, of which nobody may want to know. The file stays mapped, unless
- * the tables are copied. */
+/* Most of it is bitcode, of which nobody may want to know: it stays where the file is mapped. */
 static struct site_tables *take_mapped(Elf *elf, const Elf_Data *d, bool small)
 {
     struct site_tables *t = xcalloc(1, sizeof(*t));

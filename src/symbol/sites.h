@@ -11,11 +11,13 @@
  * A damaged table is left out and counted; other things of the compiler's in
  * the section are skipped.
  * Ownership: tables, strings and bitcode belong to the site_tables.
- * Concurrency: read-only after opening.
+ * Concurrency: read-only after opening, to its users: sites_bitcode() unpacks what nobody has asked
+ * for before, and may be called by several threads.
  */
 #ifndef HEDDLE_SYMBOL_SITES_H
 #define HEDDLE_SYMBOL_SITES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +29,7 @@ struct site_tables;
 
 /* Of an ELF file. A file without the section has no tables, which is no error. */
 struct site_tables *site_tables_open(const char *elf_path, struct error *err);
-/* The same without bitcode, which is three quarters of a section: the file does not stay mapped. */
+/* The same without bitcode, which is most of a section: the file does not stay mapped. */
 struct site_tables *site_tables_open_small(const char *elf_path, struct error *err);
 /* Of a section's bytes, which are copied. Never NULL. */
 struct site_tables *site_tables_parse(const void *section, size_t bytes);
@@ -63,11 +65,16 @@ static inline const char *sites_string(const struct sites_header *h, uint32_t of
  * of different folders stay apart, and a header has one name. Nothing for an unknown file. */
 void sites_file(const struct sites_header *h, uint32_t file, struct buf *out);
 
-/* The module's bitcode, NULL where there is none. */
-static inline const void *sites_bitcode(const struct sites_header *h, size_t *bytes)
-{
-    *bytes = (size_t)h->bitcode_bytes;
-    return h->bitcode_offset ? (const char *)h + h->bitcode_offset : NULL;
-}
+/* The module's bitcode, NULL where there is none, or it is damaged. Of a table that was handed
+ * out. */
+const void *sites_bitcode(const struct sites_header *h, size_t *bytes);
+bool sites_has_bitcode(const struct sites_header *h); /* or had, before it was damaged */
+
+/* ---- parts of a blob that is packed ---- */
+
+/* Its parts lie within it, and can be as large as they say. `room`: bytes from its start. */
+bool sites_packed_is_valid(const struct sites_packed *p, uint64_t room);
+/* Its table into `to`, of p->table_bytes bytes; false: it is damaged. */
+bool sites_unpack_table(const struct sites_packed *p, void *to);
 
 #endif

@@ -8,10 +8,11 @@ KINDS = {1: 'read', 2: 'write', 3: 'atomic', 4: 'entry', 5: 'branch', 6: 'call',
 HEADER = struct.Struct('<8sQQQIIIIQQII')
 SITE = struct.Struct('<BBHIIIIIIIIi')
 FRAME = struct.Struct('<IIIIII')
+PACKED = struct.Struct('<8sQQQQQQQ')
 
 
 class Module:
-    def __init__(self, blob):
+    def __init__(self, blob, bitcode):
         (magic, self.total, self.id0, self.id1, nsites, nframes, nstrings, self.flags,
          at, size, source, directory) = HEADER.unpack_from(blob)
         assert magic == b'HDLSITE1' and self.total % 8 == 0
@@ -35,8 +36,24 @@ class Module:
                                    file=string(file), function=string(function),
                                    variable=string(variable), inlined_at=inlined,
                                    function_index=fi, instruction_index=ii, how=how, offset=offset))
-        assert at == strings + nstrings and at + size <= self.total
-        self.bitcode = blob[at:at + size]
+        assert at == 0 and size == 0 and strings + nstrings == self.total
+        self.bitcode = bitcode
+
+
+def unpack(data, size):
+    if len(data) == size:
+        return data
+    return subprocess.run(['zstd', '-dcq'], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def read_module(blob):
+    _, total, id0, id1, size, packed, code_size, code_packed = PACKED.unpack_from(blob)
+    assert total % 8 == 0
+    end = PACKED.size + packed
+    module = Module(unpack(blob[PACKED.size:end], size),
+                    unpack(blob[end:end + code_packed], code_size))
+    assert module.total == size and (module.id0, module.id1) == (id0, id1)
+    return module
 
 
 BRANCHES, LONG, JOINS = 1, 2, 4  # bits of a stretch's `how`
@@ -109,9 +126,9 @@ def modules(path):
         data = open(out.name, 'rb').read()
     found, at = [], 0
     while at < len(data):
-        if data[at:at + 8] == b'HDLSITE1':
+        if data[at:at + 8] == b'HDLSITE2':
             total = struct.unpack_from('<Q', data, at + 8)[0]
-            found.append(Module(data[at:at + total]))
+            found.append(read_module(data[at:at + total]))
             at += total
         else:
             at += 8

@@ -15,6 +15,7 @@
 /* ---- a file with two modules, and something else between them ---- */
 
 struct module {
+    struct sites_packed packed;
     struct sites_header header;
     struct sites_site site[3];
     char strings[8];
@@ -31,10 +32,17 @@ struct file {
 
 static struct module module_of(uint64_t id)
 {
-    struct module m = { .header = { .total_bytes = sizeof(m),
+    uint64_t bytes = sizeof(struct module) - sizeof(struct sites_packed);
+    struct module m = { .packed = { .total_bytes = sizeof(m),
+                                    .id = { id, 7 },
+                                    .table_bytes = bytes,
+                                    .table_packed = bytes },
+                        .header = { .total_bytes = bytes,
                                     .id = { id, 7 },
                                     .nsites = 3,
                                     .string_bytes = sizeof(m.strings) } };
+
+    memcpy(m.packed.magic, SITES_PACKED_MAGIC, sizeof(m.packed.magic));
 
     memcpy(m.header.magic, SITES_MAGIC, sizeof(m.header.magic));
     m.site[0].kind = SITE_WRITE;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <cmocka.h>
 
@@ -183,6 +184,114 @@ static void cut_tables_are_left_out(void **state)
     buf_release(&b);
 }
 
+/* ---- packed ---- */
+
+static const char code[] = "BC code code code code code code code code code code code code";
+
+static void add_packed(struct buf *b, uint64_t *packed, const void *data, size_t bytes, bool plain)
+{
+    char to[1024];
+    size_t n = ZSTD_compress(to, sizeof(to), data, bytes, 3);
+
+    *packed = plain ? bytes : n;
+    buf_add(b, plain ? data : to, *packed);
+}
+
+static struct buf make_packed(uint64_t id, bool plain)
+{
+    struct buf table = make_table(id, NULL), b = { 0 };
+    struct sites_packed p = { .id = { id, 7 },
+                              .table_bytes = table.len,
+                              .bitcode_bytes = sizeof(code) };
+
+    memcpy(p.magic, SITES_PACKED_MAGIC, 8);
+    buf_add(&b, &p, sizeof(p));
+    add_packed(&b, &p.table_packed, table.data, table.len, plain);
+    add_packed(&b, &p.bitcode_packed, code, sizeof(code), plain);
+    while (b.len % 8)
+        buf_addch(&b, 0);
+    p.total_bytes = b.len;
+    memcpy(b.data, &p, sizeof(p));
+    buf_release(&table);
+    return b;
+}
+
+static void packed_tables_are_unpacked(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        struct buf b = make_packed(9, plain);
+        struct site_tables *t = site_tables_parse(b.data, b.len);
+        const uint64_t nine[2] = { 9, 7 };
+        const void *first;
+        size_t bytes;
+
+        assert_int_equal(site_tables_damaged(t), 0);
+        check_table(site_tables_find(t, nine));
+        first = sites_bitcode(site_tables_find(t, nine), &bytes);
+        assert_int_equal(bytes, sizeof(code));
+        assert_memory_equal(first, code, sizeof(code));
+        assert_ptr_equal(sites_bitcode(site_tables_find(t, nine), &bytes), first);
+        site_tables_close(t);
+        buf_release(&b);
+    }
+}
+
+static size_t damaged(struct buf *b)
+{
+    struct site_tables *t = site_tables_parse(b->data, b->len);
+    size_t n = site_tables_damaged(t);
+
+    assert_int_equal(site_tables_count(t), 0);
+    site_tables_close(t);
+    buf_release(b);
+    return n;
+}
+
+static void damaged_packed_tables_are_left_out(void **state)
+{
+    static const struct {
+        size_t offset;
+        uint64_t value;
+    } wrong[] = {
+        { offsetof(struct sites_packed, total_bytes), 63 },
+        { offsetof(struct sites_packed, total_bytes), UINT64_MAX - 7 },
+        { offsetof(struct sites_packed, id), 10 }, /* another one's table */
+        { offsetof(struct sites_packed, table_bytes), 8 },
+        { offsetof(struct sites_packed, table_bytes), 300 },
+        { offsetof(struct sites_packed, table_bytes), UINT64_MAX },
+        { offsetof(struct sites_packed, table_packed), 12 },
+        { offsetof(struct sites_packed, table_packed), UINT64_MAX },
+        { offsetof(struct sites_packed, bitcode_bytes), UINT64_MAX },
+        { offsetof(struct sites_packed, bitcode_packed), 1 << 20 },
+        { sizeof(struct sites_packed), 0 }, /* no zstd frame */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct buf b = make_packed(9, false);
+
+        memcpy(b.data + wrong[i].offset, &wrong[i].value, 8);
+        assert_int_equal(damaged(&b), 1);
+    }
+}
+
+static void damaged_bitcode_is_none(void **state)
+{
+    struct buf b = make_packed(9, false);
+    struct sites_packed *p = (struct sites_packed *)(void *)b.data;
+    struct site_tables *t;
+    size_t bytes;
+
+    (void)state;
+    b.data[sizeof(*p) + p->table_packed] ^= 1;
+    t = site_tables_parse(b.data, b.len);
+    assert_int_equal(site_tables_count(t), 1);
+    assert_null(sites_bitcode(site_tables_get(t, 0), &bytes));
+    site_tables_close(t);
+    buf_release(&b);
+}
+
 static void an_elf_file_carries_them(void **state)
 {
     char folder[] = "/tmp/heddle_sites_XXXXXX", command[512];
@@ -238,6 +347,9 @@ int main(void)
         cmocka_unit_test(files_have_the_folder_of_their_compilation),
         cmocka_unit_test(damaged_tables_are_left_out),
         cmocka_unit_test(cut_tables_are_left_out),
+        cmocka_unit_test(packed_tables_are_unpacked),
+        cmocka_unit_test(damaged_packed_tables_are_left_out),
+        cmocka_unit_test(damaged_bitcode_is_none),
         cmocka_unit_test(an_elf_file_carries_them),
     };
 
