@@ -326,6 +326,7 @@ void fleet_beside_start(struct fleet_job *j)
     j->beside = (struct fleet_beside){ .fd = -1, .shared = -1 };
     if (!has_descriptors()) {
         j->result.note = "too few descriptors are free";
+        warn("fleet", "too few files may be open (ulimit -n): '%s' runs plain", j->argv[0]);
         return;
     }
     j->beside.shared = memfd_create("heddle-fleet", MFD_CLOEXEC);

@@ -176,6 +176,8 @@ int cmd_fleet_run(const struct options *o)
 
     if (o->narguments < 2)
         return usage_error(o->command, "a program is missing");
+    if (!launch_can_start())
+        return launch_without_us(j.argv);
     code = take_numbers(&j);
     if (code)
         return code;

@@ -29,7 +29,7 @@ enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 static struct sigaction found_actions[FORWARDED], found_pipe, found_child;
 static sigset_t found_mask;
 /* What we open at a time: pipes, control files, traces, ELF files. */
-enum { FILES_LEAST = 24, FILES_WANTED = 256 };
+enum { FILES_LEAST = 24, FILES_START = 5, FILES_WANTED = 256 };
 
 static struct rlimit found_files;
 static bool files_raised;
@@ -163,6 +163,17 @@ static _Noreturn void become(const struct launch *l, int gate, int news)
 bool launch_has_room(void)
 {
     return found_files.rlim_max >= FILES_LEAST;
+}
+
+bool launch_can_start(void)
+{
+    int fds[FILES_START], n = 0;
+
+    while (n < FILES_START && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+    return n == FILES_START;
 }
 
 int launch_without_us(char *const argv[])

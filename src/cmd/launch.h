@@ -40,9 +40,10 @@ int launch_wait(struct launch *l);
 /* Called first in main(): what a program that we start shall find as we did. */
 void launch_keep_inherited(void);
 
-/* May we open as many files as we need to run a program? If not: become the program, after a
- * message. Returns the exit code where that does not work. */
+/* May we open as many files as we need to run a program, or only to start one? If not: become the
+ * program, after a message. Returns the exit code where that does not work. */
 bool launch_has_room(void);
+bool launch_can_start(void);
 int launch_without_us(char *const argv[]);
 
 /* The file that would be executed, by PATH as exec has it; owned by the caller, or NULL. */
