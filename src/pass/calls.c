@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rt_libc.h"
 #include "base/rt_sites.h"
-#include "runtime/libc_list.h"
 
 const char *callee_name(LLVMValueRef call)
 {
@@ -18,32 +18,11 @@ const char *callee_name(LLVMValueRef call)
 
 /* ---- modelled functions ---- */
 
-struct modelled {
-    const char *name;
-    unsigned arguments;
-    bool variadic;
-};
-
-static int compare_name(const void *key, const void *element)
+/* With the table's own name only: sinf() is described by sin(), but has no model of its own. */
+static const struct libc_function *find_modelled(const char *name)
 {
-    return strcmp(key, ((const struct modelled *)element)->name);
-}
-
-static int compare(const void *a, const void *b)
-{
-    return compare_name(((const struct modelled *)a)->name, b);
-}
-
-static const struct modelled *find_modelled(const char *name)
-{
-#define ENTRY(name, arguments, variadic) { #name, arguments, variadic },
-    static struct modelled list[] = { LIBC_FUNCTIONS(ENTRY) };
-    static bool sorted;
-    const size_t count = sizeof list / sizeof *list;
-    if (!sorted)
-        qsort(list, count, sizeof *list, compare);
-    sorted = true;
-    return bsearch(name, list, count, sizeof *list, compare_name);
+    const struct libc_function *f = libc_find(name);
+    return f && f->modelled >= 0 && strcmp(f->name, name) == 0 ? f : NULL;
 }
 
 bool is_modelled(LLVMValueRef call)
@@ -52,9 +31,9 @@ bool is_modelled(LLVMValueRef call)
     if (!callee || !LLVMIsDeclaration(callee) || LLVMGetNumOperandBundles(call) ||
         LLVMGetInstructionOpcode(call) == LLVMCallBr)
         return false;
-    const struct modelled *m = find_modelled(callee_name(call));
+    const struct libc_function *m = find_modelled(callee_name(call));
     LLVMTypeRef type = LLVMGlobalGetValueType(callee);
-    return m && LLVMCountParamTypes(type) == m->arguments &&
+    return m && LLVMCountParamTypes(type) == (unsigned)m->modelled &&
            !!LLVMIsFunctionVarArg(type) == m->variadic && LLVMGetCalledFunctionType(call) == type;
 }
 
@@ -82,7 +61,7 @@ static void copy_extensions(LLVMValueRef from, LLVMValueRef to, unsigned shift)
 
 LLVMValueRef build_modelled(struct pass *p, LLVMValueRef call, LLVMValueRef site)
 {
-    const struct modelled *m = find_modelled(callee_name(call));
+    const struct libc_function *m = find_modelled(callee_name(call));
     char name[64];
     snprintf(name, sizeof name, "__heddle_%s", m->name);
     unsigned n = LLVMGetNumArgOperands(call);

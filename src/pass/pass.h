@@ -282,8 +282,9 @@ enum callee_kind {
     CALLEE_ALLOCATES,
     CALLEE_REALLOCATES,
     CALLEE_COPIES,
-    CALLEE_MOVES, /* memory, in another way: production_callee.c says how */
-    CALLEE_LINKS, /* a node into a container */
+    CALLEE_MOVES,  /* memory, in another way: callee_move() says how */
+    CALLEE_STORES, /* a place in argument 0 to *argument 1: strtol() */
+    CALLEE_LINKS,  /* a node into a container */
     CALLEE_PUBLISHES,
     CALLEE_MAKES_THREADS /* and publishes */
 };
@@ -291,10 +292,9 @@ enum callee_kind callee_kind(LLVMValueRef call);
 /* Which arguments say where to (-1: to who knows where), from where, how much; the product of two,
  * and of `unit`; and `more` bytes. */
 struct callee_move {
-    const char *pattern;
     int to, from, bytes, times, unit, more;
 };
-const struct callee_move *callee_move(LLVMValueRef call);
+bool callee_move(LLVMValueRef call, struct callee_move *m); /* false: it moves none */
 /* production_links.c, for links that are reported together with the access */
 bool is_link_store(struct pass *p, LLVMValueRef store);
 bool is_link_copy(struct pass *p, LLVMValueRef call);

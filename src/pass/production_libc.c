@@ -2,7 +2,7 @@
  *
  * Two kinds of calls get a no-op and a site of their own (SITE_LIBC):
  *
- *     modelled functions (runtime/libc_list.h: memcpy, strlen, read, printf ...)
+ *     modelled functions (base/rt_libc.h: memcpy, strlen, read, printf ...)
  *         nop ─▶ cold: r' = __heddle_f(args, site); jmp behind
  *         r = f(args)
  *         behind: phi(r, r')
@@ -18,10 +18,10 @@
  */
 #include "pass/pass.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rt_libc.h"
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
@@ -36,19 +36,17 @@ struct libc_calls {
 
 /* ---- which ---- */
 
+static const struct libc_function *declared(LLVMValueRef call)
+{
+    LLVMValueRef callee = called_function(call);
+    return callee && LLVMIsDeclaration(callee) ? libc_find(callee_name(call)) : NULL;
+}
+
 static bool is_freeing(LLVMValueRef call)
 {
-    static const char *const names[] = { "free",    "cfree",   "realloc", "reallocarray",
-                                         "_ZdlPv*", "_ZdaPv*", "munmap" };
-    LLVMValueRef callee = called_function(call);
-    const char *name = callee && LLVMIsDeclaration(callee) ? callee_name(call) : "";
-    if (!LLVMGetNumArgOperands(call) ||
-        LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMPointerTypeKind)
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (fnmatch(names[i], name, 0) == 0)
-            return true;
-    return false;
+    const struct libc_function *f = declared(call);
+    return f && libc_letter(f, 0) == 'f' && LLVMGetNumArgOperands(call) &&
+           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) == LLVMPointerTypeKind;
 }
 
 static bool must_stay(LLVMValueRef call)
@@ -88,10 +86,12 @@ static struct detour begin_nop(struct pass *p, LLVMValueRef call, uint32_t site)
 
 static void emit_free(struct pass *p, const struct libc_call *c, uint32_t site)
 {
-    bool unmaps = strcmp(callee_name(c->call), "munmap") == 0;
+    struct libc_extent e;
+    bool unmaps =
+        libc_extent(declared(c->call), 0, &e) && (unsigned)e.bytes < LLVMGetNumArgOperands(c->call);
     struct detour d = begin_nop(p, c->call, site);
     LLVMValueRef args[] = { LLVMGetOperand(c->call, 0),
-                            unmaps ? LLVMGetOperand(c->call, 1) : const64(p, 0),
+                            unmaps ? LLVMGetOperand(c->call, (unsigned)e.bytes) : const64(p, 0),
                             site_value(p, site) };
     call_runtime(p, "__heddle_hit_free", EFFECT_RECORD, p->none, 3, args);
     detour_end(p, &d);

@@ -45,7 +45,8 @@ enum link_kind {
     LINK_ALLOC,
     LINK_REALLOC,
     LINK_SLOT,
-    LINK_HOOK
+    LINK_HOOK,
+    LINK_END
 };
 
 struct links {
@@ -206,6 +207,14 @@ static void list_copy(struct pass *p, struct links *l, LLVMValueRef call)
         add_link(l, LINK_COPY, call);
 }
 
+/* strtol(text, &end, 10) */
+static void list_end(struct pass *p, struct links *l, LLVMValueRef call)
+{
+    if (LLVMGetNumArgOperands(call) >= 2 && holds_pointer(LLVMGetOperand(call, 0)) &&
+        !LLVMIsNull(LLVMGetOperand(call, 1)) && !is_private(p, LLVMGetOperand(call, 1)))
+        add_link(l, LINK_END, call);
+}
+
 static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
 {
     LLVMValueRef called = LLVMGetCalledValue(call), callee = direct_callee(call);
@@ -225,6 +234,8 @@ static void list_call(struct pass *p, struct links *l, LLVMValueRef call)
         add_link(l, LINK_MOVE, call);
     else if (kind == CALLEE_LINKS)
         add_link(l, LINK_HOOK, call);
+    else if (kind == CALLEE_STORES)
+        list_end(p, l, call);
     else if (kind == CALLEE_MAKES_THREADS || gives_anything(call))
         add_link(l, LINK_GIVE, call);
 }
@@ -426,10 +437,10 @@ static void emit_copy(struct pass *p, LLVMValueRef call)
 
 static void emit_move(struct pass *p, LLVMValueRef call)
 {
-    const struct callee_move *m = callee_move(call);
+    struct callee_move move, *m = &move;
     unsigned n = LLVMGetNumArgOperands(call);
-    if ((unsigned)m->from >= n || (unsigned)m->bytes >= n || (m->times >= (int)n) ||
-        m->to >= (int)n)
+    if (!callee_move(call, m) || (unsigned)m->from >= n || (unsigned)m->bytes >= n ||
+        (m->times >= (int)n) || m->to >= (int)n)
         return;
     LLVMValueRef bytes =
         LLVMBuildIntCast2(p->b, LLVMGetOperand(call, (unsigned)m->bytes), p->i64, false, "");
@@ -493,6 +504,12 @@ static void emit_hook(struct pass *p, LLVMValueRef call)
         tell(p, "__heddle_link_store", 2, there);
         tell(p, "__heddle_link_store", 2, back);
     }
+}
+
+static void emit_end(struct pass *p, LLVMValueRef call)
+{
+    LLVMValueRef args[] = { LLVMGetOperand(call, 1), word(p, LLVMGetOperand(call, 0)) };
+    tell(p, "__heddle_link_store", 2, args);
 }
 
 static void emit_alloc(struct pass *p, const struct link *l)
@@ -580,6 +597,9 @@ static void emit_one(struct pass *p, const struct link *l)
         break;
     case LINK_HOOK:
         emit_hook(p, l->inst);
+        break;
+    case LINK_END:
+        emit_end(p, l->inst);
         break;
     case LINK_SLOT:
         emit_slot(p, l->inst);

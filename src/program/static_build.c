@@ -514,7 +514,8 @@ static bool call_allocates(const struct statics *s, uint32_t function, const str
         return false;
     e = &s->entities[follow_alias(s, entity_of(s, function, f->symbol), &offset, &ifunc)];
     if (e->model)
-        return e->model->result == 'h';
+        return e->model->does != LIBC_REALLOC &&
+               strpbrk(e->model->result, "hH") == e->model->result;
     return e->nfunctions && s->functions[e->functions[0]].allocates;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/rt_libc.h"
 #include "program/static.h"
 #include "program/static_facts.h"
 
@@ -84,7 +85,7 @@ struct entity {
     uint32_t nfunctions;
     bool strong; /* of the image at hand, while linking */
     uint32_t image;
-    const struct model *model; /* not defined anywhere: what it does */
+    const struct libc_function *model; /* not defined anywhere: what it does */
     bool is_function, is_defined;
     bool ifunc;
     uint32_t alias; /* another entity + 1 */
@@ -193,12 +194,12 @@ struct call {
     uint32_t *targets; /* functions */
     uint32_t ntargets;
     size_t cap;
-    bool world;                /* may call whatever untraced code may call */
-    bool twice;                /* may return again: setjmp() */
-    const struct model *model; /* of the external function, if it is one */
-    uint32_t thread;           /* it starts that one, + 1 */
-    uint64_t kills;            /* threads that have ended behind it */
-    uint32_t next;             /* of the function, by fact; + 1 */
+    bool world;                        /* may call whatever untraced code may call */
+    bool twice;                        /* may return again: setjmp() */
+    const struct libc_function *model; /* of the external function, if it is one */
+    uint32_t thread;                   /* it starts that one, + 1 */
+    uint64_t kills;                    /* threads that have ended behind it */
+    uint32_t next;                     /* of the function, by fact; + 1 */
 };
 
 struct statics {
@@ -339,6 +340,8 @@ static inline uint32_t call_arg(const struct statics *s, uint32_t instance, cons
 
 /* static_others.c: functions of others */
 void build_external(struct statics *s, uint32_t instance, uint32_t fact, uint32_t entity);
+/* How many bytes of argument i a call touches; FACT_WHOLE: it is no constant. */
+uint32_t model_bytes(const struct libc_function *m, const struct fact *f, unsigned i);
 /* Pointers to all arguments, and with `memory` to what is in theirs; two nodes: parts are in the
  * second. */
 uint32_t build_mix(struct statics *s, uint32_t instance, const struct fact *f, bool memory);
@@ -348,60 +351,9 @@ void build_names(struct statics *s);
 /* static_share.c: sets `shared` and `hidden` of objects */
 void statics_share(struct statics *s);
 
-/* static_model.c: what they do */
-enum model_what {
-    MODEL_PLAIN,
-    MODEL_COPY,    /* memory: arg 1 to arg 0, arg 2 bytes */
-    MODEL_HEAP,    /* the result may be a fresh object, too */
-    MODEL_REALLOC, /* or is, with what arg 0 has in it */
-    MODEL_HEAP_AT, /* *arg 0 = a fresh object */
-    MODEL_END_AT,  /* *arg 1 = somewhere in arg 0 */
-    MODEL_CREATE,  /* pthread_create */
-    MODEL_CREATE_CXX,
-    MODEL_JOIN,
-    MODEL_EXIT,    /* pthread_exit */
-    MODEL_ONCE,    /* calls arg 1 */
-    MODEL_COMPARE, /* calls the last argument with places in arg 0 and arg 1 */
-    MODEL_SET,     /* pthread_setspecific */
-    MODEL_GET,
-    MODEL_KEY,
-    MODEL_THROW,
-    MODEL_CATCH,
-    MODEL_LOOKUP,  /* dlsym */
-    MODEL_ATEXIT,  /* arg 0 is called some time, with arg 1 */
-    MODEL_HANDLER, /* arg 1 is called at any time */
-    MODEL_ACTION,  /* so is what is in *arg 1 */
-    MODEL_REACH,   /* the result is something that can be reached from the arguments */
-    MODEL_LOCK,
-    MODEL_UNLOCK,
-    MODEL_KEEP,   /* the kernel keeps what is in *arg 3 */
-    MODEL_KEPT,   /* *arg 1 gets what was kept */
-    MODEL_GIVES,  /* *arg 3 points to what the C library has; calls the others back */
-    MODEL_STRING, /* as MODEL_MIX; fresh memory may get there, too */
-    MODEL_MIX,    /* memory of the arguments may get into memory of the arguments */
-    MODEL_MAP,    /* the result is fresh memory, or what others have mapped, too */
-    MODEL_PROTECT /* whoever touches arg 0 may make a signal that says so */
-};
-
-struct model {
-    const char *name; /* several in the table, with spaces between */
-    /* r reads, w writes, b both, f frees, - nothing; s reads and sends it to a file, pipe or
-     * socket, v writes what comes from one; R, W, B, S, V: that, and what it leads to, two steps
-     * far (an iovec, a va_list). A '*' repeats the one before. In front: ? reads, ! writes what the
-     * C library keeps */
-    const char *args;
-    char result;  /* '0'... an argument, at any offset; 'h' fresh, 's' the system's, '-' */
-    uint8_t what; /* enum model_what */
-};
-/* NULL: not known. */
-const struct model *model_find(const char *name);
-/* How a call of it touches what argument i points to: 0, 'r', 'w', 'b', 'f', 'R', 'W', 'B'. */
-char model_touch(const struct model *m, unsigned i);
-/* Its letter as it stands in the table: 's' and 'S', 'v' and 'V', too. 0: none. */
-char model_letter(const struct model *m, unsigned i);
-/* How it touches what the C library keeps: 0, 'r', 'w'. */
-char model_hidden(const struct model *m);
-/* A function of the C library without a model of its own: it starts no threads. */
+/* static_model.c: what they do. NULL: not known, or anything. */
+const struct libc_function *model_find(const char *name);
+/* A function of the C or C++ library without a model: it starts no threads. */
 bool model_is_system(const char *name);
 bool model_is_variable(const char *name); /* of the C library */
 

@@ -92,9 +92,9 @@ static bool call_may_write(struct statics *s, const struct call *c, uint32_t pla
     if (!c->model)
         return false; /* ours: its stores are looked at; others': the object is escaped */
     for (uint32_t i = 0; i < f->nargs; i++) {
-        char touch = model_touch(c->model, i);
+        char touch = libc_touch(c->model, i);
 
-        if ((touch == 'w' || touch == 'b') && c->model->what != MODEL_JOIN &&
+        if (touch && strchr("wbWB", touch) && c->model->does != LIBC_JOIN &&
             may_write(s, c->function, arg_value(s, c, i), UINT64_MAX, place))
             return true;
     }
@@ -125,7 +125,7 @@ static bool is_written(struct statics *s, uint32_t place, const struct call *but
 
 /* ---- matching ---- */
 
-static bool joins_for_certain(const struct model *m)
+static bool joins_for_certain(const struct libc_function *m)
 {
     return strcmp(m->name, "pthread_join") == 0 || strcmp(m->name, "thrd_join") == 0 ||
            strcmp(m->name, "_ZNSt6thread4joinEv") == 0;

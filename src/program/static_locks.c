@@ -68,10 +68,10 @@ static void find_effects(struct statics *s, struct locks *k)
         uint64_t bits;
         bool one;
 
-        if (!c->model || (c->model->what != MODEL_LOCK && c->model->what != MODEL_UNLOCK))
+        if (!c->model || (c->model->does != LIBC_LOCK && c->model->does != LIBC_UNLOCK))
             continue;
         bits = lock_bits(s, k, c, &one);
-        if (c->model->what == MODEL_UNLOCK)
+        if (c->model->does == LIBC_UNLOCK)
             k->loses[i] = bits;
         else if (one)
             k->gains[i] = bits;

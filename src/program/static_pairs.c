@@ -187,42 +187,62 @@ static void join_reached(struct statics *s, struct set *to, const struct set *fr
     set_release(&now);
 }
 
-/* Arguments of a call: of libc as its model says, of others anything. */
+/* What a call reads and what it writes, and how many bytes at most. */
+struct call_memory {
+    struct set reads, writes;
+    uint64_t nread, nwritten;
+};
+
+static void touch_argument(struct statics *s, struct call_memory *c, const struct set *set,
+                           char how, uint64_t bytes)
+{
+    bool far = how == 'R' || how == 'W' || how == 'B';
+
+    if (how && strchr("rbRB", how)) {
+        c->nread = bytes > c->nread ? bytes : c->nread;
+        far ? join_reached(s, &c->reads, set) : (void)set_join(&c->reads, set);
+    }
+    if (how && strchr("wbfWB", how)) {
+        c->nwritten = bytes > c->nwritten ? bytes : c->nwritten;
+        far ? join_reached(s, &c->writes, set) : (void)set_join(&c->writes, set);
+    }
+}
+
+static void touch_hidden(struct finder *w, struct touching *t, const struct libc_function *m)
+{
+    struct set system = { 0 };
+
+    if (!m || !libc_hidden(m))
+        return;
+    set_add(&system, location_whole(w->s, w->s->system));
+    touch(w, t, &system, 1, libc_hidden(m) == 'w', false);
+    set_release(&system);
+}
+
+/* Arguments of a call: of libc as the table says, of others anything. */
 static void touch_call(struct finder *w, struct touching *t, uint32_t function,
                        const struct fact *f, bool atomic)
 {
     struct statics *s = w->s;
-    const struct model *m =
+    const struct libc_function *m =
         f->symbol != FACT_NONE ? s->entities[entity_of(s, function, f->symbol)].model : NULL;
-    bool copies = m && m->what == MODEL_COPY && (uint64_t)f->offset < FACT_WHOLE;
-    uint64_t bytes = copies ? (uint64_t)f->offset : UINT64_MAX;
-    struct set reads = { 0 }, writes = { 0 }, system = { 0 };
+    struct call_memory c = { 0 };
 
-    for (uint32_t i = s->functions[function].instance + 1; i; i = s->instances[i - 1].next)
-        for (uint32_t k = 0; k < f->nargs; k++) {
-            const struct set *set = node_set(s, call_arg(s, i - 1, f, k));
-            char how = m ? model_touch(m, k) : 'B';
+    for (uint32_t k = 0; k < f->nargs; k++) {
+        char how = m ? libc_touch(m, k) : 'B';
+        uint32_t constant = m ? model_bytes(m, f, k) : FACT_WHOLE;
 
-            if (f->flags & FACT_FORMAT && how)
-                how = how == 'r' ? 'b' : how == 'R' ? 'B' : how;
-            if (how == 'r' || how == 'b')
-                set_join(&reads, set);
-            if (how == 'w' || how == 'b' || how == 'f')
-                set_join(&writes, set);
-            if (how == 'R' || how == 'B')
-                join_reached(s, &reads, set);
-            if (how == 'W' || how == 'B')
-                join_reached(s, &writes, set);
-        }
-    touch(w, t, &reads, bytes, false, atomic);
-    touch(w, t, &writes, bytes, true, atomic);
-    if (m && model_hidden(m)) {
-        set_add(&system, location_whole(s, s->system));
-        touch(w, t, &system, 1, model_hidden(m) == 'w', false);
+        if (f->flags & FACT_FORMAT && how)
+            how = how == 'r' ? 'b' : how == 'R' ? 'B' : how;
+        for (uint32_t i = s->functions[function].instance + 1; i; i = s->instances[i - 1].next)
+            touch_argument(s, &c, node_set(s, call_arg(s, i - 1, f, k)), how,
+                           constant == FACT_WHOLE ? UINT64_MAX : constant);
     }
-    set_release(&reads);
-    set_release(&writes);
-    set_release(&system);
+    touch(w, t, &c.reads, c.nread, false, atomic);
+    touch(w, t, &c.writes, c.nwritten, true, atomic);
+    touch_hidden(w, t, m);
+    set_release(&c.reads);
+    set_release(&c.writes);
 }
 
 static void touch_site(struct finder *w, struct touching *t, uint32_t function, uint32_t fact,

@@ -46,13 +46,13 @@ static void sort_calls(struct statics *s, struct threads *t)
 
 bool call_starts(const struct call *c)
 {
-    return c->model && (c->model->what == MODEL_CREATE || c->model->what == MODEL_CREATE_CXX);
+    return c->model && (c->model->does == LIBC_CREATE || c->model->does == LIBC_CREATE_CXX);
 }
 
 static bool call_registers(const struct call *c)
 {
-    return c->model && (c->model->what == MODEL_KEY || c->model->what == MODEL_ATEXIT ||
-                        c->model->what == MODEL_HANDLER || c->model->what == MODEL_ACTION);
+    return c->model && (c->model->does == LIBC_KEY || c->model->does == LIBC_ATEXIT ||
+                        c->model->does == LIBC_HANDLER || c->model->does == LIBC_ACTION);
 }
 
 /* ---- who runs what ---- */

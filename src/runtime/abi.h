@@ -248,8 +248,16 @@ enum {
  * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
  *      once per image, as __heddle_register
  *
- * Modelled libc functions: a direct call f(args) becomes __heddle_f(args, site); the list is
- * LIBC_FUNCTIONS in runtime/libc_list.h.
+ * Modelled libc functions (M and V in base/rt_libc.h): the plugin turns a direct call of f in
+ * traced code, when f is a declaration with that many parameters, into a call of
+ *
+ *     __heddle_f(args..., uint32_t site)
+ *     __heddle_f(uint32_t site, args..., ...)     if f is variadic
+ *
+ * with the same result, which records what f reads and writes at that site, and calls f. The new
+ * call loses the attributes of the old one (readonly, nounwind, tail ...): the function writes
+ * memory, and blocking ones are cancellation points. For llvm.memcpy and the like the plugin emits
+ * ranges itself.
  */
 
 #endif

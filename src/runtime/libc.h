@@ -65,7 +65,6 @@
 
 #include "runtime/fd.h"
 #include "runtime/hint.h"
-#include "runtime/libc_list.h"
 #include "runtime/libc_chk.h"
 #include "runtime/rt.h"
 #ifdef LIBC_NAMES
@@ -78,7 +77,7 @@
 #define CALL(name) name
 #else
 #define CALL(name) next_##name()
-#define LIBC_NEXT(name, nargs, variadic)                                                           \
+#define LIBC_NEXT(name)                                                                            \
     static inline __typeof__(&name) next_##name(void)                                              \
     {                                                                                              \
         static __typeof__(&name) next;                                                             \
@@ -88,7 +87,14 @@
                              __ATOMIC_RELAXED);                                                    \
         return next;                                                                               \
     }
-LIBC_FUNCTIONS(LIBC_NEXT)
+#define ROW(args, result, does, names) names
+#define N(name)
+#define I(name)
+#define M(name, n) LIBC_NEXT(name)
+#define V(name, n) LIBC_NEXT(name)
+#define P(pattern)
+#define Q(pattern)
+#include "base/rt_libc_table.h"
 #endif
 
 #define LIBC_LIST(...) __VA_ARGS__

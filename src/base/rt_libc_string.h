@@ -1,0 +1,195 @@
+/* rt_libc_string.h - what functions do: memory, strings, characters, numbers
+ *
+ * A part of the table; rt_libc.h says what the columns mean. */
+/* clang-format off */
+
+/* memory */
+ROW("w2r2-", "0", COPY,
+    M(memcpy, 3) M(memmove, 3) M(__memcpy_chk, 4) M(__memmove_chk, 4) M(mempcpy, 3)
+    M(__mempcpy, 3) M(__mempcpy_chk, 4))
+ROW("w2%r2%-", "0", COPY,
+    M(wmemcpy, 3) M(wmemmove, 3) N(wmempcpy) N(__wmemcpy_chk) N(__wmemmove_chk) N(__wmempcpy_chk))
+ROW("w3r3-", "0", COPY, M(memccpy, 4))
+ROW("r2w2-", "-", COPY, M(bcopy, 3) N(swab))
+ROW("w2-", "0", PLAIN, M(memset, 3) M(__memset_chk, 4))
+ROW("w2%-", "0", PLAIN, M(wmemset, 3) N(__wmemset_chk))
+ROW("w1", "-", PLAIN, M(bzero, 2) M(explicit_bzero, 2) M(__explicit_bzero_chk, 3))
+ROW("r2r2", "-", PLAIN, M(memcmp, 3) M(bcmp, 3))
+ROW("r2%r2%", "-", PLAIN, N(wmemcmp))
+ROW("r2", "0", PLAIN, M(memchr, 3) M(memrchr, 3))
+ROW("r2%", "0", PLAIN, N(wmemchr))
+ROW("r", "0", PLAIN, M(rawmemchr, 2))
+ROW("r1-r3", "0", PLAIN, M(memmem, 4))
+ROW("b1", "0", PLAIN, N(memfrob))
+
+/* strings */
+ROW("r$r$", "-", PLAIN,
+    M(strcmp, 2) M(strncmp, 3) M(strcasecmp, 2) M(strncasecmp, 3) M(strcoll, 2) M(strspn, 2)
+    M(strcspn, 2) N(strverscmp) N(strcoll_l) N(strcasecmp_l) N(strncasecmp_l) N(wcscmp) N(wcsncmp)
+    N(wcscasecmp) N(wcsncasecmp) N(wcscasecmp_l) N(wcsncasecmp_l) N(wcscoll) N(wcscoll_l)
+    N(wcsspn) N(wcscspn) N(fnmatch))
+ROW("r$", "0", PLAIN,
+    M(strchr, 2) M(strrchr, 2) M(strchrnul, 2) M(index, 2) M(rindex, 2) N(wcschr) N(wcsrchr)
+    N(wcschrnul))
+ROW("r$r$", "0", PLAIN, M(strstr, 2) M(strcasestr, 2) M(strpbrk, 2) N(wcsstr) N(wcswcs) N(wcspbrk))
+ROW("r$", "-", PLAIN,
+    M(strlen, 1) M(strnlen, 2) M(wcslen, 1) N(wcsnlen) N(wcswidth) M(atoi, 1) M(atol, 1)
+    M(atoll, 1) M(atof, 1) N(a64l) N(rpmatch) N(mblen) N(wctype) N(wctype_l))
+ROW("w2r2", "0", COPY, M(strncpy, 3) M(stpncpy, 3) M(__strncpy_chk, 4) M(__stpncpy_chk, 4))
+ROW("w2%r2%", "0", COPY, N(wcsncpy) N(wcpncpy))
+ROW("wr$", "0", COPY,
+    M(strcpy, 2) M(stpcpy, 2) M(__stpcpy, 2) M(wcscpy, 2) N(wcpcpy) M(__strcpy_chk, 3)
+    M(__stpcpy_chk, 3))
+ROW("br$", "0", COPY,
+    M(strcat, 2) M(strncat, 3) N(wcscat) N(wcsncat) M(__strcat_chk, 3) M(__strncat_chk, 4))
+ROW("wr$", "-", COPY, N(strlcpy) N(wcslcpy) N(__strlcpy_chk))
+ROW("br$", "-", COPY, N(strlcat) N(wcslcat) N(__strlcat_chk))
+ROW("r$", "h", COPY, M(strdup, 1) M(__strdup, 1) M(strndup, 2) N(__strndup) N(wcsdup))
+ROW("br$B", "-", MIX, M(strtok_r, 3) M(__strtok_r, 3) N(wcstok))
+ROW("!br$", "k", KEEPS, M(strtok, 2))
+ROW("Br$", "-", MIX, M(strsep, 2) N(__strsep_g))
+ROW("BRw", "-", MIX, M(getsubopt, 3))
+ROW("b$", "0", PLAIN, N(strfry) N(dirname) N(basename) N(__xpg_basename))
+ROW("w2r$", "-", PLAIN, N(strxfrm) N(strxfrm_l))
+ROW("w2%r$", "-", PLAIN, N(wcsxfrm) N(wcsxfrm_l))
+ROW("-w2", "1s", PLAIN, M(strerror_r, 3))
+ROW("-w2", "-", PLAIN, M(__xpg_strerror_r, 3))
+ROW("", "s", PLAIN,
+    N(strerror) N(strerror_l) N(strsignal) N(strerrordesc_np) N(strerrorname_np) N(sigabbrev_np)
+    N(sigdescr_np) N(gai_strerror) N(hstrerror) N(nl_langinfo) N(nl_langinfo_l)
+    N(gnu_get_libc_version) N(gnu_get_libc_release) N(getauxval))
+ROW("", "s", PLAIN,
+    N(__errno_location) N(__h_errno_location) N(__res_state) N(__ctype_b_loc)
+    N(__ctype_tolower_loc) N(__ctype_toupper_loc))
+ROW("r$", "0s", PLAIN, N(gettext))
+ROW("r$r$", "1s", PLAIN, N(dgettext) N(dcgettext))
+ROW("r$r$", "01s", PLAIN, N(ngettext))
+ROW("r$r$r$", "12s", PLAIN, N(dngettext) N(dcngettext))
+ROW("!r$", "s", PLAIN, N(textdomain))
+ROW("!r$r$", "s", PLAIN, N(bindtextdomain) N(bind_textdomain_codeset))
+ROW("r$", "s", PLAIN, N(catopen) N(wctrans) N(wctrans_l))
+ROW("---r$", "3s", PLAIN, N(catgets))
+ROW("", "-", ANYTHING,
+    N(argz_add) N(argz_add_sep) N(argz_append) N(argz_count) N(argz_create) N(argz_create_sep)
+    N(argz_delete) N(argz_extract) N(argz_insert) N(argz_next) N(argz_replace) N(argz_stringify)
+    N(envz_add) N(envz_entry) N(envz_get) N(envz_merge) N(envz_remove) N(envz_strip))
+ROW("yr$", "-", PLAIN, N(regcomp))
+ROW("Rr$-w", "-", PLAIN, N(regexec))
+ROW("-rw3", "-", PLAIN, N(regerror))
+ROW("w", "-", PLAIN, N(regfree))
+ROW("", "-", ANYTHING,
+    N(re_comp) N(re_compile_fastmap) N(re_compile_pattern) N(re_exec) N(re_match) N(re_match_2)
+    N(re_search) N(re_search_2) N(re_set_registers) N(re_set_syntax) N(wordexp) N(wordfree))
+
+/* characters */
+ROW("", "-", PLAIN,
+    N(toupper) N(tolower) N(toupper_l) N(tolower_l) N(toascii) N(isalnum) N(isalpha) N(isascii)
+    N(isblank) N(iscntrl) N(isdigit) N(isgraph) N(islower) N(isprint) N(ispunct) N(isspace)
+    N(isupper) N(isxdigit) N(isctype) N(isalnum_l) N(isalpha_l) N(isblank_l) N(iscntrl_l)
+    N(isdigit_l) N(isgraph_l) N(islower_l) N(isprint_l) N(ispunct_l) N(isspace_l) N(isupper_l)
+    N(isxdigit_l) N(iswalnum) N(iswalpha) N(iswblank) N(iswcntrl) N(iswctype) N(iswdigit)
+    N(iswgraph) N(iswlower) N(iswprint) N(iswpunct) N(iswspace) N(iswupper) N(iswxdigit)
+    N(iswalnum_l) N(iswalpha_l) N(iswblank_l) N(iswcntrl_l) N(iswctype_l) N(iswdigit_l)
+    N(iswgraph_l) N(iswlower_l) N(iswprint_l) N(iswpunct_l) N(iswspace_l) N(iswupper_l)
+    N(iswxdigit_l) N(towctrans) N(towctrans_l) N(towlower) N(towlower_l) N(towupper) N(towupper_l)
+    N(btowc) N(wctob) N(wcwidth) N(catclose) N(__ctype_get_mb_cur_max))
+ROW("r", "-", PLAIN, N(mbsinit))
+ROW("r1-b", "-", PLAIN, N(mbrlen) N(__mbrlen))
+ROW("wr2", "-", PLAIN, N(mbtowc))
+ROW("wr2-b", "-", PLAIN, N(mbrtowc) N(__mbrtowc) N(mbrtoc8) N(mbrtoc16) N(mbrtoc32))
+ROW("w-b", "-", PLAIN, N(wcrtomb) N(c8rtomb) N(c16rtomb) N(c32rtomb) N(__wcrtomb_chk))
+ROW("w", "-", PLAIN, N(wctomb) N(__wctomb_chk))
+ROW("w2%r$", "-", PLAIN, N(mbstowcs) N(__mbstowcs_chk))
+ROW("w2r$", "-", PLAIN, N(wcstombs) N(__wcstombs_chk))
+ROW("wB-b", "-", MIX, N(mbsrtowcs) N(wcsrtombs) N(__mbsrtowcs_chk) N(__wcsrtombs_chk))
+ROW("wB--b", "-", MIX, N(mbsnrtowcs) N(wcsnrtombs) N(__mbsnrtowcs_chk) N(__wcsnrtombs_chk))
+ROW("r$r$", "s", PLAIN, N(iconv_open))
+ROW("-BbBb", "-", MIX, M(iconv, 5))
+ROW("", "-", PLAIN, N(iconv_close))
+
+/* numbers */
+ROW("r$w", "-", END,
+    M(strtol, 3) M(strtoul, 3) M(strtoll, 3) M(strtoull, 3) M(strtoimax, 3) M(strtoumax, 3)
+    M(__isoc23_strtol, 3) M(__isoc23_strtoul, 3) M(__isoc23_strtoll, 3) M(__isoc23_strtoull, 3)
+    N(__isoc23_strtoimax) N(__isoc23_strtoumax) M(strtod, 2) M(strtof, 2) M(strtold, 2) N(strtoq)
+    N(strtouq) N(strtol_l) N(strtoul_l) N(strtoll_l) N(strtoull_l) N(strtod_l) N(strtof_l)
+    N(strtold_l) N(strtof32) N(strtof64) N(strtof128) N(strtof32x) N(strtof64x) N(strtof32_l)
+    N(strtof64_l) N(strtof128_l) N(strtof32x_l) N(strtof64x_l) N(wcstol) N(wcstoul) N(wcstoll)
+    N(wcstoull) N(wcstoimax) N(wcstoumax) N(wcstoq) N(wcstouq) N(wcstod) N(wcstof) N(wcstold)
+    N(wcstol_l) N(wcstoul_l) N(wcstoll_l) N(wcstoull_l) N(wcstod_l) N(wcstof_l) N(wcstold_l)
+    N(wcstof32) N(wcstof64) N(wcstof128) N(wcstof32x) N(wcstof64x) N(wcstof32_l) N(wcstof64_l)
+    N(wcstof128_l) N(wcstof32x_l) N(wcstof64x_l) N(__isoc23_wcstol) N(__isoc23_wcstoul)
+    N(__isoc23_wcstoll) N(__isoc23_wcstoull))
+ROW("w1-r$", "-", PLAIN,
+    N(strfromd) N(strfromf) N(strfroml) N(strfromf32) N(strfromf64) N(strfromf128) N(strfromf32x)
+    N(strfromf64x) N(strfmon))
+ROW("w1--r$", "-", PLAIN, N(strfmon_l))
+ROW("!--ww", "s", PLAIN, N(ecvt) N(fcvt) N(qecvt) N(qfcvt))
+ROW("--www", "-", PLAIN, N(ecvt_r) N(fcvt_r) N(qecvt_r) N(qfcvt_r))
+ROW("--w", "2", PLAIN, N(gcvt) N(qgcvt))
+ROW("!", "s", PLAIN, N(l64a))
+ROW("", "-", PLAIN,
+    N(abs) N(labs) N(llabs) N(imaxabs) N(div) N(ldiv) N(lldiv) N(imaxdiv) N(ffs) N(ffsl) N(ffsll)
+    N(rand) N(srand) N(random) N(srandom) N(arc4random) N(arc4random_uniform) N(htons) N(htonl)
+    N(ntohs) N(ntohl))
+ROW("w1", "-", PLAIN, N(arc4random_buf) M(getentropy, 2) M(getrandom, 3))
+ROW("b", "-", PLAIN, M(rand_r, 1))
+ROW("bw", "-", PLAIN, N(random_r) N(drand48_r) N(lrand48_r) N(mrand48_r))
+ROW("-b", "-", PLAIN, N(srandom_r) N(srand48_r))
+ROW("bbw", "-", PLAIN, N(erand48_r) N(nrand48_r) N(jrand48_r))
+ROW("rb", "-", PLAIN, N(seed48_r) N(lcong48_r))
+ROW("!", "-", PLAIN, M(drand48, 0) M(lrand48, 0) M(mrand48, 0) M(srand48, 1))
+ROW("!b", "-", PLAIN, N(erand48) N(nrand48) N(jrand48))
+ROW("!r", "s", PLAIN, N(seed48))
+ROW("!r", "-", PLAIN, N(lcong48))
+ROW("", "-", ANYTHING, N(initstate) N(initstate_r) N(setstate) N(setstate_r))
+ROW("b12--c", "-", MIX, M(qsort, 4) M(qsort_r, 5))
+ROW("rr23--c", "1", PLAIN, N(bsearch))
+ROW("rrr-c", "1", PLAIN, N(lfind))
+ROW("rbb-c", "1", MIX, N(lsearch))
+ROW("", "-", ANYTHING,
+    N(tsearch) N(tfind) N(tdelete) N(twalk) N(twalk_r) N(tdestroy) N(hcreate) N(hcreate_r)
+    N(hdestroy) N(hdestroy_r) N(hsearch) N(hsearch_r) N(insque) N(remque))
+
+/* of floating-point numbers: so are those for other types (sinf, sinl, sinf32x ...) */
+ROW("", "-", NUMBERS,
+    N(acos) N(acosh) N(asin) N(asinh) N(atan) N(atan2) N(atanh) N(cbrt) N(ceil) N(copysign) N(cos)
+    N(cosh) N(drem) N(erf) N(erfc) N(exp) N(exp10) N(exp2) N(expm1) N(fabs) N(fadd) N(fdim)
+    N(fdiv) N(ffma) N(finite) N(floor) N(fma) N(fmax) N(fmaximum) N(fmaximum_mag)
+    N(fmaximum_mag_num) N(fmaximum_num) N(fmaxmag) N(fmin) N(fminimum) N(fminimum_mag)
+    N(fminimum_mag_num) N(fminimum_num) N(fminmag) N(fmod) N(fmul) N(fromfp) N(fromfpx) N(fsqrt)
+    N(fsub) N(gamma) N(hypot) N(ilogb) N(isinf) N(isnan) N(j0) N(j1) N(jn) N(ldexp) N(lgamma)
+    N(llogb) N(llrint) N(llround) N(log) N(log10) N(log1p) N(log2) N(logb) N(lrint) N(lround)
+    N(nearbyint) N(nextafter) N(nextdown) N(nexttoward) N(nextup) N(pow) N(pow10) N(remainder)
+    N(rint) N(round) N(roundeven) N(scalb) N(scalbln) N(scalbn) N(significand) N(sin) N(sinh)
+    N(sqrt) N(tan) N(tanh) N(tgamma) N(trunc) N(ufromfp) N(ufromfpx) N(y0) N(y1) N(yn) N(daddl)
+    N(ddivl) N(dfmal) N(dmull) N(dsqrtl) N(dsubl))
+ROW("", "-", NUMBERS,
+    N(cabs) N(cacos) N(cacosh) N(carg) N(casin) N(casinh) N(catan) N(catanh) N(ccos) N(ccosh)
+    N(cexp) N(cimag) N(clog) N(clog10) N(conj) N(cpow) N(cproj) N(creal) N(csin) N(csinh) N(csqrt)
+    N(ctan) N(ctanh))
+ROW("", "-", NUMBERS,
+    N(f32add) N(f32div) N(f32fma) N(f32mul) N(f32sqrt) N(f32sub) N(f32xadd) N(f32xdiv) N(f32xfma)
+    N(f32xmul) N(f32xsqrt) N(f32xsub) N(f64add) N(f64div) N(f64fma) N(f64mul) N(f64sqrt) N(f64sub)
+    N(f64xadd) N(f64xdiv) N(f64xfma) N(f64xmul) N(f64xsqrt) N(f64xsub) N(difftime))
+ROW("r$", "-", NUMBERS, N(nan))
+ROW("-w", "-", NUMBERS, M(frexp, 2) M(modf, 2) N(lgamma_r))
+ROW("-w", "-", PLAIN,
+    N(lgammaf_r) N(lgammal_r) N(lgammaf32_r) N(lgammaf64_r) N(lgammaf128_r) N(lgammaf32x_r)
+    N(lgammaf64x_r))
+ROW("--w", "-", NUMBERS, N(remquo))
+ROW("-ww", "-", NUMBERS, N(sincos))
+ROW("r", "-", NUMBERS, N(getpayload))
+ROW("w", "-", NUMBERS, N(setpayload) N(setpayloadsig))
+ROW("wr", "-", NUMBERS, N(canonicalize))
+ROW("rr", "-", NUMBERS, N(totalorder) N(totalordermag))
+ROW("", "-", PLAIN,
+    N(feclearexcept) N(fedisableexcept) N(feenableexcept) N(fegetexcept) N(fegetround)
+    N(feraiseexcept) N(fesetexcept) N(fesetround) N(fetestexcept))
+ROW("w", "-", PLAIN, N(fegetenv) N(fegetexceptflag) N(fegetmode) N(feholdexcept))
+ROW("r", "-", PLAIN, N(fesetenv) N(fesetexceptflag) N(fesetmode) N(feupdateenv) N(fetestexceptflag))
+ROW("", "-", PLAIN,
+    P("__finite*") P("__isinf*") P("__isnan*") P("__fpclassify*") P("__signbit*") P("__iseqsig*")
+    P("__issignaling*"))
+
+/* clang-format on */
