@@ -30,7 +30,8 @@ enum {
     WORD_BYTES = 8,
     PAGE_WORDS = 512,
     PAGE_BITS = 12,
-    CACHE_PAGES = 256 /* direct-mapped, in front of the map */
+    CACHE_PAGES = 256, /* direct-mapped, in front of the map */
+    BLOCK_BYTES_MAX = 1 << 20
 };
 
 #define SLOT_MANY (SLOT_NONE - 1) /* as the slot of the last read: concurrent reads */
@@ -394,18 +395,20 @@ static void write_in_page(struct sieve *s, const struct event *e, const struct h
     }
 }
 
-/* Only words that somebody accessed count. Programs reserve terabytes of which they touch little:
- * then the pages that there are, not those of the range, are gone through. */
+/* Also words count that nobody has accessed yet: later accesses come after the alloc, and race with
+ * the free. But programs reserve terabytes of which they touch little: of large blocks only the
+ * pages count that there are, and where they are fewer than those of the range they are gone
+ * through. */
 static void write_range(struct sieve *s, const struct event *e, const struct hb_thread *t)
 {
     uint64_t end = e->target + e->value;
 
-    if (e->value >> PAGE_BITS > s->npages) {
+    if (e->value > BLOCK_BYTES_MAX && e->value >> PAGE_BITS > s->npages) {
         for (size_t i = 0; i < s->npages; i++)
             write_in_page(s, e, t, s->pages[i]);
     } else {
         for (uint64_t a = e->target; a < end; a = ((a >> PAGE_BITS) + 1) << PAGE_BITS) {
-            struct page *p = page_at(s, a, false);
+            struct page *p = page_at(s, a, e->value <= BLOCK_BYTES_MAX);
 
             if (p)
                 write_in_page(s, e, t, p);

@@ -232,9 +232,34 @@ static void races_beyond_a_million_make_an_engine_incomplete(void **state)
     unlink(path);
 }
 
+/* The sieve must not forget a free because nobody had accessed the memory before. */
+static void a_free_of_untouched_memory_races_with_a_much_later_access(void **state)
+{
+    static const struct engine_options options = { .sieve = true, .find_only = true };
+    const struct engine *engine = &engine_hb;
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct text_trace t;
+    struct analysis a;
+
+    (void)state;
+    buf_addstr(&text, "T1|free(0x20000:16)|1\n");
+    for (int i = 0; i < 20000; i++)
+        buf_addf(&text, "T1|w(0x1000:8)|2\n");
+    buf_addstr(&text, "T0|w(0x20000:8)|3\n");
+    text_trace_open(&t, text.data);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, &engine, 1, &options, NULL, &a, &err), 0);
+    assert_int_equal(a.runs[0].result.races.count, 1);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_of_untouched_memory_races_with_a_much_later_access),
         cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
         cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
         cmocka_unit_test(every_race_is_checked_also_where_schedules_are_not_kept),
