@@ -508,7 +508,9 @@ static void emit_hook(struct pass *p, LLVMValueRef call)
 
 static void emit_end(struct pass *p, LLVMValueRef call)
 {
-    LLVMValueRef args[] = { LLVMGetOperand(call, 1), word(p, LLVMGetOperand(call, 0)) };
+    LLVMValueRef at = LLVMGetOperand(call, 1), text = word(p, LLVMGetOperand(call, 0));
+    LLVMValueRef wanted = LLVMBuildIsNotNull(p->b, at, "");
+    LLVMValueRef args[] = { at, LLVMBuildSelect(p->b, wanted, text, const64(p, 0), "") };
     tell(p, "__heddle_link_store", 2, args);
 }
 
