@@ -2,10 +2,12 @@
 #include "engines/analysis.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
+#include "engines/certain.h"
 #include "engines/feed.h"
 #include "engines/judge.h"
 #include "engines/long.h"
 #include "engines/relax_judge.h"
+#include "engines/showable.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"
 #include "order/memory.h"
@@ -52,6 +54,25 @@ void analysis_give(struct analysis *a, size_t run)
 
 /* ---- the passes ---- */
 
+/* An analysis under way. */
+struct work {
+    struct analysis *a;
+    struct trace *trace;
+    struct sieve *sieve; /* or NULL */
+    struct whole *whole;
+    const struct engine_options *options;
+    const struct analysis_hooks *hooks;
+    uint64_t left; /* units for deciding; UINT64_MAX: any number */
+    struct engine_run
+        certain; /* engine_certain, in the first pass of the first turn; or no state */
+};
+
+/* Does the run take part now? */
+static bool has_turn(const struct analysis *a, size_t i)
+{
+    return a->runs[i].turn == a->turn;
+}
+
 static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t)
 {
     return hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
@@ -89,29 +110,44 @@ static int make_sieve(struct sieve **out, struct trace *t, const struct analysis
     return learn_sieve(*out, t, hooks, err);
 }
 
+/* Who wants steps of the pass over the engines [from, to). */
+static struct feed *feed_runs(struct work *w, size_t from, size_t to)
+{
+    struct engine_run **runs = xcalloc(to - from + 1, sizeof(struct engine_run *));
+    struct feed *f;
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++)
+        if (has_turn(w->a, i))
+            runs[n++] = &w->a->runs[i];
+    if (w->certain.state && w->a->turn == 0 && from == 0)
+        runs[n++] = &w->certain;
+    f = feed_new(runs, n, w->options->jobs);
+    free(runs);
+    return f;
+}
+
 /* The pass for the engines; the result is as above. */
-static int feed_engines(struct analysis *a, size_t from, size_t to, struct trace *t,
-                        struct sieve *sieve, unsigned jobs, const struct analysis_hooks *hooks,
-                        struct error *err)
+static int feed_engines(struct work *w, size_t from, size_t to, struct error *err)
 {
     struct memory *m = memory_new();
-    struct feed *f = feed_new(a->runs + from, to - from, jobs);
+    struct feed *f = feed_runs(w, from, to);
     struct batch batch;
     struct span span;
     double start = seconds_now();
     int r;
 
-    while ((r = trace_next(t, &batch, err)) > 0) {
-        if (sieve)
-            sieve_mark(sieve, &batch);
+    while ((r = trace_next(w->trace, &batch, err)) > 0) {
+        if (w->sieve)
+            sieve_mark(w->sieve, &batch);
         memory_steps(m, &batch, &span);
-        a->decode_seconds += seconds_now() - start;
+        w->a->decode_seconds += seconds_now() - start;
         feed_put(f, &span);
         start = seconds_now();
-        if (stop_asked(hooks, t))
+        if (stop_asked(w->hooks, w->trace))
             break;
     }
-    a->decode_seconds += seconds_now() - start;
+    w->a->decode_seconds += seconds_now() - start;
     feed_free(f);
     memory_free(m);
     return r;
@@ -133,10 +169,11 @@ static bool is_shown(void *arg, const struct race *r)
 }
 
 /* Where the order of plain accesses is not exact, a predicted race without a schedule may rest on
- * a read that saw something else: the cascade only counts it. */
+ * a read that saw something else: the cascade only counts it. (Of shb, where it has not seen all:
+ * hb has it, or a pair of accesses that are nearer to each other.) */
 static bool must_be_shown(const struct engine_run *run, const struct whole *w)
 {
-    return whole_options(w)->cascade && run->engine->predicts &&
+    return whole_options(w)->cascade && (run->engine->predicts || run->turn) &&
            whole_info(w)->order != TRACE_EXACT && !whole_options(w)->find_only;
 }
 
@@ -190,25 +227,16 @@ static void leave_out_refuted(struct analysis *a, struct engine_run *mc, const s
         engine_count(&mc->result, "refuted", refuted);
 }
 
+/* How many are still to decide. */
 static size_t deciders(const struct analysis *a, size_t from)
 {
     size_t n = 0;
 
-    for (size_t i = from; i < a->count; i++)
-        n += a->runs[i].engine->decide != NULL;
+    for (size_t i = 0; i < a->count; i++)
+        n += a->runs[i].engine->decide != NULL &&
+             (a->runs[i].turn > a->turn || (has_turn(a, i) && i >= from));
     return n;
 }
-
-/* An analysis under way. */
-struct work {
-    struct analysis *a;
-    struct trace *trace;
-    struct sieve *sieve; /* or NULL */
-    struct whole *whole;
-    const struct engine_options *options;
-    const struct analysis_hooks *hooks;
-    uint64_t left; /* units for deciding; UINT64_MAX: any number */
-};
 
 /* Is the user's patience over? Then it is for every engine that has not come to its end. */
 static bool ends_here(struct work *w, size_t i)
@@ -289,11 +317,28 @@ static bool is_settled(const struct work *w, const struct engine *e)
     for (size_t i = 0; i < w->a->count; i++) {
         const struct engine_result *r = &w->a->runs[i].result;
 
+        if (!has_turn(w->a, i))
+            continue;
         if (r->races.count)
             return false;
         settled |= r->no_suspects && r->complete;
     }
     return settled;
+}
+
+/* What lies behind the events in memory. */
+static int decide_rest(struct work *w, size_t from, size_t to, const struct showable *showable,
+                       struct error *err)
+{
+    int r = long_decide(w->a, from, to, w->whole, showable, &w->left, err);
+
+    for (size_t i = from; i < to && r >= 0; i++)
+        if (w->a->runs[i].engine->decide && !w->a->runs[i].idle && has_turn(w->a, i)) {
+            analysis_take(w->a, i);
+            leave_out_unshown(&w->a->runs[i], w->whole);
+            analysis_give(w->a, i);
+        }
+    return r;
 }
 
 /* 0, 1 when stopped, -1 on an error. */
@@ -304,7 +349,7 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     for (size_t i = from; i < to && r == 0; i++) {
         const struct engine *e = w->a->runs[i].engine;
 
-        if (!e->decide || w->a->runs[i].idle)
+        if (!e->decide || w->a->runs[i].idle || !has_turn(w->a, i))
             continue;
         w->a->runs[i].settled = is_settled(w, e);
         if (w->a->runs[i].settled) {
@@ -317,50 +362,56 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
         if (r == 0 && ends_here(w, i))
             r = 1;
     }
-    if (r == 0 && whole_has_parts(w->whole)) {
-        r = long_decide(w->a, from, to, w->whole, &w->left, err);
-        for (size_t i = from; i < to && r >= 0; i++)
-            if (w->a->runs[i].engine->decide && !w->a->runs[i].idle) {
-                analysis_take(w->a, i);
-                leave_out_unshown(&w->a->runs[i], w->whole);
-                analysis_give(w->a, i);
-            }
-    }
-    return r;
+    return r == 0 && whole_has_parts(w->whole) ? decide_rest(w, from, to, NULL, err) : r;
 }
 
 static bool is_to_be_fed(const struct work *w, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (w->a->runs[i].engine->steps && !is_idle(w, w->a->runs[i].engine) &&
+        if (has_turn(w->a, i) && w->a->runs[i].engine->steps && !is_idle(w, w->a->runs[i].engine) &&
             !is_settled(w, w->a->runs[i].engine))
             return true;
-    return from == 0; /* the trace is read once in any case */
+    return from == 0 && w->a->turn == 0; /* the trace is read once in any case */
 }
 
-/* The engines [from, to) from their opening to their end; the result is as above. */
-static int run_engines(struct work *w, size_t from, size_t to, struct error *err)
+/* The end of the pass; `r` as above. */
+static void finish_all(struct work *w, size_t from, size_t to, int r)
 {
     struct engine_run *runs = w->a->runs;
-    int r = from ? trace_rewind(w->trace, err) : 0;
 
-    for (size_t i = from; i < to; i++)
-        runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
-    if (r == 0 && is_to_be_fed(w, from, to))
-        r = feed_engines(w->a, from, to, w->trace, w->sieve, w->options->jobs, w->hooks, err);
-    w->a->seen = *trace_info(w->trace);
-    for (size_t i = from; i < to && r >= 0; i++) {
+    for (size_t i = from; i < to; i++) {
+        if (!has_turn(w->a, i))
+            continue;
         finish(&runs[i]);
         runs[i].idle = is_idle(w, runs[i].engine);
         if (r == 0 && !runs[i].engine->decide)
             analysis_give(w->a, i);
     }
+}
+
+/* The engines [from, to) whose turn it is from their opening to their end; the result is as above.
+ */
+static int run_engines(struct work *w, size_t from, size_t to, struct error *err)
+{
+    struct engine_run *runs = w->a->runs;
+    int r = from || w->a->turn ? trace_rewind(w->trace, err) : 0;
+
+    for (size_t i = from; i < to; i++)
+        if (has_turn(w->a, i))
+            runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
+    if (r == 0 && is_to_be_fed(w, from, to))
+        r = feed_engines(w, from, to, err);
+    if (w->a->turn == 0)
+        w->a->seen = *trace_info(w->trace);
+    if (r >= 0)
+        finish_all(w, from, to, r);
     if (r == 0)
         r = decide(w, from, to, err);
-    for (size_t i = from; i < to; i++) {
-        engine_leave(&runs[i].result, "instances_dropped", runs[i].result.races.dropped);
-        runs[i].engine->close(runs[i].state);
-    }
+    for (size_t i = from; i < to; i++)
+        if (has_turn(w->a, i)) {
+            engine_leave(&runs[i].result, "instances_dropped", runs[i].result.races.dropped);
+            runs[i].engine->close(runs[i].state);
+        }
     return r;
 }
 
@@ -377,13 +428,121 @@ static size_t at_a_time(const struct work *w)
     return n ? n : 1;
 }
 
-static int run_all(struct work *w, struct error *err)
+static int run_turn(struct work *w, struct error *err)
 {
     size_t n = w->a->count, each = at_a_time(w);
     int r = 0;
 
     for (size_t i = 0; i < n && r == 0; i += each)
         r = run_engines(w, i, i + each < n ? i + each : n, err);
+    return r;
+}
+
+/* ---- engines that only add schedules ---- */
+
+/* Is it worth while to find out what schedules of this trace can hold? (All of it where the order
+ * of accesses is exact, or values tell who was read.) */
+static bool has_limits(const struct work *w)
+{
+    const struct trace_info *info = trace_info(w->trace);
+    const struct engine_options *o = w->options;
+
+    return o->cascade && w->sieve && info->order == TRACE_SYNC_EXACT && !info->values &&
+           !info->branches && !info->calls && !trace_excluded(w->trace) && !o->find_only &&
+           !o->see_all && !o->crew && !o->part && !o->window;
+}
+
+/* Of what it finds beyond hb only schedules count (must_be_shown()). */
+static bool only_shows(const struct engine *e)
+{
+    return e->predicts || e == &engine_shb;
+}
+
+static void divide(struct work *w)
+{
+    if (!has_limits(w))
+        return;
+    w->certain.engine = &engine_certain;
+    w->certain.state = engine_certain.open(NULL, w->options);
+    for (size_t i = 0; i < w->a->count; i++)
+        w->a->runs[i].turn = only_shows(w->a->runs[i].engine);
+}
+
+static void map_race(struct race *r, const uint64_t *positions)
+{
+    r->first.position = positions[r->first.position];
+    r->second.position = positions[r->second.position];
+    r->last_first = positions[r->last_first];
+    r->last_second = positions[r->last_second];
+    for (size_t i = 0; i < r->nwitness; i++)
+        r->witness[i] = positions[r->witness[i]];
+}
+
+/* From numbers of selected events to positions in the trace. */
+static void map_races(struct analysis *a, const struct showable *s)
+{
+    uint64_t *positions = showable_positions(s);
+
+    for (size_t i = 0; i < a->count; i++) {
+        struct race_table *races = &a->runs[i].result.races;
+
+        if (!has_turn(a, i))
+            continue;
+        for (size_t k = 0; k < races->count; k++)
+            map_race(&races->races[k], positions);
+    }
+    free(positions);
+}
+
+/* On the events that schedules can hold, as if they were the trace; then on parts of it. */
+static int run_selected(struct work *w, const struct showable *s, struct error *err)
+{
+    struct whole *all = w->whole;
+    int r;
+
+    trace_select(w->trace, &s->events);
+    w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
+    whole_set_certain(w->whole, showable_certain(s));
+    r = run_turn(w, err);
+    if (r >= 0)
+        map_races(w->a, s);
+    whole_free(w->whole);
+    trace_select(w->trace, NULL);
+    w->whole = all;
+    return r == 0 && whole_has_parts(all) ? decide_rest(w, 0, w->a->count, s, err) : r;
+}
+
+/* The second turn. */
+static int run_showers(struct work *w, struct error *err)
+{
+    uint64_t limit = whole_limit(w->whole), step = whole_part_step(w->whole);
+    struct showable s;
+    struct certain *c = certain_finish(w->certain.state, w->trace, w->sieve, limit, step, &s, err);
+    int r;
+
+    w->certain.state = NULL;
+    if (!c)
+        return -1;
+    whole_set_certain(w->whole, c);
+    w->a->turn = 1;
+    if (s.events.count <= limit)
+        r = run_selected(w, &s, err);
+    else
+        r = run_turn(w, err);
+    showable_release(&s);
+    return r;
+}
+
+static int run_all(struct work *w, struct error *err)
+{
+    int r;
+
+    divide(w);
+    r = run_turn(w, err);
+    if (r == 0 && w->certain.state)
+        r = run_showers(w, err);
+    if (w->certain.state)
+        engine_certain.close(w->certain.state);
     return r;
 }
 

@@ -20,6 +20,7 @@ struct engine_run {
     bool settled;    /* an earlier engine has shown that it would find nothing */
     bool ready;      /* atomic: the result does not change, see analysis_abandon() */
     bool shown_only; /* of its races only those that are shown are to be reported */
+    unsigned turn;   /* 1: after the others, on what schedules can hold (showable.h) */
 };
 
 struct analysis {
@@ -27,6 +28,7 @@ struct analysis {
     size_t count;
     double decode_seconds;  /* reading, checking, numbering */
     struct trace_info seen; /* at the end of the pass that feeds the engines */
+    unsigned turn;          /* whose it is */
     bool interrupted;
     bool abandoned; /* atomic */
 };

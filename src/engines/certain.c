@@ -7,6 +7,8 @@
 #include "engines/certain.h"
 #include "base/alloc.h"
 #include "engines/fasttrack.h"
+#include "engines/showable.h"
+#include "engines/sieve.h"
 #include "order/lives.h"
 #include "order/memory.h"
 
@@ -22,6 +24,8 @@ struct certain {
     uint32_t *life_of_step; /* of the span at hand */
     size_t steps_cap;
     const struct span *span;
+    void *fasttrack; /* in the first pass */
+    struct engine_result unused;
 };
 
 /* The life that each step of the span is about. */
@@ -43,25 +47,56 @@ static void at_race(void *arg, const struct step *s)
     c->racy[c->life_of_step[s - c->span->steps]] = true;
 }
 
+static void *open_certain(struct engine_result *result, const struct engine_options *options)
+{
+    struct certain *c = xcalloc(1, sizeof(*c));
+
+    (void)result;
+    race_table_init(&c->unused.races);
+    c->fasttrack = engine_fasttrack.open(&c->unused, options);
+    fasttrack_watch(c->fasttrack, at_race, c);
+    return c;
+}
+
+static void learn(void *state, const struct span *span)
+{
+    struct certain *c = state;
+
+    number_steps(c, span);
+    engine_fasttrack.steps(c->fasttrack, span);
+}
+
+static void end_fasttrack(struct certain *c)
+{
+    if (!c->fasttrack)
+        return;
+    engine_fasttrack.close(c->fasttrack);
+    race_table_release(&c->unused.races);
+    c->fasttrack = NULL;
+}
+
+static void close_certain(void *state)
+{
+    certain_free(state);
+}
+
+const struct engine engine_certain = { .name = "certain",
+                                       .summary = "which reads surely saw what they saw",
+                                       .open = open_certain,
+                                       .steps = learn,
+                                       .close = close_certain };
+
 static int find_racy(struct certain *c, struct trace *t, struct error *err)
 {
-    struct engine_result unused = { 0 };
     struct memory *m = memory_new();
-    void *fasttrack;
     struct batch b;
     struct span span;
     int r;
 
-    race_table_init(&unused.races);
-    fasttrack = engine_fasttrack.open(&unused, NULL);
-    fasttrack_watch(fasttrack, at_race, c);
     while ((r = trace_next(t, &b, err)) > 0) {
         memory_steps(m, &b, &span);
-        number_steps(c, &span);
-        engine_fasttrack.steps(fasttrack, &span);
+        learn(c, &span);
     }
-    engine_fasttrack.close(fasttrack);
-    race_table_release(&unused.races);
     memory_free(m);
     return r;
 }
@@ -86,7 +121,8 @@ static void mark_steps(struct certain *c, const struct span *span)
     }
 }
 
-static int mark_reads(struct certain *c, struct trace *t, struct error *err)
+static int mark_reads(struct certain *c, struct trace *t, struct sieve *sieve,
+                      struct showable_flow *flow, struct error *err)
 {
     struct memory *m = memory_new();
     struct batch b;
@@ -94,30 +130,37 @@ static int mark_reads(struct certain *c, struct trace *t, struct error *err)
     int r;
 
     while ((r = trace_next(t, &b, err)) > 0 && b.first < c->limit) {
+        if (sieve)
+            sieve_mark(sieve, &b);
         memory_steps(m, &b, &span);
         mark_steps(c, &span);
+        if (flow)
+            showable_batch(flow, &b, &span, c);
     }
     memory_free(m);
     return r;
 }
 
-static int find_uncertain(struct certain *c, struct trace *t, struct error *err)
+/* The second pass. */
+static int find_uncertain(struct certain *c, struct trace *t, uint64_t limit, struct sieve *sieve,
+                          struct showable_flow *flow, struct error *err)
 {
-    if (trace_rewind(t, err) < 0 || find_racy(c, t, err) < 0)
-        return -1;
+    end_fasttrack(c);
     gather_families(c);
-    return trace_rewind(t, err) < 0 || mark_reads(c, t, err) < 0 ? -1 : 0;
+    c->limit = limit;
+    c->uncertain = xcalloc(limit / 64 + 1, sizeof(*c->uncertain));
+    return trace_rewind(t, err) < 0 || mark_reads(c, t, sieve, flow, err) < 0 ? -1 : 0;
 }
 
 struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err)
 {
-    struct certain *c = xcalloc(1, sizeof(*c));
+    struct certain *c = open_certain(NULL, NULL);
     int r;
 
-    c->limit = limit;
-    c->uncertain = xcalloc(limit / 64 + 1, sizeof(*c->uncertain));
     trace_show_excluded(t, true);
-    r = find_uncertain(c, t, err);
+    r = trace_rewind(t, err) < 0 || find_racy(c, t, err) < 0 ? -1 : 0;
+    if (r == 0)
+        r = find_uncertain(c, t, limit, NULL, NULL, err);
     trace_show_excluded(t, false);
     if (r == 0)
         return c;
@@ -125,10 +168,40 @@ struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err)
     return NULL;
 }
 
+struct certain *certain_finish(void *state, struct trace *t, struct sieve *sieve,
+                               uint64_t beginning, uint64_t step, struct showable *out,
+                               struct error *err)
+{
+    uint64_t events = trace_info(t)->events;
+    struct showable_flow *flow = out ? showable_begin(events, beginning, step) : NULL;
+    int r = find_uncertain(state, t, events, sieve, flow, err);
+
+    if (flow)
+        showable_end(flow, out);
+    if (r == 0)
+        return state;
+    if (out)
+        showable_release(out);
+    certain_free(state);
+    return NULL;
+}
+
+struct certain *certain_but(uint64_t events, const uint64_t *uncertain, size_t n)
+{
+    struct certain *c = xcalloc(1, sizeof(*c));
+
+    c->limit = events;
+    c->uncertain = xcalloc(events / 64 + 1, sizeof(*c->uncertain));
+    for (size_t i = 0; i < n; i++)
+        c->uncertain[uncertain[i] / 64] |= (uint64_t)1 << (uncertain[i] % 64);
+    return c;
+}
+
 void certain_free(struct certain *c)
 {
     if (!c)
         return;
+    end_fasttrack(c);
     free(c->uncertain);
     lives_release(&c->lives);
     free(c->racy);

@@ -56,6 +56,7 @@ struct engine_options {
     bool find_only;  /* for measurements: make none, so races stay `maybe` */
     bool cascade;    /* later engines need not decide again what earlier ones have shown */
     bool one_by_one; /* a decoding for each engine: less memory */
+    bool see_all;    /* for tests: also what no schedule can hold (showable.h) */
     bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
     uint64_t part;   /* long traces: events to hold at a time (whole.h); 0: the default */

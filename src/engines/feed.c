@@ -114,12 +114,12 @@ static void wait_for(struct feed *f, uint64_t behind)
     }
 }
 
-static void take_runs(struct feed *f, struct engine_run *runs, size_t count)
+static void take_runs(struct feed *f, struct engine_run *const *runs, size_t count)
 {
     f->runs = xcalloc(count + 1, sizeof(*f->runs));
     for (size_t i = 0; i < count; i++)
-        if (runs[i].engine->steps)
-            f->runs[f->count++] = &runs[i];
+        if (runs[i]->engine->steps)
+            f->runs[f->count++] = runs[i];
 }
 
 /* Without threads (none were wanted, or the system has none left) engines run in feed_put(). */
@@ -132,7 +132,7 @@ static void start_workers(struct feed *f, size_t wanted)
         f->nworkers++;
 }
 
-struct feed *feed_new(struct engine_run *runs, size_t count, unsigned jobs)
+struct feed *feed_new(struct engine_run *const *runs, size_t count, unsigned jobs)
 {
     struct feed *f = xcalloc(1, sizeof(*f));
 

@@ -15,8 +15,8 @@
 
 struct feed;
 
-/* The runs are borrowed; their seconds are added up. */
-struct feed *feed_new(struct engine_run *runs, size_t count, unsigned jobs);
+/* The runs are borrowed (not the list of them); their seconds are added up. */
+struct feed *feed_new(struct engine_run *const *runs, size_t count, unsigned jobs);
 void feed_put(struct feed *f, const struct span *span);
 void feed_free(struct feed *f);
 

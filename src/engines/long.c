@@ -3,6 +3,7 @@
 #include "base/seconds.h"
 #include "engines/judge.h"
 #include "engines/mc.h"
+#include "engines/showable.h"
 #include "engines/vindicate.h"
 
 struct long_work {
@@ -10,7 +11,8 @@ struct long_work {
     size_t from, to;
     struct whole *whole;
     uint64_t *left;
-    uint64_t parts, seen; /* so far; the position up to which */
+    const struct showable *showable; /* or NULL: all parts may be worth a look */
+    uint64_t parts, seen;            /* so far; the position up to which */
 };
 
 static bool searches(const struct engine *e)
@@ -39,7 +41,7 @@ static uint64_t unshown(const struct long_work *l, const struct engine_run *run)
 
 static bool takes_part(const struct long_work *l, const struct engine_run *run)
 {
-    if (run->idle || run->settled)
+    if (run->idle || run->settled || run->turn != l->a->turn)
         return false;
     return searches(run->engine) ||
            (is_shown_here(run->engine) && whole_can_show(l->whole) && unshown(l, run));
@@ -85,6 +87,12 @@ static int decide_part(struct long_work *l, size_t i, struct error *err)
     return r;
 }
 
+/* Can something new in the part be shown? */
+static bool is_useful(const struct long_work *l)
+{
+    return !l->showable || l->parts >= l->showable->nuseful || l->showable->useful[l->parts];
+}
+
 /* All parts for which there is time; 1 when the user had enough. */
 static int go_through(struct long_work *l, struct error *err)
 {
@@ -94,7 +102,7 @@ static int go_through(struct long_work *l, struct error *err)
     while (!stopped && *l->left > 0 && (r = whole_next_part(l->whole, err)) > 0) {
         const struct trace_mem *mem = whole_events(l->whole, err);
 
-        for (size_t i = l->from; i < l->to && r > 0; i++)
+        for (size_t i = l->from; i < l->to && r > 0 && is_useful(l); i++)
             if (takes_part(l, &l->a->runs[i]) && decide_part(l, i, err) < 0)
                 r = -1;
         l->parts++;
@@ -130,20 +138,21 @@ static void count_unseen(const struct long_work *l)
     for (size_t i = l->from; i < l->to; i++) {
         struct engine_run *run = &l->a->runs[i];
 
-        if (run->idle || (run->engine != &engine_recipe && run->engine != &engine_recipe_s))
+        if (run->idle || run->turn != l->a->turn ||
+            (run->engine != &engine_recipe && run->engine != &engine_recipe_s))
             continue;
         engine_leave(&run->result, "events_not_seen",
                      whole_info(l->whole)->events - whole_limit(l->whole));
     }
 }
 
-int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, uint64_t *left,
-                struct error *err)
+int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w,
+                const struct showable *showable, uint64_t *left, struct error *err)
 {
-    struct long_work l = { .a = a, .from = from, .to = to, .whole = w, .left = left };
+    struct long_work l = { a, from, to, w, left, showable, 0, 0 };
     int r;
 
-    if (!whole_has_parts(w))
+    if (!whole_has_parts(w) || (showable && !showable_has_parts(showable)))
         return 0;
     count_unseen(&l);
     if (!participants(&l, from))
@@ -152,7 +161,7 @@ int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, uin
     r = go_through(&l, err);
     whole_end_parts(w);
     for (size_t i = from; i < to && r >= 0; i++)
-        if (!a->runs[i].idle && !a->runs[i].settled) {
+        if (!a->runs[i].idle && !a->runs[i].settled && a->runs[i].turn == a->turn) {
             bool ready = a->runs[i].ready;
 
             analysis_take(a, i);

@@ -16,9 +16,12 @@
 #include "engines/analysis.h"
 #include "engines/whole.h"
 
-/* For the engines [from, to) of the analysis, after their decide(). *left: units, are used up. 0,
- * 1 when stopped, -1 and an error. Does nothing where the trace is short enough. */
-int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w, uint64_t *left,
-                struct error *err);
+struct showable;
+
+/* For the engines [from, to) of the analysis whose turn it is, after their decide(). *left: units,
+ * are used up. 0, 1 when stopped, -1 and an error. Does nothing where the trace is short enough;
+ * with `showable` (or NULL) only parts that are worth a look. */
+int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w,
+                const struct showable *showable, uint64_t *left, struct error *err);
 
 #endif

@@ -46,6 +46,12 @@ struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve 
     return w;
 }
 
+void whole_set_certain(struct whole *w, struct certain *c)
+{
+    certain_free(w->certain);
+    w->certain = c;
+}
+
 /* All that was made of the events at hand, and these. */
 static void forget_events(struct whole *w)
 {

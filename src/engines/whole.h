@@ -45,6 +45,9 @@ struct sieve;
 struct whole *whole_new(struct trace *t, const struct analysis *a, struct sieve *sieve,
                         const struct engine_options *options, const struct analysis_hooks *hooks);
 void whole_free(struct whole *w);
+/* What is certain of the trace (certain.h), where somebody knows already; taken over. */
+struct certain;
+void whole_set_certain(struct whole *w, struct certain *c);
 /* Effort is counted, not timed, so that a busy machine finds what an idle one does: a unit is about
  * 10 ns of work, as in solve/solver.h. UNITS_A_SECOND is what a processor of 2020 does in one. */
 enum { UNITS_A_SECOND = 100000000 };

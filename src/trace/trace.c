@@ -51,10 +51,16 @@ struct trace {
     struct exclude *exclude; /* NULL: all code is in */
     bool shows_excluded;     /* for now it is all the same */
     struct check *check;
-    uint64_t position;        /* of the next event */
-    uint64_t source_position; /* of the first event of the source's next batch */
-    bool windowed;            /* the source is somewhere else than check.c */
-    bool following;           /* the end of what there is need not be the end */
+    uint64_t position;                       /* of the next event */
+    uint64_t source_position;                /* of the first event of the source's next batch */
+    bool windowed;                           /* the source is somewhere else than check.c */
+    bool following;                          /* the end of what there is need not be the end */
+    const struct trace_selection *selection; /* NULL: all events */
+    uint64_t all;                            /* events, while only some are selected */
+    uint64_t selected;                       /* delivered of these */
+    size_t muted;                            /* of these */
+    struct event *kept;                      /* those of a batch */
+    size_t kept_cap;
 };
 
 /* Recognising text. */
@@ -280,6 +286,7 @@ void trace_close(struct trace *t)
     check_free(t->check);
     diags_release(&t->diags);
     tables_release(&t->tables);
+    free(t->kept);
     free(t->path);
     free(t);
 }
@@ -324,7 +331,8 @@ static int rewind_source(struct trace *t, struct error *err)
     return t->source->ops->rewind(t->source, err);
 }
 
-int trace_next(struct trace *t, struct batch *out, struct error *err)
+/* The next batch of all events, checked. */
+static int next_checked(struct trace *t, struct batch *out, struct error *err)
 {
     int r;
 
@@ -345,9 +353,63 @@ int trace_next(struct trace *t, struct batch *out, struct error *err)
     t->position += out->count;
     t->source_position = t->position;
     /* A second pass does not make the trace shorter. */
-    if (t->position > t->info.events)
+    if (t->position > t->info.events && !t->selection)
         t->info.events = t->position;
     return 1;
+}
+
+/* An event as it is selected. */
+static struct event selected_event(struct trace *t, const struct event *e, uint64_t position)
+{
+    const struct trace_selection *s = t->selection;
+    struct event relaxed = *e;
+
+    if (t->muted == s->nmuted || s->muted[t->muted].position != position)
+        return *e;
+    relaxed.order = order_releases(e->order) && e->op != OP_LOAD ? ORDER_RELEASE : ORDER_RELAXED;
+    if (s->muted[t->muted++].relaxed)
+        return relaxed;
+    return (struct event){ .op = OP_ENTER, .thread = e->thread, .site = e->site };
+}
+
+/* Of the batch only what is selected. */
+static void keep_selected(struct trace *t, struct batch *b)
+{
+    size_t n = 0;
+
+    GROW(t->kept, t->kept_cap, b->count);
+    for (size_t i = 0; i < b->count && b->first + i < t->selection->end; i++)
+        if (trace_selects(t->selection, b->first + i))
+            t->kept[n++] = selected_event(t, &b->events[i], b->first + i);
+    b->events = t->kept;
+    b->count = n;
+    b->first = t->selected;
+    t->selected += n;
+}
+
+int trace_next(struct trace *t, struct batch *out, struct error *err)
+{
+    int r;
+
+    if (!t->selection)
+        return next_checked(t, out, err);
+    do {
+        if (t->position >= t->selection->end)
+            return 0;
+        r = next_checked(t, out, err);
+        if (r <= 0)
+            return r;
+        keep_selected(t, out);
+    } while (!out->count);
+    return 1;
+}
+
+void trace_select(struct trace *t, const struct trace_selection *s)
+{
+    if (!t->selection)
+        t->all = t->info.events;
+    t->selection = s;
+    t->info.events = s ? s->count : t->all;
 }
 
 int trace_rewind(struct trace *t, struct error *err)
@@ -355,6 +417,8 @@ int trace_rewind(struct trace *t, struct error *err)
     if (rewind_source(t, err) < 0)
         return error_prefix(err, "cannot read '%s' again", t->path);
     t->position = 0;
+    t->selected = 0;
+    t->muted = 0;
     t->windowed = false;
     check_rewind(t->check);
     return 0;

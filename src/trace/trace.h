@@ -96,6 +96,28 @@ const struct exclude_stats *trace_excluded(const struct trace *t);
 /* From the next rewind on: code that was left out is there all the same, or is not again. */
 void trace_show_excluded(struct trace *t, bool show);
 
+/* Some events of a trace, one bit each by position; `end` is behind the last of them. Muted ones,
+ * in ascending order, are there but have no effect (as OP_ENTER) or are atomics that acquire
+ * nothing. */
+struct trace_selection {
+    uint64_t *bits;
+    uint64_t count, end;
+    struct trace_muted {
+        uint64_t position;
+        bool relaxed; /* else without effect */
+    } *muted;
+    size_t nmuted, muted_cap;
+};
+
+/* From the next rewind on the trace consists of these events alone, numbered from 0 on; NULL: of
+ * all of them again. Borrowed. Windows know nothing of it. */
+void trace_select(struct trace *t, const struct trace_selection *s);
+
+static inline bool trace_selects(const struct trace_selection *s, uint64_t position)
+{
+    return s->bits[position / 64] >> (position % 64) & 1;
+}
+
 /* The whole trace in memory: for small traces, the witness checker and tests. */
 struct trace_mem {
     struct event *events;

@@ -1,0 +1,132 @@
+/* prop_showable.c - of a recording, what no schedule can hold is needed by nobody
+ *
+ * The trace is taken for a recording, with plain accesses in uncertain order.
+ * The cascade, which lets engines that only add schedules see what schedules can
+ * hold (engines/showable.h), reports what it reports when they see all; and its
+ * schedules are accepted by the checker of the whole trace.
+ */
+#include "properties.h"
+
+#include "witness/witness.h"
+
+enum { ENGINES_MAX = 32 };
+
+static int run(struct subject *s, bool see_all, struct analysis *a, struct error *err)
+{
+    const struct engine_options options = {
+        .cascade = true, .sieve = true, .jobs = 1, .see_all = see_all
+    };
+    const struct engine *engines[ENGINES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (!engine_registry[i]->on_request)
+            engines[n++] = engine_registry[i];
+    return trace_rewind(s->trace, err) ||
+           analysis_run(s->trace, engines, n, &options, NULL, a, err);
+}
+
+/* The strongest that anybody says of the two sites. */
+static enum strength strength_of(const struct analysis *a, uint32_t site, uint32_t other)
+{
+    enum strength best = STRENGTH_COUNT;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
+
+        if (r && r->strength < best)
+            best = r->strength;
+    }
+    return best;
+}
+
+/* Is all of a in b? */
+static enum verdict compare(const struct analysis *a, const struct analysis *b, const char *who,
+                            struct buf *why)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race_table *t = &a->runs[i].result.races;
+
+        for (size_t k = 0; k < t->count; k++) {
+            uint32_t x = t->races[k].first.site, y = t->races[k].second.site;
+            enum strength here = strength_of(a, x, y), there = strength_of(b, x, y);
+
+            if (there <= here)
+                continue;
+            buf_addf(why, "%s: %s says more of events %d and %d: %d, not %d", who,
+                     a->runs[i].engine->name, (int)t->races[k].first.position,
+                     (int)t->races[k].second.position, (int)here, (int)there);
+            return VIOLATED;
+        }
+    }
+    return HOLDS;
+}
+
+static enum verdict check_schedules(const struct subject *s, const struct analysis *a,
+                                    struct buf *why)
+{
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    enum verdict v = HOLDS;
+    struct error err = { "" };
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race_table *t = &a->runs[i].result.races;
+
+        for (size_t k = 0; k < t->count && v == HOLDS; k++)
+            if (t->races[k].witness &&
+                witness_check(w, t->races[k].witness, t->races[k].nwitness, &err) != 1) {
+                buf_addf(why, "%s: %s", a->runs[i].engine->name, err.text);
+                v = VIOLATED;
+            }
+    }
+    witness_trace_free(w);
+    return v;
+}
+
+static bool has_fence(const struct subject *s)
+{
+    for (size_t i = 0; i < s->mem.count; i++)
+        if (s->mem.events[i].op == OP_FENCE)
+            return true;
+    return false;
+}
+
+static enum verdict compare_both(struct subject *s, struct buf *why)
+{
+    struct analysis all, some;
+    struct error err = { "" };
+    enum verdict v;
+
+    if (run(s, true, &all, &err) || run(s, false, &some, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    /* What stands behind a release fence may count for more than it need be. */
+    v = has_fence(s) ? HOLDS : compare(&all, &some, "who sees all", why);
+    if (v == HOLDS)
+        v = compare(&some, &all, "who sees what can be shown", why);
+    if (v == HOLDS)
+        v = check_schedules(s, &some, why);
+    analysis_release(&all);
+    analysis_release(&some);
+    return v;
+}
+
+static enum verdict what_cannot_be_shown_is_not_needed(struct subject *s, struct buf *why)
+{
+    struct trace_info *info = (struct trace_info *)(uintptr_t)s->info;
+    enum trace_order order = info->order;
+    enum verdict v;
+
+    if (info->values || info->branches || info->calls || order == TRACE_UNKNOWN)
+        return DOES_NOT_APPLY;
+    info->order = TRACE_SYNC_EXACT;
+    v = compare_both(s, why);
+    info->order = order;
+    return v;
+}
+
+const struct property properties_showable[] = {
+    { "what-cannot-be-shown-is-not-needed", what_cannot_be_shown_is_not_needed, 1 },
+    { NULL, NULL, 0 },
+};
