@@ -285,14 +285,38 @@ static void stage(struct sink *o, struct hdl_packet *c, uint64_t stamp, uint64_t
         commit(o, UINT64_MAX);
 }
 
+/* The chunk that was begun last makes place for an older one, which others may depend on: from
+ * there on the file has nothing of any thread. False: there is none that was begun after this
+ * stamp. */
+static bool give_up_newest(struct sink *o, uint64_t stamp)
+{
+    size_t last = 0;
+
+    for (size_t i = 1; i < o->nstaged; i++)
+        if (by_age(&o->staged[i], &o->staged[last]) > 0)
+            last = i;
+    if (!o->nstaged || o->staged[last].stamp <= stamp)
+        return false;
+    o->cut = o->staged[last].stamp;
+    o->staged_bytes -= o->staged[last].bytes;
+    hdl_packet_free(o->staged[last].packet);
+    o->staged[last] = o->staged[--o->nstaged];
+    return true;
+}
+
 /* Is there place for so many bytes? Names go to the file at once, so that they count. */
-static bool has_place(struct sink *o, uint64_t bytes)
+static bool has_place(struct sink *o, uint64_t stamp, uint64_t bytes)
 {
     struct error err;
 
-    if (o->max_bytes && file_bytes(o) + bytes > o->max_bytes) {
-        stop_at_limit(o, o->newest);
+    if (o->cut && stamp >= o->cut)
         return false;
+    while (o->max_bytes && file_bytes(o) + bytes > o->max_bytes) {
+        stop_at_limit(o, o->newest);
+        if (!give_up_newest(o, stamp)) {
+            o->cut = stamp;
+            return false;
+        }
     }
     if (!o->failed && hdl_append_names(o->hdl, &err) < 0)
         fail(o, err.text);
@@ -308,7 +332,7 @@ bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, ui
     bool fits;
 
     pthread_mutex_lock(&o->lock);
-    fits = has_place(o, bytes);
+    fits = has_place(o, stamp_first, bytes);
     if (fits) {
         o->newest = stamp_last > o->newest ? stamp_last : o->newest;
         o->raw_bytes += size.raw;

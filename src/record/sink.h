@@ -11,7 +11,8 @@
  * The size limit is foreseen: what the encoders hold counts, so that it still
  * fits. Chunks that were begun before the newest event of the file are taken
  * even then, since others may depend on them; those begun later are dropped.
- * A chunk that does not fit all the same ends its thread; one that cannot be
+ * One that does not fit all the same takes the place of those that were begun
+ * later, and where there are none, the file ends at its stamp; one that cannot be
  * written ends the file (`failed`). So it has a prefix of each thread's events.
  */
 #ifndef HEDDLE_RECORD_SINK_H
@@ -34,6 +35,7 @@ struct sink {
     struct staged *staged; /* chunks that are not in the file yet */
     size_t nstaged, staged_cap;
     uint64_t staged_bytes, staged_count;
+    uint64_t cut;                     /* stamp that has no place any more; 0: none yet */
     uint64_t newest;                  /* stamp of the last event that was appended */
     uint64_t raw_bytes, stored_bytes; /* of what was appended, before and after compression */
     uint64_t over_ns; /* atomic, with `stopped`: chunks that were begun later are not taken */

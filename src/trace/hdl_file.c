@@ -106,10 +106,11 @@ static const char *cut_off(const struct hdl_file *f)
     if (f->locked)
         return "no end mark: the recording is still running";
     if (!(f->header.required & HDL_FEATURE_THREADS))
-        return "no end mark: the file was cut off";
+        return f->events ? "no end mark: the file was cut off"
+                         : "no end mark: the file was cut off, before its first event";
     return f->events ? "no end mark: the writer was killed, or the file was cut off"
-                     : "no end mark: the writer was killed, or the file was cut off, before any "
-                       "event was written";
+                     : "no end mark: the writer was killed, or the file was cut off, before its "
+                       "first event";
 }
 
 /* The header at this offset; NULL, or why there is no chunk that can be used. */
