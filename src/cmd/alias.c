@@ -4,6 +4,7 @@
  * runtime/alias.c. The pairs are printed when the program has ended.
  */
 #include "cmd/caper_show.h"
+#include "base/plural.h"
 #include "cmd/caper_table.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -98,7 +99,7 @@ static void print(const struct options *o, struct production *p, const struct li
         emit_close(&e);
         emit_open(&e, "pairs", '[', false);
     } else {
-        fprintf(out, "%zu pairs of sites touched the same memory in two threads\n", n);
+        fprintf(out, "%zu pair%s of sites touched the same memory in two threads\n", n, plural(n));
     }
     for (size_t i = 0; i < n; i++) {
         struct prod_site pair[2] = { site_of(table_of(p), pairs[i] >> 32),

@@ -10,6 +10,7 @@
  * matter to it.
  */
 #include "base/alloc.h"
+#include "base/plural.h"
 #include "base/tempfile.h"
 #include "base/place.h"
 #include "cmd/caper_show.h"
@@ -221,9 +222,8 @@ static int prepare_state(struct run *r, const char *program)
     if (found && !r->locked && r->o->texts[OPT_STATIC])
         caper_source_keep(r->state_path, r->o->texts[OPT_STATIC], r->state.pairs_id);
     if (n.dropped)
-        warn("note",
-             "%zu modules of '%s' were built anew: what was seen of the old ones is dropped",
-             n.dropped, program);
+        warn("note", "%zu module%s of '%s' built anew: what was seen of the old code is dropped",
+             n.dropped, plural(n.dropped), program);
     return 0;
 }
 
@@ -258,8 +258,8 @@ static void say(const struct run *r, uint64_t fresh)
 
     caper_state_sizes(&r->state, &z);
     if (table_of(&r->p)->modules_lost)
-        warn("", "%" PRIu32 " modules found no room: nothing is known of their sites",
-             table_of(&r->p)->modules_lost);
+        warn("", "%" PRIu32 " module%s found no room: nothing is known of the sites there",
+             table_of(&r->p)->modules_lost, plural(table_of(&r->p)->modules_lost));
     if (c->counter[CAPER_NO_LINKS])
         warn("", "stores of pointers could not be watched: everything counts as escaped");
     else if (c->counter[CAPER_WEAK_STORE])
@@ -279,13 +279,14 @@ static void say(const struct run *r, uint64_t fresh)
                      "escaped (--max-overhead)");
     if (r->state.has_pairs)
         warn("caper",
-             "%" PRIu64 " new sites; %" PRIu64 " of %" PRIu64 " pairs are dynamically possible",
-             fresh, z.dp, z.all);
+             "%" PRIu64 " new site%s; %" PRIu64 " of %" PRIu64 " pairs are dynamically possible",
+             fresh, plural(fresh), z.dp, z.all);
     else
-        warn("caper", "%" PRIu64 " new sites; %" PRIu64 " have accessed escaped objects", fresh,
-             z.seen + z.assumed);
+        warn("caper", "%" PRIu64 " new site%s; %" PRIu64 " accessed escaped objects", fresh,
+             plural(fresh), z.seen + z.assumed);
     if (z.assumed)
-        warn("caper", "%" PRIu64 " sites are assumed to: not watched (--max-overhead)", z.assumed);
+        warn("caper", "%" PRIu64 " of these only assumed to: not watched (--max-overhead)",
+             z.assumed);
     warn("caper",
          "about %" PRIu64 " accesses and %" PRIu64 " stores of pointers were watched; %" PRIu64
          " objects escaped, of %" PRIu64 " KiB",

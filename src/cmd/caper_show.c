@@ -1,5 +1,6 @@
 /* caper_show.c - the state of caper as text and JSON (docs/schema/caper.schema.json) */
 #include "cmd/caper_show.h"
+#include "base/plural.h"
 #include "base/alloc.h"
 #include "base/rt_sites.h"
 #include "cmd/site_name.h"
@@ -192,14 +193,14 @@ static void text_numbers(const struct caper_state *s, const struct caper_sizes *
     fprintf(out, "%" PRIu64 " run%s", s->runs, s->runs == 1 ? "" : "s");
     if (s->has_pairs)
         fprintf(out,
-                "; %" PRIu64 " statically possible pairs of %" PRIu64 " sites: %" PRIu64
+                "; %" PRIu64 " statically possible pair%s of %" PRIu64 " site%s: %" PRIu64
                 " dynamically possible, %" PRIu64 " not seen",
-                z->all, z->sites, z->dp, z->all - z->dp);
+                z->all, plural(z->all), z->sites, plural(z->sites), z->dp, z->all - z->dp);
     else
         fprintf(out, "; static pairs are not known");
-    fprintf(out, "\n%" PRIu64 " sites have accessed escaped objects", z->seen);
+    fprintf(out, "\n%" PRIu64 " site%s accessed escaped objects", z->seen, plural(z->seen));
     if (z->assumed)
-        fprintf(out, ", %" PRIu64 " are assumed to", z->assumed);
+        fprintf(out, ", %" PRIu64 " assumed to", z->assumed);
     fputs("\n", out);
 }
 

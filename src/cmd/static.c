@@ -4,6 +4,7 @@
  * (docs/format/pairs.md). A big program has millions of pairs: they are written as they come.
  */
 #include "base/buf.h"
+#include "base/plural.h"
 #include "base/seconds.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -72,8 +73,8 @@ static void print_summary(const struct job *j)
 {
     const struct statics_counters *c = statics_counters(j->s);
 
-    fprintf(j->out, "%" PRIu64 " possible pair%s of %" PRIu64 " sites (%s)\n", c->pairs,
-            c->pairs == 1 ? "" : "s", c->sites,
+    fprintf(j->out, "%" PRIu64 " possible pair%s of %" PRIu64 " site%s (%s)\n", c->pairs,
+            plural(c->pairs), c->sites, plural(c->sites),
             j->pairs.lockset ? "refined by locks" : "sound as far as heddle-static(1) says");
     fprintf(j->out,
             "  %" PRIu64 " accesses: %" PRIu64 " in code that no thread reaches, %" PRIu64
@@ -81,14 +82,16 @@ static void print_summary(const struct job *j)
             " without a place in the code\n",
             c->accesses, c->unreached, c->private_, c->sequential, c->unplaced);
     fprintf(j->out,
-            "  %" PRIu64 " modules, %" PRIu64 " functions, %" PRIu64 " threads, %" PRIu64
-            " objects (%" PRIu64 " shared), %" PRIu64 " untraced functions\n",
-            c->modules, c->functions, c->threads, c->objects, c->shared, c->untraced);
+            "  %" PRIu64 " module%s, %" PRIu64 " function%s, %" PRIu64 " thread%s, %" PRIu64
+            " object%s (%" PRIu64 " shared), %" PRIu64 " untraced function%s\n",
+            c->modules, plural(c->modules), c->functions, plural(c->functions), c->threads,
+            plural(c->threads), c->objects, plural(c->objects), c->shared, c->untraced,
+            plural(c->untraced));
     if (c->hidden)
         fprintf(j->out,
                 "  %" PRIu64
-                " sites may touch memory whose address is stored in parts or in disguise\n",
-                c->hidden);
+                " site%s may touch memory whose address is stored in parts or in disguise\n",
+                c->hidden, plural(c->hidden));
 }
 
 static void write_text(struct job *j)

@@ -1,5 +1,6 @@
 /* status.c - the funnel, as text and JSON */
 #include "fleet/status.h"
+#include "base/plural.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,11 +32,6 @@ const char *status_time(int64_t ms, char text[32])
 }
 
 /* ---- text ---- */
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 static int show_text(void *arg, const struct store_program *p)
 {

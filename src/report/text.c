@@ -1,5 +1,6 @@
 /* text.c - the report for people: tables of all races and deadlocks, then each in detail */
 #include "report/text.h"
+#include "base/plural.h"
 #include "report/changes.h"
 #include "report/paint.h"
 #include "report/recorded.h"
@@ -7,11 +8,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 static uint64_t all_engines(const struct findings *f)
 {

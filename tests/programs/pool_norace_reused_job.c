@@ -1,4 +1,4 @@
-// Jobs of a pool have the addresses of earlier ones that were freed
+// Jobs of a pool have the addresses of earlier ones that were freed.
 // A worker that took the earlier job and one that takes the later one read the same number from the
 // queue. Another order in which the later worker gets the earlier job, while the later one is being
 // filled in, does not exist: an address is not handed out while it is in use.
