@@ -81,7 +81,7 @@ enum {
     LIVE_BLOCK_BITS = 6,
     LIVE_BLOCKS = 1 << (LIVE_PAGE_BITS - LIVE_BLOCK_BITS), /* of a page */
     LIVE_BLOCK = 1 << LIVE_BLOCK_BITS,
-    LIVE_CACHE = 1024,
+    LIVE_CACHE = 8192, /* pages, direct-mapped: 32 MiB of memory in reach without a hash */
     LIVE_LIST_MAX = 256
 };
 #define LIVE_LISTED 0xff00u /* as mask: there is a list */
