@@ -165,8 +165,8 @@ def what_a_killed_run_saw_is_put_by_the_next():
     for _ in range(4):  # pairs that do not race are chased as well
         p = subprocess.Popen([HEDDLE, 'fleet', 'run', '--store', 'k.db', '--wait', WAIT, '--', './racy',
                               '100000', '1500'], stdout=subprocess.DEVNULL, start_new_session=True)
-        while not set(live('k.db.spool')) - old:  # it puts what the one before it left
-            assert p.poll() is None
+        while not set(live('k.db.spool')) - old or old & set(live('k.db.spool')):  # it puts what the one before left
+            assert p.poll() is None, (p.returncode, os.listdir('k.db.spool'), status('k.db'))
             time.sleep(0.01)
         before = status('k.db')['sightings']
         d = sqlite3.connect('k.db', isolation_level=None)
@@ -179,10 +179,10 @@ def what_a_killed_run_saw_is_put_by_the_next():
         d.close()
         old = set(live('k.db.spool'))
         assert len(old) == 1, old
-        assert status('k.db')['sightings'] == before
+        assert status('k.db')['sightings'] == before, (status('k.db'), before)
     fleet('run', '--', './racy', '10', store='k.db', code=7)
     settle('k.db')
-    assert not live('k.db.spool')
+    assert not live('k.db.spool'), live('k.db.spool')
     done = [r for r in runs('k.db') if r.get('exit') == 0 and r['kind'] == 'chase']
     assert len(done) == 4, done
     assert status('k.db')['pairs']['confirmed'] >= 1, status('k.db')
