@@ -83,6 +83,12 @@ static bool parse_effort(const char *text, uint64_t *work)
     return ((*text >= '0' && *text <= '9') || *text == '.') && !*end && seconds > 0;
 }
 
+/* The options are checked before the run has told how long it takes. */
+static bool waits_for_run(const struct options *o)
+{
+    return strcmp(o->command->name, "run") == 0 && strcmp(o->texts[OPT_EFFORT], EFFORT_AUTO) == 0;
+}
+
 static unsigned count_jobs(const struct options *o)
 {
     if (option_is(o, OPT_JOBS))
@@ -121,7 +127,7 @@ static int make_options(struct engine_options *e, const struct options *o)
         return usage_error(o->command, "options '--all' and '--sound' exclude each other");
     if (!e->jobs)
         return usage_error(o->command, "option '--jobs' takes 1 or more");
-    if (!parse_effort(o->texts[OPT_EFFORT], &e->work))
+    if (!waits_for_run(o) && !parse_effort(o->texts[OPT_EFFORT], &e->work))
         return usage_error(o->command,
                            "option '--effort' takes quick, normal, thorough or seconds, not '%s'",
                            o->texts[OPT_EFFORT]);

@@ -14,4 +14,7 @@ struct choice {
 /* 0, or the exit code after a message. */
 int choice_make(struct choice *c, const struct options *o);
 
+/* heddle run: the effort by the time that the program takes (run.c). */
+#define EFFORT_AUTO "auto"
+
 #endif

@@ -34,6 +34,11 @@
       0,          KIND_TEXT,                                                                       \
       "LEVEL",    "quick, normal, thorough or seconds of work, for what cheap engines leave open", \
       "normal" }
+/* Somebody who runs a program waits for as long as it runs, and a bit. */
+#define EFFORT_AUTO                                                                                \
+    { OPT_EFFORT, "effort", 0,                                                                     \
+      KIND_TEXT,  "LEVEL",  "auto (a quarter of the run, a second at least), or as for analyze",   \
+      "auto" }
 #define JOBS                                                                                       \
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \
@@ -57,8 +62,7 @@
 /* Z3 is the second opinion, for tests and doubts; it is some 1,000 times slower. */
 #define SOLVER                                                                                     \
     { OPT_SOLVER, "solver", 0, KIND_CHOICE, "own|z3", "who decides what can be reordered", "own" }
-#define ANALYSIS                                                                                   \
-    ENGINE, EFFORT, SOLVER, JOBS, SOUND, ALL, WINDOW, PART, MAX_WITNESS, NO_WITNESS, EXCLUDE
+#define ANALYSIS ENGINE, SOLVER, JOBS, SOUND, ALL, WINDOW, PART, MAX_WITNESS, NO_WITNESS, EXCLUDE
 /* What a program that is built with less looks like: its functions become untraced code. */
 #define EXCLUDE                                                                                    \
     { OPT_EXCLUDE, "exclude", 'x',                                                                 \
@@ -159,6 +163,7 @@ static const struct option_def run_options[] = {
     RECORDING,
     { OPT_LIVE, "live", 0, KIND_CHOICE, "yes|no",
       "tell races on standard error while the program runs", "yes" },
+    EFFORT_AUTO,
     ANALYSIS,
     NOISE,
     FORMAT,
@@ -289,12 +294,13 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { ANALYSIS, MPI,   NOISE, FORMAT,
-                                                     OUTPUT,   QUIET, HELP,  END };
-static const struct option_def report_options[] = { ANALYSIS, NOISE, FORMAT, OUTPUT,
-                                                    QUIET,    HELP,  END };
+static const struct option_def analyze_options[] = { EFFORT, ANALYSIS, MPI,  NOISE, FORMAT,
+                                                     OUTPUT, QUIET,    HELP, END };
+static const struct option_def report_options[] = { EFFORT, ANALYSIS, NOISE, FORMAT,
+                                                    OUTPUT, QUIET,    HELP,  END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
+    EFFORT,
     ANALYSIS,
     QUIET,
     HELP,

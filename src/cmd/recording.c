@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/place.h"
 #include "base/rt_ring.h"
+#include "base/seconds.h"
 #include "base/tempfile.h"
 #include "cmd/common.h"
 #include "cmd/follow.h"
@@ -283,6 +284,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
 {
     struct launch l;
     struct follow *follow;
+    double start;
     int code;
 
     *r = (struct recording){ .kind = program_kind_of(o->arguments[0]) };
@@ -307,7 +309,9 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     if (r->kind == PROGRAM_RECORDED) /* what it needs room for */
         runs_remove(r->directory, &r->list);
     follow = live ? follow_start(o, r->directory, &r->list) : NULL;
+    start = seconds_now();
     r->code = launch_wait(&l);
+    r->seconds = seconds_now() - start;
     interrupts_on();
     follow_stop(follow);
     wait_for_writers(r);

@@ -21,7 +21,8 @@ struct recording {
     bool late;              /* processes still run that may be recorded yet */
     enum program_kind kind;
     pid_t pid;
-    int code; /* the program's exit code, 128 + the signal that ended it */
+    double seconds; /* that the program ran */
+    int code;       /* the program's exit code, 128 + the signal that ended it */
 };
 
 /* Run o->arguments and wait until its traces are complete; `live`: tell races meanwhile. 0, or the

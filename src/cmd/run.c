@@ -81,13 +81,54 @@ static int save(const struct result *r, const struct options *o, pid_t pid)
     return code;
 }
 
-static int analyse(const struct recording *rec, const struct options *o)
+/* Of the run: what prediction may cost. */
+#define EFFORT_PART  0.25
+#define EFFORT_LEAST 1.0
+
+static bool is_complete(const struct findings *f)
 {
+    bool complete = true;
+
+    for (size_t i = 0; i < f->nengines; i++)
+        complete &= f->engines[i].complete;
+    return complete;
+}
+
+/* What stayed open is in the report. */
+static void say_budget(const struct findings *f, const char *seconds, const struct options *o)
+{
+    if (!option_is(o, OPT_QUIET) && !is_complete(f))
+        warn("note",
+             "prediction had the work of %s s, for a quarter of the run; 'heddle analyze --effort "
+             "thorough' does all of it",
+             seconds);
+}
+
+/* The options of the analysis: `seconds` becomes the budget where the user names none. */
+static struct options with_budget(const struct options *o, const struct recording *rec,
+                                  char seconds[32])
+{
+    double part = rec->seconds * EFFORT_PART;
+    struct options with = *o;
+
+    snprintf(seconds, 32, "%.1f", part > EFFORT_LEAST ? part : EFFORT_LEAST);
+    if (strcmp(o->texts[OPT_EFFORT], EFFORT_AUTO) == 0)
+        with.texts[OPT_EFFORT] = seconds;
+    return with;
+}
+
+static int analyse(const struct recording *rec, const struct options *given)
+{
+    char seconds[32];
+    struct options with = with_budget(given, rec, seconds);
+    const struct options *o = &with;
     struct result r;
     int code = result_analyse_all(&r, o, rec->directory, &rec->traces), failed;
 
     if (code)
         return code;
+    if (o->texts[OPT_EFFORT] == seconds)
+        say_budget(&r.findings, seconds, o);
     r.findings.test = test_name(&r.findings, o);
     code = result_show(&r, o, stderr);
     failed = save(&r, o, rec->pid);
