@@ -76,7 +76,9 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_
     return REAL(pthread_mutex_unlock)(m);
 }
 
-/* What the C library writes into a lock that knows its owner: no system call. */
+/* What the C library writes into a lock that knows its owner: no system call. The library's
+ * functions are looked up beforehand (find_list()): a handler that comes while its thread forks
+ * would wait for the dynamic linker, which may be waiting for what the fork holds. */
 static pid_t tid_in_lock(void)
 {
     pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -112,6 +114,7 @@ static __attribute__((constructor)) void find_list(void)
 
     if (syscall(SYS_get_robust_list, 0, &head, &bytes) == 0 && head)
         list_at = (char *)head - (char *)pthread_self();
+    (void)own_tid();
     errno = saved;
 }
 

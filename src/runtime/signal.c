@@ -354,10 +354,11 @@ static void put_off(int sig, siginfo_t *info, void *context)
     *mask |= ~FAULTS | BIT(sig);
     if (actions[sig].sa_flags & SA_RESETHAND)
         install_again(sig);
-    if (syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), own_tid(), sig,
+    /* Not own_tid(): the thread may hold any lock here. */
+    if (syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), sig,
                 info)) { /* the queue is full */
         __atomic_store_n(&signal_codes_lost, true, __ATOMIC_RELAXED);
-        syscall(SYS_tgkill, syscall(SYS_getpid), own_tid(), sig);
+        syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
     }
     errno = saved;
 }
