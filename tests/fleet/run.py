@@ -168,9 +168,9 @@ def what_a_killed_run_saw_is_put_by_the_next():
         while not set(live('k.db.spool')) - old or old & set(live('k.db.spool')):  # it puts what the one before left
             assert p.poll() is None, (p.returncode, os.listdir('k.db.spool'), status('k.db'))
             time.sleep(0.01)
-        before = status('k.db')['sightings']
         d = sqlite3.connect('k.db', isolation_level=None)
         d.execute('BEGIN IMMEDIATE')
+        before = status('k.db')['sightings']  # nobody puts anything now
         time.sleep(2.5)
         os.killpg(p.pid, signal.SIGKILL)
         kill_beside('k.db')

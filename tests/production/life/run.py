@@ -160,4 +160,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
     main()
