@@ -162,7 +162,7 @@ static const struct option_def run_options[] = {
       "heddle.data" },
     RECORDING,
     { OPT_LIVE, "live", 0, KIND_CHOICE, "yes|no",
-      "tell races on standard error while the program runs", "yes" },
+      "print races on standard error while the program runs", "yes" },
     EFFORT_AUTO,
     ANALYSIS,
     NOISE,

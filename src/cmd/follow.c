@@ -31,7 +31,6 @@ struct followed {
 };
 
 struct follow {
-    const struct options *options;
     const char *directory;
     const struct run_list *list;
     struct noise noise;
@@ -249,7 +248,7 @@ struct follow *follow_start(const struct options *o, const char *directory,
     if (!is_wanted(o))
         return NULL;
     f = xcalloc(1, sizeof(*f));
-    *f = (struct follow){ .options = o, .directory = directory, .list = list };
+    *f = (struct follow){ .directory = directory, .list = list };
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->change, NULL);
     sigfillset(&all); /* signals are for the thread that waits for the program */

@@ -94,14 +94,14 @@ static bool is_complete(const struct findings *f)
     return complete;
 }
 
-/* What stayed open is in the report. */
-static void say_budget(const struct findings *f, const char *seconds, const struct options *o)
+/* What was left undecided is in the report. */
+static void say_budget(const struct findings *f, const char *seconds, const struct recording *rec)
 {
-    if (!option_is(o, OPT_QUIET) && !is_complete(f))
+    if (!is_complete(f))
         warn("note",
-             "prediction had the work of %s s, for a quarter of the run; 'heddle analyze --effort "
-             "thorough' does all of it",
-             seconds);
+             "prediction was limited to %s s of work; 'heddle analyze --effort thorough %s' has no "
+             "limit",
+             seconds, rec->directory);
 }
 
 /* The options of the analysis: `seconds` becomes the budget where the user names none. */
@@ -127,8 +127,8 @@ static int analyse(const struct recording *rec, const struct options *given)
 
     if (code)
         return code;
-    if (o->texts[OPT_EFFORT] == seconds)
-        say_budget(&r.findings, seconds, o);
+    if (o->texts[OPT_EFFORT] == seconds && !option_is(o, OPT_QUIET))
+        say_budget(&r.findings, seconds, rec);
     r.findings.test = test_name(&r.findings, o);
     code = result_show(&r, o, stderr);
     failed = save(&r, o, rec->pid);

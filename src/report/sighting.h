@@ -15,7 +15,7 @@
 
 struct sighted_side {
     uint32_t thread, site;
-    const char *op; /* op_info.name */
+    const char *op; /* what it did, in words */
     const struct history_call *calls;
     size_t ncalls;
     uint64_t missing; /* outer calls that are not there */
