@@ -342,12 +342,10 @@ void live_batch(struct live *l, struct batch *b)
     memory_steps(l->memory, b, &span);
     hb_begin_span(&l->hb, &span);
     for (size_t i = 0; i < b->count; i++) {
-        size_t n = 0;
+        size_t n = steps_of(&span, at, b->first + i);
 
         if (i + AHEAD < b->count)
             live_words_prefetch(&l->words, b->events[i + AHEAD].target);
-        while (at + n < span.count && span.steps[at + n].position == b->first + i)
-            n++;
         event(l, &b->events[i], &span.steps[at], n);
         at += n;
     }

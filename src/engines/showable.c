@@ -263,19 +263,18 @@ static void one_event(struct showable_flow *f, const struct event *e, uint64_t p
 void showable_batch(struct showable_flow *f, const struct batch *b, const struct span *span,
                     const struct certain *c)
 {
-    const struct step *next = span->steps, *end = span->steps + span->count;
+    size_t at = 0;
 
     GROW(f->threads, f->threads_cap, span->threads);
     GROW(f->fences, f->fences_cap, span->threads);
     GROW(f->variables, f->variables_cap, span->variables);
     GROW(f->objects, f->objects_cap, span->objects);
     for (size_t i = 0; i < b->count; i++) {
-        const struct step *s = next;
+        size_t n = steps_of(span, at, b->first + i);
 
-        while (next < end && next->position == b->first + i)
-            next++;
         GROW(f->threads, f->threads_cap, (size_t)b->events[i].thread + 1);
-        one_event(f, &b->events[i], b->first + i, s, (size_t)(next - s), c);
+        one_event(f, &b->events[i], b->first + i, &span->steps[at], n, c);
+        at += n;
     }
 }
 

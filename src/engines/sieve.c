@@ -478,10 +478,8 @@ void sieve_learn(struct sieve *s, struct batch *b)
     hb_begin_span(&s->hb, &span);
     GROW(s->locks, s->locks_cap, span.threads);
     for (size_t i = 0; i < b->count; i++) {
-        size_t n = 0;
+        size_t n = steps_of(&span, at, b->first + i);
 
-        while (at + n < span.count && span.steps[at + n].position == b->first + i)
-            n++;
         if (n)
             follow_order(s, &span.steps[at], n);
         at += n;

@@ -69,4 +69,14 @@ static inline size_t step_group(const struct span *span, size_t i)
     return n;
 }
 
+/* Number of steps from here on that the event at this position has; there may be none. */
+static inline size_t steps_of(const struct span *span, size_t at, uint64_t position)
+{
+    size_t n = 0;
+
+    while (at + n < span->count && span->steps[at + n].position == position)
+        n++;
+    return n;
+}
+
 #endif
