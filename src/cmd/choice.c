@@ -119,6 +119,7 @@ static int make_options(struct engine_options *e, const struct options *o)
         .cascade = !option_is(o, OPT_ENGINE),
         .window = o->numbers[OPT_WINDOW],
         .part = o->numbers[OPT_PART],
+        .memory = o->numbers[OPT_MEMORY],
         .max_witness = o->numbers[OPT_MAX_WITNESS],
         .jobs = count_jobs(o),
         .crew = mpi_crew(),

@@ -39,6 +39,10 @@
     { OPT_EFFORT, "effort", 0,                                                                     \
       KIND_TEXT,  "LEVEL",  "auto (a quarter of the run, a second at least), or as for analyze",   \
       "auto" }
+/* What engines hold of a long recording; a test should not need more than its program's machine
+ * has. */
+#define MEMORY(most)                                                                               \
+    { OPT_MEMORY, "memory", 0, KIND_NUMBER, "BYTES", "most memory for prediction; 0: any", most }
 #define JOBS                                                                                       \
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \
@@ -164,6 +168,7 @@ static const struct option_def run_options[] = {
     { OPT_LIVE, "live", 0, KIND_CHOICE, "yes|no",
       "print races on standard error while the program runs", "yes" },
     EFFORT_AUTO,
+    MEMORY("1g"),
     ANALYSIS,
     NOISE,
     FORMAT,
@@ -294,13 +299,14 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { EFFORT, ANALYSIS, MPI,  NOISE, FORMAT,
-                                                     OUTPUT, QUIET,    HELP, END };
-static const struct option_def report_options[] = { EFFORT, ANALYSIS, NOISE, FORMAT,
-                                                    OUTPUT, QUIET,    HELP,  END };
+static const struct option_def analyze_options[] = { EFFORT, MEMORY("0"), ANALYSIS, MPI,  NOISE,
+                                                     FORMAT, OUTPUT,      QUIET,    HELP, END };
+static const struct option_def report_options[] = { EFFORT, MEMORY("0"), ANALYSIS, NOISE, FORMAT,
+                                                    OUTPUT, QUIET,       HELP,     END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
     EFFORT,
+    MEMORY("0"),
     ANALYSIS,
     QUIET,
     HELP,

@@ -35,6 +35,7 @@ enum option_id {
     OPT_MAX_WITNESS,
     OPT_NO_WITNESS,
     OPT_EFFORT,
+    OPT_MEMORY,
     OPT_JOBS,
     OPT_WINDOW,
     OPT_PART,

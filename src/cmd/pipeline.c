@@ -87,6 +87,42 @@ static bool is_shown(void *unused, const struct race *r)
     return r->strength <= STRENGTH_WITNESSED;
 }
 
+/* What was found by a run that was abandoned, with positions in the trace: copies, since the
+ * engines may still look at theirs. Schedules in other numbers are only counted. */
+static void add_abandoned_races(struct findings *f, size_t e, const struct analysis *a,
+                                const struct engine_run *run, const struct tables *tables)
+{
+    struct race_table t = run->result.races;
+
+    t.races = xcalloc(t.count + 1, sizeof(*t.races));
+    t.count = 0;
+    for (size_t i = 0; i < run->result.races.count; i++) {
+        struct race r = run->result.races.races[i];
+
+        if (run->shown_only && !is_shown(NULL, &r))
+            continue;
+        r.first.position = analysis_position(a, run, r.first.position);
+        r.second.position = analysis_position(a, run, r.second.position);
+        if (run->levels && r.witness) {
+            r.long_witness = r.nwitness;
+            r.nwitness = 0;
+            r.witness = NULL;
+        }
+        t.races[t.count++] = r;
+    }
+    findings_add_races(f, e, &t, tables);
+    free(t.races);
+}
+
+/* Requests are found by their positions, so without these there is nothing to tell. */
+static void add_abandoned(struct findings *f, size_t e, const struct analysis *a,
+                          struct engine_run *run, const struct tables *t)
+{
+    add_abandoned_races(f, e, a, run, t);
+    if (!run->levels)
+        findings_add_deadlocks(f, e, &run->result.deadlocks, t);
+}
+
 /* Of an analysis that was abandoned only what is ready can be looked at. */
 static void add_run(struct findings *f, struct analysis *a, struct engine_run *run,
                     const struct tables *t)
@@ -98,10 +134,12 @@ static void add_run(struct findings *f, struct analysis *a, struct engine_run *r
 
     if (!whole)
         return;
-    if (a->abandoned && run->shown_only)
-        race_table_keep(&er->races, is_shown, NULL);
     for (size_t k = 0; k < er->ncounters; k++)
         findings_add_counter(f, e, er->counters[k].name, er->counters[k].value);
+    if (a->abandoned) {
+        add_abandoned(f, e, a, run, t);
+        return;
+    }
     findings_add_races(f, e, &er->races, t);
     findings_add_deadlocks(f, e, &er->deadlocks, t);
 }

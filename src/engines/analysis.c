@@ -4,6 +4,7 @@
 #include "base/seconds.h"
 #include "engines/certain.h"
 #include "engines/feed.h"
+#include "engines/gist.h"
 #include "engines/judge.h"
 #include "engines/long.h"
 #include "engines/relax_judge.h"
@@ -59,6 +60,7 @@ struct work {
     struct analysis *a;
     struct trace *trace;
     struct sieve *sieve; /* or NULL */
+    struct gist *gist;   /* or NULL: the trace is all there is */
     struct whole *whole;
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
@@ -397,11 +399,13 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
     int r = from || w->a->turn ? trace_rewind(w->trace, err) : 0;
 
     for (size_t i = from; i < to; i++)
-        if (has_turn(w->a, i))
+        if (has_turn(w->a, i)) {
+            runs[i].levels = !!w->a->gist + !!w->a->selected;
             runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
+        }
     if (r == 0 && is_to_be_fed(w, from, to))
         r = feed_engines(w, from, to, err);
-    if (w->a->turn == 0)
+    if (w->a->turn == 0 && !w->gist)
         w->a->seen = *trace_info(w->trace);
     if (r >= 0)
         finish_all(w, from, to, r);
@@ -435,6 +439,53 @@ static int run_turn(struct work *w, struct error *err)
 
     for (size_t i = 0; i < n && r == 0; i += each)
         r = run_engines(w, i, i + each < n ? i + each : n, err);
+    return r;
+}
+
+/* ---- the gist ---- */
+
+/* Where values, branches or calls of untraced code count, the accesses that are left out may, too:
+ * what a read saw decides where its thread goes, what a call can reach what it may have done. */
+static bool wants_gist(const struct work *w)
+{
+    const struct trace_info *info = trace_info(w->trace);
+    const struct engine_options *o = w->options;
+
+    return w->sieve && !info->values && !info->branches && !info->calls &&
+           !trace_excluded(w->trace) && !o->crew && !o->part && !o->window &&
+           info->events >= (o->gist_from ? o->gist_from : GIST_FROM);
+}
+
+/* Half of the memory is for what the pass needs. */
+static int take_gist(struct work *w, size_t max, bool beginning, struct error *err)
+{
+    int r = gist_take(&w->gist, w->trace, w->sieve, max, beginning, w->hooks, err);
+
+    if (!w->gist)
+        return r;
+    w->a->seen = *trace_info(w->trace);
+    w->a->seen.events = trace_held_of(w->trace);
+    w->a->gist = gist_positions(w->gist);
+    return r;
+}
+
+static size_t gist_max(const struct work *w)
+{
+    uint64_t limit = whole_limit(w->whole), memory = w->options->memory;
+
+    return memory && memory / 2 / GIST_EVENT_BYTES < limit ? memory / 2 / GIST_EVENT_BYTES : limit;
+}
+
+/* `r` as above. */
+static int return_gist(struct work *w, int r, struct error *err)
+{
+    struct gist *g = w->gist;
+
+    if (!g)
+        return r;
+    if (gist_return(g, r >= 0 ? w->a : NULL, w->options, err) < 0)
+        r = -1;
+    w->a->gist = NULL;
     return r;
 }
 
@@ -478,34 +529,47 @@ static void map_race(struct race *r, const uint64_t *positions)
         r->witness[i] = positions[r->witness[i]];
 }
 
-/* From numbers of selected events to positions in the trace. */
-static void map_races(struct analysis *a, const struct showable *s)
+uint64_t analysis_position(const struct analysis *a, const struct engine_run *run, uint64_t number)
 {
-    uint64_t *positions = showable_positions(s);
+    if (run->levels > !!a->gist)
+        number = a->selected[number];
+    return run->levels && a->gist ? a->gist[number] : number;
+}
 
+/* From numbers of selected events to positions in the trace, or numbers of its gist. */
+static void map_races(struct analysis *a, const uint64_t *positions)
+{
     for (size_t i = 0; i < a->count; i++) {
         struct race_table *races = &a->runs[i].result.races;
+        bool ready = a->runs[i].ready;
 
         if (!has_turn(a, i))
             continue;
+        analysis_take(a, i);
         for (size_t k = 0; k < races->count; k++)
             map_race(&races->races[k], positions);
+        a->runs[i].levels--;
+        if (ready)
+            analysis_give(a, i);
     }
-    free(positions);
 }
 
 /* On the events that schedules can hold, as if they were the trace; then on parts of it. */
 static int run_selected(struct work *w, const struct showable *s, struct error *err)
 {
+    uint64_t *positions = showable_positions(s);
     struct whole *all = w->whole;
     int r;
 
+    w->a->selected = positions;
     trace_select(w->trace, &s->events);
     w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
     whole_set_certain(w->whole, showable_certain(s));
     r = run_turn(w, err);
     if (r >= 0)
-        map_races(w->a, s);
+        map_races(w->a, positions);
+    w->a->selected = NULL;
+    free(positions);
     whole_free(w->whole);
     trace_select(w->trace, NULL);
     w->whole = all;
@@ -533,14 +597,34 @@ static int run_showers(struct work *w, struct error *err)
     return r;
 }
 
+/* Where memory is limited, the second turn looks at the gist of the beginning. */
+static int run_beginning(struct work *w, struct error *err)
+{
+    int r = trace_rewind(w->trace, err);
+
+    if (r == 0)
+        r = take_gist(w, gist_max(w), true, err);
+    whole_free(w->whole); /* it is about the whole trace */
+    w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
+    if (r == 0)
+        r = run_showers(w, err);
+    for (size_t i = 0; w->gist && i < w->a->count; i++)
+        if (has_turn(w->a, i))
+            engine_leave(&w->a->runs[i].result, "events_not_seen", gist_missing(w->gist));
+    return r;
+}
+
 static int run_all(struct work *w, struct error *err)
 {
-    int r;
+    int r = wants_gist(w) ? take_gist(w, gist_max(w), false, err) : 0;
 
+    if (r)
+        return r;
     divide(w);
     r = run_turn(w, err);
     if (r == 0 && w->certain.state)
-        r = run_showers(w, err);
+        r = w->options->memory && wants_gist(w) && !w->gist ? run_beginning(w, err)
+                                                            : run_showers(w, err);
     if (w->certain.state)
         engine_certain.close(w->certain.state);
     return r;
@@ -572,6 +656,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     w.whole = whole_new(t, out, w.sieve, w.options, hooks);
     if (r == 0)
         r = run_all(&w, err);
+    r = return_gist(&w, r, err);
     for (size_t i = 0; i < n && r > 0; i++)
         engine_leave(&out->runs[i].result, "interrupted", !out->runs[i].ready);
     whole_free(w.whole);

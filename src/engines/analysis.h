@@ -20,6 +20,7 @@ struct engine_run {
     bool settled;    /* an earlier engine has shown that it would find nothing */
     bool ready;      /* atomic: the result does not change, see analysis_abandon() */
     bool shown_only; /* of its races only those that are shown are to be reported */
+    unsigned levels; /* of numbers between its positions and the trace's (analysis_position()) */
     unsigned turn;   /* 1: after the others, on what schedules can hold (showable.h) */
 };
 
@@ -29,6 +30,9 @@ struct analysis {
     double decode_seconds;  /* reading, checking, numbering */
     struct trace_info seen; /* at the end of the pass that feeds the engines */
     unsigned turn;          /* whose it is */
+    /* From numbers to positions, or NULL: of the gist (gist.h), of what is selected of it or of
+     * the trace (showable.h). */
+    const uint64_t *gist, *selected;
     bool interrupted;
     bool abandoned; /* atomic */
 };
@@ -57,6 +61,8 @@ void analysis_abandon(struct analysis *a);
  * once the analysis was abandoned. */
 void analysis_take(struct analysis *a, size_t run);
 void analysis_give(struct analysis *a, size_t run);
+/* What an abandoned run calls `number`, as a position in the trace. */
+uint64_t analysis_position(const struct analysis *a, const struct engine_run *run, uint64_t number);
 /* For long.c. Of the units that are left (UINT64_MAX: any number) the share of one among so many;
  * and take off what was done since whole_begin(). */
 struct whole;

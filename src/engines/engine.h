@@ -58,8 +58,12 @@ struct engine_options {
     bool one_by_one; /* a decoding for each engine: less memory */
     bool see_all;    /* for tests: also what no schedule can hold (showable.h) */
     bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
+    uint64_t
+        gist_from;   /* events of a trace of which only the gist is held (gist.h); 0: the default */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
     uint64_t part;   /* long traces: events to hold at a time (whole.h); 0: the default */
+    uint64_t
+        memory; /* for prediction, in bytes: of long recordings it looks at the beginning; 0: any */
     uint64_t max_witness; /* longest schedule to keep, in events; 0: any length */
     uint64_t work;        /* for decide() of all engines together, in units (whole.h); 0: any */
     unsigned jobs;        /* threads that decide() may use; 0: one */

@@ -13,9 +13,9 @@
  * write to a read that saw it when a common lock is held at both: how buffers
  * are passed on through queues. hb, cp and wcp order the two because of the
  * lock, syncp and osr because reads keep their writers; an engine that goes by
- * values may not. A word that is accessed under a lock at all may make two
- * sections conflict (rule (a) of cp and wcp), so it matters if two threads
- * share it, in order or not.
+ * values may not. Where two threads make conflicting accesses to a word, both
+ * under locks, it matters, in order or not: they may make two sections
+ * conflict (rule (a) of cp and wcp), and it may be how something is handed on.
  */
 #include "engines/sieve.h"
 #include "base/alloc.h"
@@ -44,14 +44,21 @@ struct word {
     struct epoch write, read;
 };
 
+/* Who accessed a word under a lock, whichever it was. */
+struct locker {
+    uint16_t thread; /* + 1; 0: nobody yet; LOCKER_MANY: several, or one with a greater number */
+    bool wrote;
+};
+#define LOCKER_MANY UINT16_MAX
+
 typedef uint64_t page_bits[PAGE_WORDS / 64];
 
 struct page {
     uint64_t number;
     page_bits matters, atomic;
-    page_bits locked, shared; /* accessed under a lock; by two threads, one writing */
-    page_bits guarded;        /* last written under a lock: there is a guard */
-    struct word *words;       /* PAGE_WORDS; NULL after the first pass */
+    page_bits guarded;      /* last written under a lock: there is a guard */
+    struct word *words;     /* PAGE_WORDS; NULL after the first pass */
+    struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
 };
 
 /* Locks that a thread holds, or held: object * 2 + shared. Beyond LOCKS_KEPT they are forgotten,
@@ -114,7 +121,9 @@ static void end_first_pass(struct sieve *s)
     s->last_access = NULL;
     for (size_t i = 0; i < s->npages; i++) {
         free(s->pages[i]->words);
+        free(s->pages[i]->lockers);
         s->pages[i]->words = NULL;
+        s->pages[i]->lockers = NULL;
     }
 }
 
@@ -133,9 +142,6 @@ void sieve_free(struct sieve *s)
 void sieve_ready(struct sieve *s)
 {
     end_first_pass(s);
-    for (size_t i = 0; i < s->npages; i++)
-        for (size_t k = 0; k < PAGE_WORDS / 64; k++)
-            s->pages[i]->matters[k] |= s->pages[i]->locked[k] & s->pages[i]->shared[k];
 }
 
 /* ---- pages ---- */
@@ -242,15 +248,6 @@ static inline bool read_word(struct word *w, const struct hb_thread *t)
     return is_known(t, w->write);
 }
 
-/* Has another thread accessed the word before, so that the two conflict? */
-static inline bool is_shared(const struct word *w, const struct hb_thread *t, bool writes)
-{
-    uint32_t slot = t->clock.slot;
-
-    return (w->write.slot != SLOT_NONE && w->write.slot != slot) ||
-           (writes && w->read.slot != SLOT_NONE && w->read.slot != slot);
-}
-
 static void access_word(struct sieve *s, const struct event *e, uint64_t address,
                         const struct hb_thread *t)
 {
@@ -261,8 +258,6 @@ static void access_word(struct sieve *s, const struct event *e, uint64_t address
 
     if (bit_get(p->matters, i))
         return;
-    if (is_shared(w, t, writes))
-        bit_set(p->shared, i);
     if (!(writes ? write_word(s, w, t) : read_word(w, t)))
         bit_set(p->matters, i);
 }
@@ -277,6 +272,26 @@ static void access_words(struct sieve *s, const struct event *e, const struct hb
 }
 
 /* ---- handing over under a lock ---- */
+
+/* Conflicting accesses of two threads, each under a lock, matter: if it is the same one, rule (a)
+ * of cp and wcp may order the two sections, and what is handed over makes the order that this goes
+ * by.
+ */
+static void access_under_lock(struct page *p, unsigned i, uint32_t thread, bool writes)
+{
+    uint16_t name = thread < LOCKER_MANY - 1 ? (uint16_t)(thread + 1) : LOCKER_MANY;
+    struct locker *l;
+    bool other;
+
+    if (!p->lockers)
+        p->lockers = xcalloc(PAGE_WORDS, sizeof(*p->lockers));
+    l = &p->lockers[i];
+    other = l->thread && (l->thread != name || name == LOCKER_MANY);
+    if (other && (writes || l->wrote))
+        bit_set(p->matters, i);
+    l->thread = other ? LOCKER_MANY : name;
+    l->wrote |= writes;
+}
 
 static bool exclude(const struct locks *a, const struct locks *b)
 {
@@ -327,8 +342,8 @@ static bool hand_over(struct sieve *s, const struct event *e, bool after)
         unsigned i = word_at(a);
         uint64_t word = a / WORD_BYTES;
 
-        if (locks->count)
-            bit_set(p->locked, i);
+        if (locks->count && !after)
+            access_under_lock(p, i, e->thread, e->op == OP_WRITE);
         if (e->op == OP_READ) {
             if (!after && locks->count && bit_get(p->guarded, i))
                 learn_guard(s, e, word, locks);
@@ -391,7 +406,7 @@ static void write_in_page(struct sieve *s, const struct event *e, const struct h
         else if (!bit_get(p->matters, i) && !write_word(s, &p->words[i], t))
             bit_set(p->matters, i);
         if (s->locks[e->thread].count)
-            bit_set(p->locked, i);
+            access_under_lock(p, i, e->thread, true);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "trace/source.h"
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +27,8 @@
 /* RoadRunner logs may open with pages of other output; 64 KiB is a few hundred lines, and
  * fits the first window of every kind of input. */
 enum { SNIFF_BYTES = 64 * 1024 };
+
+enum { HELD_BATCH = 4096 /* as sources have them */ };
 
 enum format {
     FORMAT_NONE = 0,
@@ -55,6 +58,9 @@ struct trace {
     uint64_t source_position;                /* of the first event of the source's next batch */
     bool windowed;                           /* the source is somewhere else than check.c */
     bool following;                          /* the end of what there is need not be the end */
+    bool holds;                              /* the events are in memory: */
+    struct trace_mem held;                   /* owned */
+    uint64_t in_file;                        /* events, while some are held */
     const struct trace_selection *selection; /* NULL: all events */
     uint64_t all;                            /* events, while only some are selected */
     uint64_t selected;                       /* delivered of these */
@@ -286,6 +292,7 @@ void trace_close(struct trace *t)
     check_free(t->check);
     diags_release(&t->diags);
     tables_release(&t->tables);
+    trace_mem_release(&t->held);
     free(t->kept);
     free(t->path);
     free(t);
@@ -331,11 +338,27 @@ static int rewind_source(struct trace *t, struct error *err)
     return t->source->ops->rewind(t->source, err);
 }
 
+/* Of what is held; a copy, since readers mark events. */
+static int next_held(struct trace *t, struct batch *out)
+{
+    size_t left = t->held.count - t->position, n = left < HELD_BATCH ? left : HELD_BATCH;
+
+    if (!n)
+        return 0;
+    GROW(t->kept, t->kept_cap, n);
+    memcpy(t->kept, t->held.events + t->position, n * sizeof(*t->kept));
+    *out = (struct batch){ t->kept, n, t->position, t->held.extra };
+    t->position += n;
+    return 1;
+}
+
 /* The next batch of all events, checked. */
 static int next_checked(struct trace *t, struct batch *out, struct error *err)
 {
     int r;
 
+    if (t->holds)
+        return next_held(t, out);
     if (t->windowed)
         return error_set(err, "cannot read '%s': not rewound after a window", t->path);
     r = next_batch(t, out, err);
@@ -412,13 +435,40 @@ void trace_select(struct trace *t, const struct trace_selection *s)
     t->info.events = s ? s->count : t->all;
 }
 
+void trace_hold(struct trace *t, struct trace_mem *events)
+{
+    assert(!t->holds && !t->selection);
+    t->holds = true;
+    t->held = *events;
+    *events = (struct trace_mem){ 0 };
+    t->in_file = t->info.events;
+    t->info.events = t->held.count;
+}
+
+void trace_let_go(struct trace *t)
+{
+    if (!t->holds)
+        return;
+    assert(!t->selection);
+    t->holds = false;
+    trace_mem_release(&t->held);
+    t->info.events = t->in_file;
+}
+
+uint64_t trace_held_of(const struct trace *t)
+{
+    return t->in_file;
+}
+
 int trace_rewind(struct trace *t, struct error *err)
 {
-    if (rewind_source(t, err) < 0)
-        return error_prefix(err, "cannot read '%s' again", t->path);
     t->position = 0;
     t->selected = 0;
     t->muted = 0;
+    if (t->holds)
+        return 0;
+    if (rewind_source(t, err) < 0)
+        return error_prefix(err, "cannot read '%s' again", t->path);
     t->windowed = false;
     check_rewind(t->check);
     return 0;

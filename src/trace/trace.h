@@ -132,6 +132,15 @@ int trace_load(struct trace *t, size_t max_events, struct trace_mem *out, struct
 int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, struct error *err);
 void trace_mem_release(struct trace_mem *m);
 
+/* From here on, after a rewind, the trace consists of these events alone, numbered from 0 on:
+ * marked by check.c already, and in memory, so that further passes read no file. Taken over; not
+ * while events are selected. trace_let_go() goes back to those of the file. Windows are not to be
+ * had. */
+void trace_hold(struct trace *t, struct trace_mem *events);
+void trace_let_go(struct trace *t);
+/* Events of the file, while some are held. */
+uint64_t trace_held_of(const struct trace *t);
+
 /* The events [first, first + count), fewer where the trace ends before, as they were recorded:
  * without the marks of check.c, which depend on all that came before. Merged .hdl files jump to
  * the chunk (so a window behind damage that no pass has met yet is delivered); all others are

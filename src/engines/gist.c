@@ -1,0 +1,347 @@
+/* gist.c - the events of a trace that matter, in the place of all
+ *
+ * A schedule of the gist becomes one of the trace in two steps. Its length is known from `gaps`:
+ * how many events of the same thread were left out before each event. Those that are to be kept are
+ * filled in a pass over the trace; most analyses have none, and need no pass.
+ */
+#include "engines/gist.h"
+#include "base/alloc.h"
+#include "engines/whole.h"
+#include "trace/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gist {
+    struct trace *trace;
+    uint64_t *positions; /* in the trace, ascending */
+    uint32_t *gaps;      /* events of its thread that were left out since the one before */
+    uint32_t *threads;
+    size_t count, positions_cap, gaps_cap, threads_cap;
+    uint32_t *pending; /* by thread: left out since its last event */
+    size_t pending_cap;
+    bool complete; /* else it is that of the beginning of the trace, */
+    uint64_t seen; /* so many events */
+};
+
+/* ---- taking ---- */
+
+static bool is_kept(const struct event *e)
+{
+    return e->op != OP_ENTER && e->op != OP_EXIT && !(e->flags & EV_SIEVED);
+}
+
+static void note(struct gist *g, const struct event *e, uint64_t position)
+{
+    GROW(g->positions, g->positions_cap, g->count + 1);
+    GROW(g->gaps, g->gaps_cap, g->count + 1);
+    GROW(g->threads, g->threads_cap, g->count + 1);
+    g->positions[g->count] = position;
+    g->threads[g->count] = e->thread;
+    g->gaps[g->count++] = g->pending[e->thread];
+    g->pending[e->thread] = 0;
+}
+
+static void take_batch(struct gist *g, struct loader *l, const struct batch *b)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->count; i++) {
+        const struct event *e = &b->events[i];
+
+        GROW(g->pending, g->pending_cap, (size_t)e->thread + 1);
+        if (is_kept(e)) {
+            note(g, e, b->first + i);
+            b->events[kept++] = *e;
+        } else {
+            g->pending[e->thread] += g->pending[e->thread] < UINT32_MAX;
+        }
+    }
+    loader_add(l, b, 0, kept);
+}
+
+static void gist_free(struct gist *g)
+{
+    free(g->positions);
+    free(g->gaps);
+    free(g->threads);
+    free(g->pending);
+    free(g);
+}
+
+/* What was read becomes the trace, or is forgotten. */
+static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
+{
+    if (good) {
+        g->seen = g->count ? g->positions[g->count - 1] + 1 : 0;
+        trace_hold(g->trace, &l->mem);
+    } else {
+        trace_mem_release(&l->mem);
+        gist_free(g);
+    }
+    loader_release(l);
+    return good ? g : NULL;
+}
+
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, bool beginning,
+              const struct analysis_hooks *hooks, struct error *err)
+{
+    struct gist *g = xcalloc(1, sizeof(*g));
+    struct loader l = { 0 };
+    bool stopped = false, fits = true;
+    struct batch b;
+    int r = 1;
+
+    g->trace = t;
+    while (!stopped && fits && (r = trace_next(t, &b, err)) > 0) {
+        sieve_mark(s, &b);
+        take_batch(g, &l, &b);
+        fits = l.mem.count <= max;
+        stopped = hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
+    }
+    g->complete = fits;
+    *out = finish_taking(g, &l, r >= 0 && !stopped && (fits || beginning));
+    if (r < 0 || stopped)
+        return r < 0 ? -1 : 1;
+    return trace_rewind(t, err);
+}
+
+uint64_t gist_missing(const struct gist *g)
+{
+    return g->complete ? 0 : trace_held_of(g->trace) - g->seen;
+}
+
+const uint64_t *gist_positions(const struct gist *g)
+{
+    return g->positions;
+}
+
+/* ---- schedules ---- */
+
+/* A schedule of the gist that is to be one of the trace. */
+struct filling {
+    uint64_t **list; /* of a race or deadlock */
+    size_t *n;
+    size_t last; /* so many events at its end stay together: the race, the requests */
+    uint64_t length;
+};
+
+struct fillings {
+    struct filling *all;
+    size_t count, cap;
+    struct map wanted; /* event of the gist -> where its gap is in `others`, + 1 */
+    uint64_t *others;  /* events that were left out: number, positions */
+    size_t nothers, others_cap;
+    uint64_t end;    /* behind the last event that is wanted */
+    uint64_t length; /* of all */
+};
+
+static uint64_t full_length(const struct gist *g, const uint64_t *list, size_t n)
+{
+    uint64_t length = n;
+
+    for (size_t i = 0; i < n; i++)
+        length += g->gaps[list[i]];
+    return length;
+}
+
+/* Longer ones are not kept, as whole_show() has it; nor are those beyond what all may have. */
+static void want(const struct gist *g, struct fillings *f, uint64_t **list, size_t *n,
+                 uint64_t *long_witness, size_t last, uint64_t max)
+{
+    uint64_t length;
+
+    if (!*list)
+        return;
+    length = full_length(g, *list, *n);
+    if (length > max || f->length + length > WITNESS_EVENTS_MAX) {
+        free(*list);
+        *list = NULL;
+        *n = 0;
+        *long_witness = length;
+        return;
+    }
+    f->length += length;
+    GROW(f->all, f->cap, f->count + 1);
+    f->all[f->count++] = (struct filling){ list, n, last, length };
+    for (size_t i = 0; i < *n; i++)
+        if (g->gaps[(*list)[i]]) {
+            map_put(&f->wanted, (*list)[i], 0);
+            if (g->positions[(*list)[i]] >= f->end)
+                f->end = g->positions[(*list)[i]] + 1;
+        }
+}
+
+/* What was left out of a thread since its last event of the gist, as far as a schedule may want it.
+ */
+struct others {
+    uint64_t *positions;
+    size_t count, cap;
+};
+
+static void keep_others(struct fillings *f, uint64_t event, struct others *o)
+{
+    uint32_t *at = map_get(&f->wanted, event);
+
+    if (at) {
+        GROW(f->others, f->others_cap, f->nothers + o->count + 1);
+        *at = (uint32_t)f->nothers + 1;
+        f->others[f->nothers++] = o->count;
+        memcpy(f->others + f->nothers, o->positions, o->count * sizeof(*o->positions));
+        f->nothers += o->count;
+    }
+    o->count = 0;
+}
+
+/* The pass over the trace: which events the gaps are. */
+static int find_others(const struct gist *g, struct fillings *f, uint64_t max, struct error *err)
+{
+    struct others *threads = NULL;
+    size_t threads_cap = 0, next = 0;
+    struct batch b = { .count = 0 };
+    int r = trace_rewind(g->trace, err);
+
+    while (r >= 0 && b.first + b.count < f->end && (r = trace_next(g->trace, &b, err)) > 0)
+        for (size_t i = 0; i < b.count; i++) {
+            struct others *o;
+
+            GROW(threads, threads_cap, (size_t)b.events[i].thread + 1);
+            o = &threads[b.events[i].thread];
+            if (next < g->count && g->positions[next] == b.first + i) {
+                keep_others(f, next++, o);
+            } else if (o->count <= max) {
+                GROW(o->positions, o->cap, o->count + 1);
+                o->positions[o->count++] = b.first + i;
+            }
+        }
+    for (size_t i = 0; i < threads_cap; i++)
+        free(threads[i].positions);
+    free(threads);
+    return r < 0 ? -1 : 0;
+}
+
+/* In `next` of fill(): the thread's first event in the schedule, by its index there. */
+#define FIRST_OF ((uint64_t)1 << 63)
+
+static size_t put_gap(const struct fillings *f, uint64_t event, uint64_t *out)
+{
+    const uint32_t *at = map_get(&f->wanted, event);
+    size_t n = at && *at ? (size_t)f->others[*at - 1] : 0;
+
+    if (n)
+        memcpy(out, &f->others[*at], n * sizeof(*out));
+    return n;
+}
+
+/* The next event of each thread in a schedule, by event. */
+static void link_threads(const struct gist *g, const uint64_t *list, size_t n, struct map *next,
+                         struct map *last)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *before = map_put(last, g->threads[list[i]], UINT32_MAX);
+
+        if (*before != UINT32_MAX)
+            *map_put(next, list[*before], 0) = (uint32_t)i;
+        else if (g->gaps[list[i]])
+            *map_put(next, FIRST_OF | i, 0) = (uint32_t)i;
+        *before = (uint32_t)i;
+    }
+}
+
+/* What was left out comes right behind the event before it: a thread that stops there has come to
+ * the end of its stretch (witness.h). */
+static void fill(const struct gist *g, const struct fillings *f, const struct filling *x)
+{
+    uint64_t *full = xcalloc(x->length + 1, sizeof(*full)), *list = *x->list;
+    size_t n = *x->n, meet = n - x->last, to = 0;
+    struct map next = { 0 }, last = { 0 };
+    const uint32_t *after;
+
+    link_threads(g, list, n, &next, &last);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; k < (i == meet ? n : i + 1); k++) /* nothing comes between the last */
+            if (i <= meet && map_get(&next, FIRST_OF | k))
+                to += put_gap(f, list[k], full + to);
+        full[to++] = g->positions[list[i]];
+        after = map_get(&next, list[i]);
+        if (after)
+            to += put_gap(f, list[*after], full + to);
+    }
+    map_release(&next);
+    map_release(&last);
+    free(list);
+    *x->list = full;
+    *x->n = to;
+}
+
+/* ---- returning ---- */
+
+static void map_race(const struct gist *g, struct race *r)
+{
+    r->first.position = g->positions[r->first.position];
+    r->second.position = g->positions[r->second.position];
+    r->last_first = g->positions[r->last_first];
+    r->last_second = g->positions[r->last_second];
+}
+
+static void map_deadlock(const struct gist *g, struct deadlock *d)
+{
+    for (size_t i = 0; i < d->nwaits; i++) {
+        d->waits[i].request.position = g->positions[d->waits[i].request.position];
+        d->waits[i].hold.position = g->positions[d->waits[i].hold.position];
+    }
+}
+
+static void map_result(const struct gist *g, struct engine_result *r, struct fillings *f,
+                       uint64_t max)
+{
+    for (size_t i = 0; i < r->races.count; i++) {
+        struct race *x = &r->races.races[i];
+
+        map_race(g, x);
+        want(g, f, &x->witness, &x->nwitness, &x->long_witness, 2, max);
+    }
+    for (size_t i = 0; i < r->deadlocks.count; i++) {
+        struct deadlock *x = &r->deadlocks.deadlocks[i];
+
+        map_deadlock(g, x);
+        want(g, f, &x->witness, &x->nwitness, &x->long_witness, x->nwaits, max);
+    }
+}
+
+static int fill_all(const struct gist *g, struct fillings *f, uint64_t max, struct error *err)
+{
+    int r = f->end ? find_others(g, f, max, err) : 0;
+
+    for (size_t i = 0; r == 0 && i < f->count; i++)
+        fill(g, f, &f->all[i]);
+    free(f->all);
+    free(f->others);
+    map_release(&f->wanted);
+    return r;
+}
+
+int gist_return(struct gist *g, struct analysis *a, const struct engine_options *o,
+                struct error *err)
+{
+    uint64_t max = o->max_witness ? o->max_witness : WITNESS_EVENTS_MAX;
+    struct fillings f = { 0 };
+    int r = 0;
+
+    trace_let_go(g->trace);
+    for (size_t i = 0; a && i < a->count; i++) {
+        bool ready = a->runs[i].ready;
+
+        if (!a->runs[i].levels)
+            continue;
+        analysis_take(a, i);
+        map_result(g, &a->runs[i].result, &f, max);
+        a->runs[i].levels = 0;
+        if (ready)
+            analysis_give(a, i);
+    }
+    if (a)
+        r = fill_all(g, &f, max, err);
+    gist_free(g);
+    return r;
+}

@@ -1,0 +1,49 @@
+/* gist.h - the events of a trace that matter, in the place of all
+ *
+ * Of a recording of 60 million events the sieve (sieve.h) often leaves ten
+ * thousand accesses to words that matter. Whoever decides afterwards wants the
+ * trace at hand, which costs 80 bytes an event and a pass each. So what
+ * matters is read into memory once, and is the trace for all engines from then
+ * on (trace_hold()): synchronisation, memory that is allocated and freed, and
+ * the accesses that the sieve keeps. Accesses that it leaves out, and calls and
+ * returns of functions, are the others.
+ *
+ *     gist_take(&gist, trace, sieve, ...)   the trace is the gist
+ *     ...engines...
+ *     gist_return(gist, analysis, ...)      the trace is itself, results speak of its positions
+ *
+ * Why a schedule of the gist is one of the trace: the others go along with
+ * their threads, each right behind the last event of its thread that is in the
+ * gist. All conflicting accesses to the words they touch are ordered by hard
+ * edges and by hand-overs under locks; the events that make these orders are in the gist, so that
+ * every schedule of it keeps them, and each read sees the write it saw.
+ */
+#ifndef HEDDLE_ENGINES_GIST_H
+#define HEDDLE_ENGINES_GIST_H
+
+#include "engines/analysis.h"
+#include "engines/sieve.h"
+
+/* Shorter traces are looked at as they are: there is nothing to be gained. */
+enum { GIST_FROM = 500000 };
+/* With all that engines make of an event of it (lbzip2, 1.3 million events: 300 MB). */
+enum { GIST_EVENT_BYTES = 256 };
+
+struct gist;
+
+/* Read the trace from its beginning. 0: the trace is rewound, and is the gist if *out is not NULL.
+ * Of more than `max` events it is NULL or, with `beginning`, the gist of the beginning of the
+ * trace. 1: stopped. -1 and an error. */
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, bool beginning,
+              const struct analysis_hooks *hooks, struct error *err);
+/* Events of the trace that lie behind its beginning; 0: the gist is that of all. */
+uint64_t gist_missing(const struct gist *g);
+/* The trace is itself again. Unless `a` is NULL, its results get the trace's positions, schedules
+ * their other events. Frees the gist. -1: the trace cannot be read again. */
+int gist_return(struct gist *g, struct analysis *a, const struct engine_options *o,
+                struct error *err);
+
+/* Positions in the trace, by number in the gist. */
+const uint64_t *gist_positions(const struct gist *g);
+
+#endif

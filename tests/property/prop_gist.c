@@ -1,0 +1,156 @@
+/* prop_gist.c - whoever decides on what matters of a trace decides as on all of it
+ *
+ * Engines that see the gist (engines/gist.h) in the place of the trace report
+ * what they report of the whole, with positions of the trace, and the checker of the whole trace
+ * accepts their schedules. (They may show more: of an access that is left out nobody asks whether
+ * its thread was stopped before it.) Where memory holds only the gist of a beginning, nothing is
+ * reported that is not reported otherwise.
+ */
+#include "properties.h"
+
+#include "witness/witness.h"
+
+enum { ENGINES_MAX = 32, FEW_EVENTS = 12 };
+
+static int run(struct subject *s, const struct engine_options *options, struct analysis *a,
+               struct error *err)
+{
+    const struct engine *engines[ENGINES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (!engine_registry[i]->on_request)
+            engines[n++] = engine_registry[i];
+    return trace_rewind(s->trace, err) || analysis_run(s->trace, engines, n, options, NULL, a, err);
+}
+
+/* The strongest that anybody says of the two sites. */
+static enum strength strength_of(const struct analysis *a, uint32_t site, uint32_t other)
+{
+    enum strength best = STRENGTH_COUNT;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
+
+        if (r && r->strength < best)
+            best = r->strength;
+    }
+    return best;
+}
+
+/* Does it speak of events of the trace? */
+static bool is_placed(const struct subject *s, const struct race *r)
+{
+    return r->second.position < s->mem.count &&
+           s->mem.events[r->first.position].site == r->first.site &&
+           s->mem.events[r->second.position].site == r->second.site;
+}
+
+/* Does somebody in b speak of each race in a that has no schedule, and say as much? (Who does may
+ * differ: what one engine has shown others do not look at.) */
+static enum verdict is_within(const struct subject *s, const struct analysis *a,
+                              const struct analysis *b, bool as_much, const char *who,
+                              struct buf *why)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race_table *t = &a->runs[i].result.races;
+
+        for (size_t k = 0; k < t->count; k++) {
+            const struct race *r = &t->races[k];
+            uint32_t x = r->first.site, y = r->second.site;
+
+            if ((strength_of(b, x, y) <= (as_much ? strength_of(a, x, y) : STRENGTH_MAYBE) ||
+                 (!as_much && r->witness)) &&
+                is_placed(s, r))
+                continue;
+            buf_addf(why, "%s: %s has events %d and %d as strong as %d, not %d", who,
+                     a->runs[i].engine->name, (int)r->first.position, (int)r->second.position,
+                     (int)strength_of(a, x, y), (int)strength_of(b, x, y));
+            return VIOLATED;
+        }
+    }
+    return HOLDS;
+}
+
+static enum verdict check_schedules(const struct subject *s, const struct analysis *a,
+                                    struct buf *why)
+{
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    enum verdict v = HOLDS;
+    struct error err = { "" };
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race_table *t = &a->runs[i].result.races;
+
+        for (size_t k = 0; k < t->count && v == HOLDS; k++) {
+            const struct race *r = &t->races[k];
+
+            if (!r->witness)
+                continue;
+            if (witness_check(w, r->witness, r->nwitness, &err) != 1) {
+                buf_addf(why, "%s: %s", a->runs[i].engine->name, err.text);
+                v = VIOLATED;
+            }
+        }
+    }
+    witness_trace_free(w);
+    return v;
+}
+
+static enum verdict compare(struct subject *s, struct buf *why)
+{
+    struct engine_options options = { .cascade = true, .sieve = true, .jobs = 1 };
+    struct analysis all, gist, little;
+    struct error err = { "" };
+    enum verdict v;
+
+    options.gist_from = UINT64_MAX;
+    if (run(s, &options, &all, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    options.gist_from = 1;
+    if (run(s, &options, &gist, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    options.memory = 512 * FEW_EVENTS;
+    if (run(s, &options, &little, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    v = is_within(s, &all, &gist, true, "all events", why);
+    if (v == HOLDS)
+        v = is_within(s, &gist, &all, false, "the gist", why);
+    if (v == HOLDS)
+        v = check_schedules(s, &gist, why);
+    if (v == HOLDS)
+        v = is_within(s, &little, &all, false, "little memory", why);
+    if (v == HOLDS)
+        v = check_schedules(s, &little, why);
+    analysis_release(&all);
+    analysis_release(&gist);
+    analysis_release(&little);
+    return v;
+}
+
+static enum verdict the_gist_is_enough(struct subject *s, struct buf *why)
+{
+    struct trace_info *info = (struct trace_info *)(uintptr_t)s->info;
+    enum trace_order order = info->order;
+    enum verdict v;
+
+    if (info->values || info->branches || info->calls || order == TRACE_UNKNOWN)
+        return DOES_NOT_APPLY;
+    v = compare(s, why);
+    info->order = TRACE_SYNC_EXACT;
+    if (v == HOLDS)
+        v = compare(s, why);
+    info->order = order;
+    return v;
+}
+
+const struct property properties_gist[] = {
+    { "the-gist-is-enough", the_gist_is_enough, 1 },
+    { NULL, NULL, 0 },
+};
