@@ -131,21 +131,41 @@ struct exit_info {
 #define EXIT_INFO        _IOWR(0xff, 11, struct exit_info)
 #define EXIT_INFO_STATUS (UINT64_C(1) << 3)
 
-/* The status as wait() has it, where the system still knows: from the process file descriptor, or
- * field 52 of /proc/PID/stat. */
-static bool read_status(const struct recorder *r, int *status)
+/* Known to the process file descriptor from when somebody has waited for the process. */
+static bool status_of_waited(const struct recorder *r, int *status)
 {
     struct exit_info info = { .mask = EXIT_INFO_STATUS };
-    char text[2048], state, *at;
 
-    if (r->pidfd >= 0 && ioctl(r->pidfd, EXIT_INFO, &info) == 0 && info.mask & EXIT_INFO_STATUS) {
-        *status = info.exit_code;
-        return true;
-    }
-    state = process_state(r->ring->pid, text, sizeof(text));
+    if (r->pidfd < 0 || ioctl(r->pidfd, EXIT_INFO, &info) < 0 || !(info.mask & EXIT_INFO_STATUS))
+        return false;
+    *status = info.exit_code;
+    return true;
+}
+
+/* May we not see what the process does? It has other rights than we: a daemon that gave some up. */
+static bool is_hidden(uint32_t pid)
+{
+    char path[64], name[64];
+
+    snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
+    return readlink(path, name, sizeof(name)) < 0 && errno == EACCES;
+}
+
+/* And until then it is field 52 of /proc/PID/stat, which is 0 for those who may not see it. */
+static bool status_of_dead(const struct recorder *r, int *status)
+{
+    char text[2048], state = process_state(r->ring->pid, text, sizeof(text)), *at;
+
     at = state && is_dead(state) ? strrchr(text, ' ') : NULL;
     *status = at ? atoi(at + 1) : 0;
-    return at != NULL;
+    return at && (*status || !is_hidden(r->ring->pid));
+}
+
+/* The status as wait() has it, where the system still knows. Somebody may wait for the process
+ * between the first two looks, so there is a third. */
+static bool read_status(const struct recorder *r, int *status)
+{
+    return status_of_waited(r, status) || status_of_dead(r, status) || status_of_waited(r, status);
 }
 
 static void find_status(struct recorder *r)

@@ -70,7 +70,7 @@ const char *process_end_text(const struct process *p, char *text, size_t n)
 
     switch (p->numbers[PROCESS_END]) {
     case PROCESS_GONE:
-        return "ended";
+        return "ended, it is not known how";
     case PROCESS_EXITED:
         snprintf(text, n, "exited with status %" PRIu64, status);
         return text;
