@@ -6,7 +6,10 @@
  *       pool   a thread pool: main feeds it through a queue, most of it sleeps
  *       blocks blocks of memory go from thread to thread, and are freed and allocated again
  *       mixed  barriers, semaphores, readers and writers, atomic flags, short threads
+ *       short  threads that live for one step, a few at a time
+ *       many   two hundred threads which take turns, all but one asleep
  *       procs  three processes of the kind pool
+ *       forks  children of the kind pool, one after the other
  * ROUNDS says for how long, 0 for ever. With `race` two threads race before all that.
  */
 #include <pthread.h>
@@ -225,7 +228,85 @@ static void mixed(void)
         pthread_join(threads[i], NULL);
 }
 
-/* ---- main ---- */
+/* ---- short ---- */
+
+static void *step(void *arg)
+{
+    ++*(long *)arg;
+    pthread_mutex_lock(&lock);
+    table[0]++;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *begin_steps(void *arg)
+{
+    long mine[4] = { 0 };
+    pthread_t steps[4];
+
+    for (int k = 0; k < 4; k++)
+        steps[k] = start(step, (uintptr_t)&mine[k]);
+    for (int k = 0; k < 4; k++)
+        pthread_join(steps[k], NULL);
+    *(long *)arg += mine[0] + mine[3];
+    return NULL;
+}
+
+static void short_threads(void)
+{
+    for (long i = 0; i < rounds; i += 8)
+        pthread_join(start(begin_steps, (uintptr_t)&table[1]), NULL);
+}
+
+/* ---- many ---- */
+
+enum { MANY = 200 };
+static sem_t turns[MANY];
+static long passed_on;
+
+static void *take_turns(void *arg)
+{
+    uintptr_t me = (uintptr_t)arg;
+
+    for (long i = 0; i < rounds / MANY + 1; i++) {
+        sem_wait(&turns[me]);
+        for (int k = 0; k < 8; k++)
+            table[(passed_on++ + k) % 512]++;
+        sem_post(&turns[(me + 1) % MANY]);
+    }
+    return NULL;
+}
+
+static void many(void)
+{
+    pthread_t threads[MANY];
+
+    for (unsigned i = 0; i < MANY; i++)
+        sem_init(&turns[i], 0, i == 0);
+    for (unsigned i = 0; i < MANY; i++)
+        threads[i] = start(take_turns, i);
+    for (unsigned i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- processes ---- */
+
+/* One child after the other; a thread of the parent's runs while it forks. */
+static void forks(void)
+{
+    for (long i = 0; i < rounds; i += 2000) {
+        pthread_t busy = start(one_more, (uintptr_t)&table[2]);
+        pid_t child = fork();
+
+        if (child == 0) {
+            rounds = 2000;
+            pool();
+            _exit(0);
+        }
+        pthread_join(busy, NULL);
+        waitpid(child, NULL, 0);
+    }
+}
 
 static void processes(void)
 {
@@ -268,6 +349,12 @@ int main(int argc, char **argv)
         mixed();
     else if (!strcmp(kind, "procs"))
         processes();
+    else if (!strcmp(kind, "short"))
+        short_threads();
+    else if (!strcmp(kind, "many"))
+        many();
+    else if (!strcmp(kind, "forks"))
+        forks();
     else
         return 2;
     return 0;
