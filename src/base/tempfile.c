@@ -4,8 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 }; /* as the kernel has it */
 
 /* mkostemp() makes the file private; a result should have the mode any new file gets. */
 static void use_umask(int fd)
@@ -17,11 +22,35 @@ static void use_umask(int fd)
         return; /* a file system without modes */
 }
 
+/* What symbolic links lead to, whether it exists or not; owned by the caller. */
+static char *follow_links(const char *path)
+{
+    char link[PATH_MAX], *at = xasprintf("%s", path);
+    ssize_t n;
+
+    for (int i = 0; i < LINKS_MAX && (n = readlink(at, link, sizeof(link) - 1)) > 0; i++) {
+        char *slash = strrchr(at, '/'), *next;
+
+        link[n] = 0;
+        next = xasprintf("%.*s%s", link[0] == '/' || !slash ? 0 : (int)(slash + 1 - at), at, link);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
 static int create(const char *path, char **name)
 {
+    struct stat st;
+    char *target;
     int fd;
 
-    *name = xasprintf("%s.XXXXXX", path);
+    *name = NULL;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    target = follow_links(path);
+    *name = xasprintf("%s.XXXXXX", target);
+    free(target);
     fd = mkostemp(*name, O_CLOEXEC);
     if (fd < 0) {
         free(*name);
@@ -34,7 +63,7 @@ int tempfile_create(const char *path, char **name)
 {
     int fd = create(path, name);
 
-    if (fd >= 0)
+    if (*name)
         use_umask(fd);
     return fd;
 }
@@ -44,9 +73,28 @@ int tempfile_create_private(const char *path, char **name)
     int fd = create(path, name);
     struct stat st;
 
-    if (fd >= 0 && fchmod(fd, stat(path, &st) == 0 ? st.st_mode & 0777 : 0600) < 0)
+    if (*name && fchmod(fd, stat(path, &st) == 0 ? st.st_mode & 0777 : 0600) < 0)
         return fd; /* a file system without modes */
     return fd;
+}
+
+int tempfile_rename(const char *name, const char *path)
+{
+    char *target = name ? follow_links(path) : NULL;
+    int r = name ? rename(name, target) : 0, saved = errno;
+
+    free(target);
+    errno = saved;
+    return r;
+}
+
+void tempfile_remove(const char *name)
+{
+    int saved = errno;
+
+    if (name)
+        unlink(name);
+    errno = saved;
 }
 
 int private_mkdir(const char *path)

@@ -33,7 +33,7 @@ struct outfile {
 
 /* 0, or the exit code. `otherwise` (stdout, stderr) where there is no path; "-" is stdout. */
 int outfile_open(struct outfile *out, const char *path, FILE *otherwise);
-/* Finish (keep) or give up; 0, or the exit code. A result of stdout is checked in main(). */
+/* Finish (keep) or give up; 0, or the exit code. A result on stdout is checked in main(). */
 int outfile_close(struct outfile *out, bool keep);
 /* Bold text: only on a terminal, and not where NO_COLOR is set. */
 bool outfile_colour(const struct outfile *out);

@@ -78,11 +78,11 @@ static int keep(const char *folder, const char *ending, const struct fleet_resul
     int code = fd < 0 ? -1 : write_file(fd, r);
 
     if (code == 0)
-        code = rename(temporary, path);
+        code = tempfile_rename(temporary, path);
     if (code < 0)
         error_set(err, "cannot write '%s': %s", path, strerror(errno));
-    if (code < 0 && temporary)
-        unlink(temporary);
+    if (code < 0)
+        tempfile_remove(temporary);
     if (code == 0)
         sync_folder(folder);
     free(temporary);

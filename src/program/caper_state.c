@@ -361,12 +361,12 @@ static int put_file(struct caper_state *s, const char *path,
     write(s, out);
     good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
     good = fclose(out) == 0 && good;
-    if (good && rename(name, path) == 0) {
+    if (good && tempfile_rename(name, path) == 0) {
         free(name);
         return 0;
     }
     error_set(err, "cannot write '%s': %s", path, strerror(errno));
-    unlink(name);
+    tempfile_remove(name);
     free(name);
     return -1;
 }

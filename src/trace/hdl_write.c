@@ -731,7 +731,7 @@ static int complete(struct hdl_writer *w, struct error *err)
     if (settle_file_header(w, err) < 0)
         return -1;
     w->fd = -1;
-    if (close(fd) || (w->temporary && rename(w->temporary, w->path)))
+    if (close(fd) || tempfile_rename(w->temporary, w->path))
         return write_error(w, err);
     return 0;
 }
@@ -748,7 +748,6 @@ int hdl_finish(struct hdl_writer *w, struct error *err)
 
 void hdl_abort(struct hdl_writer *w)
 {
-    if (w->temporary)
-        unlink(w->temporary);
+    tempfile_remove(w->temporary);
     writer_free(w);
 }

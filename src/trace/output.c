@@ -179,10 +179,10 @@ int output_finish(struct output *o, struct error *err)
 
     if (close(o->fd) && !r) /* network file systems report a full disk here */
         r = error_set(err, "cannot write '%s': %s", o->path, strerror(errno));
-    if (!r && rename(o->tmp, o->path))
+    if (!r && tempfile_rename(o->tmp, o->path))
         r = error_set(err, "cannot create '%s': %s", o->path, strerror(errno));
     if (r)
-        unlink(o->tmp);
+        tempfile_remove(o->tmp);
     output_free(o);
     return r;
 }
@@ -193,7 +193,7 @@ void output_abort(struct output *o)
         return;
     if (o->fd >= 0) {
         close(o->fd);
-        unlink(o->tmp);
+        tempfile_remove(o->tmp);
     }
     output_free(o);
 }

@@ -408,9 +408,10 @@ static void a_path_that_cannot_be_written_is_an_error(void **state)
     snprintf(reason, sizeof(reason), "cannot write '%s': No such file or directory",
              path_to("none/x.hdl"));
     assert_string_equal(err.text, reason);
-    assert_int_equal(mkdir(path_to("dir.hdl"), 0700), 0); /* its name is taken */
     w = hdl_create(path_to("dir.hdl"), &t, &o, &err);
     assert_non_null(w);
+    assert_int_equal(mkdir(path_to("dir.hdl"), 0700), 0); /* its name is taken */
+    assert_null(hdl_create(path_to("dir.hdl"), &t, &o, &err));
     assert_int_equal(hdl_finish(w, &err), -1);
     assert_false(has_temporary(path_to("dir.hdl")));
 }
