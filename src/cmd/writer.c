@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
     "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--run=LIST]\n"             \
     "        [--max-size=BYTES] [--compression=zstd|lz4|none] [--level=N] [--workers=N]\n"         \
     "        [--shared] [--foreground]\n"
+
+enum { START_MS = 20000 }; /* a file system may be slow; longer, and the program goes on alone */
 
 struct writer {
     int fd;
@@ -129,16 +132,24 @@ static void close_files(struct writer *w)
             close((int)fd);
 }
 
-/* A session of its own, and not the child of anybody who waits. The parent returns false. */
-static bool leave(void)
+/* A session of its own, and not the child of anybody who waits. The parent, for which the program
+ * waits, ends when the child has told the program how its start went, or is dead, or takes too
+ * long. */
+static void leave(struct writer *w)
 {
-    pid_t child = fork();
+    int told[2];
+    pid_t child = pipe2(told, O_CLOEXEC) < 0 ? -1 : fork();
 
-    if (child > 0)
-        return false;
-    if (child == 0)
-        setsid();
-    return true; /* also where it did not work: better a child than no recording */
+    if (child < 0)
+        _exit(EXIT_OWN_FAILURE);
+    if (child > 0) {
+        close(told[1]);
+        poll(&(struct pollfd){ .fd = told[0], .events = POLLIN }, 1, START_MS);
+        _exit(0);
+    }
+    close(told[0]);
+    w->options.told = told[1];
+    setsid();
 }
 
 int cmd_writer(int argc, char **argv)
@@ -160,8 +171,7 @@ int cmd_writer(int argc, char **argv)
     raise_limits();
     if (!w.foreground) {
         close_files(&w);
-        if (!leave())
-            _exit(0);
+        leave(&w);
     }
     if (ring_open(&ring, w.fd, &err) < 0)
         return own_failure("writer: %s", err.text);

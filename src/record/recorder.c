@@ -439,16 +439,24 @@ static int finish(struct recorder *r, struct error *err)
     return result;
 }
 
+/* Ready, or failed. Who waits for us to say so hears it by the descriptor, too. */
+static void tell_begin(struct ring *ring, const struct recorder_options *o, enum ring_writer state)
+{
+    ring_tell(ring, state);
+    if (o->told)
+        close(o->told);
+}
+
 int recorder_run(struct ring *ring, const struct recorder_options *options, struct error *err)
 {
     struct recorder r = { .ring = ring, .pidfd = -1 };
     int result;
 
     if (start(&r, options, err) < 0) {
-        ring_tell(ring, WRITER_FAILED);
+        tell_begin(ring, options, WRITER_FAILED);
         return -1;
     }
-    ring_tell(ring, WRITER_READY);
+    tell_begin(ring, options, WRITER_READY);
     record(&r);
     drain(&r);
     result = finish(&r, err);

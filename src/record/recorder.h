@@ -11,6 +11,7 @@
 struct recorder_options {
     struct sink_options sink;
     unsigned workers; /* 0: as many as there are processors, at most 4 */
+    int told;         /* descriptor to close when the process has been told; 0: none */
 };
 
 /* Tells the process when it is ready, or that it failed. Returns when the process is gone and the

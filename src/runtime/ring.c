@@ -316,8 +316,7 @@ static bool start_writer(int fd)
     static char options[sizeof(rt_options.writer_options)];
     char *argv[16], *at = options, *option;
     struct spawn s = { .fd = fd, .argv = argv };
-    const struct timespec second = { 1, 0 };
-    int n = 0, pid, tries, status = 0;
+    int n = 0, pid, status = 0;
     sigset_t all, old;
 
     memcpy(options, rt_options.writer_options, sizeof(options));
@@ -343,14 +342,8 @@ static bool start_writer(int fd)
         return false;
     while (syscall(SYS_wait4, pid, &status, __WCLONE | __WALL, NULL) < 0 && errno == EINTR)
         ;
-    if (status) /* it cannot be executed (from inside of a chroot, say), or has failed already */
-        return false;
-    for (tries = 0; tries < 20; tries++) {
-        if (rt.ring->writer_state != WRITER_STARTING)
-            break;
-        futex(&rt.ring->writer_state, FUTEX_WAIT, WRITER_STARTING, &second);
-    }
-    return rt.ring->writer_state == WRITER_READY;
+    /* Not so where it cannot be executed (from inside of a chroot, say), failed, or was killed. */
+    return status == 0 && __atomic_load_n(&rt.ring->writer_state, __ATOMIC_ACQUIRE) == WRITER_READY;
 }
 
 /* ---- life cycle ---- */
