@@ -233,7 +233,8 @@ enum ring_log_kind {
     LOG_MODULE,    /* struct log_module */
     LOG_UNMAP,     /* struct log_image without path: dlclose */
     LOG_PROCESS,   /* text: command line, arguments separated by NUL */
-    LOG_TEXT       /* text for the user: what went wrong or was left out */
+    LOG_TEXT,      /* text for the user: what went wrong or was left out */
+    LOG_TLS        /* struct log_tls, behind the LOG_IMAGE it belongs to */
 };
 
 struct log_entry {
@@ -247,6 +248,11 @@ struct log_image {
     uint32_t traced;    /* it registered modules (those follow) */
     uint32_t build_id_bytes;
     uint8_t build_id[32];
+};
+
+/* The image's thread-local variables are so far below each thread's pointer (its pthread_t). */
+struct log_tls {
+    uint64_t offset, bytes;
 };
 
 struct log_module {

@@ -92,6 +92,17 @@ static void log_image(struct places *p, const char *payload, size_t bytes)
     add_image(p, image);
 }
 
+static void log_tls(struct places *p, const char *payload, size_t bytes)
+{
+    struct tables *t = places_tables(p);
+    struct log_tls l;
+
+    if (bytes < sizeof(l) || !t->nimages)
+        return;
+    memcpy(&l, payload, sizeof(l));
+    process_add_tls(&t->process, p->inside->last_image, l.offset, l.bytes);
+}
+
 /* The last module whose first site is at or below the number; how many there are of those. */
 static size_t modules_up_to(const struct places_inside *in, uint32_t number)
 {
@@ -165,6 +176,9 @@ static void log_entry(struct places *p, uint32_t kind, const char *payload, size
     switch (kind) {
     case LOG_IMAGE:
         log_image(p, payload, bytes);
+        break;
+    case LOG_TLS:
+        log_tls(p, payload, bytes);
         break;
     case LOG_MODULE:
         log_module(p, payload, bytes);

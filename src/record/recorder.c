@@ -241,7 +241,8 @@ static void note_threads(struct recorder *r)
         struct ring_thread t;
 
         if (ring_thread(r->ring, i, &t))
-            process_add_thread(&r->sink.tables.process, i, t.tid, t.name, strlen(t.name));
+            process_add_thread(&r->sink.tables.process, i, t.tid, t.reserved[0], t.name,
+                               strlen(t.name));
     }
 }
 

@@ -412,6 +412,53 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The thread whose stack or block an access is to, as the trace says; UINT32_MAX: it does not. */
+static uint32_t stack_owner(const struct enricher *e, const struct finding *r)
+{
+    const struct allocation *a = r->allocation;
+
+    return a ? intern_find(&e->tables->threads, a->thread, strlen(a->thread)) : UINT32_MAX;
+}
+
+/* Storage of a thread is at the end of the block that its stack is in, or, for libraries that were
+ * loaded later, in blocks that the dynamic loader allocates for the thread. */
+static bool find_storage(struct enricher *e, struct finding *r, struct naming_storage *s)
+{
+    struct allocation *a = r->allocation;
+    uint32_t owner = stack_owner(e, r);
+
+    if (a && !a->is_stack) {
+        s->thread = owner;
+        return strncmp(a->location, "ld-", 3) == 0 &&
+               naming_loaded_local(&e->naming, r->address, r->bytes, a->offset, a->bytes,
+                                   &s->variable);
+    }
+    if (naming_thread_local(&e->naming, r->address, r->bytes, owner, s))
+        return true;
+    if (a)
+        a->maybe_local = !naming_knows_storage(&e->naming, owner);
+    return false;
+}
+
+static bool name_thread_local(struct enricher *e, struct finding *r)
+{
+    struct naming_storage s = { 0 };
+    struct buf b = { 0 };
+
+    if (!e->recorded || !find_storage(e, r, &s))
+        return false;
+    r->allocation = NULL;
+    r->thread_local_of = s.thread == UINT32_MAX ? "?" : thread_name(e, s.thread);
+    if (s.variable)
+        r->variable = s.variable;
+    if (r->variable)
+        return true;
+    buf_addf(&b, "thread-local storage of %s", r->thread_local_of);
+    r->variable = findings_string(e->f, b.data);
+    buf_release(&b);
+    return true;
+}
+
 /* What nobody has a name for is a part of something that was allocated. */
 static void name_allocated(struct enricher *e, struct finding *r)
 {
@@ -427,7 +474,8 @@ static void name_allocated(struct enricher *e, struct finding *r)
     if (!a)
         buf_addf(&b, "stack of %s", thread_name(e, 0));
     else if (a->is_stack)
-        buf_addf(&b, "stack or thread-local memory of %s", a->thread);
+        buf_addf(&b, "%s of %s", a->maybe_local ? "stack or thread-local memory" : "stack",
+                 a->thread);
     else
         buf_addf(&b, "heap block of %" PRIu64 " byte%s allocated at %s, offset %" PRIu64, a->bytes,
                  a->bytes == 1 ? "" : "s", base_name(at ? at : a->location), a->offset);
@@ -444,7 +492,8 @@ static int name_all(struct enricher *e, struct trace *t, struct error *err)
     if (n && e->allocations)
         r = allocations_find(&e->naming, queries, n, t, err);
     for (size_t i = 0; i < n && r == 0; i++)
-        name_allocated(e, queries[i].race);
+        if (!name_thread_local(e, queries[i].race))
+            name_allocated(e, queries[i].race);
     for (size_t i = 0; i < e->f->count; i++)
         if (!e->f->races[i].variable)
             e->f->races[i].variable =

@@ -103,6 +103,7 @@ struct allocation {
     uint64_t event;
     uint64_t bytes, offset; /* of the allocation; where in it the race is */
     bool is_stack;          /* the thread's stack, not a block of the heap */
+    bool maybe_local;       /* with is_stack: or its thread-local storage, which is beside it */
     struct stack stack;     /* recorded programs only */
 };
 
@@ -147,6 +148,8 @@ struct finding {
     const char *decided_by;        /* the engine that its strength, instance and witness are from */
     struct side sides[2];          /* in trace order */
     struct allocation *allocation; /* or NULL */
+    const char *thread_local_of;   /* the thread whose thread-local variable it is ("?": one of
+                                      several), or NULL: it is none, or that is not known */
     uint64_t *witness;             /* owned, or NULL */
     size_t nwitness;
     uint64_t after;        /* it comes after so many events of the trace, as recorded, */

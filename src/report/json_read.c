@@ -476,6 +476,7 @@ static void read_allocation(struct reader *r, const json_t *o, struct finding *r
         race->allocation->bytes = get_number(r, a, "bytes", REQUIRED);
         race->allocation->offset = get_number(r, a, "offset", REQUIRED);
         race->allocation->is_stack = get_bool(r, a, "is_stack", OPTIONAL);
+        race->allocation->maybe_local = get_bool(r, a, "maybe_thread_local", OPTIONAL);
         read_stack(r, a, &race->allocation->stack);
     }
     go_out(r, mark);
@@ -717,6 +718,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     for (size_t i = 0; i < race->nflips && !r->failed; i++)
         race->sides[race->flips[i].side].unexecuted = true;
     read_allocation(r, o, race);
+    race->thread_local_of = get_string(r, o, "thread_local_of", OPTIONAL);
     read_changes(r, o, race);
     race->after = get_number(r, o, "after", OPTIONAL);
     race->part = get_number(r, o, "part", OPTIONAL);

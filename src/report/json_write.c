@@ -203,6 +203,8 @@ static void write_allocation(struct emitter *e, const struct allocation *a)
     emit_number(e, "offset", a->offset);
     if (a->is_stack)
         emit_bool(e, "is_stack", true);
+    if (a->maybe_local)
+        emit_bool(e, "maybe_thread_local", true);
     if (a->stack.count)
         write_stack(e, &a->stack);
     emit_close(e);
@@ -356,6 +358,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_close(e);
     if (r->allocation)
         write_allocation(e, r->allocation);
+    if (r->thread_local_of)
+        emit_string(e, "thread_local_of", r->thread_local_of);
     write_flips(e, r);
     write_changes(e, r);
     if (r->long_witness)

@@ -1,10 +1,12 @@
 /* naming.c - names for what a recorded program's trace has only as addresses */
 #include "report/naming.h"
+#include "base/alloc.h"
 #include "symbol/symbol.h"
 #include "symbol/tidy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of images at the same place (a library unloaded, another loaded) the last one stays. */
@@ -19,6 +21,33 @@ static void add_image(struct symbolizer *s, const struct image *m)
     symbolizer_add_image(s, m->path, m->base, m->low, m->high, m->build_id, m->build_id_bytes);
 }
 
+/* What a thread's `pthread_t` points to. */
+struct naming_pointer {
+    uint64_t address;
+    uint32_t thread;
+};
+
+static int compare_pointers(const void *a, const void *b)
+{
+    const struct naming_pointer *x = a, *y = b;
+
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void list_pointers(struct naming *n, const struct process *p)
+{
+    n->pointers = xcalloc(p->nthreads + 1, sizeof(*n->pointers));
+    for (size_t i = 0; i < p->nthreads; i++)
+        if (p->threads[i].pointer)
+            n->pointers[n->npointers++] =
+                (struct naming_pointer){ p->threads[i].pointer, p->threads[i].thread };
+    qsort(n->pointers, n->npointers, sizeof(*n->pointers), compare_pointers);
+    for (size_t i = 0; i < p->ntls; i++)
+        n->reach = p->tls[i].offset > n->reach ? p->tls[i].offset : n->reach;
+}
+
 void naming_init(struct naming *n, struct findings *home, const struct tables *t)
 {
     *n = (struct naming){ .home = home, .tables = t };
@@ -27,12 +56,14 @@ void naming_init(struct naming *n, struct findings *home, const struct tables *t
     n->symbols = symbolizer_new();
     for (size_t i = 0; i < t->nimages; i++)
         add_image(n->symbols, &t->images[i]);
+    list_pointers(n, &t->process);
 }
 
 void naming_release(struct naming *n)
 {
     symbolizer_free(n->symbols);
     map_release(&n->functions);
+    free(n->pointers);
     *n = (struct naming){ 0 };
 }
 
@@ -111,6 +142,13 @@ static const char *hidden_state(const char *name)
     return strncmp(name, ours, sizeof(ours) - 1) == 0 ? name + sizeof(ours) - 1 : NULL;
 }
 
+static void add_path(struct buf *b, const struct sym_data *d)
+{
+    buf_addstr(b, d->path);
+    if (d->path_offset)
+        buf_addf(b, "+%" PRIu64, d->path_offset);
+}
+
 const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
 {
     struct sym_data d;
@@ -122,10 +160,122 @@ const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
         buf_addf(&b, "hidden state of the C library (%s)", hidden_state(d.name));
         return take_text(n, &b);
     }
-    buf_addstr(&b, d.path);
-    if (d.path_offset)
-        buf_addf(&b, "+%" PRIu64, d.path_offset);
+    add_path(&b, &d);
     return take_text(n, &b);
+}
+
+/* The pointer of a thread whose storage an address may be in, with the number of threads that had
+ * it, one after the other. */
+static uint64_t pointer_above(const struct naming *n, uint64_t address, size_t *first,
+                              size_t *count)
+{
+    size_t low = 0, high = n->npointers;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (n->pointers[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first = low;
+    while (high < n->npointers && n->pointers[high].address == n->pointers[low].address)
+        high++;
+    *count = high - low;
+    return low < n->npointers ? n->pointers[low].address : 0;
+}
+
+/* What is `below` bytes below a thread's pointer. */
+static const char *storage_variable(struct naming *n, uint64_t below, uint64_t bytes)
+{
+    const struct process *p = &n->tables->process;
+    struct sym_data d;
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < p->ntls; i++) {
+        const struct process_tls *t = &p->tls[i];
+
+        if (below > t->offset || t->offset - below >= t->bytes || t->image >= n->tables->nimages ||
+            !symbolizer_thread_local(n->symbols, n->tables->images[t->image].low, t->offset - below,
+                                     bytes, &d))
+            continue;
+        add_path(&b, &d);
+        return take_text(n, &b);
+    }
+    return NULL;
+}
+
+static bool is_below_pointers(const struct process *p, size_t image)
+{
+    for (size_t i = 0; i < p->ntls; i++)
+        if (p->tls[i].image == image)
+            return true;
+    return false;
+}
+
+/* How the C library allocates a segment: as it is, or with room to align it. */
+static bool fits_segment(struct naming *n, uint64_t image, uint64_t start, uint64_t block,
+                         uint64_t *segment)
+{
+    uint64_t bytes, align;
+
+    if (!symbolizer_tls_segment(n->symbols, image, &bytes, &align))
+        return false;
+    *segment = align ? (start + align - 1) / align * align : start;
+    return block == bytes || block == bytes + align;
+}
+
+bool naming_loaded_local(struct naming *n, uint64_t address, uint64_t bytes, uint64_t offset,
+                         uint64_t block, const char **variable)
+{
+    const struct tables *t = n->tables;
+    uint64_t segment = 0, at = 0, image = 0;
+    size_t found = 0;
+    struct sym_data d;
+    struct buf b = { 0 };
+
+    for (size_t i = 0; n->symbols && i < t->nimages; i++)
+        if (!is_below_pointers(&t->process, i) && t->images[i].low != image &&
+            fits_segment(n, t->images[i].low, address - offset, block, &segment)) {
+            image = t->images[i].low;
+            at = segment;
+            found++;
+        }
+    *variable = NULL;
+    if (found == 1 && address >= at &&
+        symbolizer_thread_local(n->symbols, image, address - at, bytes, &d)) {
+        add_path(&b, &d);
+        *variable = take_text(n, &b);
+    }
+    return found > 0;
+}
+
+bool naming_knows_storage(const struct naming *n, uint32_t thread)
+{
+    const struct process_thread *t = process_thread(&n->tables->process, thread);
+
+    return n->reach && t && t->pointer;
+}
+
+bool naming_thread_local(struct naming *n, uint64_t address, uint64_t bytes, uint32_t thread,
+                         struct naming_storage *out)
+{
+    const struct process_thread *t = process_thread(&n->tables->process, thread);
+    uint64_t pointer = t ? t->pointer : 0;
+    size_t first, count;
+
+    if (!n->symbols || n->reach == 0)
+        return false;
+    if (thread == UINT32_MAX) {
+        pointer = pointer_above(n, address, &first, &count);
+        if (count == 1)
+            thread = n->pointers[first].thread;
+    }
+    if (pointer <= address || pointer - address > n->reach)
+        return false;
+    *out = (struct naming_storage){ storage_variable(n, pointer - address, bytes), thread };
+    return true;
 }
 
 /* The kernel puts the first stack on top of all mappings: in the last 16 GiB of the address

@@ -270,10 +270,13 @@ void paint_allocation(struct painter *p, const struct finding *r)
 {
     const struct allocation *a = r->allocation;
 
+    if (r->thread_local_of)
+        fprintf(p->out, "  memory  thread-local storage of %s\n", r->thread_local_of);
     if (!a)
         return;
     if (a->is_stack) {
-        fprintf(p->out, "  memory  stack or thread-local memory of %s\n", a->thread);
+        fprintf(p->out, "  memory  %s of %s\n",
+                a->maybe_local ? "stack or thread-local memory" : "stack", a->thread);
         return;
     }
     fprintf(p->out, "  memory  byte %" PRIu64 " of %" PRIu64 " allocated by %s ", a->offset,

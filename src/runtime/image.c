@@ -11,6 +11,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -204,6 +205,36 @@ static void log_modules(const struct image *im)
     }
 }
 
+/* How far below its pointer a thread has the variables of the images that were told so far. */
+static uint64_t tls_reach;
+
+/* The C library puts the thread-local variables of images that are there from the start one below
+ * the other under each thread's pointer, at the same distance in all threads; what a dlopen() adds
+ * is there, too, where there is room, else in blocks of its own, which say nothing about other
+ * threads. Only what joins the others is told. */
+static void log_tls(const struct dl_phdr_info *info, size_t size)
+{
+    uintptr_t own = (uintptr_t)pthread_self(), start;
+    struct log_tls l = { 0 };
+    uint64_t gap = 64;
+    int i;
+
+    if (size < offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(void *) ||
+        !info->dlpi_tls_data)
+        return;
+    for (i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS) {
+            l.bytes = info->dlpi_phdr[i].p_memsz;
+            gap += info->dlpi_phdr[i].p_align;
+        }
+    start = (uintptr_t)info->dlpi_tls_data;
+    l.offset = own - start;
+    if (!l.bytes || start >= own || l.bytes > l.offset || l.offset - l.bytes > tls_reach + gap)
+        return;
+    tls_reach = l.offset > tls_reach ? l.offset : tls_reach;
+    ring_log(LOG_TLS, &l, sizeof(l), "", 0);
+}
+
 static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
 {
     struct log_image l = { .base = info->dlpi_addr };
@@ -212,7 +243,6 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
     char own[4096];
     long n;
 
-    (void)size;
     (void)unused;
     find_range(info, &l.low, &l.high);
     if (l.low >= l.high || !strncmp(path, "linux-vdso", 10))
@@ -234,6 +264,7 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
     }
     find_build_id(info, &l);
     ring_log(LOG_IMAGE, &l, sizeof(l), path, strlen(path) + 1);
+    log_tls(info, size);
     log_modules(im);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,22 @@ bool binary_open(struct binary *i)
     symtab_sort(&i->symbols);
     units_init(&i->units, i->file.dwarf);
     return true;
+}
+
+bool binary_tls_segment(struct binary *i, uint64_t *bytes, uint64_t *align)
+{
+    size_t n;
+    GElf_Phdr p;
+
+    if (!binary_open(i) || elf_getphdrnum(i->file.elf, &n) != 0)
+        return false;
+    for (size_t k = 0; k < n && gelf_getphdr(i->file.elf, (int)k, &p); k++)
+        if (p.p_type == PT_TLS) {
+            *bytes = p.p_memsz;
+            *align = p.p_align;
+            return true;
+        }
+    return false;
 }
 
 const char *binary_problem(struct binary *i)

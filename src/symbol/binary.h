@@ -42,6 +42,10 @@ const char *binary_problem(struct binary *i);
 const struct answer *binary_frames(struct binary *i, uint64_t address); /* frames.c */
 int binary_data(struct binary *i, uint64_t address, uint64_t bytes,
                 struct sym_data *out); /* data.c */
+int binary_thread_local(struct binary *i, uint64_t offset, uint64_t bytes,
+                        struct sym_data *out); /* data.c */
+
+bool binary_tls_segment(struct binary *i, uint64_t *bytes, uint64_t *align);
 
 /* For frames.c and data.c: open if need be, false where that fails. */
 bool binary_open(struct binary *i);

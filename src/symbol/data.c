@@ -1,4 +1,4 @@
-/* data.c - a data address to the variable and member that live there
+/* data.c - a data address, or a place in thread-local storage, to the variable and member there
  *
  * DWARF has the variable's name and type; the symbol table, which also covers
  * code without debug information, its name and size. The names of compiler
@@ -65,10 +65,11 @@ static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *
     buf_addstr(b, name);
 }
 
-static int from_dwarf(struct binary *i, uint64_t address, uint64_t bytes, struct sym_data *out)
+/* `v`: the variable that starts at or last before the address. */
+static int from_dwarf(struct binary *i, const struct variable *v,
+                      const struct symtab_symbol *symbol, uint64_t address, uint64_t bytes,
+                      struct sym_data *out)
 {
-    const struct variable *v = units_variable(&i->units, address);
-    const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
     Dwarf_Die die, type;
     struct buf text = { 0 };
     bool typed;
@@ -105,9 +106,9 @@ static size_t plain_length(const char *name)
     return strlen(name);
 }
 
-static int from_symbols(struct binary *i, uint64_t address, struct sym_data *out)
+static int from_symbols(struct binary *i, const struct symtab_symbol *symbol, uint64_t address,
+                        struct sym_data *out)
 {
-    const struct symtab_symbol *symbol = symtab_find(&i->symbols.data, address);
     struct buf plain = { 0 };
 
     if (!symbol)
@@ -124,8 +125,24 @@ static int from_symbols(struct binary *i, uint64_t address, struct sym_data *out
 
 int binary_data(struct binary *i, uint64_t address, uint64_t bytes, struct sym_data *out)
 {
+    const struct symtab_symbol *symbol;
+
     *out = (struct sym_data){ 0 };
     if (!binary_open(i))
         return 0;
-    return from_dwarf(i, address, bytes, out) || from_symbols(i, address, out);
+    symbol = symtab_find(&i->symbols.data, address);
+    return from_dwarf(i, units_variable(&i->units, address), symbol, address, bytes, out) ||
+           from_symbols(i, symbol, address, out);
+}
+
+int binary_thread_local(struct binary *i, uint64_t offset, uint64_t bytes, struct sym_data *out)
+{
+    const struct symtab_symbol *symbol;
+
+    *out = (struct sym_data){ 0 };
+    if (!binary_open(i))
+        return 0;
+    symbol = symtab_find(&i->symbols.tls, offset);
+    return from_dwarf(i, units_thread_local(&i->units, offset), symbol, offset, bytes, out) ||
+           from_symbols(i, symbol, offset, out);
 }

@@ -18,7 +18,8 @@ void units_release(struct units *u)
     }
     free(u->list);
     free(u->ranges);
-    free(u->variables);
+    free(u->variables.list);
+    free(u->thread_locals.list);
     *u = (struct units){ 0 };
 }
 
@@ -78,49 +79,76 @@ static void add_function(struct unit *unit, Dwarf_Die *die)
     }
 }
 
-/* DW_OP_addrx: the address is in a table. */
-static bool indexed_address(Dwarf_Attribute *location, uint64_t *address)
+/* The number that an operation pushes: its own, or one of a table (DW_OP_addrx, DW_OP_constx). */
+static bool operand(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *number)
 {
-    Dwarf_Op *ops;
-    size_t n;
-    Dwarf_Attribute number;
-    Dwarf_Addr found;
+    Dwarf_Attribute indexed;
 
-    if (dwarf_getlocation(location, &ops, &n) != 0 || n != 1 ||
-        dwarf_getlocation_attr(location, &ops[0], &number) != 0 ||
-        dwarf_formaddr(&number, &found) != 0)
+    switch (op->atom) {
+    case DW_OP_addr:
+    case DW_OP_const1u:
+    case DW_OP_const2u:
+    case DW_OP_const4u:
+    case DW_OP_const8u:
+    case DW_OP_constu:
+        *number = op->number;
+        return true;
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index:
+        return dwarf_getlocation_attr(location, op, &indexed) == 0 &&
+               dwarf_formaddr(&indexed, number) == 0;
+    case DW_OP_constx:
+    case DW_OP_GNU_const_index:
+        return dwarf_getlocation_attr(location, op, &indexed) == 0 &&
+               dwarf_formudata(&indexed, number) == 0;
+    default:
         return false;
-    *address = found;
-    return true;
+    }
 }
 
-/* Most variables are locals, whose expression starts with something else. */
-static bool fixed_address(Dwarf_Die *die, uint64_t *address)
+static bool is_tls_op(uint8_t op)
+{
+    return op == DW_OP_form_tls_address || op == DW_OP_GNU_push_tls_address;
+}
+
+static bool is_address_op(uint8_t op)
+{
+    return op == DW_OP_addr || op == DW_OP_addrx || op == DW_OP_GNU_addr_index;
+}
+
+/* Where a variable is that is not a local one: an address, or a number and the operation that adds
+ * where the thread's storage is. Most expressions are of locals and not taken apart. */
+static bool fixed_place(Dwarf_Die *die, uint64_t *place, bool *thread_local_one)
 {
     Dwarf_Attribute location;
     Dwarf_Block block;
+    Dwarf_Op *ops;
+    size_t n;
 
     if (!dwarf_attr(die, DW_AT_location, &location) ||
         dwarf_whatform(&location) != DW_FORM_exprloc || dwarf_formblock(&location, &block) != 0 ||
         block.length == 0)
         return false;
-    if (block.data[0] == DW_OP_addr && block.length == 1 + sizeof(*address)) {
-        memcpy(address, block.data + 1, sizeof(*address));
-        return true;
-    }
-    if (block.data[0] == DW_OP_addrx || block.data[0] == DW_OP_GNU_addr_index)
-        return indexed_address(&location, address);
-    return false;
+    if (!is_address_op(block.data[0]) && !is_tls_op(block.data[block.length - 1]))
+        return false;
+    if (dwarf_getlocation(&location, &ops, &n) != 0 || n == 0 || n > 2 ||
+        !operand(&location, &ops[0], place))
+        return false;
+    *thread_local_one = n == 2 && is_tls_op(ops[1].atom);
+    return *thread_local_one || (n == 1 && is_address_op(ops[0].atom));
 }
 
 static void add_variable(struct units *u, Dwarf_Die *die)
 {
-    uint64_t address;
+    uint64_t place;
+    bool thread_local_one;
+    struct variable_list *l;
 
-    if (!fixed_address(die, &address) || address <= 1)
+    if (!fixed_place(die, &place, &thread_local_one) || (place <= 1 && !thread_local_one))
         return;
-    GROW(u->variables, u->variables_cap, u->nvariables + 1);
-    u->variables[u->nvariables++] = (struct variable){ address, *die };
+    l = thread_local_one ? &u->thread_locals : &u->variables;
+    GROW(l->list, l->cap, l->count + 1);
+    l->list[l->count++] = (struct variable){ place, *die };
 }
 
 static bool is_code(int tag)
@@ -275,19 +303,34 @@ static int compare_variables(const void *a, const void *b)
 
 static void list_variables(struct units *u)
 {
+    if (u->variables_listed)
+        return;
     for (size_t i = 0; i < u->count; i++)
         walk_variables(u, &u->list[i].body, 0);
-    if (u->nvariables)
-        qsort(u->variables, u->nvariables, sizeof(*u->variables), compare_variables);
+    for (int i = 0; i < 2; i++) {
+        struct variable_list *l = i ? &u->thread_locals : &u->variables;
+
+        if (l->count)
+            qsort(l->list, l->count, sizeof(*l->list), compare_variables);
+    }
     u->variables_listed = true;
+}
+
+static const struct variable *last_up_to(const struct variable_list *l, uint64_t address)
+{
+    size_t n = sorted_up_to(l->list, l->count, sizeof(*l->list), address);
+
+    return n ? &l->list[n - 1] : NULL;
 }
 
 const struct variable *units_variable(struct units *u, uint64_t address)
 {
-    size_t n;
+    list_variables(u);
+    return last_up_to(&u->variables, address);
+}
 
-    if (!u->variables_listed)
-        list_variables(u);
-    n = sorted_up_to(u->variables, u->nvariables, sizeof(*u->variables), address);
-    return n ? &u->variables[n - 1] : NULL;
+const struct variable *units_thread_local(struct units *u, uint64_t offset)
+{
+    list_variables(u);
+    return last_up_to(&u->thread_locals, offset);
 }

@@ -4,8 +4,8 @@
  * a unit are listed when it is first asked for: 24 bytes each; the calls that
  * were inlined at an address are looked up in the tree of its function, and
  * nothing of that is kept (a unit may have a quarter of a million of them).
- * Variables with a fixed address are listed for all units when the first is
- * asked for.
+ * Variables with a fixed address, or a fixed place in their thread's storage,
+ * are listed for all units when the first is asked for.
  *
  * Clang writes no .debug_aranges and no sibling links, so libdw's own look-ups
  * would walk a unit for every question. Functions inside functions are looked
@@ -29,8 +29,13 @@ struct scope {
 };
 
 struct variable {
-    uint64_t address;
+    uint64_t address; /* of a thread-local one: its offset in the image's TLS segment */
     Dwarf_Die die;
+};
+
+struct variable_list {
+    struct variable *list; /* by address */
+    size_t count, cap;
 };
 
 struct unit {
@@ -55,8 +60,7 @@ struct units {
         uint32_t unit;
     } *ranges; /* by start */
     size_t nranges, ranges_cap;
-    struct variable *variables; /* by address */
-    size_t nvariables, variables_cap;
+    struct variable_list variables, thread_locals;
     bool variables_listed;
 };
 
@@ -72,5 +76,7 @@ size_t unit_scopes(struct unit *unit, uint64_t address, struct scope *out, size_
 const struct lines *unit_lines(const struct units *u, struct unit *unit);
 /* The variable that starts at or last before an address, or NULL. */
 const struct variable *units_variable(struct units *u, uint64_t address);
+/* The same for thread-local variables, by offset. */
+const struct variable *units_thread_local(struct units *u, uint64_t offset);
 
 #endif

@@ -82,6 +82,23 @@ int symbolizer_data(struct symbolizer *s, uint64_t address, uint64_t bytes, stru
     return m ? binary_data(m->binary, address - m->base, bytes, out) : 0;
 }
 
+int symbolizer_thread_local(struct symbolizer *s, uint64_t address, uint64_t offset, uint64_t bytes,
+                            struct sym_data *out)
+{
+    const struct mapping *m = find_mapping(s, address);
+
+    *out = (struct sym_data){ 0 };
+    return m ? binary_thread_local(m->binary, offset, bytes, out) : 0;
+}
+
+bool symbolizer_tls_segment(struct symbolizer *s, uint64_t address, uint64_t *bytes,
+                            uint64_t *align)
+{
+    const struct mapping *m = find_mapping(s, address);
+
+    return m && binary_tls_segment(m->binary, bytes, align);
+}
+
 const char *symbolizer_image(const struct symbolizer *s, uint64_t address, uint64_t *offset)
 {
     const struct mapping *m = find_mapping(s, address);

@@ -38,7 +38,7 @@ struct sym_frame {
     bool inlined; /* into the next frame of the answer */
 };
 
-/* A global or static variable. */
+/* A global, static or thread-local variable. */
 struct sym_data {
     const char *name; /* demangled: "counter", "ns::table" */
     const char *path; /* the member: "table[3].next", "q.head"; the name where no type is known */
@@ -59,6 +59,13 @@ int symbolizer_frames(struct symbolizer *s, uint64_t pc, struct sym_frame *out, 
 /* 1 and the variable that holds the address, 0 where none is known. The path goes down to the
  * smallest member that holds all `bytes` of the access (0 counts as 1). */
 int symbolizer_data(struct symbolizer *s, uint64_t address, uint64_t bytes, struct sym_data *out);
+/* The same for the thread-local variables of the image that holds `address`: the one at this offset
+ * in the image's TLS segment. */
+int symbolizer_thread_local(struct symbolizer *s, uint64_t address, uint64_t offset, uint64_t bytes,
+                            struct sym_data *out);
+/* The size and alignment of that image's TLS segment; false where it has none. */
+bool symbolizer_tls_segment(struct symbolizer *s, uint64_t address, uint64_t *bytes,
+                            uint64_t *align);
 /* The image that holds an address: its path, or NULL. `offset` (may be NULL): the ELF file's own
  * address. Asks no file. */
 const char *symbolizer_image(const struct symbolizer *s, uint64_t address, uint64_t *offset);

@@ -11,6 +11,7 @@ void symtab_release(struct symtab *t)
 {
     free(t->code.list);
     free(t->data.list);
+    free(t->tls.list);
     *t = (struct symtab){ 0 };
 }
 
@@ -30,9 +31,11 @@ static void add_symbol(struct symtab *t, const GElf_Sym *sym, const char *name)
         return;
     if (type == STT_OBJECT || type == STT_COMMON)
         l = &t->data;
+    else if (type == STT_TLS)
+        l = &t->tls;
     else if (type != STT_FUNC && type != STT_GNU_IFUNC)
         return;
-    if (l == &t->data && !sym->st_size)
+    if (l != &t->code && !sym->st_size)
         return;
     GROW(l->list, l->cap, l->count + 1);
     l->list[l->count++] = (struct symtab_symbol){
@@ -93,6 +96,7 @@ void symtab_sort(struct symtab *t)
 {
     sort_list(&t->code);
     sort_list(&t->data);
+    sort_list(&t->tls);
 }
 
 const struct symtab_symbol *symtab_find(const struct symtab_list *l, uint64_t address)

@@ -3,6 +3,7 @@
  * Both .symtab (of the file or its separate debug file) and .dynsym. Of
  * symbols at one address the best stays: global before weak before local, a
  * size before none, then the shorter name.
+ * A thread-local variable's address is its offset in the image's TLS segment.
  * Names point into the ELF files.
  */
 #ifndef HEDDLE_SYMBOL_SYMTAB_H
@@ -22,7 +23,7 @@ struct symtab {
     struct symtab_list {
         struct symtab_symbol *list; /* by address, one each */
         size_t count, cap;
-    } code, data;
+    } code, data, tls;
 };
 
 void symtab_release(struct symtab *t); /* a zeroed struct is empty */

@@ -13,7 +13,14 @@
 #include <string.h>
 
 /* Keys: numbers have PROCESS_* + 1. */
-enum { KEY_NUMBERS_END = 64, KEY_COMMAND = 64, KEY_NOTE = 65, KEY_THREAD = 66 };
+enum {
+    KEY_NUMBERS_END = 64,
+    KEY_COMMAND = 64,
+    KEY_NOTE = 65,
+    KEY_THREAD = 66,
+    KEY_POINTER = 67,
+    KEY_TLS = 68
+};
 
 _Static_assert((int)PROCESS_NUMBERS < (int)KEY_NUMBERS_END,
                "keys of numbers end before those of texts");
@@ -45,10 +52,11 @@ void process_release(struct process *p)
         free(p->threads[i].name);
     free(p->notes);
     free(p->threads);
+    free(p->tls);
     *p = (struct process){ 0 };
 }
 
-const char *process_thread_name(const struct process *p, uint32_t thread)
+const struct process_thread *process_thread(const struct process *p, uint32_t thread)
 {
     size_t low = 0, high = p->nthreads;
 
@@ -60,7 +68,14 @@ const char *process_thread_name(const struct process *p, uint32_t thread)
         else
             high = middle;
     }
-    return low < p->nthreads && p->threads[low].thread == thread ? p->threads[low].name : NULL;
+    return low < p->nthreads && p->threads[low].thread == thread ? &p->threads[low] : NULL;
+}
+
+const char *process_thread_name(const struct process *p, uint32_t thread)
+{
+    const struct process_thread *t = process_thread(p, thread);
+
+    return t ? t->name : NULL;
 }
 
 const char *process_end_text(const struct process *p, char *text, size_t n)
@@ -104,14 +119,22 @@ void process_add_note(struct process *p, const char *text, size_t n)
     p->notes[p->nnotes++] = printable(text, n);
 }
 
-void process_add_thread(struct process *p, uint32_t thread, uint32_t tid, const char *name,
-                        size_t n)
+void process_add_thread(struct process *p, uint32_t thread, uint32_t tid, uint64_t pointer,
+                        const char *name, size_t n)
 {
     if (p->nthreads && p->threads[p->nthreads - 1].thread >= thread)
         return;
     GROW(p->threads, p->threads_cap, p->nthreads + 1);
     p->threads[p->nthreads++] =
-        (struct process_thread){ thread, tid, n ? printable(name, n) : NULL };
+        (struct process_thread){ thread, tid, pointer, n ? printable(name, n) : NULL };
+}
+
+void process_add_tls(struct process *p, uint32_t image, uint64_t offset, uint64_t bytes)
+{
+    if (!bytes || bytes > offset || (p->ntls && p->tls[p->ntls - 1].image >= image))
+        return;
+    GROW(p->tls, p->tls_cap, p->ntls + 1);
+    p->tls[p->ntls++] = (struct process_tls){ image, offset, bytes };
 }
 
 /* ---- as bytes ---- */
@@ -126,6 +149,16 @@ static void add_entry(struct buf *out, unsigned key, const char *data, size_t n)
 {
     add_varint(out, key);
     add_bytes(out, data, n);
+}
+
+static void add_numbers(struct buf *out, unsigned key, const uint64_t *numbers, size_t n)
+{
+    struct buf b = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        add_varint(&b, numbers[i]);
+    add_entry(out, key, b.data, b.len);
+    buf_release(&b);
 }
 
 static void add_thread(struct buf *out, const struct process_thread *t)
@@ -144,13 +177,8 @@ uint32_t process_encode(const struct process *p, struct buf *out)
 {
     uint32_t count = 0;
 
-    for (int i = 0; i < PROCESS_NUMBERS; i++, count++) {
-        struct buf b = { 0 };
-
-        add_varint(&b, p->numbers[i]);
-        add_entry(out, (unsigned)i + 1, b.data, b.len);
-        buf_release(&b);
-    }
+    for (int i = 0; i < PROCESS_NUMBERS; i++, count++)
+        add_numbers(out, (unsigned)i + 1, &p->numbers[i], 1);
     if (p->command) {
         add_entry(out, KEY_COMMAND, p->command, strlen(p->command));
         count++;
@@ -159,6 +187,18 @@ uint32_t process_encode(const struct process *p, struct buf *out)
         add_entry(out, KEY_NOTE, p->notes[i], strlen(p->notes[i]));
     for (size_t i = 0; i < p->nthreads; i++, count++)
         add_thread(out, &p->threads[i]);
+    for (size_t i = 0; i < p->nthreads; i++)
+        if (p->threads[i].pointer) {
+            uint64_t n[] = { p->threads[i].thread, p->threads[i].pointer };
+
+            add_numbers(out, KEY_POINTER, n, 2);
+            count++;
+        }
+    for (size_t i = 0; i < p->ntls; i++, count++) {
+        uint64_t n[] = { p->tls[i].image, p->tls[i].offset, p->tls[i].bytes };
+
+        add_numbers(out, KEY_TLS, n, 3);
+    }
     return count;
 }
 
@@ -168,7 +208,32 @@ static int decode_thread(struct process *p, const uint8_t *at, const uint8_t *en
 
     if (!take_varint(&at, end, &thread) || !take_varint(&at, end, &tid) || thread > UINT32_MAX)
         return -1;
-    process_add_thread(p, (uint32_t)thread, (uint32_t)tid, (const char *)at, (size_t)(end - at));
+    process_add_thread(p, (uint32_t)thread, (uint32_t)tid, 0, (const char *)at, (size_t)(end - at));
+    return 0;
+}
+
+static int decode_pointer(struct process *p, const uint8_t *at, const uint8_t *end)
+{
+    uint64_t thread, pointer;
+    const struct process_thread *t;
+
+    if (!take_varint(&at, end, &thread) || !take_varint(&at, end, &pointer) || at != end ||
+        thread > UINT32_MAX)
+        return -1;
+    t = process_thread(p, (uint32_t)thread);
+    if (t)
+        p->threads[t - p->threads].pointer = pointer;
+    return 0;
+}
+
+static int decode_tls(struct process *p, const uint8_t *at, const uint8_t *end)
+{
+    uint64_t image, offset, bytes;
+
+    if (!take_varint(&at, end, &image) || !take_varint(&at, end, &offset) ||
+        !take_varint(&at, end, &bytes) || at != end || image > UINT32_MAX)
+        return -1;
+    process_add_tls(p, (uint32_t)image, offset, bytes);
     return 0;
 }
 
@@ -183,6 +248,10 @@ static int decode_entry(struct process *p, uint64_t key, const uint8_t *at, cons
         process_add_note(p, (const char *)at, (size_t)(end - at));
     } else if (key == KEY_THREAD) {
         return decode_thread(p, at, end);
+    } else if (key == KEY_POINTER) {
+        return decode_pointer(p, at, end);
+    } else if (key == KEY_TLS) {
+        return decode_tls(p, at, end);
     }
     return 0;
 }

@@ -44,9 +44,16 @@ enum process_end {
 };
 
 struct process_thread {
-    uint32_t thread; /* number in the table of threads */
-    uint32_t tid;    /* of the system */
-    char *name;      /* as pthread_setname_np() set it, or NULL */
+    uint32_t thread;  /* number in the table of threads */
+    uint32_t tid;     /* of the system */
+    uint64_t pointer; /* its pthread_t, below which its thread-local variables are; 0: not known */
+    char *name;       /* as pthread_setname_np() set it, or NULL */
+};
+
+/* Each thread has the thread-local variables of an image `offset` bytes below its pointer. */
+struct process_tls {
+    uint32_t image; /* number in the table of images */
+    uint64_t offset, bytes;
 };
 
 struct process {
@@ -57,6 +64,8 @@ struct process {
     size_t nnotes, notes_cap;
     struct process_thread *threads; /* those that have a system thread */
     size_t nthreads, threads_cap;
+    struct process_tls *tls; /* by image; not those whose variables are elsewhere in each thread */
+    size_t ntls, tls_cap;
 };
 
 /* An executable or library of the process. */
@@ -74,14 +83,17 @@ struct image {
 #define PROCESS_STOPPED "recording stopped: "
 
 void process_release(struct process *p); /* a zeroed struct is empty */
-/* The name the program gave a thread, or NULL. */
+/* The thread, or NULL; the name the program gave it, or NULL. */
+const struct process_thread *process_thread(const struct process *p, uint32_t thread);
 const char *process_thread_name(const struct process *p, uint32_t thread);
 /* "exited with status 3", "killed by signal 9 (KILL)"; NULL while running. */
 const char *process_end_text(const struct process *p, char *text, size_t n);
 
 void process_add_note(struct process *p, const char *text, size_t n);
-void process_add_thread(struct process *p, uint32_t thread, uint32_t tid, const char *name,
-                        size_t n);
+void process_add_thread(struct process *p, uint32_t thread, uint32_t tid, uint64_t pointer,
+                        const char *name, size_t n);
+/* In ascending order; what makes no sense (bytes 0 or above the offset) is left out. */
+void process_add_tls(struct process *p, uint32_t image, uint64_t offset, uint64_t bytes);
 
 /* The bytes of a chunk's column and back; count is the number of entries. */
 uint32_t process_encode(const struct process *p, struct buf *out);

@@ -9,9 +9,13 @@ static void fill_process(struct process *p)
     p->command = xstrndup("./prog -x", 9);
     process_add_note(p, "first\nnote", 10);
     process_add_note(p, "second", 6);
-    process_add_thread(p, 0, 100, "main", 4);
-    process_add_thread(p, 7, 101, "", 0);
-    process_add_thread(p, 9, 102, "io\tthread", 9);
+    process_add_thread(p, 0, 100, 0x7000, "main", 4);
+    process_add_thread(p, 7, 101, 0, "", 0);
+    process_add_thread(p, 9, 102, 0x9000, "io\tthread", 9);
+    process_add_tls(p, 0, 64, 48);
+    process_add_tls(p, 0, 80, 8);  /* told again */
+    process_add_tls(p, 1, 64, 65); /* more than there is room for */
+    process_add_tls(p, 3, 128, 64);
 }
 
 static void fill_image(struct tables *t, const char *path, bool traced)
@@ -80,6 +84,12 @@ static void a_process_is_read_back(void **state)
     assert_null(process_thread_name(p, 7));
     assert_string_equal(process_thread_name(p, 9), "io thread");
     assert_null(process_thread_name(p, 10));
+    assert_int_equal(process_thread(p, 0)->pointer, 0x7000);
+    assert_int_equal(process_thread(p, 7)->pointer, 0);
+    assert_int_equal(process_thread(p, 9)->pointer, 0x9000);
+    assert_int_equal(p->ntls, 2);
+    assert_true(p->tls[0].image == 0 && p->tls[0].offset == 64 && p->tls[0].bytes == 48);
+    assert_true(p->tls[1].image == 3 && p->tls[1].offset == 128 && p->tls[1].bytes == 64);
     assert_string_equal(process_end_text(p, text, sizeof(text)), "killed by signal 11 (SEGV)");
     assert_int_equal(r.tables.nimages, 2);
     for (size_t i = 0; i < 2; i++) {

@@ -95,7 +95,7 @@ static void program_start(struct program *p)
     intern_put(&p->tables.threads, "T0", 2);
     intern_put(&p->tables.threads, "T1", 2);
     p->tables.process.known = true;
-    process_add_thread(&p->tables.process, T1, 77, "worker", 6);
+    process_add_thread(&p->tables.process, T1, 77, 0, "worker", 6);
     dl_iterate_phdr(add_images, p);
 }
 
@@ -294,6 +294,68 @@ static void what_has_no_name_is_described(void **state)
     }
 }
 
+static __thread struct {
+    int pad, slots[3];
+} storage;
+
+/* What the recorder tells of this program: where its thread-local variables are. */
+static int add_tls(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct program *p = arg;
+
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            process_add_tls(&p->tables.process, 0,
+                            (uintptr_t)pthread_self() - (uintptr_t)info->dlpi_tls_data,
+                            info->dlpi_phdr[i].p_memsz);
+    return 1;
+}
+
+/* T1 has this thread's pointer; its block ends there, as the C library has it. */
+static void make_local_race(struct program *p, const char *address, bool told)
+{
+    uint32_t one = add_site(p, "/p/a.c:12:3", "main", SITE_NONE);
+    uint32_t two = add_site(p, "/p/a.c:22:3", "worker", SITE_NONE);
+    char *end = (char *)pthread_self();
+    size_t first, second;
+
+    p->tables.process.threads[0].pointer = told ? (uintptr_t)end : 0;
+    dl_iterate_phdr(add_tls, p);
+    add(p, T0, OP_FORK, (void *)T1, 0, one);
+    add(p, T1, OP_BEGIN, NULL, 0, SITE_NONE);
+    add(p, T1, OP_ALLOC, end - 65536, 65536 + 2304, SITE_NONE);
+    first = add(p, T1, OP_WRITE, address, 4, two);
+    second = add(p, T0, OP_WRITE, address, 4, one);
+    program_finish(p, first, second);
+}
+
+static void thread_locals_are_told_from_stacks(void **state)
+{
+    const char *end = (char *)pthread_self(), *slot = (const char *)&storage.slots[1];
+    struct program p;
+
+    (void)state;
+    storage.pad++;
+    program_start(&p);
+    make_local_race(&p, slot, true);
+    assert_string_equal(p.f.races[0].variable, "storage.slots[1]");
+    assert_string_equal(p.f.races[0].thread_local_of, "T1");
+    assert_null(p.f.races[0].allocation);
+    program_close(&p);
+    program_start(&p);
+    make_local_race(&p, end - 65536 + 64, true);
+    assert_string_equal(p.f.races[0].variable, "stack of T1");
+    assert_null(p.f.races[0].thread_local_of);
+    assert_true(p.f.races[0].allocation->is_stack && !p.f.races[0].allocation->maybe_local);
+    program_close(&p);
+    program_start(&p); /* threads beyond those that are told */
+    make_local_race(&p, slot, false);
+    assert_string_equal(p.f.races[0].variable, "stack or thread-local memory of T1");
+    assert_true(p.f.races[0].allocation->maybe_local);
+    program_close(&p);
+}
+
 static char *read_back(FILE *f)
 {
     char *text = calloc(1, 65536);
@@ -304,18 +366,14 @@ static char *read_back(FILE *f)
     return text;
 }
 
-static void json_keeps_everything(void **state)
+static void check_json(const struct program *p)
 {
-    struct program p;
     struct findings again = { 0 };
     struct error err;
     FILE *f = tmpfile(), *g = tmpfile();
     char *one, *two;
 
-    (void)state;
-    program_start(&p);
-    make_race(&p, &queues[2].head, &queues[2].lock);
-    json_write(&p.f, f);
+    json_write(&p->f, f);
     rewind(f);
     assert_int_equal(json_read(&again, f, &err), 0);
     json_write(&again, g);
@@ -325,7 +383,23 @@ static void json_keeps_everything(void **state)
     free(one);
     free(two);
     findings_release(&again);
+}
+
+static void json_keeps_everything(void **state)
+{
+    struct program p;
+
+    (void)state;
+    program_start(&p);
+    make_race(&p, &queues[2].head, &queues[2].lock);
+    check_json(&p);
     program_close(&p);
+    for (int told = 0; told < 2; told++) {
+        program_start(&p);
+        make_local_race(&p, (const char *)&storage, told);
+        check_json(&p);
+        program_close(&p);
+    }
 }
 
 static void source_lines_are_found(void **state)
@@ -373,6 +447,7 @@ int main(void)
         cmocka_unit_test(globals_and_locks_have_their_names),
         cmocka_unit_test(ids_depend_on_code_not_on_objects),
         cmocka_unit_test(what_has_no_name_is_described),
+        cmocka_unit_test(thread_locals_are_told_from_stacks),
         cmocka_unit_test(json_keeps_everything),
         cmocka_unit_test(source_lines_are_found),
     };

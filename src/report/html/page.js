@@ -172,7 +172,8 @@ function detail(f) {
     el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
-    d.allocated ? el('p', {}, d.allocated.is_stack ? `Stack or thread-local memory of ${d.allocated.thread}.`
+    d.thread_local_of ? el('p', {}, `Thread-local storage of ${d.thread_local_of}.`) : null,
+    d.allocated ? el('p', {}, d.allocated.is_stack ? `${d.allocated.maybe_thread_local ? 'Stack or thread-local memory' : 'Stack'} of ${d.allocated.thread}.`
       : `Byte ${d.allocated.offset} of ${d.allocated.bytes} allocated by ${d.allocated.thread} at `,
       d.allocated.is_stack ? null : el('code', {}, d.allocated.location)) : null,
     timeline.make(f),
