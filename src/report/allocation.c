@@ -41,6 +41,7 @@ struct finder {
     struct naming *naming;
     struct allocation_query *queries; /* by address */
     size_t count;
+    struct locklives *lives;
     bool recorded;
     struct history history;
     bool *begins; /* per thread: its last event was its begin */
@@ -82,9 +83,11 @@ static void feed_batch(struct finder *f, const struct batch *b)
         const struct event *ev = &b->events[i];
         bool is_first;
 
-        if (f->recorded)
+        if (f->recorded || f->lives->count)
             history_event(&f->history, ev, b->first + i);
         is_first = f->recorded && follows_begin(f, ev);
+        if (!(ev->flags & EV_IGNORED))
+            locklives_event(f->lives, &f->history, ev, b->first + i, is_first);
         if (ev->op != OP_ALLOC || (ev->flags & EV_IGNORED))
             continue;
         for (size_t k = lower_bound(f->queries, f->count, ev->target);
@@ -116,10 +119,9 @@ static void answer(struct finder *f, struct allocation_query *q)
                               seen->calls.missing);
 }
 
-static int read_trace(struct finder *f, struct trace *t, struct error *err)
+static int read_trace(struct finder *f, uint64_t last, struct trace *t, struct error *err)
 {
     const struct findings *home = f->naming->home;
-    uint64_t last = 0;
     struct batch b;
     int r;
 
@@ -135,16 +137,18 @@ static int read_trace(struct finder *f, struct trace *t, struct error *err)
 }
 
 int allocations_find(struct naming *naming, struct allocation_query *queries, size_t n,
-                     struct trace *t, struct error *err)
+                     struct locklives *lives, uint64_t last, struct trace *t, struct error *err)
 {
-    struct finder f = {
-        .naming = naming, .queries = queries, .count = n, .recorded = naming->tables->process.known
-    };
+    struct finder f = { .naming = naming,
+                        .queries = queries,
+                        .count = n,
+                        .lives = lives,
+                        .recorded = naming->tables->process.known };
     int r;
 
     if (n)
         qsort(queries, n, sizeof(*queries), compare_queries);
-    r = read_trace(&f, t, err);
+    r = read_trace(&f, last, t, err);
     for (size_t i = 0; i < n; i++) {
         if (r == 0)
             answer(&f, &queries[i]);

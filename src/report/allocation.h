@@ -11,6 +11,7 @@
 #define HEDDLE_REPORT_ALLOCATION_H
 
 #include "report/findings.h"
+#include "report/locklife.h"
 #include "report/naming.h"
 
 /* A question: which allocation did `address` belong to at `position`? */
@@ -21,8 +22,9 @@ struct allocation_query {
     struct allocation_seen *seen; /* the answer so far, while the trace is read */
 };
 
-/* Fills in race->allocation where one is found. Reads the trace from its start. */
+/* Fills in race->allocation where one is found. Reads the trace from its start; `lives` see what is
+ * read, up to the position `last` at least. */
 int allocations_find(struct naming *naming, struct allocation_query *queries, size_t n,
-                     struct trace *t, struct error *err);
+                     struct locklives *lives, uint64_t last, struct trace *t, struct error *err);
 
 #endif

@@ -148,6 +148,7 @@ static void fill_locks(struct enricher *e, struct side *to, const struct history
             .name = naming_object(&e->naming, l->target),
             .location = location_of(e, l->site),
             .event = l->position,
+            .target = l->target,
             .shared = l->shared,
         };
         if (e->recorded)
@@ -483,14 +484,76 @@ static void name_allocated(struct enricher *e, struct finding *r)
     buf_release(&b);
 }
 
+/* ---- locks that could be taken at both accesses ---- */
+
+/* The position of the last access that has locks to ask about. */
+static uint64_t want_lives(struct enricher *e, struct locklives *lives)
+{
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < e->f->count; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            const struct finding *r = &e->f->races[i];
+
+            for (size_t j = 0; j < r->sides[k].nlocks; j++) {
+                locklives_want(lives, r->sides[k].locks[j].target);
+                last = r->sides[1].event > last ? r->sides[1].event : last;
+            }
+        }
+    locklives_seal(lives);
+    return last;
+}
+
+/* The thread on whose stack, or in whose thread-local storage, a lock is; NULL: nobody's. */
+static const char *lock_owner(struct enricher *e, const struct locklife *life)
+{
+    struct naming_storage s = { .thread = life->stack };
+
+    if (life->stack == UINT32_MAX &&
+        !naming_thread_local(&e->naming, life->target, 1, UINT32_MAX, &s))
+        return naming_is_main_stack(&e->naming, life->target) ? thread_name(e, 0) : NULL;
+    return s.thread == UINT32_MAX ? NULL : thread_name(e, s.thread);
+}
+
+/* Only the thread of this side takes it, and it is there for this thread alone; what both reach may
+ * be with the lock on one stack. */
+static bool is_own_lock(struct enricher *e, const struct finding *r, const struct side *s,
+                        const struct locklife *life)
+{
+    const char *owner = life->several ? NULL : lock_owner(e, life);
+
+    if (!owner || owner != s->thread)
+        return false;
+    if (r->allocation && r->allocation->is_stack)
+        return r->allocation->thread != owner;
+    return !(owner == thread_name(e, 0) && naming_is_main_stack(&e->naming, r->address));
+}
+
+static void mark_locks(struct enricher *e, const struct finding *r, const struct locklives *lives)
+{
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t i = 0; i < r->sides[k].nlocks; i++) {
+            struct held_lock *l = &r->sides[k].locks[i];
+            const struct locklife *life = locklives_get(lives, l->target);
+
+            l->only_here = life && (!locklife_spans(life, r->sides[0].event, r->sides[1].event) ||
+                                    is_own_lock(e, r, &r->sides[k], life));
+        }
+}
+
 static int name_all(struct enricher *e, struct trace *t, struct error *err)
 {
     struct allocation_query *queries = xcalloc(e->f->count + 1, sizeof(*queries));
     size_t n = name_variables(e, queries);
+    struct locklives lives = { 0 };
+    uint64_t last = want_lives(e, &lives);
     int r = 0;
 
-    if (n && e->allocations)
-        r = allocations_find(&e->naming, queries, n, t, err);
+    if ((n && e->allocations) || lives.count)
+        r = allocations_find(&e->naming, queries, n, &lives, last, t, err);
+    for (size_t i = 0; i < e->f->count && r == 0; i++)
+        mark_locks(e, &e->f->races[i], &lives);
+    locklives_release(&lives);
     for (size_t i = 0; i < n && r == 0; i++)
         if (!name_thread_local(e, queries[i].race))
             name_allocated(e, queries[i].race);

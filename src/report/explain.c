@@ -66,11 +66,16 @@ static void write_usage(struct painter *p, const struct usage *u)
 {
     if (!u || u->accesses < 3)
         return;
-    if (!u->lock) {
+    if (!u->lock && u->locked)
+        fprintf(p->out,
+                "  - %" PRIu64 " of %" PRIu64 " recorded accesses to it hold a lock, but none that "
+                "could be taken at both\n",
+                u->locked, u->accesses);
+    else if (!u->lock)
         fprintf(p->out, "  - none of the %" PRIu64 " recorded accesses to it holds a lock\n",
                 u->accesses);
+    if (!u->lock)
         return;
-    }
     fprintf(p->out, "  - %" PRIu64 " of %" PRIu64 " recorded accesses to it hold %s", u->holding,
             u->accesses, u->lock);
     for (size_t i = 0; i < u->nwithout; i++)

@@ -50,7 +50,10 @@ struct held_lock {
     const char *name;
     const char *location; /* where it was taken, or NULL */
     uint64_t event;       /* the acquire's position, where location is known */
+    uint64_t target;      /* not in JSON */
     bool shared;
+    bool only_here; /* it could not be taken at the other access: not yet initialised there, or not
+                       any more, or another thread's own */
     struct stack stack; /* of taking it; recorded programs only, the innermost frames */
 };
 
@@ -73,13 +76,13 @@ struct side {
     const char *op;          /* op_info.name: "write", "atomic-load" */
     const char *order;       /* an atomic's memory order ("sc"), else NULL */
     const char *location;
-    const char *function;          /* readable, or NULL */
-    const char *symbol;            /* the function's linkage name where that differs, or NULL */
-    const char *variable;          /* what the code there calls it ("struct q::head"), or NULL */
-    uint64_t bytes;                /* accessed; 0 unknown, or a variable of a text trace */
-    const char *value;             /* decimal, or NULL */
-    const char *old;               /* what a read-modify-write replaced, or NULL */
-    const struct held_lock *locks; /* in the order they were taken */
+    const char *function;    /* readable, or NULL */
+    const char *symbol;      /* the function's linkage name where that differs, or NULL */
+    const char *variable;    /* what the code there calls it ("struct q::head"), or NULL */
+    uint64_t bytes;          /* accessed; 0 unknown, or a variable of a text trace */
+    const char *value;       /* decimal, or NULL */
+    const char *old;         /* what a read-modify-write replaced, or NULL */
+    struct held_lock *locks; /* in the order they were taken */
     size_t nlocks;
     struct stack stack;
     const struct excerpt *source; /* the first frame of the program's own whose file is there */

@@ -377,6 +377,7 @@ static void read_held(struct reader *r, const json_t *o, struct held_lock *locks
         if (get_string(r, h, "lock", REQUIRED) != locks[i].name)
             fail(r, "lock", "does not agree with 'locks'");
         locks[i].shared = get_bool(r, h, "shared", OPTIONAL);
+        locks[i].only_here = get_bool(r, h, "only_here", OPTIONAL);
         locks[i].location = get_string(r, h, "location", OPTIONAL);
         locks[i].event = get_event(r, h, "event", locks[i].location ? REQUIRED : OPTIONAL);
         read_stack(r, h, &locks[i].stack);

@@ -116,6 +116,8 @@ static void write_held(struct emitter *e, const struct held_lock *l)
     emit_open(e, NULL, '{', !l->stack.count);
     emit_string(e, "lock", l->name);
     emit_bool(e, "shared", l->shared);
+    if (l->only_here)
+        emit_bool(e, "only_here", true);
     if (l->location) {
         emit_string(e, "location", l->location);
         emit_number(e, "event", l->event);

@@ -282,26 +282,33 @@ static const struct held_lock *lock_of_both(const struct side *a, const struct s
     return other && a->locks[i].shared ? &a->locks[i] : other;
 }
 
+/* The innermost lock of a side that could be taken at the other one, or NULL. */
+static const struct held_lock *lock_for_both(const struct side *s)
+{
+    for (size_t i = s->nlocks; i > 0; i--)
+        if (!s->locks[i - 1].only_here)
+            return &s->locks[i - 1];
+    return NULL;
+}
+
 /* What would have ordered the two accesses. (Nothing is said of one lock that both hold: the
  * recording is odd then.) */
 static void write_remedy(struct painter *p, const struct finding *r)
 {
     const struct side *a = &r->sides[0], *b = &r->sides[1];
-    const struct side *holder = a->nlocks ? a : b;
     const struct held_lock *both = lock_of_both(a, b);
+    const struct held_lock *of_a = lock_for_both(a), *of_b = lock_for_both(b);
 
     if (a->locks_unknown || b->locks_unknown || (both && !both->shared))
         return;
     fputs("  would be ordered by: ", p->out);
     if (both)
         fprintf(p->out, "%s, if one of them took it exclusively", both->name);
-    else if (a->nlocks && b->nlocks)
-        fprintf(p->out, "one lock for both: %s or %s", a->locks[a->nlocks - 1].name,
-                b->locks[b->nlocks - 1].name);
-    else if (a->nlocks || b->nlocks)
-        fprintf(p->out, "%s, which the %s holds, around the %s, too",
-                holder->locks[holder->nlocks - 1].name, holder == a ? "first" : "second",
-                holder == a ? "second" : "first");
+    else if (of_a && of_b)
+        fprintf(p->out, "one lock for both: %s or %s", of_a->name, of_b->name);
+    else if (of_a || of_b)
+        fprintf(p->out, "%s, which the %s holds, around the %s, too", (of_a ? of_a : of_b)->name,
+                of_a ? "first" : "second", of_a ? "second" : "first");
     else
         fputs("a lock around both", p->out);
     if (a->creator && strcmp(a->creator, b->thread) == 0)
