@@ -64,28 +64,56 @@ static void add_engines(struct findings *f, const struct findings *from)
 
 /* ---- which tests showed it ---- */
 
-/* In the order of their names. */
-static void add_test(struct findings *f, struct findings_tests *tests, const char *name)
+/* A result of one test names it for all its findings. */
+static struct findings_tests tests_of(struct findings *f, const struct findings_tests *own,
+                                      const char *name)
 {
-    const char **names = name ? arena_alloc(&f->memory, (tests->count + 1) * sizeof(*names)) : NULL;
-    size_t at = 0;
+    const char **all;
 
-    while (name && at < tests->count && strcmp(tests->names[at], name) < 0)
-        at++;
-    if (!name || (at < tests->count && strcmp(tests->names[at], name) == 0))
-        return;
-    for (size_t i = 0; i < tests->count; i++)
-        names[i + (i >= at)] = tests->names[i];
-    names[at] = name;
-    tests->names = names;
-    tests->count++;
+    if (!name)
+        return *own;
+    all = arena_alloc(&f->memory, (own->count + 1) * sizeof(*all));
+    for (size_t i = 0; i < own->count; i++)
+        all[i] = own->names[i];
+    all[own->count] = name;
+    return (struct findings_tests){ all, own->count + 1 };
 }
 
-static void add_tests(struct findings *f, struct findings_tests *tests,
-                      const struct findings_tests *from)
+static int compare_names(const void *a, const void *b)
 {
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+/* Tests of findings that are one, each once and in the order of their names. */
+struct tests_list {
+    const char **names;
+    size_t count, cap;
+};
+
+static void list_tests(struct tests_list *l, const struct findings_tests *from)
+{
+    GROW(l->names, l->cap, l->count + from->count);
     for (size_t i = 0; i < from->count; i++)
-        add_test(f, tests, from->names[i]);
+        l->names[l->count++] = from->names[i];
+}
+
+/* The list is empty then. */
+static void keep_tests(struct findings *f, struct findings_tests *to, struct tests_list *l)
+{
+    size_t kept = 0;
+
+    if (l->count)
+        qsort(l->names, l->count, sizeof(*l->names), compare_names);
+    for (size_t i = 0; i < l->count; i++)
+        if (kept == 0 || strcmp(l->names[kept - 1], l->names[i]) != 0)
+            l->names[kept++] = l->names[i];
+    l->count = 0;
+    to->names = arena_alloc(&f->memory, kept * sizeof(*to->names) + 1);
+    to->count = kept;
+    if (kept)
+        memcpy(to->names, l->names, kept * sizeof(*to->names));
 }
 
 /* ---- races ---- */
@@ -144,31 +172,43 @@ static void take_races(struct result *r)
             race->engines = engines_here(f, from, race->engines);
             if (!race->trace)
                 race->trace = from->trace.path;
-            add_test(f, &race->tests, from->test);
+            race->tests = tests_of(f, &race->tests, from->test);
             from->races[k].witness = NULL;
         }
     }
 }
 
+/* The races from `from` on that are the same become the one at `to`. How many they are. */
+static size_t merge_same_races(struct findings *f, size_t from, size_t to, struct tests_list *tests)
+{
+    struct finding first = f->races[from];
+    size_t n = 1;
+
+    list_tests(tests, &first.tests);
+    for (; from + n < f->count && compare_races(&first, &f->races[from + n]) == 0; n++) {
+        const struct finding *r = &f->races[from + n];
+
+        first.count += r->count;
+        first.engines |= r->engines;
+        list_tests(tests, &r->tests);
+        free(r->witness);
+    }
+    keep_tests(f, &first.tests, tests);
+    f->races[to] = first;
+    return n;
+}
+
 static void merge_races(struct findings *f)
 {
+    struct tests_list tests = { 0 };
     size_t kept = 0;
 
     if (f->count)
         qsort(f->races, f->count, sizeof(*f->races), compare_strongest_first);
-    for (size_t i = 0; i < f->count; i++) {
-        struct finding *last = kept ? &f->races[kept - 1] : NULL;
-
-        if (last && compare_races(last, &f->races[i]) == 0) {
-            last->count += f->races[i].count;
-            last->engines |= f->races[i].engines;
-            add_tests(f, &last->tests, &f->races[i].tests);
-            free(f->races[i].witness);
-        } else {
-            f->races[kept++] = f->races[i];
-        }
-    }
+    for (size_t i = 0; i < f->count; kept++)
+        i += merge_same_races(f, i, kept, &tests);
     f->count = kept;
+    free(tests.names);
 }
 
 /* ---- deadlocks ---- */
@@ -237,31 +277,44 @@ static void take_deadlocks(struct result *r)
             d->engines = engines_here(f, from, d->engines);
             if (!d->trace)
                 d->trace = from->trace.path;
-            add_test(f, &d->tests, from->test);
+            d->tests = tests_of(f, &d->tests, from->test);
             from->deadlocks[k].witness = NULL;
         }
     }
 }
 
+static size_t merge_same_deadlocks(struct findings *f, size_t from, size_t to,
+                                   struct tests_list *tests)
+{
+    struct deadlock_finding first = f->deadlocks[from];
+    size_t n = 1;
+
+    list_tests(tests, &first.tests);
+    for (; from + n < f->ndeadlocks && compare_deadlocks(&first, &f->deadlocks[from + n]) == 0;
+         n++) {
+        const struct deadlock_finding *d = &f->deadlocks[from + n];
+
+        first.count += d->count;
+        first.engines |= d->engines;
+        list_tests(tests, &d->tests);
+        free(d->witness);
+    }
+    keep_tests(f, &first.tests, tests);
+    f->deadlocks[to] = first;
+    return n;
+}
+
 static void merge_deadlocks(struct findings *f)
 {
+    struct tests_list tests = { 0 };
     size_t kept = 0;
 
     if (f->ndeadlocks)
         qsort(f->deadlocks, f->ndeadlocks, sizeof(*f->deadlocks), compare_strongest_deadlock_first);
-    for (size_t i = 0; i < f->ndeadlocks; i++) {
-        struct deadlock_finding *last = kept ? &f->deadlocks[kept - 1] : NULL;
-
-        if (last && compare_deadlocks(last, &f->deadlocks[i]) == 0) {
-            last->count += f->deadlocks[i].count;
-            last->engines |= f->deadlocks[i].engines;
-            add_tests(f, &last->tests, &f->deadlocks[i].tests);
-            free(f->deadlocks[i].witness);
-        } else {
-            f->deadlocks[kept++] = f->deadlocks[i];
-        }
-    }
+    for (size_t i = 0; i < f->ndeadlocks; kept++)
+        i += merge_same_deadlocks(f, i, kept, &tests);
     f->ndeadlocks = kept;
+    free(tests.names);
 }
 
 /* ---- the rest ---- */

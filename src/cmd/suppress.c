@@ -23,17 +23,20 @@ static void print_rule(const struct findings *f, size_t i)
 int cmd_suppress(const struct options *o)
 {
     struct findings f = { 0 };
+    struct intern ids = { 0 };
     struct error err;
     int code = read_result_file(o->arguments[0], &f);
 
+    findings_list_ids(&f, &ids);
     for (int i = 1; i < o->narguments && code == 0; i++) {
-        size_t found = findings_find(&f, o->arguments[i], &err);
+        size_t found = findings_find_in(&f, &ids, o->arguments[i], &err);
 
         if (found == SIZE_MAX)
             code = bad_input("%s", err.text);
         else
             print_rule(&f, found);
     }
+    intern_release(&ids);
     findings_release(&f);
     return code;
 }

@@ -290,6 +290,10 @@ uint64_t findings_with_strength(const struct findings *f, enum strength s);
  * start of an id. The index, deadlocks behind the races; SIZE_MAX and an error where that is none
  * or several. */
 size_t findings_find(const struct findings *f, const char *what, struct error *err);
+/* The same for many questions, with the list that findings_list_ids() made: O(1), for the start of
+ * an id O(n). */
+size_t findings_find_in(const struct findings *f, const struct intern *ids, const char *what,
+                        struct error *err);
 
 /* A clean copy of s: control characters and bytes that are not UTF-8 become \xNN. Equal
  * texts are equal pointers. NULL stays NULL. */

@@ -297,20 +297,37 @@ static size_t not_found(const struct findings *f, const char *what, size_t match
     return SIZE_MAX;
 }
 
-/* An exact id wins over a number, a number over the start of an id. */
-size_t findings_find(const struct findings *f, const char *what, struct error *err)
+static size_t find_start(const struct findings *f, const char *what, struct error *err)
 {
     size_t len = strlen(what), matches = 0, found = SIZE_MAX;
 
-    for (size_t i = 0; i < f->count + f->ndeadlocks; i++) {
-        if (strcmp(findings_id(f, i), what) == 0)
-            return i;
-        if (len && strncmp(findings_id(f, i), what, len) == 0) {
+    for (size_t i = 0; len && i < f->count + f->ndeadlocks; i++)
+        if (strncmp(findings_id(f, i), what, len) == 0) {
             found = i;
             matches++;
         }
-    }
-    if (find_number(f, what) != SIZE_MAX)
-        return find_number(f, what);
     return matches == 1 ? found : not_found(f, what, matches, err);
+}
+
+/* An exact id wins over a number, a number over the start of an id. */
+size_t findings_find_in(const struct findings *f, const struct intern *ids, const char *what,
+                        struct error *err)
+{
+    uint32_t exact = intern_find(ids, what, strlen(what));
+    size_t number = find_number(f, what);
+
+    if (exact != INTERN_NONE)
+        return exact;
+    return number != SIZE_MAX ? number : find_start(f, what, err);
+}
+
+size_t findings_find(const struct findings *f, const char *what, struct error *err)
+{
+    struct intern ids = { 0 };
+    size_t found;
+
+    findings_list_ids(f, &ids);
+    found = findings_find_in(f, &ids, what, err);
+    intern_release(&ids);
+    return found;
 }

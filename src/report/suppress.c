@@ -3,9 +3,11 @@
  * A race goes when a rule matches one of its two sides, as ThreadSanitizer and
  * Helgrind do it. Frames whose code is not traced have a module as location
  * ("libc.so.6+0x89044"): that is what obj: and called_from_lib: look at.
+ * Each text is compared with all rules of a kind at once (patterns.h).
  */
 #include "report/suppress.h"
 #include "base/alloc.h"
+#include "report/patterns.h"
 #include "report/stacks.h"
 
 #include <fnmatch.h>
@@ -20,89 +22,11 @@ void suppressions_release(struct suppressions *s)
     *s = (struct suppressions){ 0 };
 }
 
-/* ---- patterns ---- */
-
-/* From the start of the text on: does it begin with the pattern? Only the last * has to be tried
- * at several places. */
-static bool begins_with(const char *pattern, const char *text)
-{
-    const char *star = NULL, *back = text;
-
-    for (;;) {
-        if (!*pattern)
-            return true;
-        if (*pattern == '*') {
-            star = ++pattern;
-            back = text;
-        } else if (*pattern == '$' && !pattern[1] && !*text) {
-            return true;
-        } else if (*text && *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star && *back) {
-            pattern = star;
-            text = ++back;
-        } else {
-            return false;
-        }
-    }
-}
-
-bool pattern_matches(const char *pattern, const char *text)
-{
-    if (!text)
-        return false;
-    if (*pattern == '^')
-        return begins_with(pattern + 1, text);
-    for (;; text++) {
-        if (begins_with(pattern, text))
-            return true;
-        if (!*text)
-            return false;
-    }
-}
-
 /* ---- frames ---- */
 
 static bool is_module(const char *location)
 {
     return location && strstr(location, "+0x");
-}
-
-/* Function, file or module. */
-static bool frame_matches(const struct frame *f, const char *pattern)
-{
-    return pattern_matches(pattern, f->function) || pattern_matches(pattern, f->location);
-}
-
-static bool any_frame(const struct stack *s, const char *pattern)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (frame_matches(&s->frames[i], pattern))
-            return true;
-    return false;
-}
-
-static bool side_has(const struct side *s, const char *pattern)
-{
-    return pattern_matches(pattern, s->function) || pattern_matches(pattern, s->symbol) ||
-           pattern_matches(pattern, s->location) || any_frame(&s->stack, pattern);
-}
-
-static bool side_tops(const struct side *s, const char *pattern)
-{
-    if (s->stack.count)
-        return frame_matches(&s->stack.frames[0], pattern);
-    return pattern_matches(pattern, s->function) || pattern_matches(pattern, s->location);
-}
-
-/* Code of that library did it: the innermost frame that is not ours to trace. */
-static bool side_is_from(const struct side *s, const char *library)
-{
-    for (size_t i = 0; i < s->stack.count; i++)
-        if (is_module(s->stack.frames[i].location))
-            return pattern_matches(library, s->stack.frames[i].location);
-    return is_module(s->location) && pattern_matches(library, s->location);
 }
 
 /* ---- Valgrind's blocks ---- */
@@ -131,19 +55,28 @@ static bool line_matches(const char *line, const struct frame *f)
            (slash[strlen(glob)] == 0 || slash[strlen(glob)] == ':');
 }
 
+/* Do the frames begin like the lines? "..." is any number of frames; only the last one met has to
+ * be tried at several places. */
 static bool block_matches(const char *const *lines, size_t n, const struct frame *frames,
                           size_t count)
 {
-    if (n == 0)
-        return true;
-    if (strcmp(lines[0], "...") == 0) {
-        for (size_t i = 0; i <= count; i++)
-            if (block_matches(lines + 1, n - 1, frames + i, count - i))
-                return true;
-        return false;
+    size_t line = 0, at = 0, after = SIZE_MAX, back = 0;
+
+    while (line < n) {
+        if (strcmp(lines[line], "...") == 0) {
+            after = ++line;
+            back = at;
+        } else if (at < count && line_matches(lines[line], &frames[at])) {
+            line++;
+            at++;
+        } else if (after != SIZE_MAX && back < count) {
+            line = after;
+            at = ++back;
+        } else {
+            return false;
+        }
     }
-    return count > 0 && line_matches(lines[0], &frames[0]) &&
-           block_matches(lines + 1, n - 1, frames + 1, count - 1);
+    return true;
 }
 
 static bool block_has(const struct suppress_rule *r, const struct side *s)
@@ -157,98 +90,183 @@ static bool block_has(const struct suppress_rule *r, const struct side *s)
     return block_matches(r->lines, r->nlines, s->stack.frames, s->stack.count);
 }
 
-/* ---- findings ---- */
+/* ---- all rules at once ---- */
 
-static bool matches_side(const struct suppress_rule *r, const struct side *s)
-{
-    switch (r->kind) {
-    case RULE_RACE:
-        return side_has(s, r->pattern);
-    case RULE_RACE_TOP:
-        return side_tops(s, r->pattern);
-    case RULE_LIB:
-        return side_is_from(s, r->pattern);
-    case RULE_BLOCK:
-        return block_has(r, s);
-    case RULE_LOCATION:
-        return pattern_matches(r->pattern, s->location);
-    default:
-        return false;
-    }
-}
-
-static bool matches_race(const struct suppress_rule *r, const struct finding *f)
-{
-    if (r->kind == RULE_VARIABLE || r->kind == RULE_RACE)
-        if (pattern_matches(r->pattern, f->variable))
-            return true;
-    return matches_side(r, &f->sides[0]) || matches_side(r, &f->sides[1]);
-}
-
-static bool matches_deadlock(const struct suppress_rule *r, const struct deadlock_finding *d)
-{
-    for (size_t i = 0; i < d->nwaiters; i++) {
-        const struct side *s = &d->waiters[i].request;
-
-        if (r->kind == RULE_DEADLOCK &&
-            (side_has(s, r->pattern) || pattern_matches(r->pattern, d->waiters[i].lock)))
-            return true;
-        if (r->kind == RULE_BLOCK_DEADLOCK && block_has(r, s))
-            return true;
-        if (r->kind == RULE_LOCATION && matches_side(r, s))
-            return true;
-    }
-    return false;
-}
-
-/* Rules as they are looked for: a result that was suppressed as a whole has an id rule for each of
- * its findings, so these are not tried one after the other. */
+/* Rules as they are looked for: there may be as many of them as findings, so none of the usual
+ * kinds is tried one after the other. What is: blocks whose first line is not the plain name of a
+ * function. */
 struct lookup {
     struct suppress_rule *rules;
-    struct intern ids;    /* of id rules */
-    uint32_t *rule_of_id; /* the first of them */
-    size_t rules_cap;
-    uint32_t *others; /* numbers of all other rules, in their order */
+    struct named_rules {
+        struct intern names;
+        uint32_t *first; /* of each name: a rule, and the next one by `next` */
+        size_t cap;
+    } ids, functions;
+    uint32_t *next; /* rule -> the next rule with the name; UINT32_MAX: none */
+    struct patterns of[RULE_NOTHING];
+    uint32_t *others; /* numbers of all other blocks, in their order */
     size_t nothers;
 };
+
+static void add_named(struct lookup *l, struct named_rules *n, const char *name, uint32_t rule)
+{
+    uint32_t known = n->names.count, number = intern_put(&n->names, name, strlen(name));
+
+    GROW(n->first, n->cap, (size_t)number + 1);
+    l->next[rule] = number == known ? UINT32_MAX : n->first[number];
+    n->first[number] = rule;
+}
+
+static bool is_plain_function(const char *line)
+{
+    return strncmp(line, "fun:", 4) == 0 && !strpbrk(line + 4, "*?[\\");
+}
+
+/* Those that come first are added last, so that they are found first. */
+static void add_rule(struct lookup *l, uint32_t i)
+{
+    const struct suppress_rule *r = &l->rules[i];
+
+    if (r->kind == RULE_ID)
+        add_named(l, &l->ids, r->pattern, i);
+    else if (r->kind != RULE_BLOCK && r->kind != RULE_BLOCK_DEADLOCK && r->kind < RULE_NOTHING)
+        patterns_add(&l->of[r->kind], r->pattern, i);
+    else if (r->nlines && is_plain_function(r->lines[0]))
+        add_named(l, &l->functions, r->lines[0] + 4, i);
+    else if (r->nlines)
+        l->others[l->nothers++] = i;
+}
 
 static void lookup_init(struct lookup *l, const struct suppressions *s)
 {
     *l = (struct lookup){ .rules = s->rules };
     l->others = xcalloc(s->count + 1, sizeof(*l->others));
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t known = l->ids.count;
-
-        if (s->rules[i].kind != RULE_ID) {
-            l->others[l->nothers++] = i;
-        } else if (intern_put(&l->ids, s->rules[i].pattern, strlen(s->rules[i].pattern)) == known) {
-            GROW(l->rule_of_id, l->rules_cap, (size_t)known + 1);
-            l->rule_of_id[known] = i;
-        }
-    }
+    l->next = xcalloc(s->count + 1, sizeof(*l->next));
+    for (uint32_t i = (uint32_t)s->count; i > 0; i--)
+        add_rule(l, i - 1);
+    for (int kind = 0; kind < RULE_NOTHING; kind++)
+        patterns_seal(&l->of[kind]);
 }
 
 static void lookup_release(struct lookup *l)
 {
-    intern_release(&l->ids);
-    free(l->rule_of_id);
+    intern_release(&l->ids.names);
+    intern_release(&l->functions.names);
+    free(l->ids.first);
+    free(l->functions.first);
+    free(l->next);
     free(l->others);
+    for (int kind = 0; kind < RULE_NOTHING; kind++)
+        patterns_release(&l->of[kind]);
+}
+
+/* The first rule with this name, UINT32_MAX: there is none. */
+static uint32_t rule_named(const struct named_rules *n, const char *name)
+{
+    uint32_t number = name ? intern_find(&n->names, name, strlen(name)) : INTERN_NONE;
+
+    return number == INTERN_NONE ? UINT32_MAX : n->first[number];
+}
+
+static void take(uint32_t *best, uint32_t rule)
+{
+    *best = rule < *best ? rule : *best;
+}
+
+/* ---- sides ---- */
+
+static void match_frame(struct patterns *p, const struct frame *f, uint32_t *best)
+{
+    take(best, patterns_first(p, f->function));
+    take(best, patterns_first(p, f->location));
+}
+
+/* Function, file or module of any frame. */
+static void match_any(struct patterns *p, const struct side *s, uint32_t *best)
+{
+    take(best, patterns_first(p, s->function));
+    take(best, patterns_first(p, s->symbol));
+    take(best, patterns_first(p, s->location));
+    for (size_t i = 0; i < s->stack.count; i++)
+        match_frame(p, &s->stack.frames[i], best);
+}
+
+static void match_top(struct patterns *p, const struct side *s, uint32_t *best)
+{
+    const struct frame only = { s->function, s->location, false };
+
+    match_frame(p, s->stack.count ? &s->stack.frames[0] : &only, best);
+}
+
+/* Code of that library did it: the innermost frame that is not ours to trace. */
+static void match_library(struct patterns *p, const struct side *s, uint32_t *best)
+{
+    for (size_t i = 0; i < s->stack.count; i++)
+        if (is_module(s->stack.frames[i].location)) {
+            take(best, patterns_first(p, s->stack.frames[i].location));
+            return;
+        }
+    if (is_module(s->location))
+        take(best, patterns_first(p, s->location));
+}
+
+static void try_block(const struct lookup *l, uint32_t rule, enum rule_kind kind,
+                      const struct side *s, uint32_t *best)
+{
+    if (rule < *best && l->rules[rule].kind == kind && block_has(&l->rules[rule], s))
+        *best = rule;
+}
+
+static void match_blocks(const struct lookup *l, enum rule_kind kind, const struct side *s,
+                         uint32_t *best)
+{
+    const char *top = s->stack.count ? s->stack.frames[0].function : s->function;
+
+    for (uint32_t r = rule_named(&l->functions, top); r < *best; r = l->next[r])
+        try_block(l, r, kind, s, best);
+    for (size_t i = l->nothers; i > 0 && l->others[i - 1] < *best; i--)
+        try_block(l, l->others[i - 1], kind, s, best);
+}
+
+/* ---- findings ---- */
+
+static void match_race(struct lookup *l, const struct finding *f, uint32_t *best)
+{
+    take(best, patterns_first(&l->of[RULE_VARIABLE], f->variable));
+    take(best, patterns_first(&l->of[RULE_RACE], f->variable));
+    for (int k = 0; k < 2; k++) {
+        const struct side *s = &f->sides[k];
+
+        match_any(&l->of[RULE_RACE], s, best);
+        match_top(&l->of[RULE_RACE_TOP], s, best);
+        match_library(&l->of[RULE_LIB], s, best);
+        take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
+        match_blocks(l, RULE_BLOCK, s, best);
+    }
+}
+
+static void match_deadlock(struct lookup *l, const struct deadlock_finding *d, uint32_t *best)
+{
+    for (size_t i = 0; i < d->nwaiters; i++) {
+        const struct side *s = &d->waiters[i].request;
+
+        match_any(&l->of[RULE_DEADLOCK], s, best);
+        take(best, patterns_first(&l->of[RULE_DEADLOCK], d->waiters[i].lock));
+        take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
+        match_blocks(l, RULE_BLOCK_DEADLOCK, s, best);
+    }
 }
 
 /* The first rule that matches counts. */
 static bool stays(void *arg, const struct finding *race, const struct deadlock_finding *deadlock)
 {
     struct lookup *l = arg;
-    const char *id = race ? race->id : deadlock->id;
-    uint32_t number = intern_find(&l->ids, id, strlen(id));
-    uint32_t rule = number == INTERN_NONE ? UINT32_MAX : l->rule_of_id[number];
+    uint32_t rule = rule_named(&l->ids, race ? race->id : deadlock->id);
 
-    for (size_t i = 0; i < l->nothers && l->others[i] < rule; i++) {
-        const struct suppress_rule *r = &l->rules[l->others[i]];
-
-        if (race ? matches_race(r, race) : matches_deadlock(r, deadlock))
-            rule = l->others[i];
-    }
+    if (race)
+        match_race(l, race, &rule);
+    else
+        match_deadlock(l, deadlock, &rule);
     if (rule == UINT32_MAX)
         return true;
     l->rules[rule].hits++;

@@ -7,7 +7,7 @@
  *   Valgrind          blocks of { name, tool:kind, fun:/obj:/src:/... lines };
  *                     those of Helgrind and DRD about races and lock orders count
  *   ours              id:RACE (fingerprint), variable:PATTERN, location:PATTERN
- * Everything else is an error with file and line. docs/man/heddle-suppressions.5
+ * Everything else is an error with file and line. docs/man5/heddle-suppressions.5
  * is the manual.
  *
  * Rules are applied to findings, after the analysis; each counts its hits.
@@ -56,10 +56,9 @@ int suppressions_parse(struct suppressions *s, const char *name, const char *tex
 int suppressions_read(struct suppressions *s, const char *path, struct error *err);
 void suppressions_release(struct suppressions *s);
 
-/* Take away what a rule matches; findings.suppressed counts. */
+/* Take away what a rule matches; findings.suppressed counts. Cost: linear in the rules and in the
+ * different texts of the findings; blocks that do not begin with the plain name of a function, and
+ * patterns with a * whose longest piece a text holds, are compared with each. */
 void suppressions_apply(struct suppressions *s, struct findings *f);
-
-/* ThreadSanitizer's patterns: a part of the text, * is any text, ^ and $ its ends. */
-bool pattern_matches(const char *pattern, const char *text);
 
 #endif

@@ -4,12 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "report/patterns.h"
 #include "report/suppress.h"
 
 static void patterns(void **state)
@@ -30,6 +32,68 @@ static void patterns(void **state)
     assert_false(
         pattern_matches("^*a*a*a*a*a*a*a*a*a*a*a*a*b$",
                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
+/* Short patterns and texts of few letters, so that much matches; every answer is that of trying the
+ * rules one after the other. */
+static void all_patterns_at_once_are_one_after_the_other(void **state)
+{
+    static const char letters[] = "aabbc*^$";
+    char pattern[12][8], text[16];
+    uint64_t seed = 7;
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct patterns p = { 0 };
+        uint32_t want = PATTERNS_NONE;
+
+        for (int i = 11; i >= 0; i--) {
+            size_t n = (seed = map_hash(seed + 1)) % 5 + 1;
+
+            for (size_t k = 0; k < n; k++)
+                pattern[i][k] = letters[(seed = map_hash(seed + 1)) % 8];
+            pattern[i][n] = 0;
+            patterns_add(&p, pattern[i], (uint32_t)i);
+        }
+        patterns_seal(&p);
+        for (size_t k = 0; k < sizeof(text); k++)
+            text[k] = letters[(seed = map_hash(seed + 1)) % 5];
+        text[(seed = map_hash(seed + 1)) % sizeof(text)] = 0;
+        text[sizeof(text) - 1] = 0;
+        for (uint32_t i = 0; i < 12 && want == PATTERNS_NONE; i++)
+            want = pattern_matches(pattern[i], text) ? i : PATTERNS_NONE;
+        assert_int_equal(patterns_first(&p, text), want);
+        patterns_release(&p);
+    }
+}
+
+/* As many rules as texts, long ones among them: a text is compared with the rules it may match. */
+static void rules_are_not_tried_one_by_one(void **state)
+{
+    enum { RULES = 100000, LONG = 20000 };
+    struct patterns p = { 0 };
+    struct intern texts = { 0 };
+    char line[64], *repeated = malloc(LONG + 1);
+    uint32_t hits = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < RULES; i++)
+        intern_put(&texts, line,
+                   (size_t)snprintf(line, sizeof(line), "src/part%u/file.c:%u", i, i));
+    for (uint32_t i = RULES; i > 0; i--)
+        patterns_add(&p, strchr(intern_get(&texts, i - 1), '/'), i - 1);
+    patterns_add(&p, "a*b", 0);
+    patterns_seal(&p);
+    for (uint32_t i = 0; i < RULES; i++)
+        hits += patterns_first(&p, intern_get(&texts, i)) == i;
+    memset(repeated, 'a', LONG);
+    repeated[LONG] = 0;
+    assert_int_equal(patterns_first(&p, repeated), PATTERNS_NONE);
+    assert_int_equal(hits, RULES);
+    assert_true(p.tried < 12 * RULES); /* .../file.c:1 is in .../file.c:1234, too */
+    patterns_release(&p);
+    intern_release(&texts);
+    free(repeated);
 }
 
 /* Two races: f/g on x, and h/k on y in a library. */
@@ -202,13 +266,48 @@ static void many_findings(void **state)
     buf_release(&same);
 }
 
+/* A deep stack and a block of many "...": all ways to place these would be 10^20. */
+static void dots_are_tried_in_one_go(void **state)
+{
+    enum { DEEP = 64 };
+    static struct frame frames[DEEP];
+    struct finding race = { .id = "0", .variable = "x" };
+    struct findings f = { .races = &race, .count = 1 };
+    struct suppressions s = { 0 };
+    struct buf text = { 0 };
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < DEEP; i++)
+        frames[i] = (struct frame){ "f", "a.c:1", false };
+    race.sides[0] = race.sides[1] =
+        (struct side){ .function = "f", .location = "a.c:1", .stack = { frames, DEEP, 0 } };
+    buf_addstr(&text, "{\n  n\n  Helgrind:Race\n");
+    for (int i = 0; i < 20; i++)
+        buf_addstr(&text, "  ...\n  fun:f\n");
+    buf_addstr(&text, "  fun:g\n}\n");
+    assert_int_equal(suppressions_parse(&s, "t", text.data, &err), 0);
+    suppressions_apply(&s, &f);
+    assert_int_equal(f.count, 1);
+    arena_release(&f.memory);
+    intern_release(&f.strings);
+    suppressions_release(&s);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns),      cmocka_unit_test(thread_sanitizer),
-        cmocka_unit_test(our_own),       cmocka_unit_test(valgrind),
-        cmocka_unit_test(mistakes),      cmocka_unit_test(hits),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(thread_sanitizer),
+        cmocka_unit_test(our_own),
+        cmocka_unit_test(valgrind),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(hits),
         cmocka_unit_test(many_findings),
+        cmocka_unit_test(dots_are_tried_in_one_go),
+        cmocka_unit_test(all_patterns_at_once_are_one_after_the_other),
+        cmocka_unit_test(rules_are_not_tried_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
