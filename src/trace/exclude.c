@@ -96,6 +96,10 @@ struct exclude {
     uint8_t *functions;    /* enum verdict */
     uint32_t *sites;
     size_t functions_cap, sites_cap;
+    bool
+        *has_place; /* functions with a place in an excluded file, as far as sites were looked at */
+    size_t has_place_cap;
+    uint32_t sites_placed;
     bool filtered; /* accesses may be missing that repeat one */
     bool *met;     /* functions that were hidden at least once */
     size_t met_cap;
@@ -164,6 +168,7 @@ void exclude_free(struct exclude *x)
         close_pair(x, (uint32_t)i, NULL);
     forget_first_pass(x);
     free(x->functions);
+    free(x->has_place);
     free(x->sites);
     free(x->met);
     free(x->hidden);
@@ -182,16 +187,24 @@ const struct exclude_stats *exclude_stats(const struct exclude *x)
 /* ---- what is excluded ---- */
 
 /* Also a function that has a place in an excluded file (recorded traces know all their sites from
- * the beginning). Two static functions of one name are one function here. */
+ * the beginning; each is looked at once). Two static functions of one name are one function here.
+ */
 static bool function_has_place(struct exclude *x, uint64_t function)
 {
     const struct tables *t = x->tables;
 
-    for (uint32_t s = 0; s < t->sites.count && s < t->site_function_cap; s++)
-        if (t->site_function[s] == function + 1 &&
-            globs_match_location(x->globs, intern_get(&t->sites, s)))
-            return true;
-    return false;
+    for (; x->sites_placed < t->sites.count && x->sites_placed < t->site_function_cap;
+         x->sites_placed++) {
+        uint64_t in = t->site_function[x->sites_placed];
+
+        x->stats.looked++;
+        if (!in || in > t->functions.count ||
+            !globs_match_location(x->globs, intern_get(&t->sites, x->sites_placed)))
+            continue;
+        GROW(x->has_place, x->has_place_cap, (size_t)in);
+        x->has_place[in - 1] = true;
+    }
+    return function < x->has_place_cap && x->has_place[function];
 }
 
 static bool is_excluded_function(struct exclude *x, uint64_t function)

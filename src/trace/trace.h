@@ -84,6 +84,7 @@ struct exclude_stats {
     uint64_t pairs;     /* calls of untraced code that they became */
     uint64_t entries;   /* of their D, all together */
     uint64_t all;       /* of these calls, those whose D is everything: they touch too much */
+    uint64_t looked;    /* sites that were looked at for the places of functions */
     uint64_t halves;    /* visible acquires and releases whose other half is gone: calls, too */
 };
 struct globs; /* globs.h */

@@ -505,6 +505,39 @@ static void patterns_are_those_of_heddle_cc(void **state)
                      cases[i].function ? cases[i].function : cases[i].location);
 }
 
+/* A program of 100,000 functions, each with its own site, of which one is in the file. */
+static void each_site_is_looked_at_once(void **state)
+{
+    enum { MANY = 100000 };
+    struct globs g = { .readable = sym_demangle };
+    struct tables t = { 0 };
+    struct event *events = calloc(MANY, sizeof(*events));
+    struct batch b = { .events = events, .count = MANY };
+    struct exclude *x;
+
+    (void)state;
+    globs_add(&g, "src:left.c");
+    for (uint32_t i = 0; i < MANY; i++) {
+        char name[32], site[32];
+
+        intern_put(&t.functions, name, (size_t)snprintf(name, sizeof(name), "f%u", i));
+        intern_put(&t.sites, site,
+                   (size_t)snprintf(site, sizeof(site), "%s.c:%u", i == 7 ? "left" : "a", i));
+        tables_set_site_function(&t, i, i);
+        events[i] = (struct event){ .op = OP_ENTER, .target = i, .site = SITE_NONE };
+    }
+    intern_put(&t.threads, "T", 1);
+    x = exclude_new(&g, &t, TRACE_EXACT);
+    exclude_learn(x, &b);
+    exclude_ready(x);
+    assert_int_equal(exclude_stats(x)->functions, 1);
+    assert_true(exclude_stats(x)->looked <= MANY);
+    exclude_free(x);
+    tables_release(&t);
+    globs_release(&g);
+    free(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_was_left_out_is_counted),
         cmocka_unit_test(ranges_that_meet_become_one_and_too_many_become_all),
         cmocka_unit_test(patterns_are_those_of_heddle_cc),
+        cmocka_unit_test(each_site_is_looked_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
