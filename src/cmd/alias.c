@@ -133,11 +133,12 @@ static int watch(const struct options *o, struct production *p, const struct lin
     if (!production_says(p, o->arguments[0]))
         return p->code ? p->code : EXIT_BAD_INPUT;
     if (p->control->counter[CAPER_ALIAS_EVICT])
-        warn("note", "%" PRIu64 " accesses found no room in the tables: pairs may be missing",
-             p->control->counter[CAPER_ALIAS_EVICT]);
+        warn("note", "%" PRIu64 " access%s found no room in the tables: pairs may be missing",
+             p->control->counter[CAPER_ALIAS_EVICT],
+             p->control->counter[CAPER_ALIAS_EVICT] == 1 ? "" : "es");
     if (p->control->counter[CAPER_ALIAS_FULL])
-        warn("", "%" PRIu64 " pairs found no room and are missing",
-             p->control->counter[CAPER_ALIAS_FULL]);
+        warn("", "%" PRIu64 " pair%s found no room: the list is not complete",
+             p->control->counter[CAPER_ALIAS_FULL], plural(p->control->counter[CAPER_ALIAS_FULL]));
     code = outfile_open(&out, o->texts[OPT_OUTPUT], stderr);
     if (code)
         return code;

@@ -279,8 +279,8 @@ static void say(const struct run *r, uint64_t fresh)
                      "escaped (--max-overhead)");
     if (r->state.has_pairs)
         warn("caper",
-             "%" PRIu64 " new site%s; %" PRIu64 " of %" PRIu64 " pairs are dynamically possible",
-             fresh, plural(fresh), z.dp, z.all);
+             "%" PRIu64 " new site%s; %" PRIu64 " of %" PRIu64 " pair%s dynamically possible",
+             fresh, plural(fresh), z.dp, z.all, z.all == 1 ? " is" : "s are");
     else
         warn("caper", "%" PRIu64 " new site%s; %" PRIu64 " accessed escaped objects", fresh,
              plural(fresh), z.seen + z.assumed);

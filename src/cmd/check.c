@@ -1,5 +1,6 @@
 /* check.c - heddle check: read everything, print what is odd */
 #include "cmd/commands.h"
+#include "base/plural.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
 
@@ -41,9 +42,9 @@ static int check_trace(const struct operand *in, struct trace *t, void *arg)
     repaired = diags_repaired(trace_diags(t));
     if (info->loss[0])
         printf("lost: %s\n", info->loss);
-    printf("%s: %" PRIu64 " events, %" PRIu64 " repaired, %" PRIu64 " bytes lost\n",
-           repaired || info->loss[0] ? "faulty" : "sound", info->events, repaired,
-           info->lost_bytes);
+    printf("%s: %" PRIu64 " event%s, %" PRIu64 " repaired, %" PRIu64 " byte%s lost\n",
+           repaired || info->loss[0] ? "faulty" : "sound", info->events, plural(info->events),
+           repaired, info->lost_bytes, plural(info->lost_bytes));
     return repaired || info->loss[0] ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 

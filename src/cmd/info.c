@@ -7,6 +7,7 @@
 #include "cmd/common.h"
 #include "cmd/progress.h"
 #include "base/map.h"
+#include "base/plural.h"
 #include "report/emit.h"
 
 #include <inttypes.h>
@@ -90,7 +91,8 @@ static void print_images(const struct tables *t, bool traced)
         const struct image *m = &t->images[i];
 
         if (m->traced && traced)
-            printf("  %s (%u files, %u sites)\n", m->path, m->modules, m->sites);
+            printf("  %s (%u file%s, %u site%s)\n", m->path, m->modules, plural(m->modules),
+                   m->sites, plural(m->sites));
         else if (m->traced == traced)
             printf("  %s\n", m->path);
     }
@@ -184,9 +186,9 @@ static void print_lists(const struct census *c)
     printf("  %-18s %.1f entries on average, at most %" PRIu64 "\n", "may touch", mean_list(c),
            c->largest);
     if (c->all)
-        printf("  %-18s %" PRIu64 " calls, %" PRIu64
+        printf("  %-18s %" PRIu64 " call%s, %" PRIu64
                " of them because finding out costs too much\n",
-               "may touch all", c->all, i->lists_given_up);
+               "may touch all", c->all, plural(c->all), i->lists_given_up);
 }
 
 static void emit_lists(struct emitter *e, const struct census *c)

@@ -5,6 +5,7 @@
  */
 #include "cmd/only_sites.h"
 #include "base/alloc.h"
+#include "base/plural.h"
 #include "base/tempfile.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
@@ -124,8 +125,8 @@ int only_sites_write(const char *file, const char *program, const char *out)
     if (code == 0)
         code = is_state(file) ? from_state(&s, file) : from_list(&s, file);
     if (code == 0 && s.absent)
-        warn("note", "%zu sites of '%s' are not in '%s', the first is '%s'", s.absent, file,
-             program, s.first);
+        warn("note", "%zu site%s of '%s' %s not in '%s', the first is '%s'", s.absent,
+             plural(s.absent), file, s.absent == 1 ? "is" : "are", program, s.first);
     if (code == 0 && !s.found.count)
         code = bad_input("no site of '%s' is in '%s'", file, program);
     if (code == 0)

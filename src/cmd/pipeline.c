@@ -7,6 +7,7 @@
 #include "cmd/progress.h"
 #include "cmd/runs.h"
 #include "base/alloc.h"
+#include "base/plural.h"
 #include "base/seconds.h"
 #include "engines/analysis.h"
 #include "report/ci.h"
@@ -357,8 +358,8 @@ static int analyse_operand(struct result *r, const struct options *o)
     if (code == 0 && !option_is(o, OPT_QUIET))
         warn_about_trace(&r->findings.trace);
     if (code == 0 && r->interrupted)
-        warn("warning", "interrupted after %" PRIu64 " events; what was found so far follows",
-             r->findings.trace.events);
+        warn("warning", "interrupted after %" PRIu64 " event%s; what was found so far follows",
+             r->findings.trace.events, plural(r->findings.trace.events));
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* record.c - heddle record: run a program and keep its trace */
 #include "cmd/commands.h"
+#include "base/plural.h"
 #include "cmd/common.h"
 #include "cmd/recording.h"
 #include "report/recorded.h"
@@ -22,8 +23,9 @@ static void tell_trace(struct findings *f, const struct trace_file *file)
     }
     p = &trace_tables(t)->process;
     end = p->known ? process_end_text(p, text, sizeof(text)) : NULL;
-    warn("", "'%s': %" PRIu64 " events%s%s%s%s", file->path, trace_info(t)->expected_events,
-         p->command ? ", " : "", p->command ? p->command : "", end ? ", " : "", end ? end : "");
+    warn("", "'%s': %" PRIu64 " event%s%s%s%s%s", file->path, trace_info(t)->expected_events,
+         plural(trace_info(t)->expected_events), p->command ? ", " : "",
+         p->command ? p->command : "", end ? ", " : "", end ? end : "");
     findings_set_recording(&one, trace_tables(t));
     findings_join_recording(f, &one.trace.recording);
     findings_release(&one);

@@ -16,6 +16,7 @@
 #include "cmd/progress.h"
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
+#include "base/plural.h"
 #include "engines/certain.h"
 #include "engines/whole.h"
 #include "program/execution.h"
@@ -261,7 +262,7 @@ static int check_ends(const struct finding *r, struct error *err)
     uint64_t a = side_position(r, 0), b = side_position(r, 1), x, y;
 
     if (r->nwitness < 2)
-        return error_set(err, "the witness has %zu events", r->nwitness);
+        return error_set(err, "the witness has %zu event%s", r->nwitness, plural(r->nwitness));
     x = r->witness[r->nwitness - 2];
     y = r->witness[r->nwitness - 1];
     if ((x == a && y == b) || (x == b && y == a))
@@ -274,7 +275,7 @@ static int check_ends(const struct finding *r, struct error *err)
 static int check_requests(const struct deadlock_finding *d, struct error *err)
 {
     if (d->nwitness < d->nwaiters)
-        return error_set(err, "the witness has %zu events", d->nwitness);
+        return error_set(err, "the witness has %zu event%s", d->nwitness, plural(d->nwitness));
     for (size_t i = 0; i < d->nwaiters; i++)
         if (d->witness[d->nwitness - d->nwaiters + i] != d->waiters[i].request.event)
             return error_set(err, "the witness does not end with the requests");

@@ -6,6 +6,7 @@
  * escaped. Bars are on a logarithmic scale: the steps of the funnel differ by powers of ten.
  */
 #include "fleet/page.h"
+#include "base/plural.h"
 #include "fleet/races.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -53,15 +54,15 @@ static int show_program(void *arg, const struct store_program *p)
         xml_put(out, p->note);
     }
     fputs("<table>\n", out);
-    snprintf(more, sizeof(more), "%" PRIu64 " sites, %" PRIu64 " pairs without a common lock",
-             p->sites, p->lockset);
+    snprintf(more, sizeof(more), "%" PRIu64 " site%s, %" PRIu64 " pair%s without a common lock",
+             p->sites, plural(p->sites), p->lockset, plural(p->lockset));
     bar(out, "static", p->pairs, p->pairs, more);
-    snprintf(more, sizeof(more), "%" PRIu64 " sites escaped, %s", p->escaped,
+    snprintf(more, sizeof(more), "%" PRIu64 " site%s escaped, %s", p->escaped, plural(p->escaped),
              p->steady ? "steady" : "not steady yet");
     bar(out, "possible", p->possible, p->pairs, more);
     bar(out, "chased", p->chased, p->pairs, "");
-    snprintf(more, sizeof(more), "%" PRIu64 " races, seen %" PRIu64 " times", p->races,
-             p->sightings);
+    snprintf(more, sizeof(more), "%" PRIu64 " race%s, seen %" PRIu64 " time%s", p->races,
+             plural(p->races), p->sightings, plural(p->sightings));
     bar(out, "confirmed", p->confirmed, p->pairs, more);
     fprintf(out,
             "</table><p class=q>runs: %" PRIu64 " caper, %" PRIu64 " chase, %" PRIu64
@@ -114,7 +115,7 @@ static int show_races(struct store *s, const struct status_about *about, FILE *o
         xml_put(out, b.data);
         fputs(" <span class='q i'>", out);
         xml_put(out, f.races[i].id);
-        fprintf(out, ", %" PRIu64 " times</span>\n", f.races[i].count);
+        fprintf(out, ", %" PRIu64 " time%s</span>\n", f.races[i].count, plural(f.races[i].count));
         buf_release(&b);
     }
     fputs("</ul>\n", out);

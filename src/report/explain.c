@@ -1,5 +1,6 @@
 /* explain.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
 #include "report/text.h"
+#include "base/plural.h"
 #include "report/changes.h"
 #include "report/paint.h"
 
@@ -181,8 +182,9 @@ static void write_witness(struct painter *p, const struct findings *f, const uin
         return;
     }
     omitted_steps(n, o->full, &from, &to);
-    fprintf(p->out, "\nschedule that %s, %zu steps of the %" PRIu64 " events%s:\n", why->does, n,
-            f->trace.events, to > from ? " (--full shows every step)" : "");
+    fprintf(p->out, "\nschedule that %s, %zu step%s of the %" PRIu64 " event%s%s:\n", why->does, n,
+            plural(n), f->trace.events, plural(f->trace.events),
+            to > from ? " (--full shows every step)" : "");
     if (o->no_steps)
         fprintf(p->out, "  positions only: %s\n", o->no_steps);
     write_steps(p, witness, n, s, o->full);
@@ -242,7 +244,8 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     changes_write(out, r);
     write_gone(out, r->long_witness);
     if (r->after && r->nwitness)
-        fprintf(out, "\nthe first %" PRIu64 " events happen as recorded\n", r->after);
+        fprintf(out, "\nthe first %" PRIu64 " event%s as recorded\n", r->after,
+                r->after == 1 ? " happens" : "s happen");
     if (r->long_witness)
         return;
     write_witness(&p, f, r->witness, r->nwitness,
@@ -298,8 +301,11 @@ void text_explain_deadlock(const struct findings *f, const struct deadlock_findi
     write_gone(out, d->long_witness);
     if (d->long_witness)
         return;
-    snprintf(ends, sizeof(ends), "the last %zu steps are the requests that wait for ever",
-             d->nwaiters);
+    if (d->nwaiters == 1)
+        snprintf(ends, sizeof(ends), "the last step is the request that waits for ever");
+    else
+        snprintf(ends, sizeof(ends), "the last %zu steps are the requests that wait for ever",
+                 d->nwaiters);
     write_witness(&p, f, d->witness, d->nwitness,
                   &(struct purpose){ "deadlock", "leads there", ends }, s, options);
 }

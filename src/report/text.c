@@ -234,7 +234,7 @@ static void write_schedule(struct painter *p, const char *what, const struct sch
     uint64_t expected = 0;
 
     if (!n && total)
-        fprintf(p->out, "  schedule that %s: %zu steps\n", what, total);
+        fprintf(p->out, "  schedule that %s: %zu step%s\n", what, total, plural(total));
     if (!n)
         return;
     fprintf(p->out, "  schedule that %s, %zu step%s:\n", what, total, plural(total));
@@ -331,7 +331,8 @@ static void write_long(struct painter *p, const struct finding *r)
 {
     write_gone(p, "makes them meet", r->long_witness);
     if (r->after && r->nwitness)
-        fprintf(p->out, "  the first %" PRIu64 " events as recorded, then:\n", r->after);
+        fprintf(p->out, "  the first %" PRIu64 " event%s as recorded, then:\n", r->after,
+                plural(r->after));
 }
 
 static void write_race(struct painter *p, const struct findings *f, size_t i)
