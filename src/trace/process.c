@@ -22,6 +22,10 @@ enum {
     KEY_TLS = 68
 };
 
+/* As many images as the runtime tells of: reports look through all of them for a race, and a
+ * damaged file may claim millions. */
+enum { TLS_MAX = 4096 };
+
 _Static_assert((int)PROCESS_NUMBERS < (int)KEY_NUMBERS_END,
                "keys of numbers end before those of texts");
 
@@ -131,7 +135,8 @@ void process_add_thread(struct process *p, uint32_t thread, uint32_t tid, uint64
 
 void process_add_tls(struct process *p, uint32_t image, uint64_t offset, uint64_t bytes)
 {
-    if (!bytes || bytes > offset || (p->ntls && p->tls[p->ntls - 1].image >= image))
+    if (!bytes || bytes > offset || p->ntls == TLS_MAX ||
+        (p->ntls && p->tls[p->ntls - 1].image >= image))
         return;
     GROW(p->tls, p->tls_cap, p->ntls + 1);
     p->tls[p->ntls++] = (struct process_tls){ image, offset, bytes };

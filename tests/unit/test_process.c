@@ -104,6 +104,18 @@ static void a_process_is_read_back(void **state)
     tables_release(&t);
 }
 
+/* Reports look through the list for each race: a file that claims millions must not slow them. */
+static void no_more_storage_is_kept_than_images_there_may_be(void **state)
+{
+    struct process p = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 100000; i++)
+        process_add_tls(&p, i, 64, 8);
+    assert_true(p.ntls <= 4096);
+    process_release(&p);
+}
+
 static void sites_keep_parents_and_variables(void **state)
 {
     struct tables t = { 0 };
@@ -199,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_read_back),
+        cmocka_unit_test(no_more_storage_is_kept_than_images_there_may_be),
         cmocka_unit_test(sites_keep_parents_and_variables),
         cmocka_unit_test(damaged_entries_are_refused),
         cmocka_unit_test(later_versions_may_know_more),
