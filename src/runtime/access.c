@@ -270,6 +270,36 @@ static ASIDE void frames_aside(struct rt_thread *t)
     frames_flush_slow(t);
 }
 
+/* lengthen_near() of what most loops do: the next access at the same distance, or the bytes right
+ * behind or before those of a run. */
+static inline __attribute__((always_inline)) bool lengthen_usual(struct rt_thread *t, struct run *r,
+                                                                 uintptr_t a, unsigned arg)
+{
+    uint64_t *record = r->record, head = record[0], word = record[1];
+    uint64_t bytes = UINT64_C(1) << (arg >> ACCESS_SIZE_SHIFT), length = word >> 32;
+
+    if (unlikely(t->too_deep || !frames_are_told(t) || r->stack != t->stack))
+        return false;
+    if (r->step) {
+        if (unlikely(ring_steps(word) == STEPS_MAX))
+            return false;
+        __atomic_store_n(&record[1], word + (UINT64_C(1) << 32), __ATOMIC_RELEASE);
+        r->from += (uintptr_t)r->step;
+        return true;
+    }
+    if (!(head >> 48 & ACCESS_RUN) || length + bytes > RUN_BYTES_MAX)
+        return false;
+    if (a + bytes == (head & RING_LOW)) {
+        __atomic_store_n(&record[0], head - bytes, __ATOMIC_RELEASE);
+        r->from -= bytes;
+    } else if (a != (head & RING_LOW) + length) {
+        return false;
+    }
+    __atomic_store_n(&record[1], word + (bytes << 32), __ATOMIC_RELEASE);
+    r->span += (uint32_t)bytes;
+    return true;
+}
+
 /* append_access() where there is room, and no stamp is due. */
 static inline __attribute__((always_inline)) bool append_usual(struct rt_thread *t, uintptr_t a,
                                                                unsigned arg, uint32_t site)
@@ -278,7 +308,8 @@ static inline __attribute__((always_inline)) bool append_usual(struct rt_thread 
     struct ring_chunk *c;
     uint64_t *w;
 
-    if (is_near(t, r, a, site) && lengthen_aside(t, r, a, arg, site))
+    if (is_near(t, r, a, site) &&
+        (lengthen_usual(t, r, a, arg) || lengthen_aside(t, r, a, arg, site)))
         return true;
     if (unlikely(!frames_are_told(t)))
         frames_aside(t);

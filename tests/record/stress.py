@@ -8,9 +8,10 @@ short    N short threads, a few at a time; the race between the last two is foun
 live     N threads alive at once; the same
 forks    N forked children: a trace each, and their race
 walk     what acquiring brings does not make a thread record again what it has seen
+runs     accesses in a row: the trace has exactly their bytes
 tick     calls of untraced code come after what was stamped before them, and are known to
 """
-import argparse, json, os, random, shutil, signal, struct, subprocess, sys, tempfile, time
+import argparse, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -131,6 +132,29 @@ def case_walk(opts, directory):
     return "%d of some %d loads" % (loads, nodes * walks)
 
 
+def case_runs(opts, directory):
+    n, big = 1000, 200000
+    touched = {"up": range(n), "down": range(n), "both": range(n // 2 - 200, n // 2 + 200),
+               "steps": range(0, 4 * n, 3), "back": range(4 * n - 1, -1, -5), "big": range(big - 1),
+               "calls": range(0, n, 2)}
+    program = build(opts, "runs", directory)
+    _, stdout = analysed(opts, directory, [program], 0)
+    arrays = [line.split() for line in stdout.splitlines()]
+    trace = traces(os.path.join(directory, "data"))[0]
+    seen = set()
+    events = 0
+    for a, size in re.findall(r"\|w\((0x[0-9a-f]+):(\d+)\)", run([opts.heddle, "dump", trace]).stdout):
+        seen.update(range(int(a, 16), int(a, 16) + int(size)))
+        events += 1
+    for name, base, length, size in arrays:
+        start, size = int(base, 16), int(size)
+        want = {start + size * i + k for i in touched[name] for k in range(size)}
+        got = {b for b in seen if start <= b < start + int(length)}
+        if got != want:
+            raise Failed("%s: %d bytes too many, %d missing" % (name, len(got - want), len(want - got)))
+    return "%d bytes, %d events" % (len(seen), events)
+
+
 def case_tick(opts, directory):
     untraced = os.path.join(directory, "untraced.o")
     run(["cc", "-c", os.path.join(here, "tick_untraced.c"), "-o", untraced], check=True)
@@ -156,6 +180,7 @@ def main():
         "live": lambda o, d: case_threads(o, d, "live", o.live),
         "forks": case_forks,
         "walk": case_walk,
+        "runs": case_runs,
         "tick": case_tick,
     }
     failed = 0
