@@ -159,16 +159,41 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
 
 /* ---- the call ---- */
 
+/* Calls of a module go through a function of its own, which adds the number of its first site: at
+ * the call there is only a small constant, and mostly nothing for the linker to do. (No tail call:
+ * LLVM restores what preserve_most keeps, and that is the arguments, before it jumps.) */
+static void define_local(struct pass *p, LLVMValueRef local, const char *name)
+{
+    LLVMBuilderRef own = p->b;
+    LLVMSetLinkage(local, LLVMInternalLinkage);
+    LLVMSetFunctionCallConv(local, CC_PRESERVE_MOST);
+    LLVMAddAttributeAtIndex(local, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(p->context, attribute_kind("noinline"), 0));
+    p->b = LLVMCreateBuilderInContext(p->context);
+    LLVMPositionBuilderAtEnd(p->b, LLVMAppendBasicBlockInContext(p->context, local, ""));
+    LLVMValueRef index = LLVMGetParam(local, 1);
+    LLVMValueRef args[] = { LLVMGetParam(local, 0),
+                            LLVMBuildAdd(p->b, site_value(p, 0), index, "") };
+    LLVMSetTailCallKind(call_preserving(p, name, EFFECT_ALL, 2, args), LLVMTailCallKindNoTail);
+    LLVMBuildRetVoid(p->b);
+    LLVMDisposeBuilder(p->b);
+    p->b = own;
+}
+
 /* `prefix`: "ask_" if the filter was not asked yet. */
 static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer,
                         const char *prefix)
 {
-    char name[48];
+    char name[48], local[56];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
     snprintf(name, sizeof name, "__heddle_%s%s%u%s", prefix, verb, (unsigned)item->bytes,
              item->align >= item->bytes ? "" : "_unaligned");
-    LLVMValueRef args[] = { pointer, site_value(p, item->site) };
-    call_preserving(p, name, EFFECT_RECORD, 2, args);
+    snprintf(local, sizeof local, "%s_at", name);
+    LLVMValueRef args[] = { pointer, const32(p, item->site) };
+    call_preserving(p, local, EFFECT_RECORD, 2, args);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, local);
+    if (LLVMIsDeclaration(f))
+        define_local(p, f, name);
 }
 
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)

@@ -139,13 +139,13 @@ LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect 
     return call;
 }
 
-void call_preserving(struct pass *p, const char *name, enum runtime_effect effect, unsigned n,
-                     LLVMValueRef *args)
+LLVMValueRef call_preserving(struct pass *p, const char *name, enum runtime_effect effect,
+                             unsigned n, LLVMValueRef *args)
 {
-    enum { CC_PRESERVE_MOST = 14 };
     LLVMValueRef call = call_runtime(p, name, effect, p->none, n, args);
     LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
     LLVMSetFunctionCallConv(LLVMGetNamedFunction(p->module, name), CC_PRESERVE_MOST);
+    return call;
 }
 
 static void move_to(struct pass *p, LLVMBasicBlockRef block, LLVMValueRef inst)
@@ -194,6 +194,7 @@ void detour_if(struct pass *p, const struct detour *d, LLVMValueRef condition)
     LLVMValueRef branch = LLVMBuildCondBr(p->b, condition, d->cold, d->tail);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(p->context, "prof", 4), p->unlikely);
     LLVMPositionBuilderAtEnd(p->b, d->cold);
+    LLVMSetCurrentDebugLocation2(p->b, NULL);
 }
 
 void detour_end(struct pass *p, const struct detour *d)

@@ -132,13 +132,15 @@ enum runtime_effect { EFFECT_ALL, EFFECT_RECORD /* touches only what is the runt
 LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect effect,
                           LLVMTypeRef result, unsigned n, LLVMValueRef *args);
 /* Without result, by clang's preserve_most convention: the caller's registers stay. */
-void call_preserving(struct pass *p, const char *name, enum runtime_effect effect, unsigned n,
-                     LLVMValueRef *args);
+enum { CC_PRESERVE_MOST = 14 };
+LLVMValueRef call_preserving(struct pass *p, const char *name, enum runtime_effect effect,
+                             unsigned n, LLVMValueRef *args);
 /* What stands before `inst` in its block moves to a new block before it, without terminator. */
 LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst);
 /* What is hardly ever done, out of line: the condition is built at the end of `head`, where the
  * builder stands after begin, what is to be done in `cold`, where it stands after if; end goes on
- * with the instruction. */
+ * with the instruction. Code in `cold` has no line: it stands apart from the code around the
+ * instruction, and each inlined function that it belonged to would be a list of ranges more. */
 struct detour {
     LLVMBasicBlockRef head, cold, tail;
 };

@@ -25,7 +25,6 @@
 #include "runtime/abi.h"
 
 enum {
-    CC_PRESERVE_MOST = 14,
     CC_PRESERVE_ALL = 15,
     GROUP_MAX = 32, /* accesses of one no-op */
     DEPTH_MAX = 4,  /* of an address computation that is copied */

@@ -35,7 +35,7 @@
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
-enum { CC_PRESERVE_MOST = 14, ELEMENTS_MAX = 16, DEPTH_MAX = 6 };
+enum { ELEMENTS_MAX = 16, DEPTH_MAX = 6 };
 
 enum link_kind {
     LINK_STORE,
