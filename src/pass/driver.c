@@ -39,6 +39,7 @@ struct command {
     const char *foreign;  /* another machine than ours, as the user names it; or NULL */
     const char *language; /* behind the last -x, or NULL */
     bool no_calls;
+    bool no_elimination;
     bool production;
     bool openmp;
     bool sanitizers; /* that have a malloc and threads of their own */
@@ -52,13 +53,15 @@ static const char help[] =
     "  --full               record values, branches and results of calls too\n"
     "  --production         accesses can be patched (heddle chase, caper); nothing is recorded\n"
     "  --no-calls           do not record calls of untraced code\n"
+    "  --no-elimination     record accesses also where the compiler sees that they add no race\n"
     "  --exclude=PATTERN    do not trace: fun:GLOB, src:GLOB, or GLOB for either; repeatable\n"
     "  --exclude-file=FILE  patterns, one a line, # for comments\n"
     "  --heddle-help        this text\n"
     "\n"
     "Environment: HEDDLE_DISABLE=1 runs the plain compiler; HEDDLE_FULL=1,\n"
-    "HEDDLE_PRODUCTION=1, HEDDLE_CALLS=0, HEDDLE_EXCLUDE, HEDDLE_EXCLUDE_FILE as the options;\n"
-    "%s names another compiler (a gcc compiles with -fsanitize=thread).\n";
+    "HEDDLE_PRODUCTION=1, HEDDLE_CALLS=0, HEDDLE_ELIMINATION=0, HEDDLE_EXCLUDE,\n"
+    "HEDDLE_EXCLUDE_FILE as the options; %s names another compiler (a gcc compiles\n"
+    "with -fsanitize=thread).\n";
 
 static void fail(const char *what, const char *subject)
 {
@@ -111,6 +114,8 @@ static bool take_own_option(struct command *c, const char *s)
         c->production = true;
     else if (is(s, "--no-calls"))
         c->no_calls = true;
+    else if (is(s, "--no-elimination"))
+        c->no_elimination = true;
     else if (begins(s, "--exclude="))
         exclude(c, s + strlen("--exclude="));
     else if (begins(s, "--exclude-file="))
@@ -278,6 +283,7 @@ static void read_environment(struct command *c)
     c->full = is_set("HEDDLE_FULL");
     c->production = is_set("HEDDLE_PRODUCTION");
     c->no_calls = getenv("HEDDLE_CALLS") && is(getenv("HEDDLE_CALLS"), "0");
+    c->no_elimination = getenv("HEDDLE_ELIMINATION") && is(getenv("HEDDLE_ELIMINATION"), "0");
     if (list && *list)
         exclude(c, list);
     if (file && *file)
@@ -313,7 +319,8 @@ static char *find_library_directory(void)
 
 static uint64_t config_hash(const struct command *c)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full + 2u * c->no_calls + 4u * c->production;
+    uint64_t h = UINT64_C(0xcbf29ce484222325) + c->full + 2u * c->no_calls + 4u * c->production +
+                 8u * c->no_elimination;
     for (const char *s = c->excludes; *s; s++)
         h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
     return h;
@@ -431,6 +438,8 @@ static void export_settings(const struct command *c)
         unsetenv("HEDDLE_PRODUCTION");
     if (c->no_calls)
         setenv("HEDDLE_CALLS", "0", 1);
+    if (c->no_elimination)
+        setenv("HEDDLE_ELIMINATION", "0", 1);
     if (*c->excludes)
         setenv("HEDDLE_EXCLUDE", c->excludes, 1);
     unsetenv("HEDDLE_EXCLUDE_FILE"); /* in the list now */

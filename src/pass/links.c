@@ -45,8 +45,7 @@ bool may_be_pointer(LLVMValueRef v)
 void list_link(struct pass *p, struct items *items, LLVMValueRef store)
 {
     LLVMValueRef address = LLVMGetOperand(store, 1);
-    if (p->no_calls || !may_be_pointer(LLVMGetOperand(store, 0)) ||
-        !is_worth_recording(p, address, true))
+    if (p->no_calls || !may_be_pointer(LLVMGetOperand(store, 0)) || !is_worth_linking(p, address))
         return;
     struct item *item = add_item(items, ITEM_LINK, store);
     item->operand = 1;
@@ -60,7 +59,7 @@ void list_copy_link(struct pass *p, struct items *items, LLVMValueRef call)
     LLVMValueRef from = underlying_object(LLVMGetOperand(call, 1));
     bool constant = LLVMIsAGlobalVariable(from) && LLVMIsGlobalConstant(from);
     if (p->no_calls || constant || (length && LLVMConstIntGetZExtValue(length) < 8) ||
-        !is_worth_recording(p, LLVMGetOperand(call, 0), true))
+        !is_worth_linking(p, LLVMGetOperand(call, 0)))
         return;
     struct item *item = add_item(items, ITEM_LINK, call);
     item->operand = 0;

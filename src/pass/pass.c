@@ -100,11 +100,12 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
         return;
     }
     p->has_frame = needs_frame(p, items);
-    if (!p->full) {
+    if (!p->full && !p->no_elimination) {
         drop_covered(p, f, items);
         join_adjacent(p, items);
-        find_alignments(p, items);
     }
+    if (!p->full)
+        find_alignments(p, items);
     make_scratch(p, items);
     LLVMValueRef first = gather_allocas(p, f);
     if (p->full && items->count)
@@ -150,6 +151,8 @@ static void instrument_all(struct pass *p)
     }
     for (size_t i = 0; i < todo.count; i++)
         find_kept(p, todo.at[i]);
+    for (size_t i = 0; i < todo.count; i++)
+        find_own(p, todo.at[i]);
     for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
         tell_openmp(p, todo.at[i]);
@@ -253,6 +256,7 @@ int pass_begin(LLVMModuleRef module)
 int pass_run(LLVMModuleRef module)
 {
     const char *full = getenv("HEDDLE_FULL"), *calls = getenv("HEDDLE_CALLS");
+    const char *elimination = getenv("HEDDLE_ELIMINATION");
     if (!starts_with(LLVMGetTarget(module), "x86_64") || is_done(module))
         return 0;
     exclude_init();
@@ -263,6 +267,7 @@ int pass_run(LLVMModuleRef module)
     p.production = pass_is_production();
     p.full = full && strcmp(full, "1") == 0 && !p.production;
     p.no_calls = (calls && strcmp(calls, "0") == 0) || p.production;
+    p.no_elimination = elimination && strcmp(elimination, "0") == 0;
     init_types(&p);
     forbid_speculation(module, false);
     p.hand_locks = has_locked_asm(p.module);
@@ -286,6 +291,7 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.excluded);
     map_release(&p.escapes);
     map_release(&p.kept);
+    map_release(&p.own);
     map_release(&p.untraced);
     map_release(&p.texts);
     map_release(&p.linked);

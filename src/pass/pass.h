@@ -77,8 +77,9 @@ struct pass {
     LLVMBuilderRef mover; /* has no debug location, so moved instructions keep theirs */
     bool full;
     bool production;
-    struct map linked; /* production: instructions whose links are reported with their accesses */
-    bool no_calls;     /* calls of untraced code are not recorded */
+    struct map linked;   /* production: instructions whose links are reported with their accesses */
+    bool no_calls;       /* calls of untraced code are not recorded */
+    bool no_elimination; /* accesses that cannot add a race are recorded, but those of locals */
     LLVMTypeRef i1, i8, i32, i64, ptr, none;
     LLVMValueRef tls;      /* __heddle_tls */
     LLVMValueRef record;   /* this module's struct heddle_module */
@@ -89,6 +90,8 @@ struct pass {
     struct map structures; /* TBAA node -> alignment (align.c) */
     struct map excluded;   /* scope of the debug information -> 1 no, 2 yes */
     struct map escapes;    /* alloca, argument, global -> 1 private, 2 escapes */
+    struct map own;        /* heap block, parameter -> 1 the thread's own, 2 perhaps not */
+    unsigned finding_own;  /* > 0: own is being filled */
     struct map kept;       /* parameter -> 1 its function does not keep it, 2 it does */
     unsigned finding_kept; /* > 0: kept is being filled */
     struct map untraced;   /* functions defined here that are not traced -> 1 */
@@ -153,8 +156,11 @@ void at_instruction(struct pass *p, LLVMValueRef inst); /* emit before it */
 
 /* escape.c */
 bool is_private(struct pass *p, LLVMValueRef address);
+bool is_own(struct pass *p, LLVMValueRef address); /* default builds: knows more memory */
 /* Which parameters the function keeps; for all functions before any of them is instrumented. */
 void find_kept(struct pass *p, LLVMValueRef function);
+/* Which of them point to memory of the caller's own; after that. */
+void find_own(struct pass *p, LLVMValueRef function);
 LLVMValueRef strip_offset(struct pass *p, LLVMValueRef address, int64_t *offset);
 LLVMValueRef underlying_object(LLVMValueRef address);
 
@@ -170,6 +176,7 @@ void keep_excluded(struct pass *p);
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
 struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst);
 bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
+bool is_worth_linking(struct pass *p, LLVMValueRef address); /* pointers stored there (links.c) */
 
 /* align.c: sets `low` of the accesses */
 void find_alignments(struct pass *p, struct items *items);

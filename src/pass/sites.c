@@ -27,7 +27,8 @@ static bool is_counter(LLVMValueRef global)
     return starts_with(name, "__llvm_") || starts_with(name, "__prof");
 }
 
-bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write)
+/* Memory that others may reach and that may change. */
+static bool may_be_shared(LLVMValueRef address, bool write)
 {
     if (LLVMGetPointerAddressSpace(LLVMTypeOf(address)) != 0)
         return false;
@@ -35,9 +36,17 @@ bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write)
     if (LLVMIsAGlobalVariable(object) &&
         (is_counter(object) || (!write && LLVMIsGlobalConstant(object))))
         return false;
-    if (LLVMIsAConstantPointerNull(object) || LLVMIsUndef(object))
-        return false;
-    return !is_private(p, address);
+    return !LLVMIsAConstantPointerNull(object) && !LLVMIsUndef(object);
+}
+
+bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write)
+{
+    return may_be_shared(address, write) && !is_own(p, address);
+}
+
+bool is_worth_linking(struct pass *p, LLVMValueRef address)
+{
+    return may_be_shared(address, true) && !is_private(p, address);
 }
 
 /* A volatile word may be a lock made by hand (asm.c), where there are such locks: looking costs a
@@ -87,7 +96,7 @@ static void list_atomic(struct pass *p, struct items *items, LLVMValueRef inst, 
 {
     if (LLVMIsAtomicSingleThread(inst))
         return;
-    if (type && is_private(p, LLVMGetOperand(inst, operand)))
+    if (type && is_own(p, LLVMGetOperand(inst, operand)))
         return;
     if (type && LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(inst, operand))) != 0)
         return;

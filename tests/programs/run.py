@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Build, record and analyse the test programs; compare with what they say about themselves.
 
-    run.py --build BUILDDIR [--driver clang|gcc|full] [--all] [--jobs 2] [--keep DIR] [PATTERN ...]
+    run.py --build BUILDDIR [--driver clang|gcc|full|plain] [--all] [--jobs 2] [--keep DIR] [PATTERN ...]
     run.py --tool tsan|tsan-gcc [--runs 3] [PATTERN ...]     the same programs, another detector
 
 Prints TAP, a case per program. docs/design/test-programs.md describes the comments that hold
 the expectations; PATTERN is a shell pattern or a part of a program's name. The driver gcc compiles with
--fsanitize=thread, full is clang with values, branches and calls recorded. gcc runs only the programs
-that say `// gcc: also`, full those and all with a race, unless --all is given. Each case has a directory of its own, so they run
+-fsanitize=thread, full is clang with values, branches and calls recorded, plain clang with
+--no-elimination: it must find the same. gcc runs only the programs
+that say `// gcc: also`, full those and all with a race, plain those with a race, unless --all is given. Each case has a directory of its own, so they run
 side by side.
 """
 import argparse
@@ -142,6 +143,8 @@ class Heddle:
             self.env.update(HEDDLE_CC_BACKEND="gcc", HEDDLE_CXX_BACKEND="g++")
         if driver == "full":
             self.env["HEDDLE_FULL"] = "1"
+        if driver == "plain":
+            self.env["HEDDLE_ELIMINATION"] = "0"
         self.env.pop("HEDDLE_OPTIONS", None)
 
     def compiler(self, cxx, traced=True):
@@ -338,6 +341,8 @@ def selected(options):
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
     elif options.driver == "full" and not options.all:
         cases = [c for c in cases if "gcc" in c.says or c.is_race]
+    elif options.driver == "plain" and not options.all:
+        cases = [c for c in cases if c.is_race]
     elif options.driver != "clang" and not options.all:
         cases = [c for c in cases if "gcc" in c.says]
     return cases
@@ -359,7 +364,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", default="build")
     p.add_argument("--tool", choices=["heddle", "tsan", "tsan-gcc"], default="heddle")
-    p.add_argument("--driver", choices=["clang", "gcc", "full"], default="clang")
+    p.add_argument("--driver", choices=["clang", "gcc", "full", "plain"], default="clang")
     p.add_argument("--all", action="store_true")
     p.add_argument("--runs", type=int, default=3)
     p.add_argument("--jobs", type=int, default=2)
