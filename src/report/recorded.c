@@ -81,6 +81,22 @@ static void add_killed(struct findings *f, const struct process *p)
     findings_add_note(f, text);
 }
 
+/* A beginning that was dropped: what is said holds for the rest. */
+static void add_dropped(struct findings *f, const struct tables *t)
+{
+    uint64_t start = t->process.numbers[PROCESS_CLOCK_NS], gone = seam_number(&t->seam, SEAM_GONE);
+    uint64_t cut = seam_number(&t->seam, SEAM_STAMP), last = seam_number(&t->seam, SEAM_LAST);
+    char text[160];
+
+    if (!gone)
+        return;
+    snprintf(text, sizeof(text),
+             "only the last %.1f s were kept; the first %.1f s, %" PRIu64 " events, were dropped",
+             last > cut ? (double)(last - cut) / 1e9 : 0.0,
+             cut > start ? (double)(cut - start) / 1e9 : 0.0, gone);
+    findings_add_note(f, text);
+}
+
 void findings_set_recording(struct findings *f, const struct tables *t)
 {
     const struct process *p = &t->process;
@@ -98,6 +114,7 @@ void findings_set_recording(struct findings *f, const struct tables *t)
             findings_add_recorded(f, process_number_names[n], p->numbers[n]);
     if (p->numbers[PROCESS_END] == PROCESS_KILLED)
         add_killed(f, p);
+    add_dropped(f, t);
     for (size_t i = 0; i < p->nnotes; i++)
         findings_add_note(f, p->notes[i]);
 }

@@ -226,6 +226,17 @@ static void thread_joined(struct check *c, const struct event *ev, struct thread
     buf_release(&where);
 }
 
+/* Did the thread run in a beginning that is gone? */
+static bool is_in_past(const struct check *c, uint64_t thread)
+{
+    const struct seam *s = &c->teller.tables->seam;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (s->entries[i].kind == SEAM_THREAD && s->entries[i].key == thread)
+            return true;
+    return false;
+}
+
 static void check_join(struct check *c, struct event *ev)
 {
     struct thread *child = thread_at(c, ev->target);
@@ -233,6 +244,8 @@ static void check_join(struct check *c, struct event *ev)
     if (ev->target == ev->thread) {
         tell(&c->teller, DIAG_JOIN_SELF, "%s joins itself: ignored", name(c, ev->thread));
         ev->flags |= EV_IGNORED;
+    } else if (!(child->state & (T_FORKED | T_RAN)) && is_in_past(c, ev->target)) {
+        ev->flags |= EV_IGNORED; /* all that it did is before */
     } else if (!(child->state & (T_FORKED | T_RAN))) {
         tell(&c->teller, DIAG_JOIN_UNKNOWN,
              "%s joins %s, which nobody forked and which did nothing so far: ignored",

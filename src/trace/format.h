@@ -17,7 +17,8 @@
  * stretches, 7 with requests, 8 with repeats. */
 enum {
     HDL_MAJOR = 1,
-    HDL_MINOR = 8,
+    HDL_MINOR = 9,
+    HDL_MINOR_REPEATS = 8,
     HDL_MINOR_REQUESTS = 7,
     HDL_MINOR_STRETCHES = 6,
     HDL_MINOR_MOVES = 5,
@@ -38,10 +39,11 @@ enum {
 #define HDL_FEATURE_FRAMES    ((uint64_t)1 << 7) /* stretches may enter and leave; since 1.6 */
 #define HDL_FEATURE_REQUESTS  ((uint64_t)1 << 8) /* may have request, request-shared; since 1.7 */
 #define HDL_FEATURE_REPEATS   ((uint64_t)1 << 9) /* may have TARGET_REPEAT; since 1.8 */
+#define HDL_FEATURE_PAST      ((uint64_t)1 << 10) /* the beginning may be gone; since 1.9 */
 #define HDL_FEATURES_KNOWN                                                                         \
     (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
      HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES | HDL_FEATURE_FRAMES |             \
-     HDL_FEATURE_REQUESTS | HDL_FEATURE_REPEATS)
+     HDL_FEATURE_REQUESTS | HDL_FEATURE_REPEATS | HDL_FEATURE_PAST)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];
@@ -56,6 +58,16 @@ struct hdl_file_header { /* 64 bytes */
     uint64_t stamp_ns; /* how fine stamps are: 0 not a time */
     uint64_t created;  /* seconds since 1970, 0 unknown */
     uint32_t reserved2;
+    uint32_t checksum; /* XXH32 of the 60 bytes before, seed 0 */
+};
+
+/* Behind the header of a file with HDL_FEATURE_PAST: where what is kept begins. */
+struct hdl_start {   /* 64 bytes */
+    uint64_t past;   /* offset of the chunk HDL_PAST that stands for what is gone; 0: nothing is */
+    uint64_t first;  /* offset of the first chunk that is kept */
+    uint32_t number; /* of that chunk */
+    uint32_t reserved[9];
+    uint32_t reserved1;
     uint32_t checksum; /* XXH32 of the 60 bytes before, seed 0 */
 };
 
@@ -75,7 +87,10 @@ enum hdl_kind {
     /* since 1.3 */
     HDL_ORIGINS = 11, /* sites -> places in the program's site tables */
     /* since 1.5 */
-    HDL_MOVES = 12 /* frames left and entered at once */
+    HDL_MOVES = 12, /* frames left and entered at once */
+    /* since 1.9 */
+    HDL_PAST = 13, /* chunks that stand for a beginning that is gone */
+    HDL_SEAM = 14  /* inside of such a chunk: how far threads and stripes were, what memory held */
 };
 
 enum hdl_table {
@@ -196,6 +211,7 @@ enum {
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are read and written in place");
 
 _Static_assert(sizeof(struct hdl_file_header) == 64, "file header is 64 bytes");
+_Static_assert(sizeof(struct hdl_start) == 64, "the start is 64 bytes");
 _Static_assert(sizeof(struct hdl_chunk_header) == 64, "chunk header is 64 bytes");
 
 #endif

@@ -34,6 +34,7 @@ struct hdl_options {
     bool lists;        /* in_place: calls may have lists of any kind; else that is found out */
     bool repeats;      /* ... and repeats */
     bool requests;     /* in_place: there may be requests; else that is found out */
+    bool past;         /* in_place: the beginning may be dropped (hdl_drop) */
     bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
     int fd;
 };
@@ -86,6 +87,28 @@ int hdl_append_names(struct hdl_writer *w, struct error *err);
 /* Append a chunk, with all names that are new. After an error the file ends with its last whole
  * chunk, and may be tried again. */
 int hdl_append(struct hdl_writer *w, const struct hdl_packet *c, struct error *err);
+
+/* ---- recording: only the end is kept ---- */
+
+/* What stands for a beginning that is dropped: seam.h, past.h. */
+struct hdl_past {
+    const struct seam *seam;
+    const struct trace_mem *events;
+};
+
+/* The bytes of the file from its first chunk on that is kept. */
+uint64_t hdl_kept(const struct hdl_writer *w);
+/* The stamp of the first chunk of events of the last that have at most so many bytes; 0: all have.
+ */
+uint64_t hdl_stamp_before(const struct hdl_writer *w, uint64_t bytes);
+/* The stamp of the first chunk of events that is kept; 0: there is none. */
+uint64_t hdl_stamp_first(const struct hdl_writer *w);
+/* The bytes that go when chunk `number` becomes the first. */
+uint64_t hdl_bytes_before(const struct hdl_writer *w, uint32_t number);
+/* Chunk `number` becomes the first, with `p` for all before it; the disk space of these is given
+ * back where the file system can do that (-1 and an error else, but then it is done all the same).
+ * Whenever the writer is killed, the file begins here or where it began before. */
+int hdl_drop(struct hdl_writer *w, uint32_t number, const struct hdl_past *p, struct error *err);
 
 /* Complete the file and free the writer, also when it fails. */
 int hdl_finish(struct hdl_writer *w, struct error *err);

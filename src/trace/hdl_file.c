@@ -72,10 +72,21 @@ static int check_file_header(const struct hdl_file *f, struct error *err)
 static void stop_before(struct hdl_file *f, size_t chunk, const char *why)
 {
     if (chunk < f->count)
-        f->events = f->chunks[chunk].before;
+        f->events = hdl_file_chunk(f, chunk)->before;
     f->count = chunk;
     f->complete = false;
     snprintf(f->stop, sizeof(f->stop), "%.150s", why);
+}
+
+static bool is_cut(const struct hdl_file *f)
+{
+    return f->header.required & HDL_FEATURE_PAST;
+}
+
+/* The next chunk's, as chunks are counted in the file. */
+static size_t next_number(const struct hdl_file *f)
+{
+    return f->count - f->past + f->start.number;
 }
 
 static bool header_is_whole(const struct hdl_chunk_header *h, size_t number)
@@ -95,7 +106,7 @@ static const char *header_fault(const struct hdl_file *f, const struct hdl_chunk
         return "events in the other layout than the file's";
     if (h->kind == HDL_MERGED && h->first != f->events)
         return "events are missing before it";
-    if (h->kind == HDL_END && h->first != f->events)
+    if (h->kind == HDL_END && !is_cut(f) && h->first != f->events)
         return "the end mark counts other events than the file has";
     return NULL;
 }
@@ -125,7 +136,7 @@ static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
         memcpy(h, f->map + offset, sizeof(*h));
     else if (pread(f->fd, h, sizeof(*h), (off_t)offset) != sizeof(*h))
         return cut_off(f);
-    if (!header_is_whole(h, f->count))
+    if (!header_is_whole(h, next_number(f)))
         return "damaged chunk header";
     if (h->stored_bytes > left - sizeof(*h))
         return cut_off(f);
@@ -147,9 +158,22 @@ static uint64_t let_go(const struct hdl_file *f, uint64_t from, uint64_t to)
 
 static uint64_t end_of(const struct hdl_file *f, size_t chunks)
 {
-    if (!chunks)
+    const struct hdl_chunk *last;
+
+    if (chunks == f->past)
+        return is_cut(f) ? f->start.first : f->header.header_bytes;
+    if (chunks <= f->gone)
         return f->header.header_bytes;
-    return f->chunks[chunks - 1].offset + f->chunks[chunks - 1].header.stored_bytes;
+    last = hdl_file_chunk(f, chunks - 1);
+    return last->offset + last->header.stored_bytes;
+}
+
+static void add_chunk(struct hdl_file *f, const struct hdl_chunk_header *h, uint64_t offset)
+{
+    GROW(f->chunks, f->cap, f->count - f->gone + 1);
+    f->chunks[f->count++ - f->gone] = (struct hdl_chunk){ *h, offset, f->events };
+    if (h->kind == HDL_MERGED || h->kind == HDL_THREAD || h->kind == HDL_MIXED)
+        f->events += h->count;
 }
 
 /* From the chunk behind the last one that is known. */
@@ -161,11 +185,8 @@ static void walk_chunks(struct hdl_file *f)
 
     while (!f->complete && !(why = read_chunk_header(f, offset, &h))) {
         offset += sizeof(h);
-        GROW(f->chunks, f->cap, f->count + 1);
-        f->chunks[f->count++] = (struct hdl_chunk){ h, offset, f->events };
+        add_chunk(f, &h, offset);
         offset += h.stored_bytes;
-        if (h.kind == HDL_MERGED || h.kind == HDL_THREAD || h.kind == HDL_MIXED)
-            f->events += h.count;
         f->complete = h.kind == HDL_END;
         walked = let_go(f, walked, offset < f->size ? offset : f->size);
     }
@@ -175,18 +196,82 @@ static void walk_chunks(struct hdl_file *f)
         snprintf(f->stop, sizeof(f->stop), "data behind the end mark");
 }
 
-int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
+/* ---- a beginning that is gone ---- */
+
+static int read_start(struct hdl_file *f, struct error *err)
+{
+    const uint64_t end = sizeof(f->header) + sizeof(f->start);
+
+    if (f->header.header_bytes < end)
+        return error_set(err, "file header: impossible values");
+    memcpy(&f->start, f->map + sizeof(f->header), sizeof(f->start));
+    if (f->start.checksum != XXH32(&f->start, sizeof(f->start) - 4, 0))
+        return error_set(err, "file header: bad checksum");
+    if (f->start.first < end || f->start.past > f->size || f->start.first > f->size)
+        return error_set(err, "file header is cut off");
+    return 0;
+}
+
+/* The chunks inside of the one that stands for what is gone. */
+static int read_past(struct hdl_file *f, struct error *err)
+{
+    struct hdl_chunk_header h, inner;
+    uint64_t at = f->start.past + sizeof(h), end;
+
+    if (!f->start.past)
+        return 0;
+    if (at > f->size)
+        return error_set(err, "what stands for its beginning is cut off");
+    memcpy(&h, f->map + f->start.past, sizeof(h));
+    if (!header_is_whole(&h, h.number) || h.kind != HDL_PAST || h.stored_bytes > f->size - at ||
+        XXH3_64bits(f->map + at, h.stored_bytes) != h.checksum)
+        return error_set(err, "what stands for its beginning is damaged");
+    for (end = at + h.stored_bytes; at < end; at += inner.stored_bytes) {
+        if (end - at < sizeof(inner))
+            return error_set(err, "what stands for its beginning is damaged");
+        memcpy(&inner, f->map + at, sizeof(inner));
+        at += sizeof(inner);
+        if (!header_is_whole(&inner, f->count) || inner.stored_bytes > end - at ||
+            inner.compression > HDL_ZSTD)
+            return error_set(err, "what stands for its beginning is damaged");
+        add_chunk(f, &inner, at);
+    }
+    f->past = f->count;
+    return 0;
+}
+
+static int open_once(struct hdl_file *f, const char *path, struct error *err)
 {
     *f = (struct hdl_file){ .fd = -1 };
     if (map_file(f, path, err) < 0)
         return -1;
     memcpy(&f->header, f->map, sizeof(f->header));
-    if (check_file_header(f, err) < 0) {
-        hdl_file_close(f);
+    if (check_file_header(f, err) < 0 ||
+        (is_cut(f) && (read_start(f, err) < 0 || read_past(f, err) < 0)))
         return -1;
-    }
     walk_chunks(f);
     return 0;
+}
+
+/* Has what was its beginning gone meanwhile? */
+static bool has_moved(const struct hdl_file *f)
+{
+    return f->map && f->locked && is_cut(f) && f->mapped >= sizeof(f->header) + sizeof(f->start) &&
+           memcmp(&f->start, f->map + sizeof(f->header), sizeof(f->start)) != 0;
+}
+
+int hdl_file_open(struct hdl_file *f, const char *path, struct error *err)
+{
+    enum { TRIES = 8 };
+    int r = open_once(f, path, err);
+
+    for (int i = 0; i < TRIES && (r < 0 || !f->complete) && has_moved(f); i++) {
+        hdl_file_close(f);
+        r = open_once(f, path, err);
+    }
+    if (r < 0)
+        hdl_file_close(f);
+    return r;
 }
 
 void hdl_file_close(struct hdl_file *f)
@@ -228,7 +313,7 @@ static const uint8_t *read_payload(struct hdl_file *f, const struct hdl_chunk *c
 
 const uint8_t *hdl_file_payload(struct hdl_file *f, size_t chunk, struct error *err)
 {
-    const struct hdl_chunk *c = &f->chunks[chunk];
+    const struct hdl_chunk *c = hdl_file_chunk(f, chunk);
     const uint8_t *payload = f->fd < 0 ? f->map + c->offset : read_payload(f, c);
 
     if (!payload) {
@@ -408,13 +493,16 @@ static int read_small(struct tables *t, const struct hdl_chunk_header *h, const 
     case HDL_ORIGINS:
         r = read_origins(t, h->count, p, end);
         break;
+    case HDL_SEAM:
+        r = seam_decode(&t->seam, h->count, p, end);
+        break;
     }
     return r < 0 ? error_set(err, "damaged entry of a chunk of kind %u", h->kind) : 0;
 }
 
 static int small_chunk(struct hdl_file *f, size_t chunk, struct tables *t, struct error *err)
 {
-    const struct hdl_chunk_header *h = &f->chunks[chunk].header;
+    const struct hdl_chunk_header *h = &hdl_file_chunk(f, chunk)->header;
     const uint8_t *payload = hdl_file_payload(f, chunk, err);
     struct hdl_column_header column;
     struct decompressor d = { 0 };
@@ -444,16 +532,19 @@ static int small_chunk(struct hdl_file *f, size_t chunk, struct tables *t, struc
 static bool is_small(unsigned kind)
 {
     return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES) ||
-           kind == HDL_STRETCHES || kind == HDL_ORIGINS || kind == HDL_MOVES;
+           kind == HDL_STRETCHES || kind == HDL_ORIGINS || kind == HDL_MOVES || kind == HDL_SEAM;
 }
 
 static void names_from(struct hdl_file *f, size_t from, struct tables *t)
 {
     struct error err;
 
-    for (size_t i = from; i < f->count; i++)
-        if (is_small(f->chunks[i].header.kind) && small_chunk(f, i, t, &err) < 0)
+    for (size_t i = from; i < f->count; i++) {
+        unsigned kind = hdl_file_chunk(f, i)->header.kind;
+
+        if (is_small(kind) && !(kind == HDL_SEAM && i >= f->past) && small_chunk(f, i, t, &err) < 0)
             stop_before(f, i, err.text);
+    }
 }
 
 void hdl_file_names(struct hdl_file *f, struct tables *t)
@@ -469,12 +560,35 @@ int hdl_file_follow(struct hdl_file *f, const char *path)
     return f->fd < 0 ? -1 : 0;
 }
 
+bool hdl_file_is_overtaken(const struct hdl_file *f)
+{
+    struct hdl_start now;
+
+    return is_cut(f) && pread(f->fd, &now, sizeof(now), sizeof(f->header)) == sizeof(now) &&
+           now.first > end_of(f, f->count);
+}
+
+void hdl_file_forget(struct hdl_file *f, size_t chunk)
+{
+    enum { AT_A_TIME = 256 };
+    size_t n;
+
+    if (chunk >= f->count) /* the last one says where the next begins */
+        chunk = f->count ? f->count - 1 : 0;
+    n = chunk > f->gone ? chunk - f->gone : 0;
+    if (n < AT_A_TIME || f->fd < 0)
+        return;
+    memmove(f->chunks, f->chunks + n, (f->count - chunk) * sizeof(*f->chunks));
+    f->gone = chunk;
+}
+
 void hdl_file_grow(struct hdl_file *f, struct tables *t)
 {
     size_t known = f->count;
     struct stat st;
 
-    if (f->complete || fstat(f->fd, &st) < 0 || (uint64_t)st.st_size <= f->size)
+    if (f->complete || f->count < f->past || fstat(f->fd, &st) < 0 ||
+        (uint64_t)st.st_size <= f->size)
         return;
     f->size = (uint64_t)st.st_size;
     f->stop[0] = 0;

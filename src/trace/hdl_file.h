@@ -4,6 +4,8 @@
  * the first damaged header or names chunk is counted as lost, nothing of it is
  * used, because events whose past is missing would make false alarms. Payloads
  * of events are checked when they are read.
+ * Where the beginning of a recording is gone, the chunks that stand for it come first (`past`); the
+ * others have their numbers from `start.number` on.
  * The mapping shows the file as it was long when it was opened: one that grows
  * is fine. One that is made shorter meanwhile ends the process (SIGBUS), but for one that is
  * followed (hdl_file_grow()): that is read.
@@ -33,8 +35,11 @@ struct hdl_file {
     size_t buffer_cap;
     uint64_t size;
     struct hdl_file_header header;
-    struct hdl_chunk *chunks;
-    size_t count, cap;
+    struct hdl_start start;   /* with HDL_FEATURE_PAST */
+    struct hdl_chunk *chunks; /* without the first `gone` */
+    size_t count, cap;        /* `count` with those that are gone */
+    size_t gone;
+    size_t past; /* chunks before this one stand for a beginning that is gone */
     uint64_t events;
     bool locked;    /* somebody writes it */
     bool complete;  /* ends with an end chunk */
@@ -48,6 +53,16 @@ void hdl_file_close(struct hdl_file *f);
 int hdl_file_follow(struct hdl_file *f, const char *path);
 /* Chunks that were added since, and their names into the tables. */
 void hdl_file_grow(struct hdl_file *f, struct tables *t);
+
+/* Has what comes next been dropped before it was read? */
+bool hdl_file_is_overtaken(const struct hdl_file *f);
+/* Chunks before this number are of no use any more; only of a file that grows. */
+void hdl_file_forget(struct hdl_file *f, size_t chunk);
+
+static inline struct hdl_chunk *hdl_file_chunk(const struct hdl_file *f, size_t chunk)
+{
+    return &f->chunks[chunk - f->gone];
+}
 
 /* The payload, after its checksum was found right; NULL and an error else. Valid until the next
  * call. */

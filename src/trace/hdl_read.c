@@ -35,7 +35,7 @@ struct hdl_source {
 static void note_progress(struct hdl_source *s)
 {
     if (s->chunk < s->file.count)
-        s->source.info->bytes_read = s->file.chunks[s->chunk].offset;
+        s->source.info->bytes_read = hdl_file_chunk(&s->file, s->chunk)->offset;
     else
         s->source.info->bytes_read = s->file.size;
 }
@@ -53,7 +53,7 @@ static bool next_chunk(struct hdl_source *s)
     struct error err;
 
     for (; s->chunk < s->file.count; s->chunk++) {
-        const struct hdl_chunk_header *h = &s->file.chunks[s->chunk].header;
+        const struct hdl_chunk_header *h = &hdl_file_chunk(&s->file, s->chunk)->header;
         const uint8_t *payload;
 
         if (h->kind != HDL_MERGED)
@@ -159,7 +159,20 @@ static int hdl_follow(struct source *source, bool over)
     }
     hdl_file_grow(&s->file, s->source.tables);
     merge_more(s->merge, known, over);
-    return 0;
+    return hdl_file_is_overtaken(&s->file) || merge_has_lost(s->merge) ? -1 : 0;
+}
+
+static void hdl_limit(struct source *source, uint64_t stamp)
+{
+    merge_limit(((struct hdl_source *)source)->merge, stamp);
+}
+
+static uint32_t hdl_seam(const struct source *source, struct seam *c)
+{
+    const struct hdl_source *s = (const struct hdl_source *)source;
+    size_t chunk = merge_seam(s->merge, c);
+
+    return (uint32_t)(chunk - s->file.past + s->file.start.number);
 }
 
 static void hdl_close(struct source *source)
@@ -181,6 +194,8 @@ static const struct source_ops threads_ops = { .format = "hdl",
                                                .next = hdl_next,
                                                .rewind = hdl_rewind,
                                                .follow = hdl_follow,
+                                               .limit = hdl_limit,
+                                               .seam = hdl_seam,
                                                .close = hdl_close };
 
 /* A recording that ended before its process says why: that is the loss, whatever else shows it. */
@@ -207,6 +222,16 @@ static void fill_info(struct hdl_source *s)
     note_stop(&s->source.tables->process, info);
 }
 
+static uint64_t last_stamp(const struct hdl_file *f)
+{
+    uint64_t last = 0;
+
+    for (size_t i = f->past; i < f->count; i++)
+        if (hdl_file_chunk(f, i)->header.stamp_last > last)
+            last = hdl_file_chunk(f, i)->header.stamp_last;
+    return last;
+}
+
 struct source *hdl_open(const char *path, struct tables *t, struct trace_info *info,
                         struct error *err)
 {
@@ -224,6 +249,9 @@ struct source *hdl_open(const char *path, struct tables *t, struct trace_info *i
         s->source.ops = &threads_ops;
         s->path = xstrndup(path, strlen(path));
         s->merge = merge_new(&s->file, t, info);
+        info->expected_events -= merge_gone(s->merge);
+        if (t->seam.count)
+            seam_add(&t->seam, SEAM_EVENTS, SEAM_LAST, last_stamp(&s->file));
     }
     return &s->source;
 }

@@ -13,6 +13,7 @@
 #include "trace/varint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,32 @@ struct mark {
     uint32_t chunks;
 };
 
+/* How much of the tables is in the file. */
+struct told {
+    uint32_t names[HDL_TABLES];
+    uint32_t stretches, moves;
+    uint32_t modules; /* that sites come from */
+};
+
+/* A chunk, and what is in the file before it. */
+struct place {
+    uint64_t offset, stamp; /* stamp: of a chunk of events */
+    struct told told;
+};
+
 struct hdl_writer {
     char *path, *temporary; /* temporary is NULL for a file in place */
     int fd;
     const struct tables *tables;
     struct hdl_options options;
     struct encoder encoder, thread_encoder;
-    uint32_t written[HDL_TABLES]; /* names of each table in the file so far */
-    uint32_t stretches, moves;    /* and stretches, and moves */
-    uint32_t modules;             /* and modules that sites come from */
+    struct told told;
+    struct told all;  /* while a past is written: as much as is to be told */
+    struct buf *into; /* ... into this, not into the file */
+    struct hdl_start start;
+    struct place *places; /* of the chunks from start.number on; only with options.past */
+    size_t places_cap;
+    uint64_t past_end; /* of the chunk that stands for what was dropped */
     uint32_t chunks;
     uint64_t bytes;    /* in the file: whole chunks */
     uint64_t position; /* of the next event */
@@ -96,6 +114,10 @@ static int write_bytes(struct hdl_writer *w, struct iovec *parts, int n, struct 
 {
     uint64_t done = 0;
 
+    for (int i = 0; w->into && i < n; i++)
+        buf_add(w->into, parts[i].iov_base, parts[i].iov_len);
+    if (w->into)
+        return 0;
     while (n) {
         ssize_t got = writev(w->fd, parts, n);
 
@@ -123,20 +145,22 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->repeats     ? HDL_MINOR
+        .minor = o->past        ? HDL_MINOR
+                 : o->repeats   ? HDL_MINOR_REPEATS
                  : o->requests  ? HDL_MINOR_REQUESTS
                  : o->stretches ? HDL_MINOR_STRETCHES
                  : o->moves     ? HDL_MINOR_MOVES
                  : o->lists     ? HDL_MINOR_LISTS
                                 : HDL_MINOR_EVENTS,
-        .header_bytes = sizeof(h),
-        .required =
-            (o->threads ? HDL_FEATURE_THREADS : 0) | (o->stripes ? HDL_FEATURE_STRIPES : 0) |
-            (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
-                                HDL_FEATURE_FRAMES
-                          : 0) |
-            (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
-            (o->requests ? HDL_FEATURE_REQUESTS : 0) | (o->repeats ? HDL_FEATURE_REPEATS : 0),
+        .header_bytes = sizeof(h) + (o->past ? sizeof(struct hdl_start) : 0),
+        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
+                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+                    (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
+                                        HDL_FEATURE_FRAMES
+                                  : 0) |
+                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
+                    (o->requests ? HDL_FEATURE_REQUESTS : 0) |
+                    (o->repeats ? HDL_FEATURE_REPEATS : 0) | (o->past ? HDL_FEATURE_PAST : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,
@@ -148,13 +172,23 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
     return h;
 }
 
+static struct hdl_start start_at(uint64_t past, uint64_t first, uint32_t number)
+{
+    struct hdl_start s = { .past = past, .first = first, .number = number };
+
+    s.checksum = XXH32(&s, sizeof(s) - 4, 0);
+    return s;
+}
+
 static int write_file_header(struct hdl_writer *w, struct error *err)
 {
     struct hdl_file_header h;
 
     w->created = (uint64_t)time(NULL);
     h = file_header(&w->options, w->created);
-    return write_bytes(w, &(struct iovec){ &h, sizeof(h) }, 1, err);
+    w->start = start_at(0, sizeof(h) + sizeof(w->start), 0);
+    return write_bytes(w, (struct iovec[]){ { &h, sizeof(h) }, { &w->start, sizeof(w->start) } },
+                       w->options.past ? 2 : 1, err);
 }
 
 /* Only now is it known whether the events need version 1.3 or 1.7. The file has its temporary name
@@ -174,6 +208,17 @@ static int settle_file_header(struct hdl_writer *w, struct error *err)
     return pwrite(w->fd, &h, sizeof(h), 0) == sizeof(h) ? 0 : write_error(w, err);
 }
 
+/* The next chunk begins here. */
+static void note_place(struct hdl_writer *w, uint64_t stamp)
+{
+    size_t n = w->chunks - w->start.number;
+
+    if (!w->options.past || w->into)
+        return;
+    GROW(w->places, w->places_cap, n + 1);
+    w->places[n] = (struct place){ w->bytes, stamp, w->told };
+}
+
 /* The header's own fields are the caller's, all about the payload is filled in here. */
 static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, const void *payload,
                        size_t bytes, struct error *err)
@@ -186,6 +231,7 @@ static int write_chunk(struct hdl_writer *w, struct hdl_chunk_header h, const vo
     h.number = w->chunks;
     h.checksum = XXH3_64bits(payload, bytes);
     h.header_checksum = XXH32(&h, sizeof(h) - 4, 0);
+    note_place(w, h.stamp_first);
     if (write_bytes(w, parts, bytes ? 2 : 1, err) < 0)
         return -1;
     w->chunks++;
@@ -326,7 +372,7 @@ static int write_origins(struct hdl_writer *w, uint32_t first, uint32_t last, st
 {
     struct hdl_chunk_header h = { .kind = HDL_ORIGINS };
     struct buf raw = { 0 };
-    uint32_t modules = w->modules;
+    uint32_t modules = w->told.modules;
     int r = 0;
 
     h.count = add_origins(w->tables, first, last, &modules, &raw);
@@ -334,7 +380,7 @@ static int write_origins(struct hdl_writer *w, uint32_t first, uint32_t last, st
         r = write_small(w, h, &raw, err);
     buf_release(&raw);
     if (r == 0)
-        w->modules = modules;
+        w->told.modules = modules;
     return r;
 }
 
@@ -355,10 +401,22 @@ static int write_attributes(struct hdl_writer *w, uint32_t first, uint32_t last,
     return r < 0 ? r : write_origins(w, first, last, err);
 }
 
+/* What the file is to have when all has been told. */
+static struct told to_tell(const struct hdl_writer *w)
+{
+    struct told all = { .stretches = w->tables->stretches.count, .moves = w->tables->moves.count };
+
+    if (w->into)
+        return w->all;
+    for (int table = 0; table < HDL_TABLES; table++)
+        all.names[table] = name_table(w->tables, table)->count;
+    return all;
+}
+
 /* A names chunk is one column, and stays small. */
 static int write_names(struct hdl_writer *w, int table, struct error *err)
 {
-    uint32_t first = w->written[table], total = name_table(w->tables, table)->count;
+    uint32_t first = w->told.names[table], total = to_tell(w).names[table];
     struct hdl_chunk_header h = { .kind = HDL_NAMES, .subject = (uint32_t)table, .first = first };
     struct buf raw = { 0 };
     int r;
@@ -369,53 +427,57 @@ static int write_names(struct hdl_writer *w, int table, struct error *err)
     buf_release(&raw);
     if (r < 0)
         return -1;
-    w->written[table] += h.count;
+    w->told.names[table] += h.count;
     return table == HDL_TABLE_SITES ? write_attributes(w, first, first + h.count, err) : 0;
 }
 
 static int write_stretches(struct hdl_writer *w, struct error *err)
 {
     const struct stretches *s = &w->tables->stretches;
-    struct hdl_chunk_header h = { .kind = HDL_STRETCHES, .first = w->stretches };
+    struct hdl_chunk_header h = { .kind = HDL_STRETCHES, .first = w->told.stretches };
+    uint32_t left = to_tell(w).stretches - w->told.stretches;
     struct buf raw = { 0 };
     int r;
 
-    for (; h.count < s->count - w->stretches && raw.len < NAMES_BYTES_FULL; h.count++)
-        stretches_encode(s, w->stretches + h.count, &raw);
+    for (; h.count < left && raw.len < NAMES_BYTES_FULL; h.count++)
+        stretches_encode(s, w->told.stretches + h.count, &raw);
     r = write_small(w, h, &raw, err);
     buf_release(&raw);
     if (r == 0)
-        w->stretches += h.count;
+        w->told.stretches += h.count;
     return r;
 }
 
 static int write_moves(struct hdl_writer *w, struct error *err)
 {
     const struct moves *m = &w->tables->moves;
-    struct hdl_chunk_header h = { .kind = HDL_MOVES, .first = w->moves };
+    struct hdl_chunk_header h = { .kind = HDL_MOVES, .first = w->told.moves };
+    uint32_t left = to_tell(w).moves - w->told.moves;
     struct buf raw = { 0 };
     int r;
 
-    for (; h.count < m->count - w->moves && raw.len < NAMES_BYTES_FULL; h.count++)
-        moves_encode(m, w->moves + h.count, &raw);
+    for (; h.count < left && raw.len < NAMES_BYTES_FULL; h.count++)
+        moves_encode(m, w->told.moves + h.count, &raw);
     r = write_small(w, h, &raw, err);
     buf_release(&raw);
     if (r == 0)
-        w->moves += h.count;
+        w->told.moves += h.count;
     return r;
 }
 
 int hdl_append_names(struct hdl_writer *w, struct error *err)
 {
+    struct told all = to_tell(w);
+
     /* Functions before sites, which refer to them, and those before stretches and moves. */
     for (int table = 0; table < HDL_TABLES; table++)
-        while (w->written[table] < name_table(w->tables, table)->count)
+        while (w->told.names[table] < all.names[table])
             if (write_names(w, table, err) < 0)
                 return -1;
-    while (w->stretches < w->tables->stretches.count)
+    while (w->told.stretches < all.stretches)
         if (write_stretches(w, err) < 0)
             return -1;
-    while (w->moves < w->tables->moves.count)
+    while (w->told.moves < all.moves)
         if (write_moves(w, err) < 0)
             return -1;
     return 0;
@@ -648,6 +710,157 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
     return 0;
 }
 
+/* ---- only the end is kept ---- */
+
+static const struct place *place_of(const struct hdl_writer *w, uint32_t number)
+{
+    return &w->places[number - w->start.number];
+}
+
+uint64_t hdl_kept(const struct hdl_writer *w)
+{
+    return w->bytes - w->start.first;
+}
+
+uint64_t hdl_stamp_before(const struct hdl_writer *w, uint64_t bytes)
+{
+    uint64_t stamp = 0;
+
+    if (hdl_kept(w) <= bytes)
+        return 0;
+    for (uint32_t n = w->chunks; n > w->start.number; n--) {
+        const struct place *p = place_of(w, n - 1);
+
+        if (p->stamp && w->bytes - p->offset > bytes)
+            return stamp ? stamp : p->stamp;
+        stamp = p->stamp ? p->stamp : stamp;
+    }
+    return 0;
+}
+
+uint64_t hdl_stamp_first(const struct hdl_writer *w)
+{
+    for (uint32_t n = w->start.number; n < w->chunks; n++)
+        if (place_of(w, n)->stamp)
+            return place_of(w, n)->stamp;
+    return 0;
+}
+
+uint64_t hdl_bytes_before(const struct hdl_writer *w, uint32_t number)
+{
+    uint64_t end = number < w->chunks ? place_of(w, number)->offset : w->bytes;
+
+    return number > w->start.number ? end - w->start.first : 0;
+}
+
+static int write_seam(struct hdl_writer *w, const struct seam *c, struct error *err)
+{
+    struct buf raw = { 0 };
+    int r = 0;
+
+    for (size_t at = 0, next; r == 0 && at < c->count; at = next) {
+        struct hdl_chunk_header h = { .kind = HDL_SEAM };
+
+        raw.len = 0;
+        next = seam_encode(c, at, NAMES_BYTES_FULL, &raw);
+        h.count = (uint32_t)(next - at);
+        r = write_small(w, h, &raw, err);
+    }
+    buf_release(&raw);
+    return r;
+}
+
+static int write_past_events(struct hdl_writer *w, const struct trace_mem *m, struct error *err)
+{
+    struct encoder *e = &w->encoder;
+    size_t done = 0;
+
+    while (done < m->count) {
+        struct hdl_chunk_header h = { .kind = HDL_MERGED, .first = done };
+
+        encoder_start(e, 0);
+        done += encoder_add(e, m->events + done, m->count - done, m->extra, NULL, NULL,
+                            w->options.chunk_events);
+        hdl_pack(&w->packer, e);
+        h.count = w->packer.count;
+        h.context_bits = (uint8_t)w->packer.context_bits;
+        if (write_chunk(w, h, w->packer.payload.data, w->packer.payload.len, err) < 0)
+            return -1;
+    }
+    encoder_start(e, 0);
+    return 0;
+}
+
+/* Chunks, counted from 0: the process, all names that those from `number` on do not tell, and what
+ * stands for the events. */
+static int past_payload(struct hdl_writer *w, uint32_t number, const struct hdl_past *p,
+                        struct buf *out, struct error *err)
+{
+    const struct told before = w->told;
+    const uint32_t chunks = w->chunks;
+    int r;
+
+    w->all = number < w->chunks ? place_of(w, number)->told : w->told;
+    w->told = (struct told){ 0 };
+    w->chunks = 0;
+    w->into = out;
+    r = hdl_write_process(w, err) < 0 || hdl_append_names(w, err) < 0 ||
+                write_seam(w, p->seam, err) < 0 || write_past_events(w, p->events, err) < 0
+            ? -1
+            : 0;
+    w->into = NULL;
+    w->told = before;
+    w->chunks = chunks;
+    return r;
+}
+
+/* Whole pages between the offsets. */
+static int give_back(const struct hdl_writer *w, uint64_t from, uint64_t to)
+{
+    const uint64_t page = 4096;
+
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from >= to)
+        return 0;
+    return fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+                     (off_t)(to - from));
+}
+
+static void forget_places(struct hdl_writer *w, uint32_t number)
+{
+    size_t n = number - w->start.number;
+
+    memmove(w->places, w->places + n, (w->chunks - number) * sizeof(*w->places));
+}
+
+int hdl_drop(struct hdl_writer *w, uint32_t number, const struct hdl_past *p, struct error *err)
+{
+    const struct hdl_start before = w->start;
+    const uint64_t old_end = w->past_end;
+    struct hdl_start start;
+    struct buf payload = { 0 };
+    int r = past_payload(w, number, p, &payload, err);
+
+    start = start_at(w->bytes, number < w->chunks ? place_of(w, number)->offset : w->bytes, number);
+    if (r == 0)
+        r = write_chunk(w, (struct hdl_chunk_header){ .kind = HDL_PAST }, payload.data, payload.len,
+                        err);
+    buf_release(&payload);
+    if (r < 0)
+        return -1;
+    if (pwrite(w->fd, &start, sizeof(start), sizeof(struct hdl_file_header)) != sizeof(start))
+        return write_error(w, err);
+    forget_places(w, number);
+    w->start = start;
+    w->past_end = w->bytes;
+    if (give_back(w, sizeof(struct hdl_file_header) + sizeof(start), start.first) < 0 ||
+        (before.past > start.first &&
+         give_back(w, before.past + sizeof(struct hdl_chunk_header), old_end) < 0))
+        return error_set(err, "the file system cannot free what is dropped: %s", strerror(errno));
+    return 0;
+}
+
 /* ---- life cycle ---- */
 
 static void writer_free(struct hdl_writer *w)
@@ -659,6 +872,7 @@ static void writer_free(struct hdl_writer *w)
     compressor_release(&w->packer.compressor);
     buf_release(&w->packer.payload);
     buf_release(&w->small);
+    free(w->places);
     free(w->path);
     free(w->temporary);
     free(w);
@@ -711,6 +925,8 @@ static int end_earlier(struct hdl_writer *w, struct error *err)
 
         if (m.bytes > w->bytes)
             continue;
+        if (m.bytes < w->past_end)
+            break; /* the file begins with it */
         w->bytes = m.bytes;
         w->position = m.position;
         w->chunks = m.chunks;

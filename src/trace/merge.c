@@ -51,7 +51,7 @@ struct stream {
     size_t *chunks; /* of this thread, in order */
     size_t nchunks, chunks_cap;
     size_t next_chunk;
-    uint64_t index; /* events delivered */
+    uint64_t index; /* events delivered, or gone */
     uint64_t key;   /* stamp of its next event; while it waits, that event's sequence number */
     struct decoder *decoder;
     struct event *events;
@@ -66,6 +66,7 @@ struct stream {
     uint64_t needed;       /* has delivered so many events */
     bool patient;          /* it has waited */
     bool begun;            /* decoded in the heap, where it has no right place yet */
+    uint64_t skip;         /* of its chunk: events that are gone */
     bool dry;              /* it has delivered all that the file has; there may be more */
 };
 
@@ -79,10 +80,14 @@ struct merge {
     const struct tables *tables;
     struct trace_info *info;
     uint64_t lost_before; /* bytes that were lost without our doing */
+    bool lost;            /* a thread ended early */
     struct stream **streams;
     size_t nstreams, streams_cap;
     struct map stream_index; /* by thread */
     bool following;          /* the file grows */
+    uint64_t limit;          /* no event with a later stamp comes */
+    size_t past;             /* next chunk of what stands for a beginning that is gone */
+    struct decoder *past_decoder;
     struct heap ready;
     struct decoder **spare;
     size_t nspare, spare_cap;
@@ -142,15 +147,28 @@ static uint64_t events_known(const struct stream *s)
 static void lose(struct merge *m, struct stream *s, size_t from, const char *why)
 {
     for (; from < s->nchunks; from++)
-        m->info->lost_bytes +=
-            sizeof(struct hdl_chunk_header) + m->file->chunks[s->chunks[from]].header.stored_bytes;
+        m->info->lost_bytes += sizeof(struct hdl_chunk_header) +
+                               hdl_file_chunk(m->file, s->chunks[from])->header.stored_bytes;
     s->next_chunk = s->nchunks; /* what follows has a hole before it */
+    m->lost = true;
     if (m->info->loss[0])
         return; /* the first reason is the one to look at */
     snprintf(
         m->info->loss, sizeof(m->info->loss), "thread %.60s stops after %" PRIu64 " events: %.120s",
         s->thread < m->tables->threads.count ? intern_get(&m->tables->threads, s->thread) : "?",
         events_known(s), why);
+}
+
+/* Chunks all of whose events are gone. */
+static void skip_gone(const struct merge *m, struct stream *s)
+{
+    for (; s->next_chunk < s->nchunks; s->next_chunk++) {
+        const struct hdl_chunk_header *h =
+            &hdl_file_chunk(m->file, s->chunks[s->next_chunk])->header;
+
+        if (h->first + h->count > s->index)
+            return;
+    }
 }
 
 /* The next chunk of a thread into its decoder. False: there is none that can be used. */
@@ -160,10 +178,12 @@ static bool stream_chunk(struct merge *m, struct stream *s)
     const uint8_t *payload;
     struct error err;
 
+    if (!s->seen)
+        skip_gone(m, s);
     if (s->next_chunk == s->nchunks)
         return false;
-    h = &m->file->chunks[s->chunks[s->next_chunk]].header;
-    if (h->first != events_known(s)) {
+    h = &hdl_file_chunk(m->file, s->chunks[s->next_chunk])->header;
+    if (s->seen ? h->first != events_known(s) : h->first > events_known(s)) {
         lose(m, s, s->next_chunk, "events are missing");
         return false;
     }
@@ -171,6 +191,7 @@ static bool stream_chunk(struct merge *m, struct stream *s)
     payload = hdl_file_payload(m->file, s->chunks[s->next_chunk], &err);
     if (payload && decoder_start(s->decoder, h, payload, &err) == 0) {
         s->next_chunk++;
+        s->skip = events_known(s) - h->first;
         return true;
     }
     decoder_put(m, s->decoder);
@@ -241,6 +262,21 @@ static void stream_take_extra(struct stream *s, const struct decoder *d, size_t 
     s->nextra += d->nextra;
 }
 
+/* Of the events that were just decoded those that are gone; how many are left. */
+static long stream_drop_gone(struct stream *s, long n)
+{
+    size_t drop = s->skip < (uint64_t)n ? (size_t)s->skip : (size_t)n;
+    size_t left = (size_t)n - drop;
+
+    if (!drop)
+        return n;
+    s->skip -= drop;
+    memmove(s->events + s->count, s->events + s->count + drop, left * sizeof(*s->events));
+    memmove(s->sequences + s->count, s->sequences + s->count + drop, left * sizeof(*s->sequences));
+    memmove(s->stamps + s->count, s->stamps + s->count + drop, left * sizeof(*s->stamps));
+    return (long)left;
+}
+
 /* Decode more, behind what there is. False: the stream is at its end. */
 static bool stream_decode(struct merge *m, struct stream *s)
 {
@@ -268,8 +304,11 @@ static bool stream_decode(struct merge *m, struct stream *s)
             lose(m, s, s->next_chunk - 1, err.text);
         return false;
     }
+    n = stream_drop_gone(s, n);
     m->unseen -= !s->seen;
     s->seen = true;
+    if (!n)
+        return stream_decode(m, s);
     if (!m->following)
         values_decoded(&m->values, s->events + s->count, (size_t)n);
     s->count += (size_t)n;
@@ -565,7 +604,7 @@ static bool may_go_on(struct merge *m, struct stream *s, uint32_t n)
     if (s->at == s->count || s->sequences[s->at])
         return false;
     s->key = s->stamps[s->at];
-    return !m->ready.count || !before(m, m->ready.at[0], n);
+    return s->key <= m->limit && (!m->ready.count || !before(m, m->ready.at[0], n));
 }
 
 /* Take events of one stream while nobody else could come first. False: it waits for a value. */
@@ -597,7 +636,9 @@ static long next_turn(struct merge *m)
 
     if (s)
         return (long)s->number;
-    return m->ready.count ? (long)heap_pop(m, &m->ready) : -1;
+    if (!m->ready.count || m->streams[m->ready.at[0]]->key > m->limit)
+        return -1;
+    return (long)heap_pop(m, &m->ready);
 }
 
 /* At the end: who still waits has lost something. */
@@ -617,10 +658,145 @@ static void note_waiting(struct merge *m)
     }
 }
 
+/* ---- a beginning that is gone ---- */
+
+/* Nothing can be said without it. */
+static void lose_past(struct merge *m, const char *why)
+{
+    m->ready.count = 0;
+    m->lost = true;
+    snprintf(m->info->loss, sizeof(m->info->loss), "what stands for its beginning: %.120s", why);
+    m->past = m->file->past;
+}
+
+/* The next events of those that stand for it; 0: that was all. */
+static long past_events(struct merge *m)
+{
+    struct decoder *d = m->past_decoder;
+    struct error err;
+    long n;
+
+    while ((n = decoder_next(d, m->tables, m->events, BATCH_EVENTS, NULL, NULL, &err)) == 0) {
+        const struct hdl_chunk_header *h;
+        const uint8_t *payload;
+
+        for (; m->past < m->file->past; m->past++)
+            if (hdl_file_chunk(m->file, m->past)->header.kind == HDL_MERGED)
+                break;
+        if (m->past == m->file->past)
+            return 0;
+        h = &hdl_file_chunk(m->file, m->past)->header;
+        payload = hdl_file_payload(m->file, m->past++, &err);
+        if (!payload || decoder_start(d, h, payload, &err) < 0) {
+            n = -1;
+            break;
+        }
+    }
+    if (n < 0)
+        lose_past(m, err.text);
+    return n > 0 ? n : 0;
+}
+
+static bool past_next(struct merge *m, struct batch *out)
+{
+    long n;
+
+    if (!m->past_decoder) {
+        if (m->past == m->file->past)
+            return false;
+        m->past_decoder = decoder_get(m);
+        m->past_decoder->count = m->past_decoder->done = 0;
+    }
+    n = past_events(m);
+    if (!n) {
+        decoder_put(m, m->past_decoder);
+        m->past_decoder = NULL;
+        return false;
+    }
+    *out = (struct batch){ m->events, (size_t)n, m->position, m->past_decoder->extra };
+    m->position += (uint64_t)n;
+    return true;
+}
+
+/* Threads, stripes and blocks as they were there. */
+static void begin_at_seam(struct merge *m)
+{
+    const struct seam *c = &m->tables->seam;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct seam_entry *e = &c->entries[i];
+        const uint32_t *n;
+
+        if (e->kind == SEAM_THREAD && (n = map_get(&m->stream_index, e->key)))
+            m->streams[*n]->index = e->value;
+        else if (e->kind == SEAM_STRIPE && m->stripes)
+            m->objects[e->key].seen = e->value;
+        else if (e->kind == SEAM_BLOCK)
+            note_alloc(m, &(struct event){ .target = e->key, .value = e->value });
+    }
+}
+
+bool merge_has_lost(const struct merge *m)
+{
+    return m->lost;
+}
+
+uint64_t merge_gone(const struct merge *m)
+{
+    uint64_t gone = 0;
+
+    for (size_t i = 0; i < m->nstreams; i++)
+        for (size_t k = 0; k < m->streams[i]->nchunks; k++) {
+            const struct stream *s = m->streams[i];
+            const struct hdl_chunk_header *h = &hdl_file_chunk(m->file, s->chunks[k])->header;
+            uint64_t end = h->first + h->count < s->index ? h->first + h->count : s->index;
+
+            gone += end > h->first ? end - h->first : 0;
+        }
+    return gone;
+}
+
+static void seam_streams(const struct merge *m, struct seam *c, size_t *first)
+{
+    for (size_t i = 0; i < m->nstreams; i++) {
+        const struct stream *s = m->streams[i];
+        size_t chunk = s->next_chunk - (s->decoder || s->at < s->count);
+
+        if (s->index)
+            seam_add(c, SEAM_THREAD, s->thread, s->index);
+        if (chunk < s->nchunks && s->chunks[chunk] < *first)
+            *first = s->chunks[chunk];
+    }
+}
+
+size_t merge_seam(const struct merge *m, struct seam *c)
+{
+    size_t first = m->file->count;
+
+    seam_streams(m, c, &first);
+    for (size_t i = 0; i < m->nobjects && m->stripes; i++)
+        if (m->objects[i].seen)
+            seam_add(c, SEAM_STRIPE, i, m->objects[i].seen);
+    for (size_t i = 0; i < m->block_index.nslots; i++) {
+        const struct map_slot *s = &m->block_index.slots[i];
+
+        if (s->used && m->blocks[s->value])
+            seam_add(c, SEAM_BLOCK, s->key, m->blocks[s->value]);
+    }
+    return first;
+}
+
+void merge_limit(struct merge *m, uint64_t stamp)
+{
+    m->limit = stamp;
+}
+
 int merge_next(struct merge *m, struct batch *out)
 {
     long turn;
 
+    if (past_next(m, out))
+        return 1;
     m->nextra = 0;
     m->nevents = 0;
     while (m->nevents < BATCH_EVENTS && (turn = next_turn(m)) >= 0) {
@@ -668,6 +844,10 @@ void merge_rewind(struct merge *m)
     m->unseen = m->nstreams;
     m->info->lost_bytes = m->lost_before;
     m->info->value_mismatches = 0;
+    m->past = 0;
+    if (m->past_decoder)
+        decoder_put(m, m->past_decoder);
+    m->past_decoder = NULL;
     forget_objects(m);
     for (size_t i = 0; i < m->nstreams; i++) {
         struct stream *s = m->streams[i];
@@ -675,10 +855,35 @@ void merge_rewind(struct merge *m)
         stream_shut(m, s);
         s->next_chunk = 0;
         s->index = 0;
+        s->skip = 0;
         s->waits = s->seen = s->begun = s->patient = s->dry = false;
-        s->key = m->file->chunks[s->chunks[0]].header.stamp_first;
+        s->key = hdl_file_chunk(m->file, s->chunks[0])->header.stamp_first;
         heap_push(m, &m->ready, (uint32_t)i);
     }
+    begin_at_seam(m);
+}
+
+/* Chunks that a stream is done with. */
+static void forget_chunks(struct merge *m)
+{
+    enum { AT_A_TIME = 64 };
+    size_t first = m->file->count;
+
+    for (size_t i = 0; i < m->nstreams; i++) {
+        struct stream *s = m->streams[i];
+        size_t done = s->next_chunk - (s->decoder || s->at < s->count);
+
+        if (done > AT_A_TIME) {
+            memmove(s->chunks, s->chunks + done, (s->nchunks - done) * sizeof(*s->chunks));
+            s->nchunks -= done;
+            s->next_chunk -= done;
+            done = 0;
+        }
+        if (done < s->nchunks && s->chunks[done] < first)
+            first = s->chunks[done];
+    }
+    if (!m->past_decoder && m->past == m->file->past)
+        hdl_file_forget(m->file, first);
 }
 
 /* Chunks of threads from this number on go to their streams. A stream that is new, or had nothing
@@ -687,12 +892,13 @@ static void add_chunks(struct merge *m, size_t from)
 {
     const struct hdl_file *f = m->file;
 
-    for (size_t i = from; i < f->count; i++) {
+    for (size_t i = from > f->past ? from : f->past; i < f->count; i++) {
+        const struct hdl_chunk_header *h = &hdl_file_chunk(f, i)->header;
         struct stream *s;
 
-        if (f->chunks[i].header.kind != HDL_THREAD && f->chunks[i].header.kind != HDL_MIXED)
+        if (h->kind != HDL_THREAD && h->kind != HDL_MIXED)
             continue;
-        s = stream_of(m, f->chunks[i].header.subject);
+        s = stream_of(m, h->subject);
         GROW(s->chunks, s->chunks_cap, s->nchunks + 1);
         s->chunks[s->nchunks++] = i;
     }
@@ -708,6 +914,7 @@ void merge_more(struct merge *m, size_t from, bool over)
     size_t known = m->nstreams;
 
     add_chunks(m, from);
+    forget_chunks(m);
     m->following = !over;
     for (size_t i = 0; i < known; i++)
         if (m->streams[i]->dry) {
@@ -716,7 +923,7 @@ void merge_more(struct merge *m, size_t from, bool over)
         }
     m->unseen += m->nstreams - known;
     for (size_t i = known; i < m->nstreams; i++) {
-        m->streams[i]->key = m->file->chunks[m->streams[i]->chunks[0]].header.stamp_first;
+        m->streams[i]->key = hdl_file_chunk(m->file, m->streams[i]->chunks[0])->header.stamp_first;
         heap_push(m, &m->ready, (uint32_t)i);
     }
 }
@@ -729,6 +936,7 @@ struct merge *merge_new(struct hdl_file *f, const struct tables *t, struct trace
     m->tables = t;
     m->info = info;
     m->lost_before = info->lost_bytes;
+    m->limit = UINT64_MAX;
     m->stripes = f->header.required & HDL_FEATURE_STRIPES;
     if (m->stripes) {
         m->objects = xcalloc(RING_STRIPES, sizeof(*m->objects));

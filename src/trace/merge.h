@@ -5,10 +5,14 @@
  * that freedom events come in the order of their stamps. An event whose
  * predecessor on its object is missing (lost at a crash) ends its thread: the
  * result is always a prefix that could have been observed.
+ *
+ * Where the beginning of the file is gone, the events that stand for it come first, and threads and
+ * stripes go on from where the cut says (seam.h).
  */
 #ifndef HEDDLE_TRACE_MERGE_H
 #define HEDDLE_TRACE_MERGE_H
 
+#include "trace/seam.h"
 #include "trace/hdl_file.h"
 
 struct merge;
@@ -27,5 +31,14 @@ void merge_rewind(struct merge *m);
 void merge_follow(struct merge *m);
 /* The file's chunks from this number on are new. `over`: they are the last. */
 void merge_more(struct merge *m, size_t from, bool over);
+/* For a file that grows: only events up to this stamp come. */
+void merge_limit(struct merge *m, uint64_t stamp);
+/* Has a thread ended because something of it could not be read? */
+bool merge_has_lost(const struct merge *m);
+/* Events of its chunks that are gone. */
+uint64_t merge_gone(const struct merge *m);
+/* How far threads and stripes are, and which blocks are allocated, into `c`; which chunk is the
+ * first that is not done with (the file's number of chunks where all are). */
+size_t merge_seam(const struct merge *m, struct seam *c);
 
 #endif

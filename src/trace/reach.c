@@ -35,7 +35,7 @@ void reach_rewind(struct reach *r)
 {
     reach_forget_lists(r);
     reach_map_release(&r->map);
-    r->active = false;
+    r->active = r->begun = false;
     r->nnotes = 0;
     r->appeared = 0;
     if (r->loose)
@@ -330,6 +330,46 @@ static void activate(struct reach *r)
     r->nnotes = r->notes_cap = 0;
 }
 
+/* Objects and slots as they were where a beginning that is gone ends: blocks, then what calls have
+ * told of, then what these hold. */
+static void begin_at_seam(struct reach *r)
+{
+    const struct seam *c = &r->tables->seam;
+
+    r->begun = true;
+    if (!c->count)
+        return;
+    activate(r);
+    for (enum seam_kind kind = SEAM_BLOCK; kind <= SEAM_SLOT; kind++)
+        for (size_t i = 0; i < c->count; i++) {
+            const struct seam_entry *e = &c->entries[i];
+
+            if (e->kind != kind)
+                continue;
+            if (kind == SEAM_BLOCK)
+                allocated(r, e->key, e->value);
+            else if (kind == SEAM_OBJECT)
+                told(r, e->key, e->value);
+            else
+                linked(r, e->key, e->value);
+        }
+}
+
+void reach_seam(const struct reach *r, struct seam *c)
+{
+    const struct reach_map *m = &r->map;
+
+    for (size_t i = 0; i < m->nobjects; i++)
+        if (m->objects[i].end && !m->objects[i].block)
+            seam_add(c, SEAM_OBJECT, m->objects[i].start, m->objects[i].end - m->objects[i].start);
+    for (size_t i = 0; i < m->npages; i++)
+        for (size_t k = 0; k < m->pages[i].nslots; k++)
+            if (m->pages[i].slots[k].pointer)
+                seam_add(c, SEAM_SLOT,
+                         (m->pages[i].number << REACH_PAGE_BITS) + m->pages[i].slots[k].offset,
+                         m->pages[i].slots[k].pointer);
+}
+
 /* An alloc or free: note it, or do what it says. */
 static void memory(struct reach *r, const struct event *ev)
 {
@@ -380,8 +420,11 @@ static void follow(struct reach *r, struct batch *b, size_t i)
 void reach_batch(struct reach *r, struct batch *b)
 {
     const uint64_t all = followed_ops | store_ops;
-    uint64_t ops = r->active ? all : followed_ops;
+    uint64_t ops;
 
+    if (!r->begun)
+        begin_at_seam(r);
+    ops = r->active ? all : followed_ops;
     r->own = false;
     if (r->nextra > EXTRA_WORDS) {
         r->nextra = 0;

@@ -29,6 +29,9 @@ void reach_rewind(struct reach *r);
  * and is valid until the next call. */
 void reach_batch(struct reach *r, struct batch *b);
 
+/* Objects that are no blocks, and slots, as they are now. */
+void reach_seam(const struct reach *r, struct seam *c);
+
 /* Does a list have entries that this stage would replace? */
 bool reach_is_raw(const struct event *call, const uint64_t *extra);
 

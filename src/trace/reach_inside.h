@@ -62,6 +62,7 @@ struct reach {
     const struct tables *tables;
     struct trace_info *info;
     bool active;
+    bool begun; /* what the cut says is known */
     struct note *notes;
     size_t nnotes, notes_cap;
 

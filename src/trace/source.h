@@ -37,11 +37,16 @@ struct source_ops {
      * none where the position is behind the last event. */
     int (*seek)(struct source *s, uint64_t position, struct error *err);
 
-    /* Called for a recording that is being written. The first time, before any event is taken: -1
-     * where it cannot be followed. From then on next() returns 0 where there is nothing more yet,
-     * and each call looks whether there is; `over`: nothing comes after it. NULL: a source that
-     * cannot be followed. */
+    /* Called for a recording that is being written: -1 where it cannot be followed, at the first
+     * time, which is before any event is taken, or any more. From then on next() returns 0 where
+     * there is nothing more yet, and each call looks whether there is; `over`: nothing comes after
+     * it. NULL: a source that cannot be followed. */
     int (*follow)(struct source *s, bool over);
+
+    /* With follow(): no event with a later stamp comes; and what trace_seam() tells, with the
+     * number of the first chunk that is still needed. */
+    void (*limit)(struct source *s, uint64_t stamp);
+    uint32_t (*seam)(const struct source *s, struct seam *c);
 
     void (*close)(struct source *s);
 };

@@ -23,6 +23,7 @@ void tables_release(struct tables *t)
     process_release(&t->process);
     tables_forget_images(t);
     free(t->images);
+    seam_release(&t->seam);
     *t = (struct tables){ 0 };
 }
 

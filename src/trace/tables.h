@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/intern.h"
+#include "trace/seam.h"
 #include "trace/event.h"
 #include "trace/moves.h"
 #include "trace/process.h"
@@ -54,6 +55,7 @@ struct tables {
     struct process process;     /* of recorded traces */
     struct image *images;       /* its executable and libraries, in the order they were seen */
     size_t nimages, images_cap;
+    struct seam seam; /* of recordings whose beginning is gone: where it ends */
 };
 
 void tables_release(struct tables *t); /* a zeroed struct is empty */

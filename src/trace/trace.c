@@ -480,6 +480,17 @@ int trace_follow(struct trace *t, bool over)
     return t->source->ops->follow ? t->source->ops->follow(t->source, over) : -1;
 }
 
+void trace_limit(struct trace *t, uint64_t stamp)
+{
+    t->source->ops->limit(t->source, stamp);
+}
+
+uint32_t trace_seam(const struct trace *t, struct seam *c)
+{
+    reach_seam(t->reach, c);
+    return t->source->ops->seam(t->source, c);
+}
+
 void trace_show_excluded(struct trace *t, bool show)
 {
     t->shows_excluded = show;

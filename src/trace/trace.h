@@ -70,8 +70,15 @@ int trace_rewind(struct trace *t, struct error *err);
 /* A recording that is being written: from the first call on, before any event is taken,
  * trace_next() returns 0 where there is nothing more yet; later calls look whether there is. The
  * order is one that the recording allows, not the one that it has when it is complete. `over`:
- * nothing is written any more. -1: such a trace cannot be followed. */
+ * nothing is written any more. -1: such a trace cannot be followed, or the beginning of it that is
+ * dropped has overtaken the reader: it has to be opened again. */
 int trace_follow(struct trace *t, bool over);
+
+/* Of a recording that is followed: only events up to this stamp come from now on. */
+void trace_limit(struct trace *t, uint64_t stamp);
+/* What the events so far leave behind, apart from what past.h knows, is added to `c`. The number of
+ * the file's first chunk that has other events. */
+uint32_t trace_seam(const struct trace *t, struct seam *c);
 
 /* Leave the lists of calls as they are in the file, with entries behind D_ALL_KIND: for writing
  * them again. To be called before the first event is read. */
