@@ -102,6 +102,9 @@
         { OPT_MAX_SIZE, "max-size", 0,                                                             \
           KIND_NUMBER,  "BYTES",    "stop recording when a trace is so big; k, m, g work",         \
           NULL },                                                                                  \
+        { OPT_LAST,  "last",      0,                                                               \
+          KIND_TEXT, "TIME|SIZE", "keep only the end of the recording: 60s, 2h, 500m, 2g",         \
+          NULL },                                                                                  \
         { OPT_EXIT_WAIT,                                                                           \
           "exit-wait",                                                                             \
           0,                                                                                       \

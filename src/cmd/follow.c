@@ -36,6 +36,8 @@ struct follow {
     struct noise noise;
     struct followed **traces;
     size_t count, cap;
+    size_t told;   /* races */
+    long after_ms; /* until following begins */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -111,8 +113,10 @@ static void found(void *arg, const struct live_race *race)
     t->findings.count = 0; /* each is judged by itself */
     sighting_add(&t->findings, &t->naming, trace_tables(t->trace), sides, race->address);
     noise_apply(&t->home->noise, &t->findings);
-    if (t->findings.count && is_new(t, &t->findings.races[0]))
+    if (t->findings.count && is_new(t, &t->findings.races[0])) {
         tell(&t->findings.races[0]);
+        t->home->told++;
+    }
 }
 
 /* ---- following ---- */
@@ -131,6 +135,16 @@ static void open_trace(struct followed *t)
     }
     t->live = live_new(found, t);
     naming_init(&t->naming, &t->findings, trace_tables(t->trace));
+}
+
+static void close_trace(struct followed *t)
+{
+    if (!t->trace)
+        return;
+    naming_release(&t->naming);
+    live_free(t->live);
+    trace_close(t->trace);
+    t->trace = NULL;
 }
 
 static struct followed *followed_of(struct follow *f, const char *path)
@@ -152,10 +166,12 @@ static void read_more(struct followed *t)
     struct error err;
     struct batch b;
 
-    if (!t->trace)
+    if (!t->trace) {
         open_trace(t);
-    else
-        trace_follow(t->trace, false);
+    } else if (trace_follow(t->trace, false) < 0) { /* --last: it was dropped before it was read */
+        close_trace(t);
+        open_trace(t);
+    }
     while (t->trace && !is_over(t->home) && trace_next(t->trace, &b, &err) > 0)
         live_batch(t->live, &b);
 }
@@ -192,7 +208,7 @@ static void *follow_run(void *arg)
     struct follow *f = arg;
 
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FOLLOW_NICE);
-    for (pause_for(f, FOLLOW_AFTER_MS); !is_over(f); pause_for(f, FOLLOW_POLL_MS))
+    for (pause_for(f, f->after_ms); !is_over(f); pause_for(f, FOLLOW_POLL_MS))
         look(f);
     return NULL;
 }
@@ -204,11 +220,7 @@ static void follow_free(struct follow *f)
     for (size_t i = 0; i < f->count; i++) {
         struct followed *t = f->traces[i];
 
-        if (t->trace) {
-            naming_release(&t->naming);
-            live_free(t->live);
-            trace_close(t->trace);
-        }
+        close_trace(t);
         findings_release(&t->findings);
         intern_release(&t->told);
         free(t->path);
@@ -249,6 +261,7 @@ struct follow *follow_start(const struct options *o, const char *directory,
         return NULL;
     f = xcalloc(1, sizeof(*f));
     *f = (struct follow){ .directory = directory, .list = list };
+    f->after_ms = option_is(o, OPT_LAST) ? FOLLOW_POLL_MS : FOLLOW_AFTER_MS; /* before it is gone */
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->change, NULL);
     sigfillset(&all); /* signals are for the thread that waits for the program */
@@ -262,14 +275,18 @@ struct follow *follow_start(const struct options *o, const char *directory,
     return NULL;
 }
 
-void follow_stop(struct follow *f)
+size_t follow_stop(struct follow *f)
 {
+    size_t told;
+
     if (!f)
-        return;
+        return 0;
     pthread_mutex_lock(&f->lock);
     __atomic_store_n(&f->over, true, __ATOMIC_RELEASE);
     pthread_cond_signal(&f->change);
     pthread_mutex_unlock(&f->lock);
     pthread_join(f->thread, NULL);
+    told = f->told;
     follow_free(f);
+    return told;
 }

@@ -22,6 +22,6 @@ struct follow;
 /* All borrowed, until follow_stop(). NULL: the user does not want it. */
 struct follow *follow_start(const struct options *o, const char *directory,
                             const struct run_list *list);
-void follow_stop(struct follow *f);
+size_t follow_stop(struct follow *f);
 
 #endif

@@ -53,6 +53,7 @@ enum option_id {
     OPT_NO_FILTER,
     OPT_LOSE,
     OPT_MAX_SIZE,
+    OPT_LAST,
     OPT_EXIT_WAIT,
     OPT_LIVE,
     OPT_MAX_MEMORY,

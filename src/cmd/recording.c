@@ -16,6 +16,7 @@
 #include "cmd/common.h"
 #include "cmd/follow.h"
 #include "cmd/globals.h"
+#include "cmd/last.h"
 #include "cmd/progress.h"
 
 #include <dirent.h>
@@ -146,6 +147,7 @@ static int add_only(const struct recording *r, struct buf *b, const struct optio
 static void add_options(struct buf *b, const struct options *o)
 {
     const uint64_t mib = 1 << 20;
+    struct buf writer = { 0 };
 
     buf_addf(b, "filter=%d\n", !option_is(o, OPT_NO_FILTER));
     buf_addf(b, "lose=%d\n", option_is(o, OPT_LOSE));
@@ -154,12 +156,14 @@ static void add_options(struct buf *b, const struct options *o)
     buf_addf(b, "exit_wait=%" PRIu64 "\n", o->numbers[OPT_EXIT_WAIT]);
     if (option_is(o, OPT_MAX_MEMORY))
         buf_addf(b, "memory=%" PRIu64 "\n", (o->numbers[OPT_MAX_MEMORY] + mib - 1) / mib);
-    if (option_is(o, OPT_SHARED) || option_is(o, OPT_MAX_SIZE))
-        buf_addf(b, "writer_options=%s", option_is(o, OPT_SHARED) ? "--shared " : "");
+    if (option_is(o, OPT_SHARED))
+        buf_addstr(&writer, " --shared");
     if (option_is(o, OPT_MAX_SIZE))
-        buf_addf(b, "--max-size=%" PRIu64, o->numbers[OPT_MAX_SIZE]);
-    if (option_is(o, OPT_SHARED) || option_is(o, OPT_MAX_SIZE))
-        buf_addch(b, '\n');
+        buf_addf(&writer, " --max-size=%" PRIu64, o->numbers[OPT_MAX_SIZE]);
+    last_add_options(o, &writer);
+    if (writer.len)
+        buf_addf(b, "writer_options=%s\n", writer.data + 1);
+    buf_release(&writer);
 }
 
 static int let_go(struct recording *r, struct launch *l, const struct options *o)
@@ -292,6 +296,9 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
         return bad_input("cannot record '%s': it is a production build; build it without "
                          "--production, or use heddle chase or heddle caper",
                          o->arguments[0]);
+    code = last_check(o);
+    if (code)
+        return code;
     code = launch_fork(&l, o->arguments);
     if (code)
         return code;
@@ -313,7 +320,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     r->code = launch_wait(&l);
     r->seconds = seconds_now() - start;
     interrupts_on();
-    follow_stop(follow);
+    r->told = follow_stop(follow);
     wait_for_writers(r);
     remove_untraced(r);
     return 0;

@@ -22,6 +22,7 @@ struct recording {
     enum program_kind kind;
     pid_t pid;
     double seconds; /* that the program ran */
+    size_t told;    /* races, while it ran */
     int code;       /* the program's exit code, 128 + the signal that ended it */
 };
 

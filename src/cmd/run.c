@@ -136,6 +136,16 @@ static int analyse(const struct recording *rec, const struct options *given)
     return failed ? failed : code;
 }
 
+/* What was told of a part that was dropped is in no report. */
+static int with_told(const struct recording *rec, const struct options *o, int code)
+{
+    if (code != EXIT_NOTHING || !rec->told || !option_is(o, OPT_LAST))
+        return code;
+    warn("note", "%zu race%s told above %s in the part that was dropped (--last)", rec->told,
+         rec->told == 1 ? "" : "s", rec->told == 1 ? "is" : "are");
+    return EXIT_RACES;
+}
+
 /* Everything that can be wrong with the command line is said before the program runs. */
 static int check_options(const struct options *o)
 {
@@ -162,7 +172,7 @@ int cmd_run(const struct options *o)
     if (code == 0 && !recording_says(&r, o->arguments[0]))
         code = EXIT_BAD_INPUT;
     else if (code == 0)
-        code = final_code(o, analyse(&r, o), r.code);
+        code = final_code(o, with_told(&r, o, analyse(&r, o)), r.code);
     recording_release(&r);
     return code;
 }

@@ -23,7 +23,8 @@
 
 #define USAGE                                                                                      \
     "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--run=LIST]\n"             \
-    "        [--max-size=BYTES] [--compression=zstd|lz4|none] [--level=N] [--workers=N]\n"         \
+    "        [--max-size=BYTES] [--last-ms=N] [--last-bytes=N] [--compression=zstd|lz4|none] "     \
+    "[--level=N] [--workers=N]\n"                                                                  \
     "        [--shared] [--foreground]\n"
 
 enum { START_MS = 20000 }; /* a file system may be slow; longer, and the program goes on alone */
@@ -81,6 +82,10 @@ static bool parse_option(struct writer *w, char **argv, int argc, int *i)
         o->list = v;
     else if ((v = option_value(argv, argc, i, "--max-size")))
         o->max_bytes = strtoull(v, NULL, 10);
+    else if ((v = option_value(argv, argc, i, "--last-ms")))
+        o->keep_ns = strtoull(v, NULL, 10) * 1000000;
+    else if ((v = option_value(argv, argc, i, "--last-bytes")))
+        o->keep_bytes = strtoull(v, NULL, 10);
     else if ((v = option_value(argv, argc, i, "--level")))
         o->level = atoi(v);
     else if ((v = option_value(argv, argc, i, "--workers")))

@@ -18,7 +18,8 @@ enum {
     CHUNK_BYTES_MIN = 1 << 13,
     CHUNK_BYTES_MIN_FULL = 1 << 15,
     PARTS_MIN = 16,
-    LEVEL_FAST = -4 /* gives up sooner on what does not compress */
+    KEEP_PARTS = 32, /* of a file of which only the last part is kept */
+    LEVEL_FAST = -4  /* gives up sooner on what does not compress */
 };
 
 static uint64_t now_ms(void)
@@ -277,8 +278,11 @@ void pool_set_chunk_bytes(struct pool *p)
     uint64_t part = sink_part(p->sink, 2 * streams < PARTS_MIN ? PARTS_MIN : 2 * streams);
     uint64_t least = p->full ? CHUNK_BYTES_MIN_FULL : CHUNK_BYTES_MIN;
     uint64_t most = p->full ? CHUNK_BYTES_FULL : CHUNK_BYTES, limit = p->sink->max_bytes / 8;
+    uint64_t keep = p->sink->keep_bytes / KEEP_PARTS;
     size_t bytes;
 
+    if (keep && (!limit || keep < limit))
+        limit = keep;
     if (limit && limit < most)
         most = limit < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : limit;
     bytes = part < least ? least : part;

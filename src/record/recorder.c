@@ -8,6 +8,7 @@
 #include "record/recorder.h"
 #include "base/alloc.h"
 #include "record/pool.h"
+#include "record/tail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ enum {
     FRESH_MS_MAX = 1000,
     FRESH_BYTES_MIN = 1 << 15,
     FRESH_BYTES_MAX = 4 << 20,
+    KEEP_PARTS = 32, /* of a file of which only the last part is kept */
     FRESH_STREAMS_A_MS = 2,
     FRESH_STREAM_BYTES = 2048,
     LATE_NAPS = 20, /* for a thread that is between filling a chunk and putting it into the list */
@@ -48,6 +50,7 @@ struct recorder {
     struct places places;
     struct clock clock;
     struct pool *pool;
+    struct tail *tail; /* NULL: all is kept */
     uint32_t *numbers; /* of collected chunks */
     uint64_t faults;   /* lists of chunks that were none */
     int pidfd;
@@ -318,10 +321,12 @@ static uint64_t fresh_in_ms(const struct recorder *r, uint64_t now)
  * streams that takes more. */
 static uint64_t fresh_at_bytes(const struct recorder *r, uint64_t bytes)
 {
-    uint64_t limit = r->sink.max_bytes;
+    uint64_t keep = r->sink.keep_bytes, limit = r->sink.max_bytes ? r->sink.max_bytes : keep;
     uint64_t low =
         limit && limit / FRESH_PART < FRESH_BYTES_MIN ? limit / FRESH_PART : FRESH_BYTES_MIN;
-    uint64_t much = between(low, bytes / FRESH_PART, FRESH_BYTES_MAX);
+    uint64_t most =
+        keep && keep / KEEP_PARTS < FRESH_BYTES_MAX ? keep / KEEP_PARTS : FRESH_BYTES_MAX;
+    uint64_t much = between(low, bytes / FRESH_PART, most);
     uint64_t least = (uint64_t)r->fresh_streams * FRESH_STREAM_BYTES;
 
     return bytes + (much < least ? least : much);
@@ -362,6 +367,17 @@ static void freshen(struct recorder *r)
     }
 }
 
+/* What is older than is wanted goes. */
+static void move_tail(struct recorder *r)
+{
+    struct timespec t;
+
+    if (!r->tail)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    tail_move(r->tail, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
 static void record(struct recorder *r)
 {
     uint64_t looked = clock_ms();
@@ -374,6 +390,7 @@ static void record(struct recorder *r)
 
         clock_tick(&r->clock);
         freshen(r);
+        move_tail(r);
         if (collect(r) | pool_work(r->pool))
             continue;
         now = clock_ms();
@@ -393,9 +410,10 @@ static void drain(struct recorder *r)
     struct pool_counts counts;
     size_t n;
 
-    do
+    do {
         freshen(r);
-    while (collect(r) | pool_work(r->pool));
+        move_tail(r);
+    } while (collect(r) | pool_work(r->pool));
     pool_wait(r->pool);
     n = ring_collect_rest(r->ring, r->numbers);
     pool_add(r->pool, r->numbers, n);
@@ -426,6 +444,7 @@ static int start(struct recorder *r, const struct recorder_options *o, struct er
     r->numbers = xcalloc(r->ring->chunks_max, sizeof(*r->numbers));
     r->pool = pool_new(r->ring, &r->sink, &r->places, &r->clock, workers ? workers : 1,
                        o->sink.compression, o->sink.level);
+    r->tail = tail_new(&r->sink, h->mode != RING_MODE_FULL);
     return 0;
 }
 
@@ -434,6 +453,7 @@ static int finish(struct recorder *r, struct error *err)
     int result;
 
     pool_free(r->pool);
+    tail_free(r->tail);
     result = sink_close(&r->sink, err);
     places_release(&r->places);
     free(r->numbers);

@@ -1,6 +1,7 @@
 /* sink.c - making, filling and completing the file of a recording */
 #include "record/sink.h"
 #include "base/alloc.h"
+#include "trace/past.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,6 +109,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .lists = true,
                              .requests = true,
                              .stamp_ns = 1,
+                             .past = options->keep_ns || options->keep_bytes,
                              .in_place = true };
     struct buf path = { 0 };
 
@@ -116,14 +118,21 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
     *o = (struct sink){ .lock = PTHREAD_MUTEX_INITIALIZER,
                         .ring = r,
                         .max_bytes = options->max_bytes,
+                        .keep_ns = options->keep_ns,
+                        .keep_bytes = options->keep_bytes,
                         .reserve = reserve_of(options->max_bytes) };
     h.fd = make_file(options, r->pid, &path, err);
     if (h.fd >= 0 && options->directory && options->list)
         add_to_list(options, path.data);
     if (h.fd >= 0)
         o->hdl = hdl_create(path.data, &o->tables, &h, err);
-    buf_release(&path);
-    return o->hdl ? 0 : -1;
+    o->path = buf_detach(&path);
+    if (h.past)
+        intern_append(&o->tables.objects, PAST_BARRIER, strlen(PAST_BARRIER));
+    if (o->hdl)
+        return 0;
+    free(o->path);
+    return -1;
 }
 
 int sink_close(struct sink *o, struct error *err)
@@ -134,6 +143,7 @@ int sink_close(struct sink *o, struct error *err)
     r = hdl_finish(o->hdl, err);
     o->hdl = NULL;
     free(o->staged);
+    free(o->path);
     tables_release(&o->tables);
     pthread_mutex_destroy(&o->lock);
     return r;

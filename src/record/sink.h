@@ -30,9 +30,11 @@ struct sink {
     struct tables tables;
     struct hdl_writer *hdl;
     struct ring *ring;
-    uint64_t max_bytes;    /* 0: any size */
-    uint64_t reserve;      /* of these, for what stands behind the last events */
-    struct staged *staged; /* chunks that are not in the file yet */
+    char *path;                   /* of the file */
+    uint64_t keep_ns, keep_bytes; /* only the last so many are kept (tail.h); 0: all */
+    uint64_t max_bytes;           /* 0: any size */
+    uint64_t reserve;             /* of these, for what stands behind the last events */
+    struct staged *staged;        /* chunks that are not in the file yet */
     size_t nstaged, staged_cap;
     uint64_t staged_bytes, staged_count;
     uint64_t cut;                     /* stamp that has no place any more; 0: none yet */
@@ -48,6 +50,7 @@ struct sink_options {
     const char *name; /* of the file, %p is the process; NULL: "%p" */
     const char *list; /* file in the directory that gets the new one's name, or NULL */
     uint64_t max_bytes;
+    uint64_t keep_ns, keep_bytes;
     enum hdl_compression compression;
     int level;
 };
