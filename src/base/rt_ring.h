@@ -78,6 +78,7 @@ struct ring_header {
     struct ring_benign {
         uint64_t address, bytes;
     } benign[RING_BENIGN_MAX];
+    uint32_t paused; /* the writer sets it: accesses are not recorded for now */
 };
 _Static_assert(sizeof(struct ring_header) <= 4096, "RING_LOG_OFFSET");
 

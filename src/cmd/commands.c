@@ -105,6 +105,9 @@
         { OPT_LAST,  "last",      0,                                                               \
           KIND_TEXT, "TIME|SIZE", "keep only the end of the recording: 60s, 2h, 500m, 2g",         \
           NULL },                                                                                  \
+        { OPT_STOPPED, "stopped", 0,                                                               \
+          KIND_FLAG,   NULL,      "record no accesses until 'heddle ctl PID start'",               \
+          NULL },                                                                                  \
         { OPT_EXIT_WAIT,                                                                           \
           "exit-wait",                                                                             \
           0,                                                                                       \
@@ -161,6 +164,12 @@ static const struct option_def record_options[] = {
     { OPT_ONLY_SITES, "only-sites", 0, KIND_TEXT, "FILE",
       "record plain accesses at these sites only: a list, or a state of caper", NULL },
     VERBOSE,
+    HELP,
+    END
+};
+static const struct option_def ctl_options[] = {
+    { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
+      "snapshot: the copy (default: PID-snapshot.hdl here)", NULL },
     HELP,
     END
 };
@@ -352,6 +361,14 @@ const struct command commands[] = {
       "'heddle analyze DIR'. Traces of an earlier run in DIR are removed, nothing else. The\n"
       "program's streams and its exit code are passed through; 128 and more: a signal ended it.\n",
       record_options, 1, MANY, OPTIONS_FIRST, cmd_record },
+    { "ctl", "PID status|start|stop|snapshot", "ask about a recording that is running, or stop it",
+      "PID is a program that 'heddle record' or 'heddle run' has started, or one of its "
+      "processes.\n"
+      "status says how its recording is and prints the happens-before races in what is kept of "
+      "it.\n"
+      "snapshot copies that, as a complete trace for 'heddle analyze'. stop: accesses are not\n"
+      "recorded until start; synchronisation is, so that what is recorded later is in order.\n",
+      ctl_options, 2, 2, 0, cmd_ctl },
     { "chase", "[--] PROG ARGS...", "catch a race of two sites in the act, within a budget",
       "Runs a program that was built with 'heddle-cc --production'. A thread about to execute S1\n"
       "waits now and then; one that comes to S2 meanwhile, to the same memory, shows a race, "

@@ -6,6 +6,7 @@
 
 int cmd_run(const struct options *o);
 int cmd_record(const struct options *o);
+int cmd_ctl(const struct options *o);
 int cmd_chase(const struct options *o);
 int cmd_litehb(const struct options *o);
 int cmd_fullhb(const struct options *o);

@@ -36,6 +36,7 @@ struct follow {
     struct noise noise;
     struct followed **traces;
     size_t count, cap;
+    FILE *out;     /* where they are told */
     size_t told;   /* races */
     long after_ms; /* until following begins */
     pthread_t thread;
@@ -73,7 +74,7 @@ static struct sighted_side side_of(const struct followed *t, const struct live_s
 }
 
 /* In one piece: the program writes there, too. */
-static void tell(const struct finding *r)
+static void tell(const struct finding *r, FILE *to)
 {
     char *text = NULL;
     size_t len = 0;
@@ -81,10 +82,11 @@ static void tell(const struct finding *r)
 
     if (!out)
         return;
-    fputs("heddle: ", out);
+    if (to == stderr)
+        fputs("heddle: ", out);
     sighting_write(r, out);
     if (fclose(out) == 0)
-        fwrite(text, 1, len, stderr);
+        fwrite(text, 1, len, to);
     free(text);
 }
 
@@ -114,7 +116,7 @@ static void found(void *arg, const struct live_race *race)
     sighting_add(&t->findings, &t->naming, trace_tables(t->trace), sides, race->address);
     noise_apply(&t->home->noise, &t->findings);
     if (t->findings.count && is_new(t, &t->findings.races[0])) {
-        tell(&t->findings.races[0]);
+        tell(&t->findings.races[0], t->home->out);
         t->home->told++;
     }
 }
@@ -233,6 +235,23 @@ static void follow_free(struct follow *f)
     free(f);
 }
 
+size_t follow_show(const char *path)
+{
+    struct follow f = { .out = stdout };
+    struct followed *t = followed_of(&f, path);
+    size_t told;
+
+    read_more(t);
+    told = f.told;
+    close_trace(t);
+    findings_release(&t->findings);
+    intern_release(&t->told);
+    free(t->path);
+    free(t);
+    free(f.traces);
+    return told;
+}
+
 /* Ids are known only to the report. */
 static bool goes_by_ids(const struct noise *n)
 {
@@ -260,7 +279,7 @@ struct follow *follow_start(const struct options *o, const char *directory,
     if (!is_wanted(o))
         return NULL;
     f = xcalloc(1, sizeof(*f));
-    *f = (struct follow){ .directory = directory, .list = list };
+    *f = (struct follow){ .directory = directory, .list = list, .out = stderr };
     f->after_ms = option_is(o, OPT_LAST) ? FOLLOW_POLL_MS : FOLLOW_AFTER_MS; /* before it is gone */
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->change, NULL);

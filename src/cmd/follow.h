@@ -22,6 +22,10 @@ struct follow;
 /* All borrowed, until follow_stop(). NULL: the user does not want it. */
 struct follow *follow_start(const struct options *o, const char *directory,
                             const struct run_list *list);
+/* How many races were told. */
 size_t follow_stop(struct follow *f);
+
+/* Print the races of a trace, as far as it is written, on standard output; how many. */
+size_t follow_show(const char *path);
 
 #endif

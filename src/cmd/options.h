@@ -54,6 +54,7 @@ enum option_id {
     OPT_LOSE,
     OPT_MAX_SIZE,
     OPT_LAST,
+    OPT_STOPPED,
     OPT_EXIT_WAIT,
     OPT_LIVE,
     OPT_MAX_MEMORY,

@@ -160,6 +160,8 @@ static void add_options(struct buf *b, const struct options *o)
         buf_addstr(&writer, " --shared");
     if (option_is(o, OPT_MAX_SIZE))
         buf_addf(&writer, " --max-size=%" PRIu64, o->numbers[OPT_MAX_SIZE]);
+    if (option_is(o, OPT_STOPPED))
+        buf_addstr(&writer, " --stopped");
     last_add_options(o, &writer);
     if (writer.len)
         buf_addf(b, "writer_options=%s\n", writer.data + 1);

@@ -25,7 +25,7 @@
     "heddle: usage: heddle writer --fd=N [--dir=DIR] [--name=TEMPLATE] [--run=LIST]\n"             \
     "        [--max-size=BYTES] [--last-ms=N] [--last-bytes=N] [--compression=zstd|lz4|none] "     \
     "[--level=N] [--workers=N]\n"                                                                  \
-    "        [--shared] [--foreground]\n"
+    "        [--shared] [--stopped] [--foreground]\n"
 
 enum { START_MS = 20000 }; /* a file system may be slow; longer, and the program goes on alone */
 
@@ -70,6 +70,8 @@ static bool parse_option(struct writer *w, char **argv, int argc, int *i)
 
     if (!strcmp(argv[*i], "--foreground"))
         w->foreground = true;
+    else if (!strcmp(argv[*i], "--stopped"))
+        w->options.stopped = true;
     else if (!strcmp(argv[*i], "--shared"))
         w->shared = true;
     else if ((v = option_value(argv, argc, i, "--fd")))

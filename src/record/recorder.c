@@ -7,6 +7,7 @@
  */
 #include "record/recorder.h"
 #include "base/alloc.h"
+#include "record/control.h"
 #include "record/pool.h"
 #include "record/tail.h"
 
@@ -51,8 +52,12 @@ struct recorder {
     struct clock clock;
     struct pool *pool;
     struct tail *tail; /* NULL: all is kept */
-    uint32_t *numbers; /* of collected chunks */
-    uint64_t faults;   /* lists of chunks that were none */
+    struct control control;
+    uint64_t started_ns; /* CLOCK_MONOTONIC */
+    uint32_t flush;      /* request to bring the file up to date, that is to be answered; 0: none */
+    bool flush_begun;    /* ... and is under way */
+    uint32_t *numbers;   /* of collected chunks */
+    uint64_t faults;     /* lists of chunks that were none */
     int pidfd;
     bool gone; /* atomic: set by the watcher */
     pthread_t watcher;
@@ -351,7 +356,9 @@ static void freshen(struct recorder *r)
     uint64_t now = clock_ms();
     bool stopped = sink_is_stopped(&r->sink) && !r->stop_told;
 
-    if (!stopped && r->fresh_streams && fresh_in_ms(r, now) && !pool_is_due(r->pool))
+    bool asked = r->flush && !r->flush_begun;
+
+    if (!stopped && !asked && r->fresh_streams && fresh_in_ms(r, now) && !pool_is_due(r->pool))
         return;
     if (stopped)
         pool_wait(r->pool);
@@ -360,6 +367,7 @@ static void freshen(struct recorder *r)
     look(r);
     r->fresh_streams = pool_checkpoint(r->pool, fresh_at_bytes(r, sink_bytes(&r->sink)));
     r->fresh_ms = now;
+    r->flush_begun = r->flush_begun || asked;
     if (stopped) {
         r->stop_told = true;
         pool_wait(r->pool);
@@ -367,15 +375,67 @@ static void freshen(struct recorder *r)
     }
 }
 
-/* What is older than is wanted goes. */
-static void move_tail(struct recorder *r)
+static uint64_t now_ns(void)
 {
     struct timespec t;
 
-    if (!r->tail)
-        return;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    tail_move(r->tail, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void answer(struct recorder *r, uint32_t serial, bool refused)
+{
+    struct control_reply reply = { .refused = refused,
+                                   .stopped = ring_is_paused(r->ring),
+                                   .began_ns = r->started_ns,
+                                   .now_ns = now_ns(),
+                                   .lost = r->ring->header->lost };
+
+    pthread_mutex_lock(&r->sink.lock);
+    reply.written = hdl_bytes(r->sink.hdl);
+    reply.kept = r->tail ? hdl_kept(r->sink.hdl) : reply.written;
+    reply.first_ns = r->tail ? hdl_stamp_first(r->sink.hdl) : r->started_ns;
+    pthread_mutex_unlock(&r->sink.lock);
+    control_answer(&r->control, &reply, serial);
+}
+
+static void note_stopped(struct recorder *r)
+{
+    pthread_mutex_lock(&r->sink.lock);
+    sink_note(&r->sink,
+              "accesses were not recorded all the time: recording was stopped on request");
+    pthread_mutex_unlock(&r->sink.lock);
+}
+
+/* What somebody asks for (heddle ctl). */
+static void serve(struct recorder *r)
+{
+    struct control_request q;
+    bool done = true;
+
+    if (r->flush && r->flush_begun && pool_is_settled(r->pool)) {
+        answer(r, r->flush, false);
+        r->flush = 0;
+    }
+    if (r->flush || !control_poll(&r->control, &q))
+        return;
+    if (q.command == CONTROL_FLUSH) {
+        r->flush = q.serial;
+        r->flush_begun = false;
+        return;
+    }
+    if (q.command == CONTROL_STOP || q.command == CONTROL_START)
+        done = ring_pause(r->ring, q.command == CONTROL_STOP);
+    if (done && q.command == CONTROL_STOP)
+        note_stopped(r);
+    answer(r, q.serial, !done);
+}
+
+/* What is older than is wanted goes. */
+static void move_tail(struct recorder *r)
+{
+    if (r->tail)
+        tail_move(r->tail, now_ns());
 }
 
 static void record(struct recorder *r)
@@ -389,6 +449,7 @@ static void record(struct recorder *r)
         uint64_t now;
 
         clock_tick(&r->clock);
+        serve(r);
         freshen(r);
         move_tail(r);
         if (collect(r) | pool_work(r->pool))
@@ -444,6 +505,10 @@ static int start(struct recorder *r, const struct recorder_options *o, struct er
     r->numbers = xcalloc(r->ring->chunks_max, sizeof(*r->numbers));
     r->pool = pool_new(r->ring, &r->sink, &r->places, &r->clock, workers ? workers : 1,
                        o->sink.compression, o->sink.level);
+    r->started_ns = now_ns();
+    if (o->stopped && ring_pause(r->ring, true))
+        note_stopped(r);
+    control_open(&r->control, r->sink.path);
     r->tail = tail_new(&r->sink, h->mode != RING_MODE_FULL);
     return 0;
 }
@@ -452,6 +517,7 @@ static int finish(struct recorder *r, struct error *err)
 {
     int result;
 
+    control_close(&r->control);
     pool_free(r->pool);
     tail_free(r->tail);
     result = sink_close(&r->sink, err);

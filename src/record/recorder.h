@@ -10,6 +10,7 @@
 
 struct recorder_options {
     struct sink_options sink;
+    bool stopped;     /* at first; until somebody asks for it */
     unsigned workers; /* 0: as many as there are processors, at most 4 */
     int told;         /* descriptor to close when the process has been told; 0: none */
 };

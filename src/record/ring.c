@@ -300,3 +300,16 @@ void ring_stop(struct ring *r)
     __atomic_fetch_add(&r->header->wake_threads, 1, __ATOMIC_SEQ_CST);
     futex(&r->header->wake_threads, FUTEX_WAKE, INT_MAX, NULL);
 }
+
+bool ring_pause(struct ring *r, bool paused)
+{
+    if (r->header->mode == RING_MODE_FULL)
+        return false;
+    __atomic_store_n(&r->header->paused, paused, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+bool ring_is_paused(const struct ring *r)
+{
+    return __atomic_load_n(&r->header->paused, __ATOMIC_RELAXED);
+}

@@ -72,5 +72,8 @@ void ring_wake_self(struct ring *r); /* end another thread's ring_wait() */
 /* Tell the process how the writer is. */
 void ring_tell(struct ring *r, enum ring_writer state);
 void ring_stop(struct ring *r); /* record no more */
+/* Record no accesses for now, or again. False: what this process records cannot be stopped. */
+bool ring_pause(struct ring *r, bool paused);
+bool ring_is_paused(const struct ring *r);
 
 #endif

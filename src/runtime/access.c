@@ -219,6 +219,13 @@ static bool mark(uintptr_t a, unsigned bytes, bool aligned, bool write)
                                         : mark_range(a, bytes, write);
 }
 
+/* It is not recorded, but marked: so that code does not come here again for it. */
+static void lose_paused(struct rt_thread *t)
+{
+    t->lost++;
+    __atomic_fetch_add(&rt.ring->lost, 1, __ATOMIC_RELAXED);
+}
+
 /* An access of any kind, in any state of the thread. `aligned`: by its size, 4 at least. */
 static void note_access(const void *p, unsigned arg, bool aligned, uint64_t where)
 {
@@ -232,10 +239,14 @@ static void note_access(const void *p, unsigned arg, bool aligned, uint64_t wher
     if (!begins && (rt.mode != MODE_OFF || tls.self))
         return;
     rt_busy_begin();
-    if (begins && is_benign(p, bytes))
+    if (begins && is_benign(p, bytes)) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    else if (!mark(a, bytes, aligned, arg & ACCESS_WRITE) && begins)
-        append_access(tls.self, a, arg, where); /* where nothing records, the mark is all */
+    } else if (!mark(a, bytes, aligned, arg & ACCESS_WRITE) && begins) {
+        if (unlikely(rt.paused))
+            lose_paused(tls.self);
+        else
+            append_access(tls.self, a, arg, where);
+    } /* where nothing records, the mark is all */
     rt_busy_end();
 }
 
@@ -439,7 +450,11 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
     if (!bytes || only_leaves_out(where) || !access_begins())
         return;
     rt_busy_begin();
-    if (!is_benign(p, bytes) && !mark_range((uintptr_t)p, bytes, write))
+    if (is_benign(p, bytes) || mark_range((uintptr_t)p, bytes, write))
+        ;
+    else if (unlikely(rt.paused))
+        lose_paused(tls.self);
+    else
         append_range(tls.self, (uintptr_t)p, bytes, write, where);
     rt_busy_end();
 }

@@ -113,7 +113,8 @@ struct rt_thread {
 struct rt_process {
     int mode; /* enum rt_phase */
     bool full;
-    bool picky; /* not all accesses count alike: only some sites, benign ranges, no filter */
+    bool picky;  /* not all accesses count alike: only some sites, benign ranges, no filter */
+    bool paused; /* accesses are not recorded for now (heddle ctl) */
     struct ring_header *ring;
     char *ring_base;
 };
@@ -266,8 +267,13 @@ static inline void runs_forget(struct rt_thread *t)
 
 /* Nothing the filter knows holds any longer. */
 HIDDEN void epoch_wrap(struct rt_thread *t);
+/* Accesses are not recorded for now: what the filter knows holds until they are again, so that they
+ * cost little. No record is made longer beyond here. False: they are recorded again. */
+HIDDEN bool epoch_paused(struct rt_thread *t);
 static inline void epoch_next(struct rt_thread *t)
 {
+    if (unlikely(rt.paused || (rt.ring && rt.ring->paused)) && epoch_paused(t))
+        return;
     tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
     if (unlikely(!tls.epoch))
         epoch_wrap(t);

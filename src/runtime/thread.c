@@ -103,6 +103,16 @@ static void state_use(struct rt_thread *t)
     ring_reset_thread();
 }
 
+bool epoch_paused(struct rt_thread *t)
+{
+    bool paused = rt.ring && __atomic_load_n(&rt.ring->paused, __ATOMIC_RELAXED);
+
+    runs_forget(t);
+    if (rt.paused != paused)
+        __atomic_store_n(&rt.paused, paused, __ATOMIC_RELAXED);
+    return paused;
+}
+
 /* The number of epochs is bounded: start again with an empty table. */
 void epoch_wrap(struct rt_thread *t)
 {

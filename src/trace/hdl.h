@@ -110,6 +110,10 @@ uint64_t hdl_bytes_before(const struct hdl_writer *w, uint32_t number);
  * Whenever the writer is killed, the file begins here or where it began before. */
 int hdl_drop(struct hdl_writer *w, uint32_t number, const struct hdl_past *p, struct error *err);
 
+/* What is kept of the recording `path`, which may be running, as a complete file; nothing takes its
+ * place when that fails. */
+int hdl_copy(const char *path, const char *copy, struct error *err);
+
 /* Complete the file and free the writer, also when it fails. */
 int hdl_finish(struct hdl_writer *w, struct error *err);
 /* Give up: remove what was written (not in_place) and free the writer. */

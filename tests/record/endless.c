@@ -4,7 +4,7 @@
  *
  * Four threads lock, nest, read and write, meet at barriers, take turns by semaphores, pass memory
  * on, and start short threads, ROUNDS times; main holds a lock all the time. `first` races in the
- * first rounds, `last` in the last ones, on other variables.
+ * first rounds, `last` in the last ones, on other variables; with -DALWAYS all race.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -106,6 +106,9 @@ static void *run(void *arg)
             raced_first++;
         if (last && i >= rounds - RACES)
             raced_last++;
+#ifdef ALWAYS
+        raced_last++;
+#endif
     }
     return NULL;
 }
