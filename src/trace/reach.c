@@ -330,6 +330,12 @@ static void activate(struct reach *r)
     r->nnotes = r->notes_cap = 0;
 }
 
+void reach_follow(struct reach *r)
+{
+    if (!r->active)
+        activate(r);
+}
+
 /* Objects and slots as they were where a beginning that is gone ends: blocks, then what calls have
  * told of, then what these hold. */
 static void begin_at_seam(struct reach *r)
@@ -339,7 +345,7 @@ static void begin_at_seam(struct reach *r)
     r->begun = true;
     if (!c->count)
         return;
-    activate(r);
+    reach_follow(r);
     for (enum seam_kind kind = SEAM_BLOCK; kind <= SEAM_SLOT; kind++)
         for (size_t i = 0; i < c->count; i++) {
             const struct seam_entry *e = &c->entries[i];

@@ -25,6 +25,10 @@ void reach_free(struct reach *r);
 /* Start again before the first event. */
 void reach_rewind(struct reach *r);
 
+/* Follow everything from here on, also where no call needs it yet: what is noted until then grows
+ * with the trace, what is followed by what is alive. */
+void reach_follow(struct reach *r);
+
 /* The next batch of the trace. Events are changed in place; batch.extra becomes the stage's own
  * and is valid until the next call. */
 void reach_batch(struct reach *r, struct batch *b);

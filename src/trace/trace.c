@@ -477,6 +477,7 @@ int trace_rewind(struct trace *t, struct error *err)
 int trace_follow(struct trace *t, bool over)
 {
     t->following = !over;
+    reach_follow(t->reach); /* a program that does not end */
     return t->source->ops->follow ? t->source->ops->follow(t->source, over) : -1;
 }
 
