@@ -126,8 +126,8 @@ def case_races(opts, directory, rng):
 
 def case_told(opts, directory, rng):
     data = os.path.join(directory, "data")
-    r = run([opts.heddle, "run", "--trace", data, "--last", "2m", "--effort", "1",
-             os.path.join(directory, "endless"), "150000", "first"])
+    r = run([opts.heddle, "run", "--trace", data, "--last", "20m", "--effort", "1",
+             os.path.join(directory, "endless"), "400000", "first"])
     if r.returncode != 66:
         raise Failed("run exits with %d: %s" % (r.returncode, r.stderr))
     if "race on raced_first, seen while the program runs" not in r.stderr:
