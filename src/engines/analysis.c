@@ -444,14 +444,14 @@ static int run_turn(struct work *w, struct error *err)
 
 /* ---- the gist ---- */
 
-/* Where values, branches or calls of untraced code count, the accesses that are left out may, too:
- * what a read saw decides where its thread goes, what a call can reach what it may have done. */
+/* Where values or branches count, the accesses that are left out may, too: what a read saw decides
+ * where its thread goes. So they do where a call of untraced code can reach anything. */
 static bool wants_gist(const struct work *w)
 {
     const struct trace_info *info = trace_info(w->trace);
     const struct engine_options *o = w->options;
 
-    return w->sieve && !info->values && !info->branches && !info->calls &&
+    return w->sieve && !info->values && !info->branches && !sieve_lists_all(w->sieve) &&
            !trace_excluded(w->trace) && !o->crew && !o->part && !o->window &&
            info->events >= (o->gist_from ? o->gist_from : GIST_FROM);
 }

@@ -18,17 +18,32 @@ struct gist {
     uint32_t *gaps;      /* events of its thread that were left out since the one before */
     uint32_t *threads;
     size_t count, positions_cap, gaps_cap, threads_cap;
-    uint32_t *pending; /* by thread: left out since its last event */
-    size_t pending_cap;
+    uint32_t *pending; /* by thread: left out since its last event, */
+    uint32_t *calls;   /* and calls of untraced code that it is in */
+    size_t pending_cap, calls_cap;
+    bool has_calls;
     bool complete; /* else it is that of the beginning of the trace, */
     uint64_t seen; /* so many events */
 };
 
 /* ---- taking ---- */
 
-static bool is_kept(const struct event *e)
+/* What untraced code calls is part of its call (docs/design/rdit.md), whatever it accesses. */
+static bool is_kept(const struct gist *g, struct sieve *s, const struct event *e)
 {
-    return e->op != OP_ENTER && e->op != OP_EXIT && !(e->flags & EV_SIEVED);
+    if (g->calls[e->thread])
+        return true;
+    if (e->op == OP_ENTER || e->op == OP_EXIT)
+        return false;
+    return !(e->flags & EV_SIEVED) || (g->has_calls && sieve_listed(s, e));
+}
+
+static void follow_calls(struct gist *g, const struct event *e)
+{
+    if (e->op == OP_CALL)
+        g->calls[e->thread]++;
+    else if (e->op == OP_RETURN && g->calls[e->thread])
+        g->calls[e->thread]--;
 }
 
 static void note(struct gist *g, const struct event *e, uint64_t position)
@@ -42,7 +57,7 @@ static void note(struct gist *g, const struct event *e, uint64_t position)
     g->pending[e->thread] = 0;
 }
 
-static void take_batch(struct gist *g, struct loader *l, const struct batch *b)
+static void take_batch(struct gist *g, struct sieve *s, struct loader *l, const struct batch *b)
 {
     size_t kept = 0;
 
@@ -50,9 +65,12 @@ static void take_batch(struct gist *g, struct loader *l, const struct batch *b)
         const struct event *e = &b->events[i];
 
         GROW(g->pending, g->pending_cap, (size_t)e->thread + 1);
-        if (is_kept(e)) {
+        GROW(g->calls, g->calls_cap, (size_t)e->thread + 1);
+        follow_calls(g, e);
+        if (is_kept(g, s, e)) {
             note(g, e, b->first + i);
-            b->events[kept++] = *e;
+            b->events[kept] = *e;
+            b->events[kept++].flags &= (uint16_t)~EV_SIEVED;
         } else {
             g->pending[e->thread] += g->pending[e->thread] < UINT32_MAX;
         }
@@ -66,6 +84,7 @@ static void gist_free(struct gist *g)
     free(g->gaps);
     free(g->threads);
     free(g->pending);
+    free(g->calls);
     free(g);
 }
 
@@ -93,9 +112,10 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, b
     int r = 1;
 
     g->trace = t;
+    g->has_calls = trace_info(t)->calls;
     while (!stopped && fits && (r = trace_next(t, &b, err)) > 0) {
         sieve_mark(s, &b);
-        take_batch(g, &l, &b);
+        take_batch(g, s, &l, &b);
         fits = l.mem.count <= max;
         stopped = hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
     }

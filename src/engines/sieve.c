@@ -20,6 +20,7 @@
 #include "engines/sieve.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "order/barriers.h"
 #include "order/hb.h"
 #include "order/memory.h"
 
@@ -51,11 +52,21 @@ struct locker {
 };
 #define LOCKER_MANY UINT16_MAX
 
+#define ACCESSOR_MANY UINT32_MAX
+
+/* What a thread's calls of untraced code can reach. */
+struct listed {
+    uint64_t from, to;
+    uint32_t thread;
+};
+
 typedef uint64_t page_bits[PAGE_WORDS / 64];
 
 struct page {
     uint64_t number;
+    uint32_t accessor; /* the one thread that accessed it, + 1; 0: none, ACCESSOR_MANY: several */
     page_bits matters, atomic;
+    page_bits listed;       /* others' calls can reach it */
     page_bits guarded;      /* last written under a lock: there is a guard */
     struct word *words;     /* PAGE_WORDS; NULL after the first pass */
     struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
@@ -94,6 +105,10 @@ struct sieve {
     struct map guard_index; /* word address -> guard */
     struct guard *guards;
     size_t nguards, guards_cap;
+    struct map listed_index; /* hash of a listed -> known */
+    struct listed *listed;   /* each once */
+    size_t nlisted, listed_cap;
+    bool lists_all; /* some call can reach anything */
 };
 
 struct sieve *sieve_new(bool handovers)
@@ -116,6 +131,8 @@ static void end_first_pass(struct sieve *s)
     free(s->last_access);
     free(s->locks);
     free(s->guards);
+    free(s->listed);
+    map_release(&s->listed_index);
     map_release(&s->guard_index);
     s->memory = NULL;
     s->last_access = NULL;
@@ -137,11 +154,6 @@ void sieve_free(struct sieve *s)
     free(s->pages);
     map_release(&s->page_index);
     free(s);
-}
-
-void sieve_ready(struct sieve *s)
-{
-    end_first_pass(s);
 }
 
 /* ---- pages ---- */
@@ -248,6 +260,12 @@ static inline bool read_word(struct word *w, const struct hb_thread *t)
     return is_known(t, w->write);
 }
 
+static void note_accessor(struct page *p, uint32_t thread)
+{
+    if (p->accessor != thread + 1)
+        p->accessor = p->accessor ? ACCESSOR_MANY : thread + 1;
+}
+
 static void access_word(struct sieve *s, const struct event *e, uint64_t address,
                         const struct hb_thread *t)
 {
@@ -256,6 +274,7 @@ static void access_word(struct sieve *s, const struct event *e, uint64_t address
     struct word *w = &p->words[i];
     bool writes = e->op == OP_WRITE;
 
+    note_accessor(p, e->thread);
     if (bit_get(p->matters, i))
         return;
     if (!(writes ? write_word(s, w, t) : read_word(w, t)))
@@ -395,6 +414,7 @@ static void write_in_page(struct sieve *s, const struct event *e, const struct h
 {
     uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS), a;
 
+    note_accessor(p, e->thread);
     a = e->target > begin ? e->target : begin;
     end = e->target + e->value < end ? e->target + e->value : end;
     for (; a < end; a = next_word(a)) {
@@ -430,6 +450,81 @@ static void write_range(struct sieve *s, const struct event *e, const struct hb_
         }
     }
     s->last_access[t->clock.slot] = t->clock.time;
+}
+
+/* ---- what calls can reach ---- */
+
+static void list_range(struct sieve *s, uint64_t from, uint64_t to, uint32_t thread)
+{
+    uint64_t key = map_hash(map_hash(from) ^ map_hash(to + 1)) ^ map_hash(thread + 2);
+    uint32_t *known = map_put(&s->listed_index, key, UINT32_MAX);
+
+    if (*known != UINT32_MAX && s->listed[*known].from == from && s->listed[*known].to == to &&
+        s->listed[*known].thread == thread)
+        return;
+    *known = (uint32_t)s->nlisted;
+    GROW(s->listed, s->listed_cap, s->nlisted + 1);
+    s->listed[s->nlisted++] = (struct listed){ from, to, thread };
+}
+
+static void learn_call(struct sieve *s, const struct event *e, const uint64_t *extra)
+{
+    for (uint64_t k = 0; k < e->old; k++) {
+        const uint64_t *entry = extra + e->value + 2 * k;
+        uint64_t from, to;
+
+        if (D_KIND(entry[0]) == D_ALL_KIND)
+            s->lists_all = true;
+        else if (barriers_range(entry, &from, &to))
+            list_range(s, from, to, e->thread);
+    }
+}
+
+static void list_in_page(struct page *p, const struct listed *l)
+{
+    uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS);
+
+    if (!p->accessor || p->accessor == l->thread + 1)
+        return;
+    if (l->from > begin)
+        begin = l->from;
+    if (l->to < end)
+        end = l->to;
+    for (uint64_t a = begin; a < end; a = next_word(a))
+        bit_set(p->listed, word_at(a));
+}
+
+/* What a thread's calls can reach and others access may be how untraced code orders the two. */
+static void mark_listed(struct sieve *s)
+{
+    for (size_t i = 0; i < s->nlisted; i++) {
+        const struct listed *l = &s->listed[i];
+        uint64_t first = l->from >> PAGE_BITS, last = (l->to - 1) >> PAGE_BITS;
+
+        if (last - first > s->npages) {
+            for (size_t k = 0; k < s->npages; k++)
+                if (s->pages[k]->number >= first && s->pages[k]->number <= last)
+                    list_in_page(s->pages[k], l);
+            continue;
+        }
+        for (uint64_t n = first; n <= last; n++) {
+            struct page *p = page_at(s, n << PAGE_BITS, false);
+
+            if (p)
+                list_in_page(p, l);
+        }
+    }
+}
+
+bool sieve_lists_all(const struct sieve *s)
+{
+    return s->lists_all;
+}
+
+void sieve_ready(struct sieve *s)
+{
+    mark_listed(s);
+    end_first_pass(s);
 }
 
 /* ---- the first pass ---- */
@@ -470,7 +565,7 @@ static void follow_order(struct sieve *s, const struct step *steps, size_t n)
     hb_thread(&s->hb, steps->thread)->clock.time += tick;
 }
 
-static void learn_event(struct sieve *s, const struct event *e)
+static void learn_event(struct sieve *s, const struct event *e, const uint64_t *extra)
 {
     const struct hb_thread *t = hb_thread(&s->hb, e->thread);
 
@@ -479,6 +574,8 @@ static void learn_event(struct sieve *s, const struct event *e)
         plain_access(s, e);
     else if (e->op == OP_ALLOC || e->op == OP_FREE)
         write_range(s, e, t);
+    else if (e->op == OP_CALL)
+        learn_call(s, e, extra);
 }
 
 void sieve_learn(struct sieve *s, struct batch *b)
@@ -499,7 +596,7 @@ void sieve_learn(struct sieve *s, struct batch *b)
             follow_order(s, &span.steps[at], n);
         at += n;
         if (!(b->events[i].flags & EV_IGNORED))
-            learn_event(s, &b->events[i]);
+            learn_event(s, &b->events[i], b->extra);
     }
 }
 
@@ -513,6 +610,19 @@ uint64_t sieve_words(const struct sieve *s)
         for (size_t k = 0; k < PAGE_WORDS / 64; k++)
             n += (uint64_t)__builtin_popcountll(s->pages[i]->matters[k]);
     return n;
+}
+
+bool sieve_listed(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+        const struct page *p = page_at(s, a, false);
+
+        if (p && bit_get(p->listed, word_at(a)))
+            return true;
+    }
+    return false;
 }
 
 static inline bool any_matters(struct sieve *s, const struct event *e)

@@ -30,7 +30,12 @@ void sieve_free(struct sieve *s);
 /* Changes marks of the batch's events, which nobody else must use. */
 void sieve_learn(struct sieve *s, struct batch *b);
 void sieve_ready(struct sieve *s);
+/* After sieve_learn(): can some call of untraced code reach anything? */
+bool sieve_lists_all(const struct sieve *s);
 void sieve_mark(struct sieve *s, struct batch *b);
+/* Can a call of untraced code of another thread reach what the access touches? It may matter to
+ * rdit then, which looks at events, not at steps. */
+bool sieve_listed(struct sieve *s, const struct event *access);
 /* Words that matter; after sieve_ready(). */
 uint64_t sieve_words(const struct sieve *s);
 

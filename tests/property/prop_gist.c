@@ -79,6 +79,8 @@ static enum verdict check_schedules(const struct subject *s, const struct analys
     enum verdict v = HOLDS;
     struct error err = { "" };
 
+    if (s->info->calls) /* of which the cascade takes care */
+        witness_trace_set_calls(w, CALLS_PAIRS, trace_tables(s->trace));
     for (size_t i = 0; i < a->count; i++) {
         const struct race_table *t = &a->runs[i].result.races;
 
@@ -140,7 +142,7 @@ static enum verdict the_gist_is_enough(struct subject *s, struct buf *why)
     enum trace_order order = info->order;
     enum verdict v;
 
-    if (info->values || info->branches || info->calls || order == TRACE_UNKNOWN)
+    if (info->values || info->branches || order == TRACE_UNKNOWN)
         return DOES_NOT_APPLY;
     v = compare(s, why);
     info->order = TRACE_SYNC_EXACT;
