@@ -75,7 +75,8 @@ static void take_batch(struct gist *g, struct sieve *s, struct loader *l, const 
             g->pending[e->thread] += g->pending[e->thread] < UINT32_MAX;
         }
     }
-    loader_add(l, b, 0, kept);
+    if (kept)
+        loader_add(l, b, 0, kept);
 }
 
 static void gist_free(struct gist *g)
