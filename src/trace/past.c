@@ -15,6 +15,10 @@
  * that repeat, so it takes a program that walks through memory without any synchronisation. */
 enum { STRETCH_MAX = 400000 };
 
+/* Memory that was allocated or freed is remembered by lines, that of larger blocks not at all: then
+ * the accesses to it are forgotten at once, which is a look at all that there are. */
+enum { LINE_BITS = 6, LARGE_BLOCK = 1 << 16 };
+
 struct item {
     struct event event;
     uint64_t position;
@@ -49,6 +53,9 @@ struct past {
     struct map entered; /* (barrier, thread) -> round */
     struct map once_of;
     struct list onces;
+    struct map line_of;    /* line of memory -> index: */
+    uint64_t *line_events; /* so many events were over when it was last allocated or freed */
+    size_t nlines, lines_cap;
     uint64_t events;
     size_t overflows; /* threads with too long a stretch */
 };
@@ -110,6 +117,8 @@ void past_free(struct past *p)
     release(&p->onces);
     free(p->threads);
     free(p->rounds);
+    map_release(&p->line_of);
+    free(p->line_events);
     map_release(&p->round_of);
     map_release(&p->entered);
     map_release(&p->once_of);
@@ -240,6 +249,64 @@ static void follow_stretch(struct past *p, struct past_thread *t, const struct e
     }
 }
 
+/* ---- memory that is new ---- */
+
+/* An access to memory that was freed or allocated afterwards is one to another variable. */
+static void forget_accesses(struct list *l, uint64_t from, uint64_t to)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < l->count; i++) {
+        const struct event *e = &l->items[i].event;
+
+        if (e->target >= to || e->target + e->size <= from)
+            l->items[kept++] = l->items[i];
+    }
+    l->count = kept;
+}
+
+static void renew_lines(struct past *p, const struct event *e, uint64_t position)
+{
+    uint64_t last = (e->target + e->value - 1) >> LINE_BITS;
+
+    for (uint64_t line = e->target >> LINE_BITS; line <= last; line++) {
+        uint32_t *at = map_put(&p->line_of, line, (uint32_t)p->nlines);
+
+        if (*at == p->nlines) {
+            GROW(p->line_events, p->lines_cap, p->nlines + 1);
+            p->nlines++;
+        }
+        p->line_events[*at] = position + 1;
+    }
+}
+
+/* The memory of an alloc or free. A list that is too long stays so until its thread lets go. */
+static void renew(struct past *p, const struct event *e, uint64_t position)
+{
+    if (!p->stretches || !e->value)
+        return;
+    if (e->value <= LARGE_BLOCK) {
+        renew_lines(p, e, position);
+        return;
+    }
+    for (size_t i = 0; i < p->threads_cap; i++)
+        if (p->threads[i].stretch.count <= STRETCH_MAX)
+            forget_accesses(&p->threads[i].stretch, e->target, e->target + e->value);
+}
+
+static bool is_renewed(const struct past *p, const struct item *x)
+{
+    uint64_t last = (x->event.target + x->event.size - 1) >> LINE_BITS;
+
+    for (uint64_t line = x->event.target >> LINE_BITS; line <= last; line++) {
+        const uint32_t *at = map_get(&p->line_of, line);
+
+        if (at && p->line_events[*at] > x->position)
+            return true;
+    }
+    return false;
+}
+
 static void add(struct past *p, const struct event *e, uint64_t position, const uint64_t *extra)
 {
     struct past_thread *t = thread_of(p, e->thread);
@@ -247,6 +314,8 @@ static void add(struct past *p, const struct event *e, uint64_t position, const 
     t->runs = true;
     t->forked = false;
     follow_stretch(p, t, e, position);
+    if (e->op == OP_ALLOC || e->op == OP_FREE)
+        renew(p, e, position);
     switch (op_class_of(e->op)) {
     case CLASS_LOCK:
         at_lock(t, e, position);
@@ -302,6 +371,13 @@ static void put_all(struct output *o, const struct list *l)
         push(&o->list, &l->items[i].event, l->items[i].position);
         o->list.items[o->list.count - 1].words = l->items[i].words;
     }
+}
+
+static void put_stretch(const struct past *p, struct output *o, const struct list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (!is_renewed(p, &l->items[i]))
+            push(&o->list, &l->items[i].event, l->items[i].position);
 }
 
 static int by_position(const void *a, const void *b)
@@ -391,7 +467,7 @@ void past_list(const struct past *p, struct trace_mem *out)
     put_barrier(p, &o, OP_BARRIER_LEAVE);
     put_forks(p, &o);
     for (size_t i = 0; i < p->threads_cap; i++)
-        put_all(&o, &p->threads[i].stretch);
+        put_stretch(p, &o, &p->threads[i].stretch);
     sort(&o);
     write_out(&o.list, out);
     free(o.list.items);

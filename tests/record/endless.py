@@ -50,7 +50,7 @@ def say_dropped(opts, trace):
 def interrupt(opts, directory, rng, kill):
     for n in range(opts.kills):
         last = rng.choice(("65536", "200k", "150ms"))
-        r = cuts.Recording(opts, directory, rng, "--last", last)
+        r = cuts.Recording(opts, directory, rng, "--last", last, kinds=cuts.KINDS[:-1]) # children of "forks" are small
         try:
             r.wait_for_trace()
             if r.kind != "procs": # one of them may have nothing to do

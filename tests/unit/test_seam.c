@@ -105,6 +105,8 @@ static void assert_past(const struct event *events, size_t n, const char *expect
 }
 
 #define EVENT(t, o, x) { .thread = (t), .op = (o), .target = (x), .site = SITE_NONE, .size = 8 }
+#define MEMORY(t, o, x, n)                                                                         \
+    { .thread = (t), .op = (o), .target = (x), .value = (n), .site = SITE_NONE }
 #define ASSERT_PAST(expected, ...)                                                                 \
     do {                                                                                           \
         const struct event events[] = { __VA_ARGS__ };                                             \
@@ -148,6 +150,19 @@ static void accesses_since_the_last_release_come_behind_the_barrier(void **state
                 EVENT(0, OP_RELEASE, 8), EVENT(0, OP_WRITE, 128), EVENT(0, OP_READ, 64));
 }
 
+/* Else what the next owner does with it would look like a race. */
+static void accesses_to_memory_that_was_freed_since_are_gone(void **state)
+{
+    (void)state;
+    ASSERT_PAST("T0 barrier-enter, T0 barrier-leave, T0 write", EVENT(0, OP_WRITE, 128),
+                EVENT(0, OP_WRITE, 1024), MEMORY(0, OP_FREE, 128, 24));
+    ASSERT_PAST("T0 barrier-enter, T1 barrier-enter, T0 barrier-leave, T1 barrier-leave, T0 write",
+                EVENT(0, OP_WRITE, 128), MEMORY(1, OP_ALLOC, 128, 24), EVENT(0, OP_WRITE, 128));
+    ASSERT_PAST("T0 barrier-enter, T1 barrier-enter, T0 barrier-leave, T1 barrier-leave, T1 read",
+                EVENT(0, OP_WRITE, 1 << 20), EVENT(1, OP_READ, 64),
+                MEMORY(1, OP_FREE, 1 << 20, 1 << 21));
+}
+
 static void a_round_that_is_open_and_the_first_once_stay(void **state)
 {
     (void)state;
@@ -189,6 +204,7 @@ int main(void)
         cmocka_unit_test(threads_that_ended_are_gone),
         cmocka_unit_test(a_thread_that_has_not_begun_is_forked_behind_the_barrier),
         cmocka_unit_test(accesses_since_the_last_release_come_behind_the_barrier),
+        cmocka_unit_test(accesses_to_memory_that_was_freed_since_are_gone),
         cmocka_unit_test(a_round_that_is_open_and_the_first_once_stay),
         cmocka_unit_test(calls_keep_their_lists),
     };
