@@ -60,12 +60,13 @@ struct subject {
 
 static struct subject subject_of(const struct findings *f, size_t i)
 {
-    const struct finding *r = &f->races[i];
-    const struct deadlock_finding *d = i < f->count ? NULL : &f->deadlocks[i - f->count];
+    if (i >= f->count) {
+        const struct deadlock_finding *d = &f->deadlocks[i - f->count];
 
-    if (d)
         return (struct subject){ NULL, d, d->trace, d->witness, d->nwitness };
-    return (struct subject){ r, NULL, r->trace, r->witness, r->nwitness };
+    }
+    return (struct subject){ &f->races[i], NULL, f->races[i].trace, f->races[i].witness,
+                             f->races[i].nwitness };
 }
 
 static bool side_agrees(const struct side *side, const struct steps *s)
