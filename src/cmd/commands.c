@@ -266,7 +266,7 @@ static const struct option_def caper_options[] = {
     PLAIN_FORMAT,
     { OPT_OUTPUT, "output", 'o', KIND_TEXT, "FILE",
       "the state after the run; with --show instead of standard output", NULL },
-    QUIET,
+    { OPT_QUIET, "quiet", 'q', KIND_FLAG, NULL, "no summary", NULL },
     HELP,
     END
 };
