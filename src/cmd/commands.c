@@ -217,8 +217,8 @@ static const struct option_def run_options[] = {
           "N",                                                                                     \
           "exit code where the race is found",                                                     \
           "66" },                                                                                  \
-        { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at once what is seen", NULL }, QUIET, \
-        HELP, END
+        { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "say at once what is seen", NULL },        \
+        { OPT_QUIET, "quiet", 'q', KIND_FLAG, NULL, "without effect", NULL }, HELP, END
 static const struct option_def chase_options[] = {
     PAIR,
     { OPT_MAX_OVERHEAD, "max-overhead", 0, KIND_TEXT, "PERCENT",
@@ -291,7 +291,7 @@ static const struct option_def fleet_options[] = {
     FORMAT,
     OUTPUT,
     { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "run: say what is done", NULL },
-    QUIET,
+    { OPT_QUIET, "quiet", 'q', KIND_FLAG, NULL, "import: do not say how many", NULL },
     HELP,
     END
 };
