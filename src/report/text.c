@@ -5,6 +5,7 @@
 #include "report/paint.h"
 #include "report/recorded.h"
 #include "report/undecided.h"
+#include "trace/process.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -427,6 +428,27 @@ static void write_rules(struct painter *p, const struct findings *f)
         fprintf(p->out, "%" PRIu64 " known from %s\n", f->known, f->baseline);
 }
 
+/* Accesses that were made and not recorded. */
+static uint64_t accesses_lost(const struct findings *f)
+{
+    for (size_t i = 0; i < f->trace.recording.ncounters; i++)
+        if (strcmp(f->trace.recording.counters[i].name, process_number_names[PROCESS_LOST]) == 0)
+            return f->trace.recording.counters[i].value;
+    return 0;
+}
+
+static void write_lost(struct painter *p, const struct findings *f)
+{
+    uint64_t accesses = accesses_lost(f);
+
+    if (f->trace.loss)
+        fprintf(p->out, "; lost: %s", f->trace.loss);
+    if (accesses)
+        fprintf(p->out, "; %" PRIu64 " access%s lost", accesses, accesses == 1 ? "" : "es");
+    if (!f->trace.loss && !accesses)
+        fputs("; nothing lost", p->out);
+}
+
 /* The last line: what was found, and what was not seen. */
 static void write_totals(struct painter *p, const struct findings *f)
 {
@@ -441,10 +463,7 @@ static void write_totals(struct painter *p, const struct findings *f)
         fprintf(p->out, "; %" PRIu64 " suppressed", f->suppressed);
     if (f->known)
         fprintf(p->out, "; %" PRIu64 " known", f->known);
-    if (f->trace.loss)
-        fprintf(p->out, "; lost: %s", f->trace.loss);
-    else
-        fputs("; nothing lost", p->out);
+    write_lost(p, f);
     if (f->trace.repaired)
         fprintf(p->out, ", %" PRIu64 " impossible event%s repaired\n", f->trace.repaired,
                 plural(f->trace.repaired));
