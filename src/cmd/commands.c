@@ -39,10 +39,11 @@
     { OPT_EFFORT, "effort", 0,                                                                     \
       KIND_TEXT,  "LEVEL",  "auto (a quarter of the run, a second at least), or as for analyze",   \
       "auto" }
-/* What engines hold of a long recording; a test should not need more than its program's machine
- * has. */
+/* Of the gist (engines/gist.h); the passes over the trace take what they need. */
 #define MEMORY(most)                                                                               \
-    { OPT_MEMORY, "memory", 0, KIND_NUMBER, "BYTES", "most memory for prediction; 0: any", most }
+    { OPT_MEMORY,  "memory", 0,                                                                    \
+      KIND_NUMBER, "BYTES",  "rough limit on memory for prediction; 0: none",                      \
+      most }
 #define JOBS                                                                                       \
     { OPT_JOBS, "jobs", 'j', KIND_NUMBER, "N", "threads to use (default: one per processor)", NULL }
 #define WINDOW                                                                                     \

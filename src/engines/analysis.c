@@ -456,7 +456,6 @@ static bool wants_gist(const struct work *w)
            info->events >= (o->gist_from ? o->gist_from : GIST_FROM);
 }
 
-/* Half of the memory is for what the pass needs. */
 static int take_gist(struct work *w, size_t max, bool beginning, struct error *err)
 {
     int r = gist_take(&w->gist, w->trace, w->sieve, max, beginning, w->hooks, err);
@@ -469,6 +468,7 @@ static int take_gist(struct work *w, size_t max, bool beginning, struct error *e
     return r;
 }
 
+/* Half of the memory is for what the pass needs. */
 static size_t gist_max(const struct work *w)
 {
     uint64_t limit = whole_limit(w->whole), memory = w->options->memory;
