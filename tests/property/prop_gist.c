@@ -8,35 +8,7 @@
  */
 #include "properties.h"
 
-#include "witness/witness.h"
-
-enum { ENGINES_MAX = 32, FEW_EVENTS = 12 };
-
-static int run(struct subject *s, const struct engine_options *options, struct analysis *a,
-               struct error *err)
-{
-    const struct engine *engines[ENGINES_MAX];
-    size_t n = 0;
-
-    for (size_t i = 0; engine_registry[i]; i++)
-        if (!engine_registry[i]->on_request)
-            engines[n++] = engine_registry[i];
-    return trace_rewind(s->trace, err) || analysis_run(s->trace, engines, n, options, NULL, a, err);
-}
-
-/* The strongest that anybody says of the two sites. */
-static enum strength strength_of(const struct analysis *a, uint32_t site, uint32_t other)
-{
-    enum strength best = STRENGTH_COUNT;
-
-    for (size_t i = 0; i < a->count; i++) {
-        const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
-
-        if (r && r->strength < best)
-            best = r->strength;
-    }
-    return best;
-}
+enum { FEW_EVENTS = 12 };
 
 /* Does it speak of events of the trace? */
 static bool is_placed(const struct subject *s, const struct race *r)
@@ -59,44 +31,18 @@ static enum verdict is_within(const struct subject *s, const struct analysis *a,
             const struct race *r = &t->races[k];
             uint32_t x = r->first.site, y = r->second.site;
 
-            if ((strength_of(b, x, y) <= (as_much ? strength_of(a, x, y) : STRENGTH_MAYBE) ||
+            if ((cascade_strength(b, x, y) <=
+                     (as_much ? cascade_strength(a, x, y) : STRENGTH_MAYBE) ||
                  (!as_much && r->witness)) &&
                 is_placed(s, r))
                 continue;
             buf_addf(why, "%s: %s has events %d and %d as strong as %d, not %d", who,
                      a->runs[i].engine->name, (int)r->first.position, (int)r->second.position,
-                     (int)strength_of(a, x, y), (int)strength_of(b, x, y));
+                     (int)cascade_strength(a, x, y), (int)cascade_strength(b, x, y));
             return VIOLATED;
         }
     }
     return HOLDS;
-}
-
-static enum verdict check_schedules(const struct subject *s, const struct analysis *a,
-                                    struct buf *why)
-{
-    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
-    enum verdict v = HOLDS;
-    struct error err = { "" };
-
-    if (s->info->calls) /* of which the cascade takes care */
-        witness_trace_set_calls(w, CALLS_PAIRS, trace_tables(s->trace));
-    for (size_t i = 0; i < a->count; i++) {
-        const struct race_table *t = &a->runs[i].result.races;
-
-        for (size_t k = 0; k < t->count && v == HOLDS; k++) {
-            const struct race *r = &t->races[k];
-
-            if (!r->witness)
-                continue;
-            if (witness_check(w, r->witness, r->nwitness, &err) != 1) {
-                buf_addf(why, "%s: %s", a->runs[i].engine->name, err.text);
-                v = VIOLATED;
-            }
-        }
-    }
-    witness_trace_free(w);
-    return v;
 }
 
 static enum verdict compare(struct subject *s, struct buf *why)
@@ -107,17 +53,17 @@ static enum verdict compare(struct subject *s, struct buf *why)
     enum verdict v;
 
     options.gist_from = UINT64_MAX;
-    if (run(s, &options, &all, &err)) {
+    if (run_cascade(s, &options, &all, &err)) {
         buf_addf(why, "%s", err.text);
         return VIOLATED;
     }
     options.gist_from = 1;
-    if (run(s, &options, &gist, &err)) {
+    if (run_cascade(s, &options, &gist, &err)) {
         buf_addf(why, "%s", err.text);
         return VIOLATED;
     }
     options.memory = 512 * FEW_EVENTS;
-    if (run(s, &options, &little, &err)) {
+    if (run_cascade(s, &options, &little, &err)) {
         buf_addf(why, "%s", err.text);
         return VIOLATED;
     }
@@ -125,11 +71,11 @@ static enum verdict compare(struct subject *s, struct buf *why)
     if (v == HOLDS)
         v = is_within(s, &gist, &all, false, "the gist", why);
     if (v == HOLDS)
-        v = check_schedules(s, &gist, why);
+        v = cascade_schedules_hold(s, &gist, why);
     if (v == HOLDS)
         v = is_within(s, &little, &all, false, "little memory", why);
     if (v == HOLDS)
-        v = check_schedules(s, &little, why);
+        v = cascade_schedules_hold(s, &little, why);
     analysis_release(&all);
     analysis_release(&gist);
     analysis_release(&little);

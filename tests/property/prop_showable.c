@@ -7,37 +7,13 @@
  */
 #include "properties.h"
 
-#include "witness/witness.h"
-
-enum { ENGINES_MAX = 32 };
-
 static int run(struct subject *s, bool see_all, struct analysis *a, struct error *err)
 {
     const struct engine_options options = {
         .cascade = true, .sieve = true, .jobs = 1, .see_all = see_all
     };
-    const struct engine *engines[ENGINES_MAX];
-    size_t n = 0;
 
-    for (size_t i = 0; engine_registry[i]; i++)
-        if (!engine_registry[i]->on_request)
-            engines[n++] = engine_registry[i];
-    return trace_rewind(s->trace, err) ||
-           analysis_run(s->trace, engines, n, &options, NULL, a, err);
-}
-
-/* The strongest that anybody says of the two sites. */
-static enum strength strength_of(const struct analysis *a, uint32_t site, uint32_t other)
-{
-    enum strength best = STRENGTH_COUNT;
-
-    for (size_t i = 0; i < a->count; i++) {
-        const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
-
-        if (r && r->strength < best)
-            best = r->strength;
-    }
-    return best;
+    return run_cascade(s, &options, a, err);
 }
 
 /* Is all of a in b? */
@@ -49,7 +25,7 @@ static enum verdict compare(const struct analysis *a, const struct analysis *b, 
 
         for (size_t k = 0; k < t->count; k++) {
             uint32_t x = t->races[k].first.site, y = t->races[k].second.site;
-            enum strength here = strength_of(a, x, y), there = strength_of(b, x, y);
+            enum strength here = cascade_strength(a, x, y), there = cascade_strength(b, x, y);
 
             if (there <= here)
                 continue;
@@ -60,27 +36,6 @@ static enum verdict compare(const struct analysis *a, const struct analysis *b, 
         }
     }
     return HOLDS;
-}
-
-static enum verdict check_schedules(const struct subject *s, const struct analysis *a,
-                                    struct buf *why)
-{
-    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
-    enum verdict v = HOLDS;
-    struct error err = { "" };
-
-    for (size_t i = 0; i < a->count; i++) {
-        const struct race_table *t = &a->runs[i].result.races;
-
-        for (size_t k = 0; k < t->count && v == HOLDS; k++)
-            if (t->races[k].witness &&
-                witness_check(w, t->races[k].witness, t->races[k].nwitness, &err) != 1) {
-                buf_addf(why, "%s: %s", a->runs[i].engine->name, err.text);
-                v = VIOLATED;
-            }
-    }
-    witness_trace_free(w);
-    return v;
 }
 
 static bool has_fence(const struct subject *s)
@@ -106,7 +61,7 @@ static enum verdict compare_both(struct subject *s, struct buf *why)
     if (v == HOLDS)
         v = compare(&some, &all, "who sees what can be shown", why);
     if (v == HOLDS)
-        v = check_schedules(s, &some, why);
+        v = cascade_schedules_hold(s, &some, why);
     analysis_release(&all);
     analysis_release(&some);
     return v;

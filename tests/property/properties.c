@@ -415,3 +415,54 @@ const struct property properties_observed[] = {
     { "hdl-keeps-every-event", hdl_keeps_every_event, 4 },
     { NULL, NULL, 0 },
 };
+
+/* ---- the cascade ---- */
+
+int run_cascade(struct subject *s, const struct engine_options *options, struct analysis *a,
+                struct error *err)
+{
+    enum { ENGINES_MAX = 32 };
+    const struct engine *engines[ENGINES_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; engine_registry[i]; i++)
+        if (!engine_registry[i]->on_request)
+            engines[n++] = engine_registry[i];
+    return trace_rewind(s->trace, err) || analysis_run(s->trace, engines, n, options, NULL, a, err);
+}
+
+enum strength cascade_strength(const struct analysis *a, uint32_t site, uint32_t other)
+{
+    enum strength best = STRENGTH_COUNT;
+
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
+
+        if (r && r->strength < best)
+            best = r->strength;
+    }
+    return best;
+}
+
+enum verdict cascade_schedules_hold(const struct subject *s, const struct analysis *a,
+                                    struct buf *why)
+{
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    enum verdict v = HOLDS;
+    struct error err = { "" };
+
+    if (s->info->calls)
+        witness_trace_set_calls(w, CALLS_PAIRS, trace_tables(s->trace));
+    for (size_t i = 0; i < a->count; i++) {
+        const struct race_table *t = &a->runs[i].result.races;
+
+        for (size_t k = 0; k < t->count && v == HOLDS; k++)
+            if (t->races[k].witness &&
+                witness_check(w, t->races[k].witness, t->races[k].nwitness, &err) != 1) {
+                buf_addf(why, "%s: %s", a->runs[i].engine->name, err.text);
+                v = VIOLATED;
+            }
+    }
+    witness_trace_free(w);
+    return v;
+}

@@ -44,6 +44,16 @@ struct witness_trace;
 enum verdict judge_witness(struct subject *s, const struct race *r, const struct witness_trace *w,
                            struct buf *why);
 
+/* All engines of the cascade on the trace; its result is that of analysis_run(). */
+int run_cascade(struct subject *s, const struct engine_options *options, struct analysis *a,
+                struct error *err);
+/* The strongest that any engine says of the two sites. */
+enum strength cascade_strength(const struct analysis *a, uint32_t site, uint32_t other);
+/* The checker of the whole trace accepts every schedule, with the rule for calls where there are
+ * any: the cascade takes care of them. */
+enum verdict cascade_schedules_hold(const struct subject *s, const struct analysis *a,
+                                    struct buf *why);
+
 /* The same trace as text, but the location of an event is one of so many (prop_deadlock.c). */
 void few_locations(const struct subject *s, unsigned locations, struct buf *out);
 
