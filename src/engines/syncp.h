@@ -16,7 +16,7 @@
 
 #include "engines/closure.h"
 #include "engines/engine.h"
-#include "engines/syncp_locks.h"
+#include "order/held_sets.h"
 #include "engines/whole.h"
 
 enum { KIND_WRITE = 1, KIND_ATOMIC = 2 };

@@ -1,10 +1,10 @@
-/* syncp_locks.c - the sets of locks that threads hold, as numbers
+/* held_sets.c - the sets of locks that threads hold, as numbers
  *
  * Sections are a thread's own affair, as in closure_sections.c: taking what it
  * holds already changes nothing, a release drops the kind it names or else
  * the other one.
  */
-#include "engines/syncp_locks.h"
+#include "order/held_sets.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

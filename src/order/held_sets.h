@@ -1,10 +1,10 @@
-/* syncp_locks.h - the sets of locks that threads hold, as numbers
+/* held_sets.h - the sets of locks that threads hold, as numbers
  *
  * Equal sets have equal numbers, 0 is the empty set.
  * A zeroed struct has no sets; held_sets_init() comes first.
  */
-#ifndef HEDDLE_ENGINES_SYNCP_LOCKS_H
-#define HEDDLE_ENGINES_SYNCP_LOCKS_H
+#ifndef HEDDLE_ORDER_HELD_SETS_H
+#define HEDDLE_ORDER_HELD_SETS_H
 
 #include <stdbool.h>
 
