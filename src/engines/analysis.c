@@ -65,6 +65,8 @@ struct work {
     const struct engine_options *options;
     const struct analysis_hooks *hooks;
     uint64_t left; /* units for deciding; UINT64_MAX: any number */
+    bool suspects; /* the sieve knows which words can race at all */
+    bool divided;  /* into turns */
     struct engine_run
         certain; /* engine_certain, in the first pass of the first turn; or no state */
 };
@@ -72,7 +74,7 @@ struct work {
 /* Does the run take part now? */
 static bool has_turn(const struct analysis *a, size_t i)
 {
-    return a->runs[i].turn == a->turn;
+    return a->runs[i].turn == a->turn && !a->runs[i].over;
 }
 
 static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t)
@@ -96,20 +98,75 @@ static int learn_sieve(struct sieve *s, struct trace *t, const struct analysis_h
     return r ? r : trace_rewind(t, err);
 }
 
-/* Only at its end is it known that a trace has no values. */
-static int make_sieve(struct sieve **out, struct trace *t, const struct analysis_hooks *hooks,
-                      struct error *err)
+/* ---- what the sieve's pass decides ---- */
+
+/* The run of an engine to which the steps of synchronisation are enough, or NULL. */
+static struct engine_run *early_run(struct work *w)
 {
-    bool handovers = !trace_info(t)->values;
+    for (size_t i = 0; w->options->cascade && i < w->a->count; i++)
+        if (w->a->runs[i].engine == &engine_deadlock)
+            return &w->a->runs[i];
+    return NULL;
+}
+
+static void open_early(struct work *w)
+{
+    struct engine_run *run = early_run(w);
+
+    if (run) {
+        run->state = run->engine->open(&run->result, w->options);
+        sieve_watch(w->sieve, run->engine->steps, run->state);
+    }
+}
+
+static void forget_result(struct engine_result *r)
+{
+    race_table_release(&r->races);
+    deadlock_table_release(&r->deadlocks);
+    *r = (struct engine_result){ .complete = true };
+    race_table_init(&r->races);
+}
+
+/* If there is anything to decide the engine comes again in its turn: what it has seen here has
+ * other positions than the gist. */
+static void close_early(struct work *w, bool good)
+{
+    struct engine_run *run = early_run(w);
+    double start = seconds_now();
+
+    if (!run)
+        return;
+    if (good)
+        run->engine->finish(run->state);
+    run->over = good && deadlock_finds_nothing(run->state);
+    run->engine->close(run->state);
+    run->state = NULL;
+    if (!run->over)
+        forget_result(&run->result);
+    run->seconds += seconds_now() - start;
+}
+
+static int learn_with(struct work *w, bool handovers, struct error *err)
+{
     int r;
 
-    *out = sieve_new(handovers);
-    r = learn_sieve(*out, t, hooks, err);
-    if (r || !handovers || !trace_info(t)->values)
+    w->sieve = sieve_new(handovers);
+    open_early(w);
+    r = learn_sieve(w->sieve, w->trace, w->hooks, err);
+    close_early(w, r == 0 && handovers == !trace_info(w->trace)->values);
+    return r;
+}
+
+/* Only at its end is it known that a trace has no values. */
+static int make_sieve(struct work *w, struct error *err)
+{
+    bool handovers = !trace_info(w->trace)->values;
+    int r = learn_with(w, handovers, err);
+
+    if (r || !handovers || !trace_info(w->trace)->values)
         return r;
-    sieve_free(*out);
-    *out = sieve_new(false);
-    return learn_sieve(*out, t, hooks, err);
+    sieve_free(w->sieve);
+    return learn_with(w, false, err);
 }
 
 /* Who wants steps of the pass over the engines [from, to). */
@@ -129,6 +186,15 @@ static struct feed *feed_runs(struct work *w, size_t from, size_t to)
     return f;
 }
 
+/* In the first turn of a divided cascade all go by hb's races. */
+static void mark(struct work *w, struct batch *b)
+{
+    if (w->suspects && w->divided && w->a->turn == 0)
+        sieve_mark_suspects(w->sieve, b);
+    else
+        sieve_mark(w->sieve, b);
+}
+
 /* The pass for the engines; the result is as above. */
 static int feed_engines(struct work *w, size_t from, size_t to, struct error *err)
 {
@@ -141,7 +207,7 @@ static int feed_engines(struct work *w, size_t from, size_t to, struct error *er
 
     while ((r = trace_next(w->trace, &batch, err)) > 0) {
         if (w->sieve)
-            sieve_mark(w->sieve, &batch);
+            mark(w, &batch);
         memory_steps(m, &batch, &span);
         w->a->decode_seconds += seconds_now() - start;
         feed_put(f, &span);
@@ -235,7 +301,7 @@ static size_t deciders(const struct analysis *a, size_t from)
     size_t n = 0;
 
     for (size_t i = 0; i < a->count; i++)
-        n += a->runs[i].engine->decide != NULL &&
+        n += a->runs[i].engine->decide != NULL && !a->runs[i].over &&
              (a->runs[i].turn > a->turn || (has_turn(a, i) && i >= from));
     return n;
 }
@@ -306,6 +372,40 @@ static bool is_idle(const struct work *w, const struct engine *e)
     return trace_info(w->trace)->calls ? e == &engine_mc : e == &engine_rdit || e == &engine_sb;
 }
 
+/* Suspects are enough for engines that report races of hb: on other words all conflicting accesses
+ * are in order, or in sections of one lock, which puts them in order. */
+static bool goes_by_hb(const struct engine *e)
+{
+    return e == &engine_hb || e == &engine_shb || e == &engine_sshb || e == &engine_fasttrack ||
+           e == &engine_deadlock;
+}
+
+static bool knows_suspects(const struct work *w)
+{
+    const struct trace_info *info = trace_info(w->trace);
+
+    return w->sieve && w->options->cascade && !w->options->see_safe && !info->values &&
+           !info->branches && info->order != TRACE_UNKNOWN && !trace_excluded(w->trace) &&
+           sieve_knows_suspects(w->sieve);
+}
+
+/* Where no word can race, no engine finds a race, in whatever order it may see the trace. */
+static void settle(struct work *w)
+{
+    w->suspects = knows_suspects(w);
+    if (!w->suspects || sieve_suspects(w->sieve))
+        return;
+    for (size_t i = 0; i < w->a->count; i++) {
+        struct engine_run *run = &w->a->runs[i];
+
+        if (run->engine != &engine_deadlock && !run->engine->on_request) {
+            run->idle = is_idle(w, run->engine);
+            run->over = true;
+            analysis_give(w->a, i);
+        }
+    }
+}
+
 /* syncp has shown that no two accesses can meet in any reordering in which reads see what they saw
  * (syncp_suspects.c), which without values and branches is all that these engines look for; and
  * there is no race of another engine to judge. */
@@ -319,10 +419,10 @@ static bool is_settled(const struct work *w, const struct engine *e)
     for (size_t i = 0; i < w->a->count; i++) {
         const struct engine_result *r = &w->a->runs[i].result;
 
-        if (!has_turn(w->a, i))
+        if (!has_turn(w->a, i) && !trace_info(w->trace)->calls)
             continue;
         if (r->races.count)
-            return false;
+            return false; /* with calls they are to be judged */
         settled |= r->no_suspects && r->complete;
     }
     return settled;
@@ -422,7 +522,8 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
 /* How many engines see one decoding: all, except where that would need too much memory. */
 static size_t at_a_time(const struct work *w)
 {
-    uint64_t words = w->sieve ? sieve_words(w->sieve) : 0, n;
+    bool suspects = w->suspects && w->divided && w->a->turn == 0;
+    uint64_t words = !w->sieve ? 0 : suspects ? sieve_suspects(w->sieve) : sieve_words(w->sieve), n;
 
     if (w->options->one_by_one)
         return 1;
@@ -511,12 +612,18 @@ static bool only_shows(const struct engine *e)
 
 static void divide(struct work *w)
 {
-    if (!has_limits(w))
-        return;
-    w->certain.engine = &engine_certain;
-    w->certain.state = engine_certain.open(NULL, w->options);
-    for (size_t i = 0; i < w->a->count; i++)
-        w->a->runs[i].turn = only_shows(w->a->runs[i].engine);
+    bool limits = has_limits(w);
+
+    w->divided = limits || w->suspects;
+    if (limits) {
+        w->certain.engine = &engine_certain;
+        w->certain.state = engine_certain.open(NULL, w->options);
+    }
+    for (size_t i = 0; w->divided && i < w->a->count; i++) {
+        struct engine_run *run = &w->a->runs[i];
+
+        run->turn = limits ? only_shows(run->engine) : !goes_by_hb(run->engine);
+    }
 }
 
 static void map_race(struct race *r, const uint64_t *positions)
@@ -581,7 +688,8 @@ static int run_showers(struct work *w, struct error *err)
 {
     uint64_t limit = whole_limit(w->whole), step = whole_part_step(w->whole);
     struct showable s;
-    struct certain *c = certain_finish(w->certain.state, w->trace, w->sieve, limit, step, &s, err);
+    struct certain_marks marks = { w->sieve, w->suspects };
+    struct certain *c = certain_finish(w->certain.state, w->trace, &marks, limit, step, &s, err);
     int r;
 
     w->certain.state = NULL;
@@ -614,17 +722,36 @@ static int run_beginning(struct work *w, struct error *err)
     return r;
 }
 
+static bool all_is_over(const struct analysis *a)
+{
+    bool over = true;
+
+    for (size_t i = 0; i < a->count; i++)
+        over &= a->runs[i].over;
+    return over;
+}
+
 static int run_all(struct work *w, struct error *err)
 {
-    int r = wants_gist(w) ? take_gist(w, gist_max(w), false, err) : 0;
+    int r;
+
+    if (all_is_over(w->a)) {
+        w->a->seen = *trace_info(w->trace);
+        return 0;
+    }
+    r = wants_gist(w) ? take_gist(w, gist_max(w), false, err) : 0;
 
     if (r)
         return r;
     divide(w);
     r = run_turn(w, err);
-    if (r == 0 && w->certain.state)
+    if (r == 0 && w->certain.state) {
         r = w->options->memory && wants_gist(w) && !w->gist ? run_beginning(w, err)
                                                             : run_showers(w, err);
+    } else if (r == 0 && w->divided) {
+        w->a->turn = 1;
+        r = run_turn(w, err);
+    }
     if (w->certain.state)
         engine_certain.close(w->certain.state);
     return r;
@@ -652,7 +779,9 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     *out = (struct analysis){ .runs = xcalloc(n + 1, sizeof(*out->runs)), .count = n };
     name_engines(out, engines);
     if (w.options->sieve)
-        r = make_sieve(&w.sieve, t, hooks, err);
+        r = make_sieve(&w, err);
+    if (r == 0)
+        settle(&w);
     w.whole = whole_new(t, out, w.sieve, w.options, hooks);
     if (r == 0)
         r = run_all(&w, err);

@@ -18,6 +18,7 @@ struct engine_run {
     void *state;     /* while analysis_run() runs */
     bool idle;       /* the cascade had nothing for it to do in this trace */
     bool settled;    /* an earlier engine has shown that it would find nothing */
+    bool over;       /* decided before the engines' pass: it found nothing, and has no state */
     bool ready;      /* atomic: the result does not change, see analysis_abandon() */
     bool shown_only; /* of its races only those that are shown are to be reported */
     unsigned levels; /* of numbers between its positions and the trace's (analysis_position()) */

@@ -121,35 +121,43 @@ static void mark_steps(struct certain *c, const struct span *span)
     }
 }
 
-static int mark_reads(struct certain *c, struct trace *t, struct sieve *sieve,
+/* Who saw what counts of all that matters; which reads are uncertain only of what the first pass
+ * looked at. */
+static int mark_reads(struct certain *c, struct trace *t, const struct certain_marks *marks,
                       struct showable_flow *flow, struct error *err)
 {
-    struct memory *m = memory_new();
+    struct memory *all = memory_new(), *m = memory_new();
     struct batch b;
-    struct span span;
+    struct span span, all_span;
     int r;
 
     while ((r = trace_next(t, &b, err)) > 0 && b.first < c->limit) {
-        if (sieve)
-            sieve_mark(sieve, &b);
+        if (marks && marks->sieve)
+            sieve_mark(marks->sieve, &b);
+        if (flow)
+            memory_steps(all, &b, &all_span);
+        if (marks && marks->suspects)
+            sieve_mark_suspects(marks->sieve, &b);
         memory_steps(m, &b, &span);
         mark_steps(c, &span);
         if (flow)
-            showable_batch(flow, &b, &span, c);
+            showable_batch(flow, &b, &all_span, c);
     }
+    memory_free(all);
     memory_free(m);
     return r;
 }
 
 /* The second pass. */
-static int find_uncertain(struct certain *c, struct trace *t, uint64_t limit, struct sieve *sieve,
-                          struct showable_flow *flow, struct error *err)
+static int find_uncertain(struct certain *c, struct trace *t, uint64_t limit,
+                          const struct certain_marks *marks, struct showable_flow *flow,
+                          struct error *err)
 {
     end_fasttrack(c);
     gather_families(c);
     c->limit = limit;
     c->uncertain = xcalloc(limit / 64 + 1, sizeof(*c->uncertain));
-    return trace_rewind(t, err) < 0 || mark_reads(c, t, sieve, flow, err) < 0 ? -1 : 0;
+    return trace_rewind(t, err) < 0 || mark_reads(c, t, marks, flow, err) < 0 ? -1 : 0;
 }
 
 struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err)
@@ -168,13 +176,13 @@ struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err)
     return NULL;
 }
 
-struct certain *certain_finish(void *state, struct trace *t, struct sieve *sieve,
+struct certain *certain_finish(void *state, struct trace *t, const struct certain_marks *marks,
                                uint64_t beginning, uint64_t step, struct showable *out,
                                struct error *err)
 {
     uint64_t events = trace_info(t)->events;
     struct showable_flow *flow = out ? showable_begin(events, beginning, step) : NULL;
-    int r = find_uncertain(state, t, events, sieve, flow, err);
+    int r = find_uncertain(state, t, events, marks, flow, err);
 
     if (flow)
         showable_end(flow, out);

@@ -21,14 +21,20 @@ struct certain;
 struct sieve;
 struct showable;
 
+/* What the first pass looked at: what matters, or only suspects (sieve.h). */
+struct certain_marks {
+    struct sieve *sieve; /* or NULL: all */
+    bool suspects;
+};
+
 /* For the events before `limit`. Rewinds the trace and reads it; NULL and an error. */
 struct certain *certain_new(struct trace *t, uint64_t limit, struct error *err);
 /* The same where somebody reads the trace anyway: an engine (engine.h) that finds no races, for the
- * first pass; then the second one, with the same sieve or NULL. The state of the engine becomes the
+ * first pass; then the second one, with the same marks. The state of the engine becomes the
  * result, or is gone (NULL and an error). `out`, if not NULL, is what schedules can hold, with
  * parts that begin every `step` events behind the first `beginning`. */
 extern const struct engine engine_certain;
-struct certain *certain_finish(void *state, struct trace *t, struct sieve *sieve,
+struct certain *certain_finish(void *state, struct trace *t, const struct certain_marks *marks,
                                uint64_t beginning, uint64_t step, struct showable *out,
                                struct error *err);
 /* All reads of so many events are certain but these. */

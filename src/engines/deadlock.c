@@ -542,6 +542,11 @@ static int deadlock_decide(void *state, struct whole *whole, struct error *err)
     return r < 0 ? -1 : 0;
 }
 
+bool deadlock_finds_nothing(const void *engine)
+{
+    return !((const struct deadlocks *)engine)->graph.npatterns;
+}
+
 const struct engine engine_deadlock = {
     .name = "deadlock",
     .summary = "threads that wait for each other in a reordering that keeps the order of critical "

@@ -47,4 +47,7 @@ struct deadlock *deadlock_table_find(struct deadlock_table *t, const struct lock
 /* Add a deadlock that deadlock_table_find() does not know; waits and witness are taken over. */
 void deadlock_table_add(struct deadlock_table *t, const struct deadlock *d);
 
+/* Of an engine_deadlock that has finished: there is nothing for it to decide. */
+bool deadlock_finds_nothing(const void *engine);
+
 #endif

@@ -57,7 +57,9 @@ struct engine_options {
     bool cascade;    /* later engines need not decide again what earlier ones have shown */
     bool one_by_one; /* a decoding for each engine: less memory */
     bool see_all;    /* for tests: also what no schedule can hold (showable.h) */
-    bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
+    bool
+        see_safe; /* for tests: engines that go by hb's races also see words that are no suspects */
+    bool sieve;   /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t
         gist_from;   /* events of a trace of which only the gist is held (gist.h); 0: the default */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */

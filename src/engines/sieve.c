@@ -1,13 +1,9 @@
 /* sieve.c - leave out the accesses that no engine can find a race on
  *
- * FastTrack's idea on words instead of variables: the last write and the last
- * read of a word as epochs of an order that every engine's order contains. An
- * access that is not ordered after the last conflicting one makes the word
+ * The last accesses of each word (words.h), as stamps of an order that every engine's order
+ * contains. An access that is not ordered after a conflicting one makes the word
  * matter, for good. An alloc is a write and starts the word anew, a free is a
- * write. Where reads are concurrent only that is kept, and a later write is in
- * order if its thread knows of all accesses of all threads so far: the usual
- * end of tables that many threads read. Being wrong on this side costs time,
- * not races.
+ * write. Being wrong on this side costs time, not races.
  *
  * The order is program order, hard edges and, with `handovers`, an edge from a
  * write to a read that saw it when a common lock is held at both: how buffers
@@ -16,10 +12,14 @@
  * values may not. Where two threads make conflicting accesses to a word, both
  * under locks, it matters, in order or not: they may make two sections
  * conflict (rule (a) of cp and wcp), and it may be how something is handed on.
+ *
+ * A word that matters but where all such accesses have a lock in common is no
+ * suspect: no engine reports a race on it. That holds as long as locks exclude.
  */
 #include "engines/sieve.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "engines/words.h"
 #include "order/barriers.h"
 #include "order/hb.h"
 #include "order/memory.h"
@@ -28,21 +28,11 @@
 #include <string.h>
 
 enum {
-    WORD_BYTES = 8,
-    PAGE_WORDS = 512,
-    PAGE_BITS = 12,
-    CACHE_PAGES = 256, /* direct-mapped, in front of the map */
+    PAGE_BITS = WORDS_PAGE_BITS,
+    CACHE_PAGES = 2048, /* direct-mapped, in front of the map */
+    AHEAD = 16,         /* events whose memory is fetched beforehand */
+    ATOMIC_BITS = 14,
     BLOCK_BYTES_MAX = 1 << 20
-};
-
-#define SLOT_MANY (SLOT_NONE - 1) /* as the slot of the last read: concurrent reads */
-
-struct epoch {
-    uint32_t slot, time; /* slot SLOT_NONE: none */
-};
-
-struct word {
-    struct epoch write, read;
 };
 
 /* Who accessed a word under a lock, whichever it was. */
@@ -60,56 +50,59 @@ struct listed {
     uint32_t thread;
 };
 
-typedef uint64_t page_bits[PAGE_WORDS / 64];
+/* The last write to a word, if it was made under locks. */
+struct guard {
+    uint64_t target;
+    uint32_t size, set;
+    struct clock clock;
+};
 
 struct page {
     uint64_t number;
     uint32_t accessor; /* the one thread that accessed it, + 1; 0: none, ACCESSOR_MANY: several */
-    page_bits matters, atomic;
+    bool has_guards;
+    struct guard *guards;   /* PAGE_WORDS, or NULL: nothing was written under a lock */
+    struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
+    page_bits atomic;
     page_bits listed;       /* others' calls can reach it */
     page_bits guarded;      /* last written under a lock: there is a guard */
-    struct word *words;     /* PAGE_WORDS; NULL after the first pass */
-    struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
+    struct word_page words; /* last: what it has beside its bits goes after the first pass */
 };
 
-/* Locks that a thread holds, or held: object * 2 + shared. Beyond LOCKS_KEPT they are forgotten,
- * which only loses edges. */
-enum { LOCKS_KEPT = 6 };
-struct locks {
-    uint32_t count;
-    uint32_t held[LOCKS_KEPT];
-};
-
-/* The last write to a word, if it was made under locks. */
-struct guard {
-    uint64_t target;
-    uint32_t size;
-    struct locks locks;
-    struct clock clock;
+struct cached_page {
+    uint64_t number;
+    struct page *page;
 };
 
 struct sieve {
     struct map page_index; /* page number -> index + 1 */
     struct page **pages;
     size_t npages, pages_cap;
-    struct page *cache[CACHE_PAGES];
+    struct cached_page cache[CACHE_PAGES];
+    uint64_t nmeets, nsuspects; /* after the first pass */
 
     /* first pass only */
     struct memory *memory; /* of synchronisation and of words with atomics */
     struct hb hb;
-    uint32_t *last_access; /* slot -> time of its last access */
-    size_t slots_cap;
     bool handovers;
-    struct locks *locks; /* by thread */
-    size_t locks_cap;
-    struct map guard_index; /* word address -> guard */
-    struct guard *guards;
-    size_t nguards, guards_cap;
+    struct words words;
+    struct held_sets sets;
+    uint64_t atomic_pages[(1 << ATOMIC_BITS) / 64]; /* pages that atomics use, by a hash */
+    uint8_t *threads;                               /* enum, by thread */
+    size_t threads_cap;
+    bool several;            /* more than one thread has begun */
+    bool orphan;             /* a thread began that nobody was seen to fork */
+    bool odd_locks;          /* a lock was released by another thread than the one that took it */
     struct map listed_index; /* hash of a listed -> known */
     struct listed *listed;   /* each once */
     size_t nlisted, listed_cap;
-    bool lists_all; /* some call can reach anything */
+    bool lists_all;                                    /* some call can reach anything */
+    void (*watch)(void *arg, const struct span *span); /* or NULL */
+    void *watch_arg;
 };
+
+/* Of a thread. */
+enum { THREAD_FORKED = 1, THREAD_SEEN = 2 };
 
 struct sieve *sieve_new(bool handovers)
 {
@@ -119,7 +112,31 @@ struct sieve *sieve_new(bool handovers)
     s->memory = memory_new();
     hb_init(&s->hb);
     s->hb.no_lock_edges = true;
+    held_sets_init(&s->sets);
+    s->words.sets = &s->sets;
     return s;
+}
+
+static uint64_t bits_in(const uint64_t *bits)
+{
+    uint64_t n = 0;
+
+    for (size_t k = 0; k < PAGE_WORDS / 64; k++)
+        n += (uint64_t)__builtin_popcountll(bits[k]);
+    return n;
+}
+
+/* Its bits stay. */
+static struct page *shrink_page(struct sieve *s, struct page *p)
+{
+    words_release_page(&p->words);
+    free(p->guards);
+    free(p->lockers);
+    p->guards = NULL;
+    p->lockers = NULL;
+    s->nmeets += bits_in(p->words.meets);
+    s->nsuspects += bits_in(p->words.suspects);
+    return xrealloc(p, 1, offsetof(struct page, words.blocks));
 }
 
 static void end_first_pass(struct sieve *s)
@@ -128,20 +145,14 @@ static void end_first_pass(struct sieve *s)
         return;
     memory_free(s->memory);
     hb_release(&s->hb);
-    free(s->last_access);
-    free(s->locks);
-    free(s->guards);
+    held_sets_release(&s->sets);
+    free(s->threads);
     free(s->listed);
     map_release(&s->listed_index);
-    map_release(&s->guard_index);
     s->memory = NULL;
-    s->last_access = NULL;
-    for (size_t i = 0; i < s->npages; i++) {
-        free(s->pages[i]->words);
-        free(s->pages[i]->lockers);
-        s->pages[i]->words = NULL;
-        s->pages[i]->lockers = NULL;
-    }
+    for (size_t i = 0; i < s->npages; i++)
+        s->pages[i] = shrink_page(s, s->pages[i]);
+    memset(s->cache, 0, sizeof(s->cache));
 }
 
 void sieve_free(struct sieve *s)
@@ -158,39 +169,32 @@ void sieve_free(struct sieve *s)
 
 /* ---- pages ---- */
 
-static struct page *page_new(uint64_t number)
-{
-    struct page *p = xcalloc(1, sizeof(*p));
-
-    p->number = number;
-    p->words = xcalloc(PAGE_WORDS, sizeof(*p->words));
-    for (size_t i = 0; i < PAGE_WORDS; i++)
-        p->words[i].write.slot = p->words[i].read.slot = SLOT_NONE;
-    return p;
-}
-
 /* NULL where nothing of the page has been accessed, unless it is to be created. */
 static struct page *page_lookup(struct sieve *s, uint64_t number, bool create)
 {
     uint32_t *index = create ? map_put(&s->page_index, number, 0) : map_get(&s->page_index, number);
+    struct page *p;
 
     if (!index)
         return NULL;
     if (!*index) {
         GROW(s->pages, s->pages_cap, s->npages + 1);
-        s->pages[s->npages] = page_new(number);
+        s->pages[s->npages] = xcalloc(1, sizeof(struct page));
+        s->pages[s->npages]->number = number;
         *index = (uint32_t)++s->npages;
     }
-    return s->cache[number % CACHE_PAGES] = s->pages[*index - 1];
+    p = s->pages[*index - 1];
+    s->cache[number % CACHE_PAGES] = (struct cached_page){ number, p };
+    return p;
 }
 
 static inline struct page *page_at(struct sieve *s, uint64_t address, bool create)
 {
     uint64_t number = address >> PAGE_BITS;
-    struct page *p = s->cache[number % CACHE_PAGES];
+    const struct cached_page *c = &s->cache[number % CACHE_PAGES];
 
-    if (__builtin_expect(p && p->number == number, 1))
-        return p;
+    if (__builtin_expect(c->page && c->number == number, 1))
+        return c->page;
     return page_lookup(s, number, create);
 }
 
@@ -220,45 +224,14 @@ static inline uint64_t next_word(uint64_t address)
     return address / WORD_BYTES * WORD_BYTES + WORD_BYTES;
 }
 
-/* ---- what the order says of an access ---- */
-
-static inline bool is_known(const struct hb_thread *t, struct epoch e)
+static inline bool page_may_have_atomics(const struct sieve *s, uint64_t number)
 {
-    return e.slot == SLOT_NONE || hb_knows(t, e.slot, e.time);
+    uint64_t h = number & ((1 << ATOMIC_BITS) - 1);
+
+    return s->atomic_pages[h / 64] >> h % 64 & 1;
 }
 
-static bool knows_everyone(const struct sieve *s, const struct hb_thread *t)
-{
-    for (uint32_t slot = 0; slot < s->hb.nslots && slot < s->slots_cap; slot++)
-        if (!hb_knows(t, slot, s->last_access[slot]))
-            return false;
-    return true;
-}
-
-static inline struct epoch epoch_of(const struct hb_thread *t)
-{
-    return (struct epoch){ t->clock.slot, t->clock.time };
-}
-
-/* False: it matters. */
-static inline bool write_word(const struct sieve *s, struct word *w, const struct hb_thread *t)
-{
-    bool ordered = is_known(t, w->write) &&
-                   (w->read.slot == SLOT_MANY ? knows_everyone(s, t) : is_known(t, w->read));
-
-    w->write = epoch_of(t);
-    w->read.slot = SLOT_NONE;
-    return ordered;
-}
-
-static inline bool read_word(struct word *w, const struct hb_thread *t)
-{
-    if (w->read.slot != SLOT_MANY && is_known(t, w->read))
-        w->read = epoch_of(t);
-    else
-        w->read.slot = SLOT_MANY;
-    return is_known(t, w->write);
-}
+/* ---- accesses ---- */
 
 static void note_accessor(struct page *p, uint32_t thread)
 {
@@ -266,28 +239,33 @@ static void note_accessor(struct page *p, uint32_t thread)
         p->accessor = p->accessor ? ACCESSOR_MANY : thread + 1;
 }
 
-static void access_word(struct sieve *s, const struct event *e, uint64_t address,
-                        const struct hb_thread *t)
+static inline uint32_t set_of(const struct sieve *s, uint32_t thread)
 {
-    struct page *p = page_at(s, address, true);
-    unsigned i = word_at(address);
-    struct word *w = &p->words[i];
-    bool writes = e->op == OP_WRITE;
-
-    note_accessor(p, e->thread);
-    if (bit_get(p->matters, i))
-        return;
-    if (!(writes ? write_word(s, w, t) : read_word(w, t)))
-        bit_set(p->matters, i);
+    return held_sets_of(&s->sets, thread).set;
 }
 
-static void access_words(struct sieve *s, const struct event *e, const struct hb_thread *t)
+static struct word_access access_of(struct sieve *s, uint32_t thread, unsigned kind)
 {
-    uint64_t end = e->target + e->size;
+    const struct clock *c = &hb_thread(&s->hb, thread)->clock;
 
-    for (uint64_t a = e->target; a < end; a = next_word(a))
-        access_word(s, e, a, t);
-    s->last_access[t->clock.slot] = t->clock.time;
+    return (struct word_access){ c, word_stamp_make(&s->words, c, set_of(s, thread), kind) };
+}
+
+static void access_words(struct sieve *s, const struct event *e, unsigned kind)
+{
+    struct word_access a = access_of(s, e->thread, kind);
+    uint64_t at = e->target, end = e->target + e->size;
+
+    while (at < end) {
+        struct page *p = page_at(s, at, true);
+        uint64_t to = ((at >> PAGE_BITS) + 1) << PAGE_BITS;
+
+        if (to > end)
+            to = end;
+        note_accessor(p, e->thread);
+        words_access(&s->words, &p->words, &a, word_at(at), word_at(to - 1));
+        at = to;
+    }
 }
 
 /* ---- handing over under a lock ---- */
@@ -307,149 +285,142 @@ static void access_under_lock(struct page *p, unsigned i, uint32_t thread, bool 
     l = &p->lockers[i];
     other = l->thread && (l->thread != name || name == LOCKER_MANY);
     if (other && (writes || l->wrote))
-        bit_set(p->matters, i);
+        bit_set(p->words.meets, i);
     l->thread = other ? LOCKER_MANY : name;
     l->wrote |= writes;
 }
 
-static bool exclude(const struct locks *a, const struct locks *b)
-{
-    for (uint32_t i = 0; i < a->count; i++)
-        for (uint32_t k = 0; k < b->count; k++)
-            if (a->held[i] / 2 == b->held[k] / 2 && !(a->held[i] & b->held[k] & 1))
-                return true;
-    return false;
-}
-
 /* A read under locks learns from the write it saw. */
-static void learn_guard(struct sieve *s, const struct event *e, uint64_t word,
-                        const struct locks *locks)
+static void learn_guard(struct sieve *s, const struct event *e, const struct guard *g, uint32_t set)
 {
-    const struct guard *g = &s->guards[*map_get(&s->guard_index, word)];
-
     if (e->target >= g->target && e->target + e->size <= g->target + g->size &&
-        exclude(&g->locks, locks))
+        held_sets_protect(&s->sets, g->set, set))
         hb_learn(&s->hb, hb_thread(&s->hb, e->thread), &g->clock);
 }
 
-static void keep_guard(struct sieve *s, const struct event *e, uint64_t word,
-                       const struct locks *locks)
+static void keep_guard(struct sieve *s, struct page *p, unsigned i, const struct event *e,
+                       uint32_t set)
 {
-    uint32_t *index = map_put(&s->guard_index, word, (uint32_t)s->nguards);
     struct guard *g;
 
-    if (*index == s->nguards) {
-        GROW(s->guards, s->guards_cap, ++s->nguards);
-        s->guards[*index].clock = CLOCK_EMPTY;
+    if (!p->guards) {
+        p->guards = xcalloc(PAGE_WORDS, sizeof(*p->guards));
+        for (size_t k = 0; k < PAGE_WORDS; k++)
+            p->guards[k].clock = CLOCK_EMPTY;
     }
-    g = &s->guards[*index];
+    g = &p->guards[i];
     g->target = e->target;
     g->size = e->size;
-    g->locks = *locks;
+    g->set = set;
     clock_copy(&s->hb.pool, &g->clock, &hb_thread(&s->hb, e->thread)->clock);
+    bit_set(p->guarded, i);
+    p->has_guards = true;
 }
 
-/* Before a read is compared (it keeps its writer), after a write. True: a clock was published. */
-static bool hand_over(struct sieve *s, const struct event *e, bool after)
+/* Before the access is compared: a read keeps its writer. */
+static void before_locked(struct sieve *s, const struct event *e, uint32_t set)
 {
-    const struct locks *locks = &s->locks[e->thread];
     uint64_t end = e->target + e->size;
-    bool published = false;
 
     for (uint64_t a = e->target; a < end; a = next_word(a)) {
         struct page *p = page_at(s, a, true);
         unsigned i = word_at(a);
-        uint64_t word = a / WORD_BYTES;
 
-        if (locks->count && !after)
-            access_under_lock(p, i, e->thread, e->op == OP_WRITE);
-        if (e->op == OP_READ) {
-            if (!after && locks->count && bit_get(p->guarded, i))
-                learn_guard(s, e, word, locks);
-        } else if (after && locks->count) {
-            keep_guard(s, e, word, locks);
-            bit_set(p->guarded, i);
-            published = true;
-        } else if (after) {
-            bit_clear(p->guarded, i);
-        }
+        access_under_lock(p, i, e->thread, e->op == OP_WRITE);
+        if (e->op == OP_READ && bit_get(p->guarded, i))
+            learn_guard(s, e, &p->guards[i], set);
     }
-    return published;
+}
+
+/* A write under locks publishes a clock. */
+static void after_locked(struct sieve *s, const struct event *e, uint32_t set)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_word(a))
+        keep_guard(s, page_at(s, a, true), word_at(a), e, set);
+    hb_thread(&s->hb, e->thread)->clock.time++;
+}
+
+/* A write under no lock hands nothing over. */
+static void after_unlocked(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+        struct page *p = page_at(s, a, true);
+
+        if (p->has_guards)
+            bit_clear(p->guarded, word_at(a));
+    }
 }
 
 static void plain_access(struct sieve *s, const struct event *e)
 {
-    struct hb_thread *t = hb_thread(&s->hb, e->thread);
+    uint32_t set = set_of(s, e->thread);
+    bool writes = e->op == OP_WRITE;
 
-    if (s->handovers)
-        hand_over(s, e, false);
-    access_words(s, e, t);
-    if (s->handovers && hand_over(s, e, true))
-        t->clock.time++;
+    if (set)
+        before_locked(s, e, set);
+    access_words(s, e, writes ? STAMP_WRITE : 0);
+    if (writes && set)
+        after_locked(s, e, set);
+    else if (writes && s->several)
+        after_unlocked(s, e);
 }
 
-/* A step of a lock: what the thread holds from here on. */
-static void hold(struct sieve *s, const struct step *step)
-{
-    struct locks *l = &s->locks[step->thread];
-    uint32_t i = 0;
-
-    if (step->flags & STEP_NESTED)
-        return;
-    if (step->op == OP_ACQUIRE || step->op == OP_ACQUIRE_SHARED) {
-        if (l->count < LOCKS_KEPT)
-            l->held[l->count++] = step->id * 2 + (step->op == OP_ACQUIRE_SHARED);
-        return;
-    }
-    while (i < l->count)
-        if (l->held[i] / 2 == step->id) /* held both ways: let go of both, which loses edges */
-            l->held[i] = l->held[--l->count];
-        else
-            i++;
-}
+/* ---- memory that comes and goes ---- */
 
 /* A word that is allocated whole starts anew. */
-static void write_in_page(struct sieve *s, const struct event *e, const struct hb_thread *t,
-                          struct page *p)
+static void write_in_page(struct sieve *s, const struct event *e, struct page *p)
 {
-    uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS), a;
+    struct word_access now = access_of(s, e->thread, STAMP_WRITE);
+    uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS);
+    uint64_t from = e->target > begin ? e->target : begin;
+    uint64_t to = e->target + e->value < end ? e->target + e->value : end;
+    uint64_t whole_from = (from + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
+    uint64_t whole_to = to / WORD_BYTES * WORD_BYTES;
 
     note_accessor(p, e->thread);
-    a = e->target > begin ? e->target : begin;
-    end = e->target + e->value < end ? e->target + e->value : end;
-    for (; a < end; a = next_word(a)) {
-        unsigned i = word_at(a);
-
-        bit_clear(p->guarded, i);
-        if (e->op == OP_ALLOC && a % WORD_BYTES == 0 && a + WORD_BYTES <= e->target + e->value)
-            p->words[i] = (struct word){ epoch_of(t), { SLOT_NONE, 0 } };
-        else if (!bit_get(p->matters, i) && !write_word(s, &p->words[i], t))
-            bit_set(p->matters, i);
-        if (s->locks[e->thread].count)
-            access_under_lock(p, i, e->thread, true);
+    for (uint64_t a = from; a < to; a = next_word(a)) {
+        if (p->has_guards)
+            bit_clear(p->guarded, word_at(a));
+        if (set_of(s, e->thread))
+            access_under_lock(p, word_at(a), e->thread, true);
     }
+    if (e->op != OP_ALLOC || whole_from >= whole_to) {
+        words_access(&s->words, &p->words, &now, word_at(from), word_at(to - 1));
+        return;
+    }
+    if (from < whole_from)
+        words_access(&s->words, &p->words, &now, word_at(from), word_at(from));
+    words_begin(&s->words, &p->words, &now, word_at(whole_from), word_at(whole_to - 1));
+    if (whole_to < to)
+        words_access(&s->words, &p->words, &now, word_at(whole_to), word_at(whole_to));
 }
 
 /* Also words count that nobody has accessed yet: later accesses come after the alloc, and race with
  * the free. But programs reserve terabytes of which they touch little: of large blocks only the
  * pages count that there are, and where they are fewer than those of the range they are gone
  * through. */
-static void write_range(struct sieve *s, const struct event *e, const struct hb_thread *t)
+static void write_range(struct sieve *s, const struct event *e)
 {
-    uint64_t end = e->target + e->value;
+    uint64_t first = e->target >> PAGE_BITS, last = (e->target + e->value - 1) >> PAGE_BITS;
 
+    if (!e->value)
+        return;
     if (e->value > BLOCK_BYTES_MAX && e->value >> PAGE_BITS > s->npages) {
         for (size_t i = 0; i < s->npages; i++)
-            write_in_page(s, e, t, s->pages[i]);
-    } else {
-        for (uint64_t a = e->target; a < end; a = ((a >> PAGE_BITS) + 1) << PAGE_BITS) {
-            struct page *p = page_at(s, a, e->value <= BLOCK_BYTES_MAX);
-
-            if (p)
-                write_in_page(s, e, t, p);
-        }
+            if (s->pages[i]->number >= first && s->pages[i]->number <= last)
+                write_in_page(s, e, s->pages[i]);
+        return;
     }
-    s->last_access[t->clock.slot] = t->clock.time;
+    for (uint64_t n = first; n <= last; n++) {
+        struct page *p = page_at(s, n << PAGE_BITS, e->value <= BLOCK_BYTES_MAX);
+
+        if (p)
+            write_in_page(s, e, p);
+    }
 }
 
 /* ---- what calls can reach ---- */
@@ -533,15 +504,20 @@ void sieve_ready(struct sieve *s)
  * sequence. */
 static void mark_plain(struct sieve *s, struct event *e)
 {
-    bool atomic = op_is_atomic(e->op);
     uint64_t end = e->target + e->size;
+    bool atomic = op_is_atomic(e->op), near = atomic;
 
-    for (uint64_t a = e->target; a < end; a = next_word(a)) {
+    for (uint64_t n = e->target >> PAGE_BITS; n <= (end - 1) >> PAGE_BITS; n++) {
+        if (atomic)
+            s->atomic_pages[(n & ((1 << ATOMIC_BITS) - 1)) / 64] |= (uint64_t)1 << n % 64;
+        near |= page_may_have_atomics(s, n);
+    }
+    for (uint64_t a = e->target; near && a < end; a = next_word(a)) {
         struct page *p = page_at(s, a, true);
 
         if (op_is_atomic(e->op)) {
             bit_set(p->atomic, word_at(a));
-            bit_set(p->matters, word_at(a));
+            bit_set(p->words.meets, word_at(a));
         }
         atomic |= bit_get(p->atomic, word_at(a));
     }
@@ -549,33 +525,94 @@ static void mark_plain(struct sieve *s, struct event *e)
         e->flags |= EV_SIEVED;
 }
 
-/* The steps of one event. */
-static void follow_order(struct sieve *s, const struct step *steps, size_t n)
+/* A step of a lock: what the thread holds from here on. */
+static void hold(struct sieve *s, const struct step *step)
+{
+    if (step->flags & STEP_FOREIGN)
+        s->odd_locks = true;
+    if (step->flags & STEP_NESTED || !s->handovers)
+        return;
+    if (step->op == OP_ACQUIRE || step->op == OP_ACQUIRE_SHARED)
+        held_sets_acquire(&s->sets, step);
+    else if (step->op == OP_RELEASE || step->op == OP_RELEASE_SHARED)
+        held_sets_release_lock(&s->sets, step);
+}
+
+/* Up to here there was one thread. */
+static void end_solitude(struct sieve *s, const struct step *fork)
+{
+    s->words.alone = word_stamp_make(&s->words, &hb_thread(&s->hb, fork->thread)->clock, 0, 0);
+}
+
+static void before_step(struct sieve *s, const struct step *step)
+{
+    if (step->op == OP_FORK) {
+        GROW(s->threads, s->threads_cap, (size_t)step->id + 1);
+        s->threads[step->id] |= THREAD_FORKED;
+        if (!s->several)
+            end_solitude(s, step);
+        s->several = true;
+    }
+    hb_before(&s->hb, step);
+    if (step->op < OP_COUNT && op_class_of(step->op) == CLASS_LOCK)
+        hold(s, step);
+}
+
+/* A thread's first event. */
+static void begin_thread(struct sieve *s, uint32_t thread)
+{
+    bool first = !s->threads_cap;
+
+    GROW(s->threads, s->threads_cap, (size_t)thread + 1);
+    if (!first && !(s->threads[thread] & THREAD_FORKED))
+        s->orphan = s->several = true;
+    s->threads[thread] |= THREAD_SEEN;
+}
+
+static void look_at(struct sieve *s, const struct event *e, const uint64_t *extra)
+{
+    if (e->op == OP_READ || e->op == OP_WRITE)
+        plain_access(s, e);
+    else if (op_is_atomic(e->op))
+        access_words(s, e, STAMP_ATOMIC | (op_table[e->op].writes ? STAMP_WRITE : 0));
+    else if (e->op == OP_ALLOC || e->op == OP_FREE)
+        write_range(s, e);
+    else if (e->op == OP_CALL)
+        learn_call(s, e, extra);
+}
+
+/* What it learns, its access, what it publishes. */
+static void learn_event(struct sieve *s, const struct event *e, const uint64_t *extra,
+                        const struct step *steps, size_t n)
 {
     bool tick = false;
 
-    for (size_t i = 0; i < n; i++) {
-        hb_before(&s->hb, &steps[i]);
-        if (steps[i].op < OP_COUNT && op_class_of(steps[i].op) == CLASS_LOCK)
-            hold(s, &steps[i]);
-    }
+    if (e->thread >= s->threads_cap || !(s->threads[e->thread] & THREAD_SEEN))
+        begin_thread(s, e->thread);
+    for (size_t i = 0; i < n; i++)
+        before_step(s, &steps[i]);
+    if (!(e->flags & EV_IGNORED))
+        look_at(s, e, extra);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(steps[i].op))
             tick |= hb_after(&s->hb, &steps[i]);
-    hb_thread(&s->hb, steps->thread)->clock.time += tick;
+    if (tick)
+        hb_thread(&s->hb, e->thread)->clock.time++;
 }
 
-static void learn_event(struct sieve *s, const struct event *e, const uint64_t *extra)
+static inline void fetch(const struct sieve *s, const struct event *e)
 {
-    const struct hb_thread *t = hb_thread(&s->hb, e->thread);
+    uint64_t number = e->target >> PAGE_BITS;
+    const struct cached_page *c = &s->cache[number % CACHE_PAGES];
 
-    GROW(s->last_access, s->slots_cap, s->hb.nslots);
-    if (e->op == OP_READ || e->op == OP_WRITE)
-        plain_access(s, e);
-    else if (e->op == OP_ALLOC || e->op == OP_FREE)
-        write_range(s, e, t);
-    else if (e->op == OP_CALL)
-        learn_call(s, e, extra);
+    if (c->page && c->number == number)
+        __builtin_prefetch(&c->page->words.blocks[e->target >> BLOCK_BITS & (PAGE_BLOCKS - 1)]);
+}
+
+void sieve_watch(struct sieve *s, void (*steps)(void *arg, const struct span *span), void *arg)
+{
+    s->watch = steps;
+    s->watch_arg = arg;
 }
 
 void sieve_learn(struct sieve *s, struct batch *b)
@@ -587,16 +624,16 @@ void sieve_learn(struct sieve *s, struct batch *b)
         if (op_is_access(b->events[i].op) && !(b->events[i].flags & EV_IGNORED))
             mark_plain(s, &b->events[i]);
     memory_steps(s->memory, b, &span);
+    if (s->watch)
+        s->watch(s->watch_arg, &span);
     hb_begin_span(&s->hb, &span);
-    GROW(s->locks, s->locks_cap, span.threads);
     for (size_t i = 0; i < b->count; i++) {
         size_t n = steps_of(&span, at, b->first + i);
 
-        if (n)
-            follow_order(s, &span.steps[at], n);
+        if (i + AHEAD < b->count)
+            fetch(s, &b->events[i + AHEAD]);
+        learn_event(s, &b->events[i], b->extra, span.steps + at, n);
         at += n;
-        if (!(b->events[i].flags & EV_IGNORED))
-            learn_event(s, &b->events[i], b->extra);
     }
 }
 
@@ -604,12 +641,17 @@ void sieve_learn(struct sieve *s, struct batch *b)
 
 uint64_t sieve_words(const struct sieve *s)
 {
-    uint64_t n = 0;
+    return s->nmeets;
+}
 
-    for (size_t i = 0; i < s->npages; i++)
-        for (size_t k = 0; k < PAGE_WORDS / 64; k++)
-            n += (uint64_t)__builtin_popcountll(s->pages[i]->matters[k]);
-    return n;
+bool sieve_knows_suspects(const struct sieve *s)
+{
+    return s->handovers && !s->odd_locks && !s->words.crowded && !(s->orphan && s->words.dropped);
+}
+
+uint64_t sieve_suspects(const struct sieve *s)
+{
+    return s->nsuspects;
 }
 
 bool sieve_listed(struct sieve *s, const struct event *e)
@@ -625,14 +667,16 @@ bool sieve_listed(struct sieve *s, const struct event *e)
     return false;
 }
 
-static inline bool any_matters(struct sieve *s, const struct event *e)
+static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects)
 {
     uint64_t end = e->target + e->size;
 
     for (uint64_t a = e->target; a < end; a = next_word(a)) {
         const struct page *p = page_at(s, a, false);
+        unsigned i = word_at(a);
 
-        if (p && bit_get(p->matters, word_at(a)))
+        if (p && (suspects ? bit_get(p->words.suspects, i) || bit_get(p->atomic, i)
+                           : bit_get(p->words.meets, i)))
             return true;
     }
     return false;
@@ -643,7 +687,17 @@ void sieve_mark(struct sieve *s, struct batch *b)
     for (size_t i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
 
-        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_matters(s, e))
+        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_bit(s, e, false))
+            e->flags |= EV_SIEVED;
+    }
+}
+
+void sieve_mark_suspects(struct sieve *s, struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        struct event *e = &b->events[i];
+
+        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_bit(s, e, true))
             e->flags |= EV_SIEVED;
     }
 }

@@ -19,6 +19,7 @@
 #ifndef HEDDLE_ENGINES_SIEVE_H
 #define HEDDLE_ENGINES_SIEVE_H
 
+#include "order/step.h"
 #include "trace/trace.h"
 
 struct sieve;
@@ -27,6 +28,8 @@ struct sieve;
 struct sieve *sieve_new(bool handovers);
 void sieve_free(struct sieve *s);
 
+/* Engines to which synchronisation is enough see its steps during the first pass. */
+void sieve_watch(struct sieve *s, void (*steps)(void *arg, const struct span *span), void *arg);
 /* Changes marks of the batch's events, which nobody else must use. */
 void sieve_learn(struct sieve *s, struct batch *b);
 void sieve_ready(struct sieve *s);
@@ -38,5 +41,14 @@ void sieve_mark(struct sieve *s, struct batch *b);
 bool sieve_listed(struct sieve *s, const struct event *access);
 /* Words that matter; after sieve_ready(). */
 uint64_t sieve_words(const struct sieve *s);
+
+/* Of these the suspects: words with conflicting accesses that hard edges leave unordered and no
+ * lock protects. No engine finds a race on another one, in a trace whose locks exclude: which they
+ * do not where its order is unknown, and sieve_knows_suspects() says no where a lock was given
+ * back by another thread. */
+bool sieve_knows_suspects(const struct sieve *s);
+uint64_t sieve_suspects(const struct sieve *s);
+/* As sieve_mark(), for engines that look at the races of hb alone: only suspects make steps. */
+void sieve_mark_suspects(struct sieve *s, struct batch *b);
 
 #endif

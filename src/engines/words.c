@@ -1,0 +1,282 @@
+/* words.c - which words of memory can race at all */
+#include "engines/words.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIME_BITS = 32,
+    KIND_BITS = 2,
+    SET_BITS = 14,
+    KIND_SHIFT = TIME_BITS,
+    SET_SHIFT = TIME_BITS + KIND_BITS,
+    SLOT_SHIFT = TIME_BITS + KIND_BITS + SET_BITS
+};
+
+/* ---- stamps ---- */
+
+static inline uint32_t slot_of(word_stamp s)
+{
+    return (uint32_t)(s >> SLOT_SHIFT) - 1;
+}
+
+static inline uint32_t time_of(word_stamp s)
+{
+    return (uint32_t)s;
+}
+
+static inline uint32_t set_of(word_stamp s)
+{
+    return (uint32_t)(s >> SET_SHIFT) & STAMP_SET_MAX;
+}
+
+static inline unsigned kind_of(word_stamp s)
+{
+    return (unsigned)(s >> KIND_SHIFT) & (STAMP_WRITE | STAMP_ATOMIC);
+}
+
+/* All but the time. */
+static inline bool same_sort(word_stamp a, word_stamp b)
+{
+    return !((a ^ b) >> TIME_BITS);
+}
+
+static inline word_stamp as_kind(word_stamp s, unsigned kind)
+{
+    return (s & ~((word_stamp)(STAMP_WRITE | STAMP_ATOMIC) << KIND_SHIFT)) | (word_stamp)kind
+                                                                                 << KIND_SHIFT;
+}
+
+word_stamp word_stamp_make(struct words *w, const struct clock *c, uint32_t set, unsigned kind)
+{
+    if (__builtin_expect(c->slot >= STAMP_SLOT_MAX, 0)) {
+        w->crowded = true;
+        return (word_stamp)1 << SLOT_SHIFT;
+    }
+    return (word_stamp)(c->slot + 1) << SLOT_SHIFT |
+           (word_stamp)(set <= STAMP_SET_MAX ? set : 0) << SET_SHIFT |
+           (word_stamp)kind << KIND_SHIFT | c->time;
+}
+
+static inline bool is_known(const struct word_access *a, word_stamp s)
+{
+    return clock_knows(a->clock, slot_of(s), time_of(s));
+}
+
+/* Everybody who is to come knows of it. */
+static inline bool is_universal(const struct words *w, word_stamp s)
+{
+    return slot_of(s) == slot_of(w->alone) && time_of(s) <= time_of(w->alone) && w->alone;
+}
+
+static inline bool conflict(unsigned a, unsigned b)
+{
+    return (a | b) & STAMP_WRITE && !(a & b & STAMP_ATOMIC);
+}
+
+/* ---- words, one by one ---- */
+
+static inline word_stamp *stamps_of(struct word *x)
+{
+    return x->cap ? x->many : x->two;
+}
+
+static void forget_word(struct word *x)
+{
+    if (x->cap)
+        free(x->many);
+    *x = (struct word){ 0 };
+}
+
+static void append(struct word *x, word_stamp s)
+{
+    if (!x->cap && x->count == 2) {
+        word_stamp *many = xmalloc(6 * sizeof(*many));
+
+        memcpy(many, x->two, sizeof(x->two));
+        x->many = many;
+        x->cap = 6;
+    } else if (x->cap && x->count == x->cap) {
+        x->cap = (uint16_t)(x->cap * 2);
+        x->many = xrealloc(x->many, x->cap, sizeof(*x->many));
+    }
+    stamps_of(x)[x->count++] = s;
+}
+
+/* Does `now` conflict with all that `old` conflicts with, under no more locks? */
+static inline bool stands_for(word_stamp now, word_stamp old)
+{
+    return !(kind_of(old) & ~kind_of(now) & STAMP_WRITE) &&
+           !(kind_of(now) & ~kind_of(old) & STAMP_ATOMIC) &&
+           (!set_of(now) || set_of(now) == set_of(old));
+}
+
+enum { WORD_MEETS = 1, WORD_SUSPECT = 2 };
+
+static unsigned compare(const struct words *w, const struct word_access *a, word_stamp old)
+{
+    if (!conflict(kind_of(old), kind_of(a->stamp)) || is_known(a, old))
+        return 0;
+    return WORD_MEETS |
+           (held_sets_protect(w->sets, set_of(old), set_of(a->stamp)) ? 0 : WORD_SUSPECT);
+}
+
+static unsigned access_word(struct words *w, struct word *x, const struct word_access *a)
+{
+    word_stamp *s = stamps_of(x);
+    unsigned found = 0, kept = 0;
+
+    if (x->count && same_sort(s[x->count - 1], a->stamp)) { /* nobody else since */
+        s[x->count - 1] = a->stamp;
+        return 0;
+    }
+    for (unsigned i = 0; i < x->count; i++) {
+        found |= compare(w, a, s[i]);
+        if (is_universal(w, s[i]))
+            w->dropped = true;
+        else if (!is_known(a, s[i]) || !stands_for(a->stamp, s[i]))
+            s[kept++] = s[i];
+    }
+    x->count = (uint16_t)kept;
+    if (kept >= WORD_LIST_MAX)
+        found |= WORD_MEETS | WORD_SUSPECT;
+    if (found & WORD_SUSPECT)
+        forget_word(x);
+    else
+        append(x, a->stamp);
+    return found;
+}
+
+/* ---- blocks ---- */
+
+static void release_fine(struct word_block *b)
+{
+    for (unsigned i = 0; b->fine && i < BLOCK_WORDS; i++)
+        forget_word(&b->fine->words[i]);
+    free(b->fine);
+    b->fine = NULL;
+}
+
+/* What is known of the block becomes what is known of each of its words. */
+static void make_fine(struct word_block *b)
+{
+    b->fine = xcalloc(1, sizeof(*b->fine));
+    for (unsigned i = 0; i < BLOCK_WORDS; i++) {
+        struct word *x = &b->fine->words[i];
+
+        if (b->written >> i & 1)
+            append(x, b->writer);
+        if (b->touched >> i & 1 && !(b->written >> i & 1 && same_sort(b->owner, b->writer)))
+            append(x, as_kind(b->owner, kind_of(b->owner) & ~(unsigned)STAMP_WRITE));
+    }
+    b->owner = b->writer = 0;
+    b->touched = b->written = 0;
+}
+
+static void access_fine(struct words *w, struct word_page *p, unsigned block,
+                        const struct word_access *a, unsigned mask)
+{
+    struct fine_block *f = p->blocks[block].fine;
+    uint8_t *meets = (uint8_t *)p->meets + block, *suspects = (uint8_t *)p->suspects + block;
+
+    for (mask &= ~(unsigned)*suspects; mask; mask &= mask - 1) {
+        unsigned i = (unsigned)__builtin_ctz(mask);
+        unsigned found = access_word(w, &f->words[i], a);
+
+        *meets |= (uint8_t)((found & WORD_MEETS) != 0) << i;
+        *suspects |= (uint8_t)((found & WORD_SUSPECT) != 0) << i;
+    }
+}
+
+static inline void own(struct word_block *b, const struct word_access *a, unsigned touched,
+                       unsigned mask)
+{
+    b->owner = a->stamp;
+    b->touched = (uint8_t)(touched | mask);
+    if (kind_of(a->stamp) & STAMP_WRITE) {
+        b->writer = a->stamp;
+        b->written |= (uint8_t)mask;
+    }
+}
+
+/* The owner's accesses end here, in order: does what is known of the block still say all? */
+static bool take_over(struct words *w, struct word_block *b, const struct word_access *a,
+                      unsigned mask)
+{
+    if (!b->owner) {
+        own(b, a, 0, mask);
+        return true;
+    }
+    if (!is_known(a, b->owner))
+        return false;
+    if (is_universal(w, b->owner) && !same_sort(b->owner, a->stamp)) {
+        w->dropped = true;
+        b->written = 0;
+        own(b, a, 0, mask);
+        return true;
+    }
+    if (set_of(a->stamp) && set_of(a->stamp) != set_of(b->owner))
+        return false;
+    own(b, a, b->touched, mask);
+    return true;
+}
+
+static void access_block(struct words *w, struct word_page *p, unsigned block,
+                         const struct word_access *a, unsigned mask)
+{
+    struct word_block *b = &p->blocks[block];
+
+    if (!b->fine) {
+        if (!(kind_of(a->stamp) & STAMP_ATOMIC) && take_over(w, b, a, mask))
+            return;
+        make_fine(b);
+    }
+    access_fine(w, p, block, a, mask);
+}
+
+static inline unsigned words_between(unsigned from, unsigned to)
+{
+    return (1u << to) - (1u << from);
+}
+
+void words_access(struct words *w, struct word_page *p, const struct word_access *a, unsigned first,
+                  unsigned last)
+{
+    for (unsigned i = first; i <= last; i = (i | (BLOCK_WORDS - 1)) + 1) {
+        unsigned end = last - i < BLOCK_WORDS ? last % BLOCK_WORDS : BLOCK_WORDS - 1;
+
+        if (last / BLOCK_WORDS != i / BLOCK_WORDS)
+            end = BLOCK_WORDS - 1;
+        access_block(w, p, i / BLOCK_WORDS, a, words_between(i % BLOCK_WORDS, end + 1));
+    }
+}
+
+/* An alloc is a write, and the first thing that happens. */
+void words_begin(struct words *w, struct word_page *p, const struct word_access *a, unsigned first,
+                 unsigned last)
+{
+    for (unsigned i = first; i <= last; i++) {
+        struct word_block *b = &p->blocks[i / BLOCK_WORDS];
+
+        if (i % BLOCK_WORDS == 0 && i + BLOCK_WORDS - 1 <= last) {
+            release_fine(b);
+            *b = (struct word_block){ .owner = 0 };
+            own(b, a, 0, words_between(0, BLOCK_WORDS));
+            i += BLOCK_WORDS - 1;
+            continue;
+        }
+        if (!b->fine && take_over(w, b, a, 1u << i % BLOCK_WORDS))
+            continue;
+        if (!b->fine)
+            make_fine(b);
+        forget_word(&b->fine->words[i % BLOCK_WORDS]);
+        append(&b->fine->words[i % BLOCK_WORDS], a->stamp);
+    }
+}
+
+void words_release_page(struct word_page *p)
+{
+    for (unsigned i = 0; i < PAGE_BLOCKS; i++)
+        release_fine(&p->blocks[i]);
+}
