@@ -28,21 +28,27 @@ static bool filter_too_small(struct heddle_filter_growth *g, uint64_t old, uint6
 
 /* The same, and if it is, the next mask. Entries stay where they are: with a wider mask half of
  * them are not found again, and none is found that does not hold. */
-static void filter_push_out(struct heddle_filter_growth *g, uint64_t old, uint64_t now,
+static void filter_push_out(struct heddle_filter_growth *g, uint64_t old, uint64_t now, void *table,
                             uint32_t *mask, uint32_t most, unsigned shift)
 {
-    if (unlikely(filter_too_small(g, old, now, *mask >> shift)))
-        *mask = (*mask << 1 | *mask) & most;
+    if (likely(*mask == most || !filter_too_small(g, old, now, *mask >> shift)))
+        return;
+    *mask = (*mask << 1 | *mask) & most;
+    filter_has_grown(table, (size_t)*mask + (UINT64_C(1) << shift));
 }
 
 PUSHES_OUT void filter_push_out_units(uint64_t old, uint64_t now)
 {
-    filter_push_out(&__heddle_tls.filter->of_units, old, now, &__heddle_tls.unit_mask,
+    struct heddle_filter *f = __heddle_tls.filter;
+
+    filter_push_out(&f->of_units, old, now, f->units, &__heddle_tls.unit_mask,
                     FILTER_UNITS_MASK(FILTER_UNITS_BITS), FILTER_UNITS_SHIFT);
 }
 
 PUSHES_OUT void filter_push_out_lines(uint64_t old, uint64_t now)
 {
-    filter_push_out(&__heddle_tls.filter->of_lines, old, now, &__heddle_tls.line_mask,
+    struct heddle_filter *f = __heddle_tls.filter;
+
+    filter_push_out(&f->of_lines, old, now, f->lines, &__heddle_tls.line_mask,
                     FILTER_LINES_MASK(FILTER_LINES_BITS), FILTER_LINES_SHIFT);
 }

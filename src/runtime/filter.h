@@ -39,6 +39,10 @@ static inline struct heddle_filter_line *filter_line(uintptr_t address)
 PUSHES_OUT void filter_push_out_units(uint64_t old, uint64_t now);
 PUSHES_OUT void filter_push_out_lines(uint64_t old, uint64_t now);
 
+/* Called when a table has been doubled, to `bytes`. thread.c: one of 2 MiB and more is entered all
+ * over, and comes to stand in huge pages. */
+HIDDEN void filter_has_grown(void *table, size_t bytes);
+
 /* What is known of an epoch that is over is nothing to lose. */
 static inline bool filter_is_current(uint64_t tag)
 {

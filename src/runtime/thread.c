@@ -14,6 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Some C libraries have no name for it (Linux 6.1). */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { HUGE_PAGE = 2 << 20 };
+
 static struct rt_thread *spare; /* under spare_lock */
 static uint32_t spare_lock;
 
@@ -30,6 +37,29 @@ static void *map(size_t bytes)
     return m == MAP_FAILED ? NULL : m;
 }
 
+/* At a multiple of HUGE_PAGE: a table that fills huge pages lies in them. */
+static char *map_state(size_t own, size_t rest)
+{
+    char *m = map(own + rest + HUGE_PAGE);
+
+    return m ? m + (-((uintptr_t)m + own) & (HUGE_PAGE - 1)) : NULL;
+}
+
+/* Each access looks into the table, at random: with pages of 4 KiB much of the time goes to finding
+ * out where they are. It is full, so it takes no more memory. Where the kernel has none to give, or
+ * may not be asked (system.h), nothing changes. */
+void filter_has_grown(void *table, size_t bytes)
+{
+    int saved = errno;
+
+    if (bytes < HUGE_PAGE)
+        return;
+    syscall(SYS_madvise, table, bytes, MADV_HUGEPAGE);
+    if (bytes == HUGE_PAGE) /* half of it stands in small ones; what is added later does not */
+        syscall(SYS_madvise, table, bytes, MADV_COLLAPSE);
+    errno = saved;
+}
+
 static struct rt_thread *new_state(void)
 {
     size_t filter = sizeof(struct heddle_filter),
@@ -37,7 +67,7 @@ static struct rt_thread *new_state(void)
            told = sizeof(struct told_frame) * (SHADOW_MASK + 1),
            moves = sizeof(uint64_t) << MOVE_BITS, loads = sizeof(struct load_seen) * LOADS_MOST,
            own = (sizeof(struct rt_thread) + 4095) & ~(size_t)4095;
-    char *m = map(own + filter + shadow + told + moves + loads);
+    char *m = map_state(own, filter + shadow + told + moves + loads);
     struct rt_thread *t = (struct rt_thread *)m;
 
     if (!t)

@@ -20,6 +20,18 @@ _Thread_local struct heddle_tls __heddle_tls = {
     .line_mask = FILTER_LINES_MASK(FILTER_LINES_FIRST),
 };
 
+/* What filter_has_grown() was told last. */
+static struct {
+    void *table;
+    size_t bytes;
+} grown;
+
+void filter_has_grown(void *at, size_t bytes)
+{
+    grown.table = at;
+    grown.bytes = bytes;
+}
+
 enum { BYTES = 512, ROUNDS = 2000000 };
 
 static uint64_t state = 88172645463325252ull;
@@ -244,6 +256,35 @@ static void tables_grow_when_blocks_come_back(void **unused)
     assert_true(filter_mark(0x600000000000, 1, false));
 }
 
+/* Each time a table is doubled who maps it hears of it, up to the most that it can have. */
+static void who_maps_a_table_hears_that_it_grows(void **unused)
+{
+    const uint32_t most = FILTER_UNITS_MASK(FILTER_UNITS_BITS);
+    uint64_t blocks = UINT64_C(1) << FILTER_UNITS_FIRST;
+
+    (void)unused;
+    __heddle_tls.unit_mask = FILTER_UNITS_MASK(FILTER_UNITS_FIRST);
+    for (; __heddle_tls.unit_mask != most; blocks *= 2) {
+        uint32_t before = __heddle_tls.unit_mask;
+
+        grown.table = NULL;
+        __heddle_tls.epoch += UINT64_C(1) << FILTER_EPOCH_SHIFT;
+        for (unsigned i = 0; i < 1024 && __heddle_tls.unit_mask == before; i++)
+            for (uint64_t k = 0; k < 2 * blocks && __heddle_tls.unit_mask == before; k++)
+                filter_mark_units(0x600000000000 + (k << FILTER_BLOCK_SHIFT), 1, false);
+        assert_true(__heddle_tls.unit_mask > before);
+        assert_ptr_equal(grown.table, table.units);
+        assert_int_equal(grown.bytes, 2 * ((uint64_t)before + (1 << FILTER_UNITS_SHIFT)));
+    }
+    assert_int_equal(grown.bytes, sizeof(table.units));
+    grown.table = NULL;
+    for (unsigned i = 0; i < 16; i++)
+        for (uint64_t k = 0; k < 2 * blocks; k++)
+            filter_mark_units(0x600000000000 + (k << FILTER_BLOCK_SHIFT), 1, false);
+    assert_null(grown.table);
+    assert_int_equal(__heddle_tls.unit_mask, most);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_read_does_not_cover_a_write),
         cmocka_unit_test(synchronisation_forgets_everything),
         cmocka_unit_test(tables_grow_when_blocks_come_back),
+        cmocka_unit_test(who_maps_a_table_hears_that_it_grows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
