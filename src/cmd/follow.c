@@ -12,13 +12,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The program goes first where there are not enough processors. */
-enum { CALLS_KEPT = 64, FOLLOW_NICE = 5 };
+enum { CALLS_KEPT = 64 };
 
 /* A trace that is being written. */
 struct followed {
@@ -219,7 +216,6 @@ static void *follow_run(void *arg)
 {
     struct follow *f = arg;
 
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FOLLOW_NICE);
     for (pause_for(f, f->after_ms); !is_over(f); pause_for(f, FOLLOW_POLL_MS))
         look(f);
     return NULL;

@@ -161,6 +161,11 @@ struct live *live_new(void (*found)(void *arg, const struct live_race *r), void 
     return l;
 }
 
+static size_t state_bytes(const struct live *l)
+{
+    return l->words.bytes + live_calls_bytes(&l->calls) + l->hb.pool.bytes;
+}
+
 static void forget_slots(struct live *l)
 {
     for (size_t i = 0; i < l->slots_cap; i++)
@@ -272,9 +277,12 @@ static struct live_access access_of(struct live *l, const struct event *e, unsig
 
 static void plain_access(struct live *l, const struct event *e)
 {
-    struct live_access a = access_of(l, e, e->op == OP_WRITE ? LIVE_WRITE : 0);
+    struct live_access a;
 
-    if (!l->full && !live_calls_order_all(&l->calls))
+    if (live_calls_order_all(&l->calls))
+        return;
+    a = access_of(l, e, e->op == OP_WRITE ? LIVE_WRITE : 0);
+    if (!l->full)
         live_words_access(&l->words, &a, e->target, e->size);
 }
 
@@ -360,7 +368,7 @@ void live_batch(struct live *l, struct batch *b)
     struct span span;
     size_t at = 0;
 
-    if (l->full || l->words.bytes + live_calls_bytes(&l->calls) > LIVE_BYTES)
+    if (l->full || state_bytes(l) > LIVE_BYTES)
         begin_anew(l);
     mark(l, b);
     memory_steps(l->memory, b, &span);
@@ -384,7 +392,7 @@ struct live_counts live_counts(const struct live *l)
 
     c.evicted = l->words.evicted;
     c.suspects = l->suspects.count;
-    c.bytes = l->words.bytes + live_calls_bytes(&l->calls);
+    c.bytes = state_bytes(l);
     return c;
 }
 
