@@ -5,19 +5,17 @@
 #include "base/intern.h"
 #include "cmd/noise.h"
 #include "engines/live.h"
+#include "record/control.h"
 #include "report/sighting.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The program goes first where there are not enough processors. */
-enum { CALLS_KEPT = 64, FOLLOW_NICE = 5 };
+enum { CALLS_KEPT = 64 };
 
 /* A trace that is being written. */
 struct followed {
@@ -25,6 +23,7 @@ struct followed {
     char *path;          /* owned */
     struct trace *trace; /* NULL: it cannot be followed */
     struct live *live;
+    uint64_t complete;        /* the file is, up to this stamp */
     struct findings findings; /* what was seen last */
     struct intern told;       /* pairs of places */
     struct naming naming;
@@ -110,8 +109,8 @@ static void found(void *arg, const struct live_race *race)
     struct sighted_side sides[2] = { side_of(t, &race->first, calls[0]),
                                      side_of(t, &race->second, calls[1]) };
 
-    if (live_has_calls(t->live))
-        return;            /* they may order the two: the report will tell */
+    if (t->complete == CONTROL_NEVER && trace_info(t->trace)->calls)
+        return;            /* where calls belong is not known: the report will tell */
     t->findings.count = 0; /* each is judged by itself */
     sighting_add(&t->findings, &t->naming, trace_tables(t->trace), sides, race->address);
     noise_apply(&t->home->noise, &t->findings);
@@ -135,7 +134,7 @@ static void open_trace(struct followed *t)
         t->trace = NULL;
         return;
     }
-    t->live = live_new(found, t);
+    t->live = live_new(found, t, NULL);
     naming_init(&t->naming, &t->findings, trace_tables(t->trace));
 }
 
@@ -163,17 +162,25 @@ static struct followed *followed_of(struct follow *f, const char *path)
     return f->traces[f->count++] = t;
 }
 
+/* As far as the file is complete: what calls may order goes by the order of all threads. */
 static void read_more(struct followed *t)
 {
+    uint64_t complete = control_complete(t->path);
     struct error err;
     struct batch b;
 
+    if (complete == CONTROL_NOT_YET)
+        return;
+    if (complete != CONTROL_NEVER || !t->complete) /* else the writer has just gone */
+        t->complete = complete;
     if (!t->trace) {
         open_trace(t);
     } else if (trace_follow(t->trace, false) < 0) { /* --last: it was dropped before it was read */
         close_trace(t);
         open_trace(t);
     }
+    if (t->trace)
+        trace_limit(t->trace, t->complete == CONTROL_NEVER ? UINT64_MAX : t->complete);
     while (t->trace && !is_over(t->home) && trace_next(t->trace, &b, &err) > 0)
         live_batch(t->live, &b);
 }
@@ -209,7 +216,6 @@ static void *follow_run(void *arg)
 {
     struct follow *f = arg;
 
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FOLLOW_NICE);
     for (pause_for(f, f->after_ms); !is_over(f); pause_for(f, FOLLOW_POLL_MS))
         look(f);
     return NULL;

@@ -6,6 +6,7 @@
  */
 #include "engines/live.h"
 #include "base/alloc.h"
+#include "engines/live_calls.h"
 #include "engines/live_words.h"
 #include "engines/race.h"
 #include "order/hb.h"
@@ -45,7 +46,7 @@ struct live {
     uint64_t atomic_pages[(1 << ATOMIC_BITS) / 64]; /* and their pages */
     struct map pairs;                               /* of sites: met */
     struct map suspects;                            /* blocks */
-    bool calls;
+    struct live_calls calls;
     bool full; /* a stamp has no room: nothing more is compared in this batch */
     struct live_counts counts;
     void (*found)(void *arg, const struct live_race *r);
@@ -93,6 +94,14 @@ static uint32_t tenant_at(const struct live *l, uint32_t slot, uint32_t time)
     return s->tenants[i - 1].thread;
 }
 
+/* Who has the slot, or had it last. */
+static uint32_t thread_at(void *arg, uint32_t slot)
+{
+    const struct live *l = arg;
+
+    return l->slots[slot].tenants[l->slots[slot].count - 1].thread;
+}
+
 static struct live_side side_of(const struct live *l, live_stamp s, unsigned kind)
 {
     uint32_t context = live_stamp_context(s);
@@ -131,7 +140,8 @@ static void note_suspect(void *arg, uint64_t block)
 
 /* ---- beginning and end ---- */
 
-struct live *live_new(void (*found)(void *arg, const struct live_race *r), void *arg)
+struct live *live_new(void (*found)(void *arg, const struct live_race *r), void *arg,
+                      const struct tables *names)
 {
     struct live *l = xcalloc(1, sizeof(*l));
 
@@ -140,9 +150,20 @@ struct live *live_new(void (*found)(void *arg, const struct live_race *r), void 
     l->words.race = note_race;
     l->words.suspect = note_suspect;
     l->words.arg = l;
+    l->calls = (struct live_calls){ .hb = &l->hb,
+                                    .words = &l->words,
+                                    .names = names,
+                                    .thread_at = thread_at,
+                                    .arg = l,
+                                    .met = CLOCK_EMPTY };
     l->found = found;
     l->arg = arg;
     return l;
+}
+
+static size_t state_bytes(const struct live *l)
+{
+    return l->words.bytes + live_calls_bytes(&l->calls) + l->hb.pool.bytes;
 }
 
 static void forget_slots(struct live *l)
@@ -159,6 +180,7 @@ void live_free(struct live *l)
     if (!l)
         return;
     memory_free(l->memory);
+    live_calls_release(&l->calls);
     hb_release(&l->hb);
     live_words_release(&l->words);
     live_stacks_release(&l->stacks);
@@ -181,6 +203,9 @@ static void begin_anew(struct live *l)
     l->memory = memory_new();
     hb_release(&l->hb);
     hb_init(&l->hb);
+    live_calls_forget(&l->calls);
+    if (live_calls_bytes(&l->calls) > LIVE_BYTES / 2)
+        l->calls.lost = true;
     live_words_clear(&l->words);
     forget_slots(l);
     memset(l->atomic_words, 0, sizeof(l->atomic_words));
@@ -252,8 +277,11 @@ static struct live_access access_of(struct live *l, const struct event *e, unsig
 
 static void plain_access(struct live *l, const struct event *e)
 {
-    struct live_access a = access_of(l, e, e->op == OP_WRITE ? LIVE_WRITE : 0);
+    struct live_access a;
 
+    if (live_calls_order_all(&l->calls))
+        return;
+    a = access_of(l, e, e->op == OP_WRITE ? LIVE_WRITE : 0);
     if (!l->full)
         live_words_access(&l->words, &a, e->target, e->size);
 }
@@ -262,7 +290,7 @@ static void atomic_access(struct live *l, const struct event *e)
 {
     struct live_access a = access_of(l, e, LIVE_ATOMIC | (op_table[e->op].writes ? LIVE_WRITE : 0));
 
-    if (!l->full)
+    if (!l->full && !live_calls_order_all(&l->calls))
         live_words_access(&l->words, &a, e->target, e->size);
 }
 
@@ -273,7 +301,7 @@ static void free_block(struct live *l, const struct event *e)
 
     if (context < l->stacks.ncontexts)
         l->stacks.contexts[context].frees = true;
-    if (!l->full)
+    if (!l->full && !live_calls_order_all(&l->calls))
         live_words_free(&l->words, &a, e->target, e->value);
 }
 
@@ -311,24 +339,28 @@ static void other_event(struct live *l, const struct event *e)
     case OP_ALLOC:
         live_words_forget(&l->words, e->target, e->value);
         break;
-    case OP_CALL:
-        l->calls |= e->old != 0;
-        break;
     default:
         break;
     }
 }
 
-static void event(struct live *l, const struct event *e, const struct step *steps, size_t n)
+static void event(struct live *l, const struct event *e, const struct step *steps, size_t n,
+                  const uint64_t *extra)
 {
+    bool calls = l->calls.on || e->op == OP_CALL || e->op == OP_ACQUIRE_SHARED;
+
     if (e->flags & EV_IGNORED)
         return;
+    if (__builtin_expect(calls, 0))
+        live_calls_before(&l->calls, e, extra);
     if (n)
         synchronise(l, e, steps, n);
     else if (e->op == OP_READ || e->op == OP_WRITE)
         plain_access(l, e);
     if (e->op >= OP_ALLOC)
         other_event(l, e);
+    if (__builtin_expect(calls, 0))
+        live_calls_after(&l->calls, e);
 }
 
 void live_batch(struct live *l, struct batch *b)
@@ -336,7 +368,7 @@ void live_batch(struct live *l, struct batch *b)
     struct span span;
     size_t at = 0;
 
-    if (l->full || l->words.bytes > LIVE_BYTES)
+    if (l->full || state_bytes(l) > LIVE_BYTES)
         begin_anew(l);
     mark(l, b);
     memory_steps(l->memory, b, &span);
@@ -346,7 +378,7 @@ void live_batch(struct live *l, struct batch *b)
 
         if (i + AHEAD < b->count)
             live_words_prefetch(&l->words, b->events[i + AHEAD].target);
-        event(l, &b->events[i], &span.steps[at], n);
+        event(l, &b->events[i], &span.steps[at], n, b->extra);
         at += n;
     }
     l->counts.events += b->count;
@@ -354,18 +386,13 @@ void live_batch(struct live *l, struct batch *b)
 
 /* ---- asking ---- */
 
-bool live_has_calls(const struct live *l)
-{
-    return l->calls;
-}
-
 struct live_counts live_counts(const struct live *l)
 {
     struct live_counts c = l->counts;
 
     c.evicted = l->words.evicted;
     c.suspects = l->suspects.count;
-    c.bytes = l->words.bytes;
+    c.bytes = state_bytes(l);
     return c;
 }
 

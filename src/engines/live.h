@@ -9,9 +9,8 @@
  *     l = live_new(found, arg);
  *     live_batch(l, &batch);       each batch of the trace; calls found() for each new race
  *
- * The relation is that of the engine `hb`: program order, synchronisation, locks
- * (docs/design/live.md). What calls of untraced code may order it does not know:
- * see live_has_calls().
+ * The relation is that of the engine `hb`: program order, synchronisation, locks; and what calls
+ * of untraced code may order (live_calls.h, docs/design/live.md).
  *
  * Bounds: beyond LIVE_BYTES of state, 2^28 releases of one thread, or LIVE_SLOTS threads at a time
  * all that is known is forgotten, as if all threads had met there: races across that moment are
@@ -44,15 +43,15 @@ struct live_counts {
     size_t bytes;      /* of its state now */
 };
 
-/* `found` is called for the first race of each pair of sites. */
-struct live *live_new(void (*found)(void *arg, const struct live_race *r), void *arg);
+/* `found` is called for the first race of each pair of sites. The names are borrowed; NULL where no
+ * object and no variable only has a name. */
+struct live *live_new(void (*found)(void *arg, const struct live_race *r), void *arg,
+                      const struct tables *names);
 void live_free(struct live *l);
 
 /* The next events. Sets EV_SIEVED in some, as sieve_learn() does. */
 void live_batch(struct live *l, struct batch *b);
 
-/* Calls of untraced code were met: they may order what looks unordered here. */
-bool live_has_calls(const struct live *l);
 struct live_counts live_counts(const struct live *l);
 /* May the 64 bytes around the address have a race that was not found? Only another look at the
  * trace can tell (live_words.h). */

@@ -424,6 +424,7 @@ static void free_block(struct live_words *w, struct live_block *b, uint64_t base
                        void *arg)
 {
     struct live_access *a = arg;
+    uint64_t past = b->owner ? b->touched & bytes : 0;
 
     if (!b->fine) {
         if (!(b->touched & bytes))
@@ -436,13 +437,13 @@ static void free_block(struct live_words *w, struct live_block *b, uint64_t base
     }
     a->block = base;
     if (b->owner)
-        compare_past(w, b, a, b->touched & bytes);
+        compare_past(w, b, a, past);
     for (size_t i = 0; i < pieces_of(b->fine); i++) {
         unsigned mask = bytes_of_piece(b->fine, i, bytes);
 
         if (b->fine->masks[i] != LIVE_LISTED)
-            mask &= b->fine->masks[i];
-        if (b->fine->masks[i] && mask)
+            mask &= b->fine->masks[i] | bytes_of_piece(b->fine, i, past);
+        if (mask)
             access_piece(w, b->fine, i, a, mask);
     }
 }
@@ -500,4 +501,46 @@ void live_words_forget(struct live_words *w, uint64_t address, uint64_t size)
 {
     if (size)
         for_blocks(w, address, size, forget_block, NULL);
+}
+
+struct touchers {
+    void (*f)(void *arg, live_stamp stamp);
+    void *arg;
+};
+
+static void tell_piece(const struct live_piece *piece, unsigned before, unsigned mask,
+                       const struct touchers *to)
+{
+    if (before != LIVE_LISTED) {
+        if (before & mask && piece->write)
+            to->f(to->arg, piece->write);
+        if (before & mask && piece->read)
+            to->f(to->arg, piece->read);
+        return;
+    }
+    for (uint32_t i = 0; i < piece->list->count; i++)
+        if (piece->list->entries[i].mask & mask)
+            to->f(to->arg, entry_stamp(&piece->list->entries[i]));
+}
+
+static void tell_block(struct live_words *w, struct live_block *b, uint64_t base, uint64_t bytes,
+                       void *arg)
+{
+    const struct touchers *to = arg;
+
+    (void)w;
+    (void)base;
+    if (b->owner && b->touched & bytes)
+        to->f(to->arg, b->owner);
+    for (size_t i = 0; b->fine && i < pieces_of(b->fine); i++)
+        tell_piece(&b->fine->pieces[i], b->fine->masks[i], bytes_of_piece(b->fine, i, bytes), to);
+}
+
+void live_words_touchers(struct live_words *w, uint64_t address, uint64_t size,
+                         void (*f)(void *arg, live_stamp stamp), void *arg)
+{
+    struct touchers to = { f, arg };
+
+    if (size)
+        for_blocks(w, address, size, tell_block, &to);
 }

@@ -148,5 +148,9 @@ static inline void live_words_prefetch(const struct live_words *w, uint64_t addr
 void live_words_free(struct live_words *w, struct live_access *a, uint64_t address, uint64_t size);
 /* A block is new: nobody has accessed it. */
 void live_words_forget(struct live_words *w, uint64_t address, uint64_t size);
+/* Calls f() with stamps that everything which was done to these bytes was done at, or before in
+ * order, but for what was evicted. */
+void live_words_touchers(struct live_words *w, uint64_t address, uint64_t size,
+                         void (*f)(void *arg, live_stamp stamp), void *arg);
 
 #endif

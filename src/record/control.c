@@ -48,6 +48,29 @@ void control_answer(struct control *c, struct control_reply *r, uint32_t serial)
     (void)!pwrite(c->fd, r, sizeof(*r), CONTROL_REPLY_AT);
 }
 
+void control_tell(struct control *c, uint64_t complete)
+{
+    if (c->fd < 0 || complete == c->complete)
+        return;
+    c->complete = complete;
+    (void)!pwrite(c->fd, &complete, sizeof(complete), CONTROL_COMPLETE_AT);
+}
+
+uint64_t control_complete(const char *trace)
+{
+    char *path = path_of(trace);
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    uint64_t complete = CONTROL_NOT_YET;
+
+    free(path);
+    if (fd < 0)
+        return CONTROL_NEVER;
+    if (pread(fd, &complete, sizeof(complete), CONTROL_COMPLETE_AT) != sizeof(complete))
+        complete = CONTROL_NOT_YET;
+    close(fd);
+    return complete;
+}
+
 static int wait_for(int fd, uint32_t serial, struct control_reply *out, struct error *err)
 {
     for (int waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {

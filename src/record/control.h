@@ -29,14 +29,19 @@ struct control_reply {
     uint64_t lost;                       /* accesses */
 };
 
-enum { CONTROL_REPLY_AT = 64 };
+enum { CONTROL_REPLY_AT = 64, CONTROL_COMPLETE_AT = 192 };
+
+/* Up to which stamp the file is complete (pool_complete()): not known yet, or never. */
+#define CONTROL_NOT_YET UINT64_C(0)
+#define CONTROL_NEVER   (UINT64_MAX - 1)
 
 /* ---- the writer's side ---- */
 
 struct control {
     char *path; /* NULL: there is none */
     int fd;
-    uint32_t done; /* the last request that was answered */
+    uint32_t done;     /* the last request that was answered */
+    uint64_t complete; /* what was told last */
 };
 
 /* `trace` is the path of the recording. Where the file cannot be made nobody can ask. */
@@ -45,11 +50,16 @@ void control_close(struct control *c);
 /* A request that was not answered yet. */
 bool control_poll(const struct control *c, struct control_request *out);
 void control_answer(struct control *c, struct control_reply *r, uint32_t serial);
+/* The file is complete up to this stamp. */
+void control_tell(struct control *c, uint64_t complete);
 
 /* ---- the other side ---- */
 
 /* Ask the writer of this trace. -1 and an error where it does not answer. */
 int control_ask(const char *trace, enum control_command command, struct control_reply *out,
                 struct error *err);
+/* Up to which stamp the file is complete at least; CONTROL_NEVER where nobody can tell. To be asked
+ * before the file is read. */
+uint64_t control_complete(const char *trace);
 
 #endif

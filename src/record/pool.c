@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <x86intrin.h>
 
 enum {
     /* Encoded, before compression. Each thread has such a chunk under way: with four times as much
@@ -161,6 +162,7 @@ static struct stream *stream_of(struct pool *p, uint32_t thread)
     if (!p->streams[thread]) {
         p->streams[thread] = xcalloc(1, sizeof(struct stream));
         p->streams[thread]->raw.thread = thread;
+        p->streams[thread]->complete = UINT64_MAX;
     }
     return p->streams[thread];
 }
@@ -332,11 +334,20 @@ void pool_look(struct pool *p)
     pthread_mutex_lock(&p->lock);
     clock_gettime(CLOCK_MONOTONIC, &t);
     p->looked_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    p->looked_stamp = clock_ns(p->clock, __rdtsc() >> RING_STAMP_SHIFT);
+    p->looked_at_all = true;
     for (uint32_t i = 0; i < chunks; i++)
         look_at(p, i);
     if (p->full) /* in this order: a handler that begins now comes behind what was looked at */
         for (uint32_t i = 0; i < chunks; i++)
             look_at_handler(p, i);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_doubt(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->looked_at_all = false;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -349,12 +360,38 @@ static void owe(struct pool *p, struct stream *s)
     enqueue_urgent(p, s);
 }
 
+/* Lock held. */
+static uint64_t complete_up_to(const struct pool *p)
+{
+    uint64_t stamp = p->looked_stamp - 1;
+
+    if (!p->calls)
+        return UINT64_MAX;
+    for (size_t i = 0; i < p->streams_cap; i++)
+        if (p->streams[i] && p->streams[i]->complete < stamp)
+            stamp = p->streams[i]->complete;
+    return stamp;
+}
+
+void pool_settle(struct pool *p)
+{
+    uint64_t looked = p->looked_ns, complete = complete_up_to(p);
+    bool sure = p->looked_at_all;
+
+    pthread_mutex_unlock(&p->lock);
+    sink_commit(p->sink, looked);
+    pthread_mutex_lock(&p->lock);
+    if (sure)
+        p->complete = complete;
+}
+
 unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes)
 {
     unsigned n;
 
     pool_set_chunk_bytes(p);
     pthread_mutex_lock(&p->lock);
+    p->calls = __atomic_load_n(&p->ring->header->calls, __ATOMIC_SEQ_CST) != 0;
     __atomic_store_n(&p->due_bytes, due_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&p->due, false, __ATOMIC_RELAXED);
     for (struct stream *s = p->first_urgent; s; s = s->next_urgent) /* they were looked at */
@@ -368,10 +405,20 @@ unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes)
     n = p->nowed;
     __atomic_store_n(&p->active, n, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
     if (!n)
-        sink_commit(p->sink, p->looked_ns);
+        pool_settle(p);
+    pthread_mutex_unlock(&p->lock);
     return n;
+}
+
+uint64_t pool_complete(struct pool *p)
+{
+    uint64_t complete;
+
+    pthread_mutex_lock(&p->lock);
+    complete = p->complete;
+    pthread_mutex_unlock(&p->lock);
+    return complete;
 }
 
 bool pool_is_settled(struct pool *p)

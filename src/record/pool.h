@@ -48,8 +48,14 @@ void pool_wait(struct pool *p);
  * settled. The next one is due when the file has `due_bytes`: from then on workers begin nothing
  * new until it comes. How many streams it is about. */
 void pool_look(struct pool *p);
+/* After the look, before the checkpoint: something was on its way, and may not have been seen. */
+void pool_doubt(struct pool *p);
 unsigned pool_checkpoint(struct pool *p, uint64_t due_bytes);
 bool pool_is_settled(struct pool *p);
+/* The file has all events up to this stamp: none that comes later has an earlier one, as far as
+ * calls of untraced code depend on it (docs/design/live.md, "The order of calls"). UINT64_MAX:
+ * there were no calls. 0: not known. */
+uint64_t pool_complete(struct pool *p);
 bool pool_is_due(const struct pool *p);
 /* Flush streams that were idle for so long. */
 void pool_flush_idle(struct pool *p, uint64_t milliseconds);

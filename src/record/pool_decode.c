@@ -404,12 +404,22 @@ static bool take_chunk(struct pool *p, struct stream *s, bool again, struct turn
     return found;
 }
 
+/* Was something seen at the last look that was not taken yet? What the thread may still lengthen,
+ * or what has to wait for a chunk before it. Lock held. */
+static bool is_behind(const struct stream *s)
+{
+    const struct look *l = &s->look;
+
+    if (l->cursor <= RING_CHUNK_HEADER || (int32_t)(s->turns.next_serial - l->serial) > 0)
+        return false;
+    return early_start(&s->early, l->serial) * 8 + RING_CHUNK_HEADER < l->cursor;
+}
+
 /* True: the file waits for this stream, and need not any more. */
 static bool flush_if_owed(struct worker *w, struct stream *s)
 {
     struct pool *p = w->pool;
-    uint64_t looked;
-    bool owed, last;
+    bool owed;
 
     pthread_mutex_lock(&p->lock);
     owed = s->owed;
@@ -419,11 +429,10 @@ static bool flush_if_owed(struct worker *w, struct stream *s)
         return false;
     pool_flush_stream(w, s);
     pthread_mutex_lock(&p->lock);
-    last = !--p->nowed;
-    looked = p->looked_ns;
+    s->complete = is_behind(s) ? s->raw.stamp - 1 : UINT64_MAX;
+    if (!--p->nowed)
+        pool_settle(p);
     pthread_mutex_unlock(&p->lock);
-    if (last)
-        sink_commit(p->sink, looked);
     return true;
 }
 

@@ -39,6 +39,7 @@ struct stream {
     struct look look;                 /* at the chunk that it is filling */
     bool owed;                        /* the file waits for a flush of it (pool_checkpoint) */
     size_t owed_chunks;               /* and for so many of its chunks before */
+    uint64_t complete; /* of what was there at the last look, all up to this stamp was taken */
 };
 
 struct worker {
@@ -73,10 +74,14 @@ struct pool {
     struct stream *first_queued, *last_queued;
     struct stream *first_urgent, *last_urgent; /* come before those */
     unsigned nqueued, nurgent, nbusy;
-    unsigned nowed;     /* streams that the file waits for */
-    uint64_t looked_ns; /* when the last look began: stamps up to then have all they depend on */
-    struct stream idle; /* ring of idle streams with an encoder: newer is the oldest one */
-    struct stream busy; /* ring of busy ones */
+    unsigned nowed;        /* streams that the file waits for */
+    uint64_t looked_ns;    /* when the last look began: stamps up to then have all they depend on */
+    uint64_t looked_stamp; /* the same by the clock that stamps are made of */
+    bool looked_at_all;    /* nothing was on its way then */
+    bool calls;            /* the program had called untraced code soon after */
+    uint64_t complete;     /* see pool_complete() */
+    struct stream idle;    /* ring of idle streams with an encoder: newer is the oldest one */
+    struct stream busy;    /* ring of busy ones */
     struct encoder **spare;
     size_t nspare, spare_cap, nencoders;
     bool over;
@@ -90,6 +95,8 @@ struct pool {
 void pool_set_chunk_bytes(struct pool *p);
 void pool_make_busy(struct pool *p, struct stream *s); /* lock held */
 void pool_make_idle(struct pool *p, struct stream *s);
+/* All streams of a checkpoint were flushed. Lock held; let go of meanwhile. */
+void pool_settle(struct pool *p);
 /* The stream that has been idle longest of those with an encoder, or NULL; lock held. */
 struct stream *pool_idle_oldest(struct pool *p);
 

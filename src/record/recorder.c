@@ -348,6 +348,8 @@ static void look(struct recorder *r)
     for (int i = 0; i < LATE_NAPS && ring_has_full(r->ring); i++)
         if (!collect(r))
             nanosleep(&nap, NULL);
+    if (ring_has_full(r->ring))
+        pool_doubt(r->pool);
 }
 
 /* Bring the file up to date where that is due, or nothing more is recorded. */
@@ -407,12 +409,22 @@ static void note_stopped(struct recorder *r)
     pthread_mutex_unlock(&r->sink.lock);
 }
 
+/* Who follows the file needs to know how far it is complete. In a full build the order of the file
+ * is found out by values, in the end. */
+static void tell_complete(struct recorder *r)
+{
+    bool full = r->ring->header->mode == RING_MODE_FULL;
+
+    control_tell(&r->control, full ? CONTROL_NEVER : pool_complete(r->pool));
+}
+
 /* What somebody asks for (heddle ctl). */
 static void serve(struct recorder *r)
 {
     struct control_request q;
     bool done = true;
 
+    tell_complete(r);
     if (r->flush && r->flush_begun && pool_is_settled(r->pool)) {
         answer(r, r->flush, false);
         r->flush = 0;
