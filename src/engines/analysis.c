@@ -557,9 +557,9 @@ static bool wants_gist(const struct work *w)
            info->events >= (o->gist_from ? o->gist_from : GIST_FROM);
 }
 
-static int take_gist(struct work *w, size_t max, bool beginning, struct error *err)
+static int take_gist(struct work *w, size_t max, enum gist_of of, struct error *err)
 {
-    int r = gist_take(&w->gist, w->trace, w->sieve, max, beginning, w->hooks, err);
+    int r = gist_take(&w->gist, w->trace, w->sieve, max, of, w->hooks, err);
 
     if (!w->gist)
         return r;
@@ -705,21 +705,42 @@ static int run_showers(struct work *w, struct error *err)
     return r;
 }
 
-/* Where memory is limited, the second turn looks at the gist of the beginning. */
+static int run_second(struct work *w, struct error *err)
+{
+    if (w->certain.state)
+        return run_showers(w, err);
+    w->a->turn = 1;
+    return run_turn(w, err);
+}
+
+/* Where memory is limited, the second turn looks at the beginning of the trace, as far as there is
+ * room: at what matters of it or, where calls of untraced code may make anything matter, at all. */
 static int run_beginning(struct work *w, struct error *err)
 {
+    bool calls = trace_info(w->trace)->calls;
     int r = trace_rewind(w->trace, err);
 
     if (r == 0)
-        r = take_gist(w, gist_max(w), true, err);
+        r = take_gist(w, gist_max(w), calls ? GIST_BEGINNING : GIST_OF_BEGINNING, err);
     whole_free(w->whole); /* it is about the whole trace */
     w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
     if (r == 0)
-        r = run_showers(w, err);
+        r = run_second(w, err);
     for (size_t i = 0; w->gist && i < w->a->count; i++)
         if (has_turn(w->a, i))
             engine_leave(&w->a->runs[i].result, "events_not_seen", gist_missing(w->gist));
     return r;
+}
+
+/* Is all that the second turn looks at more than there is room for? */
+static bool needs_beginning(const struct work *w)
+{
+    const struct trace_info *info = trace_info(w->trace);
+    const struct engine_options *o = w->options;
+
+    return o->memory && !w->gist && w->sieve && !info->values && !info->branches &&
+           !trace_excluded(w->trace) && !o->crew && !o->part && !o->window &&
+           info->events >= (o->gist_from ? o->gist_from : GIST_FROM) && info->events > gist_max(w);
 }
 
 static bool all_is_over(const struct analysis *a)
@@ -739,19 +760,14 @@ static int run_all(struct work *w, struct error *err)
         w->a->seen = *trace_info(w->trace);
         return 0;
     }
-    r = wants_gist(w) ? take_gist(w, gist_max(w), false, err) : 0;
+    r = wants_gist(w) ? take_gist(w, gist_max(w), GIST_OF_ALL, err) : 0;
 
     if (r)
         return r;
     divide(w);
     r = run_turn(w, err);
-    if (r == 0 && w->certain.state) {
-        r = w->options->memory && wants_gist(w) && !w->gist ? run_beginning(w, err)
-                                                            : run_showers(w, err);
-    } else if (r == 0 && w->divided) {
-        w->a->turn = 1;
-        r = run_turn(w, err);
-    }
+    if (r == 0 && w->divided)
+        r = needs_beginning(w) ? run_beginning(w, err) : run_second(w, err);
     if (w->certain.state)
         engine_certain.close(w->certain.state);
     return r;

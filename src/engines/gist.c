@@ -22,6 +22,7 @@ struct gist {
     uint32_t *calls;   /* and calls of untraced code that it is in */
     size_t pending_cap, calls_cap;
     bool has_calls;
+    bool keeps_all;
     bool complete; /* else it is that of the beginning of the trace, */
     uint64_t seen; /* so many events */
 };
@@ -31,7 +32,7 @@ struct gist {
 /* What untraced code calls is part of its call (docs/design/rdit.md), whatever it accesses. */
 static bool is_kept(const struct gist *g, struct sieve *s, const struct event *e)
 {
-    if (g->calls[e->thread])
+    if (g->keeps_all || g->calls[e->thread])
         return true;
     if (e->op == OP_ENTER || e->op == OP_EXIT)
         return false;
@@ -103,7 +104,7 @@ static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
     return good ? g : NULL;
 }
 
-int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, bool beginning,
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
               const struct analysis_hooks *hooks, struct error *err)
 {
     struct gist *g = xcalloc(1, sizeof(*g));
@@ -114,6 +115,7 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, b
 
     g->trace = t;
     g->has_calls = trace_info(t)->calls;
+    g->keeps_all = of == GIST_BEGINNING;
     while (!stopped && fits && (r = trace_next(t, &b, err)) > 0) {
         sieve_mark(s, &b);
         take_batch(g, s, &l, &b);
@@ -121,7 +123,7 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, b
         stopped = hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
     }
     g->complete = fits;
-    *out = finish_taking(g, &l, r >= 0 && !stopped && (fits || beginning));
+    *out = finish_taking(g, &l, r >= 0 && !stopped && (fits || of != GIST_OF_ALL));
     if (r < 0 || stopped)
         return r < 0 ? -1 : 1;
     return trace_rewind(t, err);

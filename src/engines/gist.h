@@ -31,10 +31,17 @@ enum { GIST_EVENT_BYTES = 256 };
 
 struct gist;
 
+/* What is taken where that is more than `max` events: */
+enum gist_of {
+    GIST_OF_ALL,       /* nothing */
+    GIST_OF_BEGINNING, /* what matters of the beginning of the trace */
+    GIST_BEGINNING     /* all events of the beginning: where any of them may matter; positions are
+                          those of the trace */
+};
+
 /* Read the trace from its beginning. 0: the trace is rewound, and is the gist if *out is not NULL.
- * Of more than `max` events it is NULL or, with `beginning`, the gist of the beginning of the
- * trace. 1: stopped. -1 and an error. */
-int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, bool beginning,
+ * 1: stopped. -1 and an error. */
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
               const struct analysis_hooks *hooks, struct error *err);
 /* Events of the trace that lie behind its beginning; 0: the gist is that of all. */
 uint64_t gist_missing(const struct gist *g);

@@ -63,7 +63,9 @@ struct page {
     bool has_guards;
     struct guard *guards;   /* PAGE_WORDS, or NULL: nothing was written under a lock */
     struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
-    page_bits atomic;
+    page_bits atomic;       /* an atomic accesses it */
+    page_bits alive;        /* one did, since the word was allocated */
+    page_bits mixed;        /* and then a plain write */
     page_bits listed;       /* others' calls can reach it */
     page_bits guarded;      /* last written under a lock: there is a guard */
     struct word_page words; /* last: what it has beside its bits goes after the first pass */
@@ -251,6 +253,19 @@ static struct word_access access_of(struct sieve *s, uint32_t thread, unsigned k
     return (struct word_access){ c, word_stamp_make(&s->words, c, set_of(s, thread), kind) };
 }
 
+/* A plain write ends the release sequence of an atomic, which engines must hear of. */
+static void note_mixed(struct page *p, unsigned first, unsigned last, unsigned kind)
+{
+    for (unsigned i = first; i <= last; i++) {
+        if (kind & STAMP_ATOMIC) {
+            bit_set(p->alive, i);
+        } else if (kind & STAMP_WRITE && bit_get(p->alive, i)) {
+            bit_set(p->mixed, i);
+            bit_set(p->words.meets, i);
+        }
+    }
+}
+
 static void access_words(struct sieve *s, const struct event *e, unsigned kind)
 {
     struct word_access a = access_of(s, e->thread, kind);
@@ -263,6 +278,8 @@ static void access_words(struct sieve *s, const struct event *e, unsigned kind)
         if (to > end)
             to = end;
         note_accessor(p, e->thread);
+        if (__builtin_expect(page_may_have_atomics(s, p->number), 0))
+            note_mixed(p, word_at(at), word_at(to - 1), kind);
         words_access(&s->words, &p->words, &a, word_at(at), word_at(to - 1));
         at = to;
     }
@@ -395,6 +412,9 @@ static void write_in_page(struct sieve *s, const struct event *e, struct page *p
     if (from < whole_from)
         words_access(&s->words, &p->words, &now, word_at(from), word_at(from));
     words_begin(&s->words, &p->words, &now, word_at(whole_from), word_at(whole_to - 1));
+    if (page_may_have_atomics(s, p->number))
+        for (unsigned i = word_at(whole_from); i <= word_at(whole_to - 1); i++)
+            bit_clear(p->alive, i);
     if (whole_to < to)
         words_access(&s->words, &p->words, &now, word_at(whole_to), word_at(whole_to));
 }
@@ -515,10 +535,8 @@ static void mark_plain(struct sieve *s, struct event *e)
     for (uint64_t a = e->target; near && a < end; a = next_word(a)) {
         struct page *p = page_at(s, a, true);
 
-        if (op_is_atomic(e->op)) {
+        if (op_is_atomic(e->op))
             bit_set(p->atomic, word_at(a));
-            bit_set(p->words.meets, word_at(a));
-        }
         atomic |= bit_get(p->atomic, word_at(a));
     }
     if (!atomic)
@@ -675,7 +693,7 @@ static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects
         const struct page *p = page_at(s, a, false);
         unsigned i = word_at(a);
 
-        if (p && (suspects ? bit_get(p->words.suspects, i) || bit_get(p->atomic, i)
+        if (p && (suspects ? bit_get(p->words.suspects, i) || bit_get(p->mixed, i)
                            : bit_get(p->words.meets, i)))
             return true;
     }
