@@ -210,22 +210,34 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err)
         w->certain = certain_new(w->trace, trace_info(w->trace)->events, err);
         if (!w->certain)
             return NULL;
+        whole_spend(w, 2 * UNITS_AN_EVENT * trace_info(w->trace)->events);
     }
     if (trace_rewind(w->trace, err) < 0 ||
         trace_load_first(w->trace, whole_limit(w), &w->events, err) < 0)
         return NULL;
     w->loaded = true;
+    whole_spend(w, UNITS_AN_EVENT * w->events.count);
     mark_unseen(w);
     return &w->events;
 }
 
 /* ---- parts ---- */
 
+/* Half of the memory is for what the passes need. */
+static uint64_t within_memory(const struct whole *w, uint64_t events)
+{
+    uint64_t memory = w->options->memory, fit = memory / 2 / WHOLE_EVENT_BYTES;
+
+    if (!memory || fit > events)
+        return events;
+    return fit > WHOLE_EVENTS_MIN ? fit : WHOLE_EVENTS_MIN;
+}
+
 uint64_t whole_limit(const struct whole *w)
 {
     uint64_t part = w->options->part;
 
-    return !part ? WHOLE_EVENTS_MAX : part < 2 ? 2 : part;
+    return !part ? within_memory(w, WHOLE_EVENTS_MAX) : part < 2 ? 2 : part;
 }
 
 uint64_t whole_listed(const struct whole *w)
@@ -235,7 +247,7 @@ uint64_t whole_listed(const struct whole *w)
 
 static size_t part_length(const struct whole *w)
 {
-    return w->options->part ? (size_t)whole_limit(w) : WHOLE_PART_EVENTS;
+    return w->options->part ? (size_t)whole_limit(w) : within_memory(w, WHOLE_PART_EVENTS);
 }
 
 bool whole_has_parts(const struct whole *w)
@@ -321,15 +333,39 @@ uint64_t whole_event(const struct whole *w, uint64_t position)
     return position < w->events.count ? position : UINT64_MAX;
 }
 
+uint64_t whole_view_units(const struct whole *w, const struct engine *engine, uint64_t events)
+{
+    bool calls = w->info.calls && engine->barriers >= BARRIERS_PAIRS;
+
+    return (UNITS_A_VIEWED_EVENT + (calls ? UNITS_A_CALL_EVENT : 0)) * events;
+}
+
+static enum barriers kind_of_view(const struct whole *w)
+{
+    enum barriers barriers = w->engine->barriers;
+
+    /* Without such reads the same, and others have it too. */
+    return barriers == BARRIERS_UNSEEN && !w->unseen.by_call ? BARRIERS_NONE : barriers;
+}
+
+bool whole_affords_view(const struct whole *w)
+{
+    uint64_t events = w->info.events < whole_limit(w) ? w->info.events : whole_limit(w);
+
+    if (w->loaded && w->views[kind_of_view(w)])
+        return true;
+    return whole_left(w) > whole_view_units(w, w->engine, w->loaded ? w->events.count : events) / 4;
+}
+
 const struct view *whole_view(struct whole *w, struct error *err)
 {
     const struct trace_mem *events = whole_events(w, err);
-    enum barriers barriers = w->engine->barriers;
+    enum barriers barriers = kind_of_view(w);
 
-    if (barriers == BARRIERS_UNSEEN && !w->unseen.by_call)
-        barriers = BARRIERS_NONE; /* the same, and others have it too */
-    if (events && !w->views[barriers])
+    if (events && !w->views[barriers]) {
         w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
+        whole_spend(w, whole_view_units(w, w->engine, events->count));
+    }
     return w->views[barriers];
 }
 
