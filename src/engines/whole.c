@@ -64,7 +64,7 @@ static void forget_events(struct whole *w)
     if (w->loaded && !w->part)
         trace_mem_release(&w->events);
     w->events = (struct trace_mem){ 0 };
-    w->loaded = false;
+    w->loaded = w->partial = false;
 }
 
 void whole_free(struct whole *w)
@@ -202,23 +202,42 @@ static void mark_unseen(struct whole *w)
     w->unseen = unseen_mark(&w->events, trace_info(w->trace), &in);
 }
 
+/* The first `count` events of the trace. */
+static const struct trace_mem *load(struct whole *w, uint64_t count, struct error *err)
+{
+    if (trace_rewind(w->trace, err) < 0 || trace_load_first(w->trace, count, &w->events, err) < 0)
+        return NULL;
+    w->loaded = true;
+    w->partial = count < whole_limit(w);
+    whole_spend(w, UNITS_AN_EVENT * w->events.count);
+    mark_unseen(w);
+    return &w->events;
+}
+
 const struct trace_mem *whole_events(struct whole *w, struct error *err)
 {
-    if (w->loaded)
+    if (w->loaded && !w->partial)
         return &w->events;
+    forget_events(w);
     if (trace_info(w->trace)->order != TRACE_EXACT && !w->certain) {
         w->certain = certain_new(w->trace, trace_info(w->trace)->events, err);
         if (!w->certain)
             return NULL;
         whole_spend(w, 2 * UNITS_AN_EVENT * trace_info(w->trace)->events);
     }
-    if (trace_rewind(w->trace, err) < 0 ||
-        trace_load_first(w->trace, whole_limit(w), &w->events, err) < 0)
-        return NULL;
-    w->loaded = true;
-    whole_spend(w, UNITS_AN_EVENT * w->events.count);
-    mark_unseen(w);
-    return &w->events;
+    return load(w, whole_limit(w), err);
+}
+
+/* In other traces what comes later counts, too: an access may be repeated up to the end of its
+ * stretch, a call may have had an effect. */
+const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err)
+{
+    const struct trace_info *info = trace_info(w->trace);
+
+    if (w->loaded || w->options->cascade || info->order != TRACE_EXACT || info->calls ||
+        info->branches || end >= whole_limit(w))
+        return whole_events(w, err);
+    return load(w, end, err);
 }
 
 /* ---- parts ---- */

@@ -87,6 +87,9 @@ int whole_next(struct whole *w, struct batch *events, struct span *steps, struct
 /* The events in memory: the first whole_limit() of the trace, or those of the part; NULL and an
  * error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
+/* The same where nobody needs events from `end` on: in an exact trace, and where no other engine
+ * will, no more are loaded. */
+const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err);
 uint64_t whole_limit(const struct whole *w);
 /* The first events of the trace of which closures keep lists. */
 uint64_t whole_listed(const struct whole *w);

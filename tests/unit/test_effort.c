@@ -125,6 +125,24 @@ static void memory_limits_the_events_that_are_held(void **unused)
     assert_int_equal(limit_within(1, 4), 4); /* who says how many gets them */
 }
 
+/* As many as somebody needs, until somebody needs more. */
+static void an_engine_alone_loads_what_it_needs(void **unused)
+{
+    const struct engine_options options = { .jobs = 1 };
+    struct error err = { "" };
+    struct trace *t = open_generated(1);
+    struct whole *w = whole_new(t, NULL, NULL, &options, NULL);
+
+    (void)unused;
+    assert_int_equal(trace_info(t)->order, TRACE_EXACT);
+    whole_begin(w, &engine_shb, UINT64_MAX);
+    assert_int_equal(whole_events_before(w, 10, &err)->count, 10);
+    assert_true(whole_events(w, &err)->count > 10);
+    assert_true(whole_events_before(w, 10, &err)->count > 10); /* they are there */
+    whole_free(w);
+    trace_close(t);
+}
+
 /* A view that takes many times what is left is not begun, and that is said. */
 static void a_view_beyond_the_budget_is_not_made(void **unused)
 {
@@ -148,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_machine_finds_what_an_idle_one_does),
         cmocka_unit_test(memory_limits_the_events_that_are_held),
+        cmocka_unit_test(an_engine_alone_loads_what_it_needs),
         cmocka_unit_test(a_view_beyond_the_budget_is_not_made),
     };
 
