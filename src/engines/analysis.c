@@ -169,37 +169,103 @@ static int make_sieve(struct work *w, struct error *err)
     return learn_with(w, false, err);
 }
 
+/* In the cascade rdit takes the place of mc where calls of untraced code are in the trace; engines
+ * over the program's code need a full recording. */
+static bool is_idle(const struct work *w, const struct engine *e)
+{
+    if (!w->options->cascade)
+        return false;
+    if (e->needs_code)
+        return !trace_tables(w->trace)->nmodules || !trace_info(w->trace)->values;
+    return trace_info(w->trace)->calls ? e == &engine_mc : e == &engine_rdit || e == &engine_sb;
+}
+
+/* In the first turn of a divided cascade all engines report races of hb. */
+static bool goes_by_suspects(const struct work *w)
+{
+    return w->suspects && w->divided && w->a->turn == 0;
+}
+
+/* ---- engines that follow others ---- */
+
+/* Without values and branches every reordering that an engine looks for keeps what reads see. */
+static bool reads_stay(const struct work *w)
+{
+    return !trace_info(w->trace)->values && !trace_info(w->trace)->branches;
+}
+
+static const struct engine_run *run_of(const struct analysis *a, const struct engine *e)
+{
+    for (size_t i = 0; e && i < a->count; i++)
+        if (a->runs[i].engine == e)
+            return &a->runs[i];
+    return NULL;
+}
+
+/* Has the engine that this one follows proven that there is nothing to find? hb has each pair that
+ * shb and sshb may have. Where syncp suspects no variable, no two accesses can meet in a
+ * reordering in which reads see what they saw; what wcp predicts there the cascade would refute. */
+static bool is_moot(const struct work *w, const struct engine *e)
+{
+    const struct engine_options *o = w->options;
+    const struct engine_run *first = o->cascade && !o->see_all ? run_of(w->a, e->follows) : NULL;
+
+    if (!first || !first->finished || first->idle || !first->result.complete)
+        return false;
+    if (e->follows == &engine_hb)
+        return !first->result.races.count;
+    return first->result.no_suspects && reads_stay(w) && !o->find_only;
+}
+
+/* Does the engine come late, in a pass after that for the one it follows? */
+static bool is_late(const struct work *w, size_t from, size_t i)
+{
+    const struct engine_run *run = &w->a->runs[i];
+
+    if (goes_by_suspects(w))
+        return false; /* what it sees costs nothing */
+    for (size_t k = from; w->options->cascade && !w->options->see_all && k < i; k++)
+        if (w->a->runs[k].engine == run->engine->follows && has_turn(w->a, k))
+            return true;
+    return false;
+}
+
+static bool takes_steps(const struct work *w, size_t from, size_t i, bool late)
+{
+    return has_turn(w->a, i) && is_late(w, from, i) == late && !w->a->runs[i].settled &&
+           !(late && w->a->runs[i].engine->inherit);
+}
+
 /* Who wants steps of the pass over the engines [from, to). */
-static struct feed *feed_runs(struct work *w, size_t from, size_t to)
+static struct feed *feed_runs(struct work *w, size_t from, size_t to, bool late)
 {
     struct engine_run **runs = xcalloc(to - from + 1, sizeof(struct engine_run *));
     struct feed *f;
     size_t n = 0;
 
     for (size_t i = from; i < to; i++)
-        if (has_turn(w->a, i))
+        if (takes_steps(w, from, i, late))
             runs[n++] = &w->a->runs[i];
-    if (w->certain.state && w->a->turn == 0 && from == 0)
+    if (w->certain.state && w->a->turn == 0 && from == 0 && !late)
         runs[n++] = &w->certain;
     f = feed_new(runs, n, w->options->jobs);
     free(runs);
     return f;
 }
 
-/* In the first turn of a divided cascade all go by hb's races. */
 static void mark(struct work *w, struct batch *b)
 {
-    if (w->suspects && w->divided && w->a->turn == 0)
+    if (goes_by_suspects(w))
         sieve_mark_suspects(w->sieve, b);
     else
         sieve_mark(w->sieve, b);
 }
 
 /* The pass for the engines; the result is as above. */
-static int feed_engines(struct work *w, size_t from, size_t to, struct error *err)
+static int feed_engines(struct work *w, size_t from, size_t to, bool late, struct error *err)
 {
     struct memory *m = memory_new();
-    struct feed *f = feed_runs(w, from, to);
+    struct feed *f = feed_runs(w, from, to, late);
     struct batch batch;
     struct span span;
     double start = seconds_now();
@@ -301,7 +367,7 @@ static size_t deciders(const struct analysis *a, size_t from)
     size_t n = 0;
 
     for (size_t i = 0; i < a->count; i++)
-        n += a->runs[i].engine->decide != NULL && !a->runs[i].over &&
+        n += a->runs[i].engine->decide != NULL && !a->runs[i].over && !a->runs[i].settled &&
              (a->runs[i].turn > a->turn || (has_turn(a, i) && i >= from));
     return n;
 }
@@ -361,17 +427,6 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, uint64_t *l
     return r;
 }
 
-/* In the cascade rdit takes the place of mc where calls of untraced code are in the trace; engines
- * over the program's code need a full recording. */
-static bool is_idle(const struct work *w, const struct engine *e)
-{
-    if (!w->options->cascade)
-        return false;
-    if (e->needs_code)
-        return !trace_tables(w->trace)->nmodules || !trace_info(w->trace)->values;
-    return trace_info(w->trace)->calls ? e == &engine_mc : e == &engine_rdit || e == &engine_sb;
-}
-
 /* Suspects are enough for engines that report races of hb: on other words all conflicting accesses
  * are in order, or in sections of one lock, which puts them in order. */
 static bool goes_by_hb(const struct engine *e)
@@ -390,7 +445,7 @@ static bool knows_suspects(const struct work *w)
 }
 
 /* Where no word can race, no engine finds a race, in whatever order it may see the trace. */
-static void settle(struct work *w)
+static void settle_all(struct work *w)
 {
     w->suspects = knows_suspects(w);
     if (!w->suspects || sieve_suspects(w->sieve))
@@ -413,8 +468,8 @@ static bool is_settled(const struct work *w, const struct engine *e)
 {
     bool settled = false;
 
-    if (!w->options->cascade || trace_info(w->trace)->values || trace_info(w->trace)->branches ||
-        (e != &engine_osr && e != &engine_mc && e != &engine_rdit && e != &engine_sb))
+    if (!w->options->cascade || !reads_stay(w) ||
+        (e != &engine_mc && e != &engine_rdit && e != &engine_sb))
         return false;
     for (size_t i = 0; i < w->a->count; i++) {
         const struct engine_result *r = &w->a->runs[i].result;
@@ -426,6 +481,14 @@ static bool is_settled(const struct work *w, const struct engine *e)
         settled |= r->no_suspects && r->complete;
     }
     return settled;
+}
+
+static void settle(struct work *w, size_t i, const char *counter)
+{
+    analysis_take(w->a, i);
+    w->a->runs[i].settled = true;
+    engine_count(&w->a->runs[i].result, counter, 1);
+    analysis_give(w->a, i);
 }
 
 /* What lies behind the events in memory. */
@@ -451,13 +514,10 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     for (size_t i = from; i < to && r == 0; i++) {
         const struct engine *e = w->a->runs[i].engine;
 
-        if (!e->decide || w->a->runs[i].idle || !has_turn(w->a, i))
+        if (!e->decide || w->a->runs[i].idle || w->a->runs[i].settled || !has_turn(w->a, i))
             continue;
-        w->a->runs[i].settled = is_settled(w, e);
-        if (w->a->runs[i].settled) {
-            analysis_take(w->a, i);
-            engine_count(&w->a->runs[i].result, "settled_by_syncp", 1);
-            analysis_give(w->a, i);
+        if (is_settled(w, e)) {
+            settle(w, i, "settled_by_syncp");
             continue;
         }
         r = decide_one(w->a, i, w->whole, &w->left, err);
@@ -467,28 +527,54 @@ static int decide(struct work *w, size_t from, size_t to, struct error *err)
     return r == 0 && whole_has_parts(w->whole) ? decide_rest(w, from, to, NULL, err) : r;
 }
 
-static bool is_to_be_fed(const struct work *w, size_t from, size_t to)
+static bool is_to_be_fed(const struct work *w, size_t from, size_t to, bool late)
 {
     for (size_t i = from; i < to; i++)
-        if (has_turn(w->a, i) && w->a->runs[i].engine->steps && !is_idle(w, w->a->runs[i].engine) &&
-            !is_settled(w, w->a->runs[i].engine))
+        if (takes_steps(w, from, i, late) && w->a->runs[i].engine->steps &&
+            !is_idle(w, w->a->runs[i].engine) && !is_settled(w, w->a->runs[i].engine))
             return true;
-    return from == 0 && w->a->turn == 0; /* the trace is read once in any case */
+    return from == 0 && w->a->turn == 0 && !late; /* the trace is read once in any case */
 }
 
-/* The end of the pass; `r` as above. */
-static void finish_all(struct work *w, size_t from, size_t to, int r)
+/* The end of the pass, or of the late one; `r` as above. */
+static void finish_all(struct work *w, size_t from, size_t to, bool late, int r)
 {
     struct engine_run *runs = w->a->runs;
 
     for (size_t i = from; i < to; i++) {
-        if (!has_turn(w->a, i))
+        if (!has_turn(w->a, i) || is_late(w, from, i) != late)
             continue;
-        finish(&runs[i]);
+        if (late && runs[i].engine->inherit && !runs[i].settled)
+            runs[i].engine->inherit(runs[i].state, run_of(w->a, runs[i].engine->follows)->state);
+        else if (!runs[i].settled)
+            finish(&runs[i]);
+        runs[i].finished = r == 0;
         runs[i].idle = is_idle(w, runs[i].engine);
         if (r == 0 && !runs[i].engine->decide)
             analysis_give(w->a, i);
     }
+}
+
+/* A pass for the engines that follow others, or for those that do not. */
+static int run_pass(struct work *w, size_t from, size_t to, bool late, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = from; i < to; i++)
+        if (has_turn(w->a, i) && is_late(w, from, i) == late && is_moot(w, w->a->runs[i].engine))
+            settle(w, i,
+                   w->a->runs[i].engine->follows == &engine_hb ? "settled_by_hb"
+                                                               : "settled_by_syncp");
+    if (is_to_be_fed(w, from, to, late)) {
+        r = from || w->a->turn || late ? trace_rewind(w->trace, err) : 0;
+        if (r == 0)
+            r = feed_engines(w, from, to, late, err);
+    }
+    if (w->a->turn == 0 && !w->gist && !late)
+        w->a->seen = *trace_info(w->trace);
+    if (r >= 0)
+        finish_all(w, from, to, late, r);
+    return r;
 }
 
 /* The engines [from, to) whose turn it is from their opening to their end; the result is as above.
@@ -496,19 +582,16 @@ static void finish_all(struct work *w, size_t from, size_t to, int r)
 static int run_engines(struct work *w, size_t from, size_t to, struct error *err)
 {
     struct engine_run *runs = w->a->runs;
-    int r = from || w->a->turn ? trace_rewind(w->trace, err) : 0;
+    int r;
 
     for (size_t i = from; i < to; i++)
         if (has_turn(w->a, i)) {
             runs[i].levels = !!w->a->gist + !!w->a->selected;
             runs[i].state = runs[i].engine->open(&runs[i].result, w->options);
         }
-    if (r == 0 && is_to_be_fed(w, from, to))
-        r = feed_engines(w, from, to, err);
-    if (w->a->turn == 0 && !w->gist)
-        w->a->seen = *trace_info(w->trace);
-    if (r >= 0)
-        finish_all(w, from, to, r);
+    r = run_pass(w, from, to, false, err);
+    if (r == 0)
+        r = run_pass(w, from, to, true, err);
     if (r == 0)
         r = decide(w, from, to, err);
     for (size_t i = from; i < to; i++)
@@ -522,7 +605,7 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
 /* How many engines see one decoding: all, except where that would need too much memory. */
 static size_t at_a_time(const struct work *w)
 {
-    bool suspects = w->suspects && w->divided && w->a->turn == 0;
+    bool suspects = goes_by_suspects(w);
     uint64_t words = !w->sieve ? 0 : suspects ? sieve_suspects(w->sieve) : sieve_words(w->sieve), n;
 
     if (w->options->one_by_one)
@@ -797,7 +880,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (w.options->sieve)
         r = make_sieve(&w, err);
     if (r == 0)
-        settle(&w);
+        settle_all(&w);
     w.whole = whole_new(t, out, w.sieve, w.options, hooks);
     if (r == 0)
         r = run_all(&w, err);

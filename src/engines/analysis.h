@@ -17,6 +17,7 @@ struct engine_run {
     double seconds;  /* in the engine itself, without decoding */
     void *state;     /* while analysis_run() runs */
     bool idle;       /* the cascade had nothing for it to do in this trace */
+    bool finished;   /* it has seen the whole trace */
     bool settled;    /* an earlier engine has shown that it would find nothing */
     bool over;       /* decided before the engines' pass: it found nothing, and has no state */
     bool ready;      /* atomic: the result does not change, see analysis_abandon() */

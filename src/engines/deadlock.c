@@ -37,6 +37,10 @@ struct rebirth {
     uint64_t position;
 };
 
+/* Units (whole.h) of a closure that grows, some microseconds at most; of an event that is read but
+ * for nothing else. */
+enum { UNITS_A_CLOSURE = 100, UNITS_A_READ = 2 };
+
 /* Different sets of sites that are reported; nobody reads more. */
 enum { DEADLOCKS_MAX = 10000 };
 
@@ -52,12 +56,17 @@ struct deadlocks {
     uint64_t *targets;          /* and which lock each wants: event.target */
     size_t npasts;
     uint64_t last;             /* position of the last instance */
+    bool happened;             /* one of the patterns */
+    bool fed_all;              /* the closure has all up to there; else the budget was short */
     const struct batch *batch; /* while it is fed */
     size_t next;               /* of the graph's log */
     struct rebirth *rebirths;
     size_t nrebirths, rebirths_cap;
-    uint64_t kept; /* events of schedules */
-    uint64_t unconfirmed, not_kept, too_far, dropped;
+    bool rebirths_known;
+    int failed;         /* -1: the trace cannot be read any more */
+    struct error error; /* then */
+    uint64_t kept;      /* events of schedules */
+    uint64_t unconfirmed, undecided, not_kept, too_far, dropped;
 };
 
 static void *deadlock_open(struct engine_result *result, const struct engine_options *options)
@@ -122,23 +131,58 @@ static void at_acquire(void *arg, const struct step *s, const struct closure_pas
     closure_past_keep(d->closure, &d->pasts[i], past);
 }
 
+/* Did the ring happen: does each of its threads wait when the trace ends? */
+static bool pattern_happened(const struct lockgraph *g, const struct pattern *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!g->requests[g->members[p->first + i]].at_end)
+            return false;
+    return true;
+}
+
+static bool any_happened(const struct lockgraph *g)
+{
+    for (size_t i = 0; i < g->npatterns; i++)
+        if (pattern_happened(g, &g->patterns[i]))
+            return true;
+    return false;
+}
+
+/* Of the budget the walks get a quarter: what has been fed until then is what they see. A deadlock
+ * that happened is reported whatever it takes. */
+static bool has_units(const struct deadlocks *d, uint64_t all)
+{
+    return d->happened || all == UINT64_MAX || whole_left(d->whole) > all / 4;
+}
+
+/* Has the user had enough, or is the budget used up? */
+static bool is_to_stop(const struct deadlocks *d, double done)
+{
+    bool stop = whole_stop(d->whole, done);
+
+    return d->happened ? whole_interrupted(d->whole) : stop;
+}
+
 /* 0, 1 when stopped, -1 when the trace cannot be read. Nothing behind the last request matters. */
 static int feed_closure(struct deadlocks *d, struct error *err)
 {
+    uint64_t all = whole_left(d->whole), done = 0;
     struct batch b;
     struct span span;
     int r = whole_restart(d->whole, err);
 
     d->batch = &b;
-    for (uint64_t done = 0; done <= d->last && r == 0; done += b.count) {
+    for (; done <= d->last && r == 0 && has_units(d, all); done += b.count) {
         int got = whole_next(d->whole, &b, &span, err);
 
         if (got <= 0)
             return got < 0 ? -1 : error_set(err, "the trace changed while it was read");
         closure_feed(d->closure, &b, &span);
         whole_spend(d->whole, UNITS_AN_EVENT * b.count);
-        r = whole_stop(d->whole, 0.7 * (double)done / (double)(d->last + 1));
+        r = is_to_stop(d, 0.7 * (double)done / (double)(d->last + 1));
     }
+    d->fed_all = done > d->last;
+    d->last = d->fed_all ? d->last : done;
     return r;
 }
 
@@ -151,7 +195,7 @@ static int collect_pasts(struct deadlocks *d, struct error *err)
     for (size_t i = 0; i < g->nrequests; i++) {
         struct request *q = &g->requests[i];
 
-        d->npasts += q->count;
+        d->npasts += q->all = q->count;
         if (q->count && lockgraph_position(g, q->first + q->count - 1) > d->last)
             d->last = lockgraph_position(g, q->first + q->count - 1);
         q->count = 0; /* at_acquire() counts again */
@@ -218,7 +262,7 @@ static void add_rebirths(struct deadlocks *d, const uint64_t *targets, size_t n,
     }
 }
 
-/* 0, or -1 and an error. */
+/* A pass of its own, once some requests may meet. 0, or -1 and an error. */
 static int find_rebirths(struct deadlocks *d, struct error *err)
 {
     size_t n;
@@ -227,13 +271,16 @@ static int find_rebirths(struct deadlocks *d, struct error *err)
     struct batch b = { 0 };
     int r = n ? t ? 1 : -1 : 0;
 
-    while (r > 0 && b.first + b.count <= d->last && (r = trace_next(t, &b, err)) > 0)
+    while (r > 0 && b.first + b.count <= d->last && (r = trace_next(t, &b, err)) > 0) {
         for (size_t i = 0; i < b.count; i++)
             if (b.events[i].op == OP_ALLOC && !(b.events[i].flags & EV_IGNORED))
                 add_rebirths(d, targets, n, &b.events[i], b.first + i);
+        whole_spend(d->whole, UNITS_A_READ * b.count);
+    }
     if (d->nrebirths)
         qsort(d->rebirths, d->nrebirths, sizeof(*d->rebirths), compare_rebirths);
     free(targets);
+    d->rebirths_known = true;
     return r < 0 ? -1 : 0;
 }
 
@@ -260,11 +307,13 @@ struct walk {
     const struct request *requests[RING_MAX];
     size_t at[RING_MAX]; /* instance of each */
     uint32_t count;
+    uint64_t units; /* of work */
 };
 
 static void walk_init(struct walk *w, const struct lockgraph *g, const struct pattern *p)
 {
     w->count = p->count;
+    w->units = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         w->requests[i] = &g->requests[g->members[p->first + i]];
         w->at[i] = w->requests[i]->first;
@@ -279,6 +328,16 @@ static bool is_over(const struct walk *w)
     return false;
 }
 
+/* Did it end where a request had no more instances that were fed, though there are? */
+static bool is_cut_short(const struct walk *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->at[i] == w->requests[i]->first + w->requests[i]->count &&
+            w->requests[i]->count == w->requests[i]->all)
+            return false;
+    return is_over(w);
+}
+
 /* What request `i` holds and request `before` of the walk waits for. */
 static struct access hold_access(const struct deadlocks *d, const struct walk *w, uint32_t i,
                                  uint32_t before)
@@ -289,8 +348,10 @@ static struct access hold_access(const struct deadlocks *d, const struct walk *w
 }
 
 /* All of them are about the same locks, or the one that is left behind moves on. */
-static bool same_locks(const struct deadlocks *d, struct walk *w)
+static bool same_locks(struct deadlocks *d, struct walk *w)
 {
+    if (!d->rebirths_known)
+        d->failed = find_rebirths(d, &d->error);
     for (uint32_t i = 0; d->nrebirths && i < w->count; i++) {
         uint32_t k = (i + 1) % w->count;
         uint64_t lock = d->targets[w->at[i]];
@@ -313,22 +374,25 @@ static bool is_outside(const struct deadlocks *d, struct walk *w)
     for (uint32_t i = 0; i < w->count; i++) {
         size_t end = w->requests[i]->first + w->requests[i]->count;
 
-        for (; w->at[i] < end && closure_set_has(d->set, &d->pasts[w->at[i]]); w->at[i]++)
+        for (; w->at[i] < end && closure_set_has(d->set, &d->pasts[w->at[i]]); w->at[i]++) {
             outside = false;
+            w->units++;
+        }
     }
     return outside;
 }
 
 /* Find the first instances that deadlock; the closure is then the way there. */
-static bool walk_pattern(const struct deadlocks *d, struct walk *w)
+static bool walk_pattern(struct deadlocks *d, struct walk *w)
 {
     closure_set_clear(d->set);
-    while (!is_over(w)) {
+    while (!is_over(w) && !d->failed) {
+        w->units += UNITS_A_CLOSURE * w->count;
         for (uint32_t i = 0; i < w->count; i++)
             if (!closure_set_add(d->set, &d->pasts[w->at[i]]))
                 return false; /* nor with any later instance */
         if (is_outside(d, w) && same_locks(d, w))
-            return true;
+            return !d->failed;
     }
     return false;
 }
@@ -432,7 +496,9 @@ static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out
                               .strength = happened(w) ? STRENGTH_CONFIRMED : STRENGTH_MAYBE };
     if (whole_can_show(d->whole))
         out->witness = make_schedule(d, out->waits, w->count, &out->nwitness);
-    if (out->witness)
+    if (out->witness && !whole_events(d->whole, &d->error))
+        d->failed = verdict = -1;
+    else if (out->witness)
         verdict = whole_check_deadlock(d->whole, out->witness, out->nwitness, out->nwaits, &why);
     if (verdict == 1) {
         if (!happened(w))
@@ -482,22 +548,42 @@ static void decide_pattern(struct deadlocks *d, const struct pattern *p)
         d->dropped++;
     else if (walk_pattern(d, &w) && show(d, &w, &found))
         keep(d, known, &found);
+    else if (!d->fed_all && is_cut_short(&w))
+        d->undecided++;
     else
         d->unconfirmed++;
+    whole_spend(d->whole, w.units);
+}
+
+/* Those that happened, or the others; how many there was no time for. */
+static size_t decide_those(struct deadlocks *d, bool happened)
+{
+    const struct lockgraph *g = &d->graph;
+    size_t left = 0;
+
+    for (size_t i = 0; i < g->npatterns; i++) {
+        if (pattern_happened(g, &g->patterns[i]) != happened)
+            continue;
+        if (left || d->failed ||
+            (!happened && whole_stop(d->whole, 0.7 + 0.3 * (double)i / (double)g->npatterns)))
+            left++;
+        else
+            decide_pattern(d, &g->patterns[i]);
+    }
+    return left;
 }
 
 static void decide_patterns(struct deadlocks *d)
 {
-    size_t i = 0, n = d->graph.npatterns;
+    size_t left;
 
     d->set = closure_set_new(d->closure);
-    for (; i < n && !whole_stop(d->whole, 0.7 + 0.3 * (double)i / (double)n); i++)
-        decide_pattern(d, &d->graph.patterns[i]);
+    left = decide_those(d, true) + decide_those(d, false);
     closure_set_free(d->set);
     engine_count(d->result, "unconfirmed_patterns", d->unconfirmed);
     if (d->not_kept)
         engine_count(d->result, "witness_not_kept", d->not_kept);
-    engine_leave(d->result, "undecided_patterns", n - i);
+    engine_leave(d->result, "undecided_patterns", left + d->undecided);
     engine_leave(d->result, "witness_too_far", d->too_far);
     engine_leave(d->result, "patterns_dropped", d->dropped);
 }
@@ -522,19 +608,18 @@ static int deadlock_decide(void *state, struct whole *whole, struct error *err)
     int r;
 
     d->whole = whole;
+    d->happened = any_happened(&d->graph);
     if (!d->graph.npatterns)
         return 0;
     if (!whole_can_show(whole) && !whole_options(whole)->find_only) {
         engine_count(d->result, "unconfirmed_patterns", d->graph.npatterns);
         return 0;
     }
-    if (!whole_events(whole, err))
-        return -1;
     r = collect_pasts(d, err);
-    if (r == 0)
-        r = find_rebirths(d, err);
     if (r == 0) {
         decide_patterns(d);
+        r = d->failed;
+        *err = r ? d->error : *err;
     } else if (r > 0) {
         engine_leave(d->result, "undecided_patterns", d->graph.npatterns);
     }

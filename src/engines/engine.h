@@ -56,10 +56,10 @@ struct engine_options {
     bool find_only;  /* for measurements: make none, so races stay `maybe` */
     bool cascade;    /* later engines need not decide again what earlier ones have shown */
     bool one_by_one; /* a decoding for each engine: less memory */
-    bool see_all;    /* for tests: also what no schedule can hold (showable.h) */
-    bool
-        see_safe; /* for tests: engines that go by hb's races also see words that are no suspects */
-    bool sieve;   /* leave out accesses that matter to no engine (sieve.h); not for lockset */
+    bool see_all;    /* for tests: also what no schedule can hold (showable.h), and engines that
+                        follow others (below) look for themselves */
+    bool see_safe;   /* for tests: engines that go by hb's races see more than suspects (sieve.h) */
+    bool sieve;      /* leave out accesses that matter to no engine (sieve.h); not for lockset */
     uint64_t
         gist_from;   /* events of a trace of which only the gist is held (gist.h); 0: the default */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
@@ -82,6 +82,12 @@ struct engine {
     enum barriers barriers; /* how calls of untraced code count in view and checker (whole.h) */
     bool needs_code; /* has nothing to do in the cascade unless the trace is a full recording */
     bool sees_all;   /* alone it sees every access: it is cheap, or its numbers are about all */
+    /* In the cascade: this one runs first, and where it proves that there is nothing to find
+     * (analysis.c) the engine that follows it sees no step. NULL: none. */
+    const struct engine *follows;
+    /* Called instead of steps() and finish() with the state of the engine it follows, which has
+     * seen the same steps and is finished: take over what it has learned. NULL: it sees them. */
+    void (*inherit)(void *state, const void *followed);
 
     /* Called once before the first step; the result outlives the state. */
     void *(*open)(struct engine_result *result, const struct engine_options *options);

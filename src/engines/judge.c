@@ -282,11 +282,21 @@ static void judge_runs(struct judgement *j)
     free(j->questions);
 }
 
+static bool has_work(const struct judgement *j)
+{
+    for (size_t i = 0; i < j->analysis->count; i++)
+        if (is_judged(j, &j->analysis->runs[i]) && j->analysis->runs[i].result.races.count)
+            return true;
+    return false;
+}
+
 int judge(struct analysis *a, size_t rdit, struct whole *w, struct error *err)
 {
     struct judgement j = { .analysis = a, .rdit = &a->runs[rdit], .whole = w };
     struct engine_result *result = &j.rdit->result;
 
+    if (!has_work(&j)) /* what it takes is not made for nothing */
+        return 0;
     j.events = whole_events(w, err);
     j.view = j.events ? whole_view(w, err) : NULL;
     j.prover = j.view ? prover_new(w, 0, 0, err) : NULL;

@@ -71,6 +71,7 @@ struct request {
     bool at_end; /* the thread waits when the trace ends */
     bool in_pattern;
     size_t first, count; /* its instances, once there are patterns */
+    size_t all;          /* that many there are; those whose pasts are known may be fewer */
 };
 
 struct request_at {

@@ -56,12 +56,16 @@ static size_t participants(const struct long_work *l, size_t from)
     return n;
 }
 
-/* Of what is left for this part and those to come. */
+/* Of what is left for this part and those to come. More parts than there are units for their views,
+ * and as many for questions, are too many: the later ones are not looked at. */
 static uint64_t share(const struct long_work *l, size_t engine)
 {
     uint64_t events = whole_info(l->whole)->events, step = whole_part_step(l->whole);
+    uint64_t view = whole_view_units(l->whole, l->a->runs[engine].engine, 2 * step);
     size_t parts = (size_t)((events - l->seen) / step) + 1;
+    uint64_t worth = *l->left / (2 * view * participants(l, engine) + 1) + 1;
 
+    parts = worth < parts ? (size_t)worth : parts;
     return budget_share(budget_share(*l->left, parts), participants(l, engine));
 }
 
@@ -93,13 +97,26 @@ static bool is_useful(const struct long_work *l)
     return !l->showable || l->parts >= l->showable->nuseful || l->showable->useful[l->parts];
 }
 
+/* Are there units to read one more part? */
+static bool affords_part(const struct long_work *l)
+{
+    uint64_t reading = UNITS_AN_EVENT * whole_part_step(l->whole);
+
+    if (*l->left == UINT64_MAX)
+        return true;
+    if (*l->left <= reading)
+        return false;
+    *l->left -= reading;
+    return true;
+}
+
 /* All parts for which there is time; 1 when the user had enough. */
 static int go_through(struct long_work *l, struct error *err)
 {
     bool stopped = false;
     int r = 0;
 
-    while (!stopped && *l->left > 0 && (r = whole_next_part(l->whole, err)) > 0) {
+    while (!stopped && affords_part(l) && (r = whole_next_part(l->whole, err)) > 0) {
         const struct trace_mem *mem = whole_events(l->whole, err);
 
         for (size_t i = l->from; i < l->to && r > 0 && is_useful(l); i++)

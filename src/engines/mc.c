@@ -524,9 +524,9 @@ static int decide_pairs(struct mc *m, const struct view *view, struct error *err
     return r;
 }
 
-static int mc_decide(void *state, struct whole *whole, struct error *err)
+/* On all that is at hand. */
+static int decide_at_hand(struct mc *m, struct whole *whole, struct error *err)
 {
-    struct mc *m = state;
     const struct engine_options *o = whole_options(whole);
     const struct view *view = whole_view(whole, err);
     int r = 0;
@@ -546,6 +546,18 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
         m->result->refutes = can_refute(m); /* no two accesses are without a common lock */
     mc_pairs_release(&m->pairs);
     return r;
+}
+
+/* What is beyond whole_limit() is looked at in parts, and counted there. */
+static int mc_decide(void *state, struct whole *whole, struct error *err)
+{
+    struct mc *m = state;
+    uint64_t events = whole_info(whole)->events, limit = whole_limit(whole);
+
+    if (whole_in_part(whole) || whole_affords_view(whole))
+        return decide_at_hand(m, whole, err);
+    engine_leave(m->result, "events_not_seen", events < limit ? events : limit);
+    return 0;
 }
 
 int mc_run(struct engine_result *result, struct whole *whole, struct error *err)

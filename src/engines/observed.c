@@ -205,7 +205,7 @@ static int witness_all(struct observed *o, struct error *err)
 
     if (!t || compute_times(o, t, err) < 0)
         return -1;
-    trace = whole_events(o->whole, err);
+    trace = whole_events_before(o->whole, o->events, err);
     if (!trace)
         return -1;
     o->limit = xcalloc(pairs_hb(o->pairs)->nslots, sizeof(*o->limit));

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct osr {
     struct engine_result *result;
@@ -44,15 +45,32 @@ static void osr_steps(void *state, const struct span *span)
     suspicion_steps(((struct osr *)state)->suspicion, span);
 }
 
+static void end_pass(struct osr *s)
+{
+    suspicion_free(s->suspicion);
+    s->suspicion = NULL;
+    engine_count(s->result, "accesses", s->suspects.accesses);
+    engine_count(s->result, "suspect_variables", s->suspects.count);
+}
+
 static void osr_finish(void *state)
 {
     struct osr *s = state;
 
     s->suspects = suspicion_finish(s->suspicion);
-    suspicion_free(s->suspicion);
-    s->suspicion = NULL;
-    engine_count(s->result, "accesses", s->suspects.accesses);
-    engine_count(s->result, "suspect_variables", s->suspects.count);
+    end_pass(s);
+}
+
+/* The suspects are syncp's. */
+static void osr_inherit(void *state, const void *syncp)
+{
+    struct osr *s = state;
+    size_t bytes;
+
+    s->suspects = *syncp_suspects(syncp);
+    bytes = s->suspects.words_cap * sizeof(*s->suspects.bits);
+    s->suspects.bits = memcpy(xmalloc(bytes + 1), s->suspects.bits, bytes);
+    end_pass(s);
 }
 
 static void osr_close(void *state)
@@ -185,6 +203,8 @@ const struct engine engine_osr = {
     .summary = "races in reorderings that reverse critical sections where that is easy to see",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
+    .follows = &engine_syncp,
+    .inherit = osr_inherit,
     .open = osr_open,
     .steps = osr_steps,
     .finish = osr_finish,

@@ -23,6 +23,7 @@ const struct engine engine_shb = {
     .summary = "schedulable happens-before: reads keep their writers, so every race is possible",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
+    .follows = &engine_hb,
     .open = shb_engine_open,
     .steps = pairs_steps,
     .finish = pairs_finish,

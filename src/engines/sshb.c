@@ -480,6 +480,7 @@ const struct engine engine_sshb = {
                "dependency can order",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
+    .follows = &engine_hb,
     .open = sshb_open,
     .steps = sshb_steps,
     .finish = sshb_finish,

@@ -68,6 +68,11 @@ static void syncp_finish(void *state)
     s->result->no_suspects = !s->suspects.count;
 }
 
+const struct suspects *syncp_suspects(const void *state)
+{
+    return &((const struct syncp *)state)->suspects;
+}
+
 static void syncp_close(void *state)
 {
     struct syncp *s = state;

@@ -57,6 +57,9 @@ void suspicion_steps(struct suspicion *p, const struct span *span);
 struct suspects suspicion_finish(struct suspicion *p);
 void suspicion_free(struct suspicion *p);
 
+/* What the engine syncp has found out so far, once it is finished. */
+const struct suspects *syncp_suspects(const void *state);
+
 /* ---- the second pass ---- */
 
 struct record {

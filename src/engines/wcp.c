@@ -346,6 +346,7 @@ const struct engine engine_wcp = {
     .summary = "weak causal precedence: races that only the order of sections hides",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
+    .follows = &engine_syncp,
     .open = wcp_open,
     .steps = wcp_steps,
     .finish = wcp_finish,

@@ -64,7 +64,7 @@ static void forget_events(struct whole *w)
     if (w->loaded && !w->part)
         trace_mem_release(&w->events);
     w->events = (struct trace_mem){ 0 };
-    w->loaded = false;
+    w->loaded = w->partial = false;
 }
 
 void whole_free(struct whole *w)
@@ -202,30 +202,61 @@ static void mark_unseen(struct whole *w)
     w->unseen = unseen_mark(&w->events, trace_info(w->trace), &in);
 }
 
-const struct trace_mem *whole_events(struct whole *w, struct error *err)
+/* The first `count` events of the trace. */
+static const struct trace_mem *load(struct whole *w, uint64_t count, struct error *err)
 {
-    if (w->loaded)
-        return &w->events;
-    if (trace_info(w->trace)->order != TRACE_EXACT && !w->certain) {
-        w->certain = certain_new(w->trace, trace_info(w->trace)->events, err);
-        if (!w->certain)
-            return NULL;
-    }
-    if (trace_rewind(w->trace, err) < 0 ||
-        trace_load_first(w->trace, whole_limit(w), &w->events, err) < 0)
+    if (trace_rewind(w->trace, err) < 0 || trace_load_first(w->trace, count, &w->events, err) < 0)
         return NULL;
     w->loaded = true;
+    w->partial = count < whole_limit(w);
+    whole_spend(w, UNITS_AN_EVENT * w->events.count);
     mark_unseen(w);
     return &w->events;
 }
 
+const struct trace_mem *whole_events(struct whole *w, struct error *err)
+{
+    if (w->loaded && !w->partial)
+        return &w->events;
+    forget_events(w);
+    if (trace_info(w->trace)->order != TRACE_EXACT && !w->certain) {
+        w->certain = certain_new(w->trace, trace_info(w->trace)->events, err);
+        if (!w->certain)
+            return NULL;
+        whole_spend(w, 2 * UNITS_AN_EVENT * trace_info(w->trace)->events);
+    }
+    return load(w, whole_limit(w), err);
+}
+
+/* In other traces what comes later counts, too: an access may be repeated up to the end of its
+ * stretch, a call may have had an effect. */
+const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err)
+{
+    const struct trace_info *info = trace_info(w->trace);
+
+    if (w->loaded || w->options->cascade || info->order != TRACE_EXACT || info->calls ||
+        info->branches || end >= whole_limit(w))
+        return whole_events(w, err);
+    return load(w, end, err);
+}
+
 /* ---- parts ---- */
+
+/* Half of the memory is for what the passes need. */
+static uint64_t within_memory(const struct whole *w, uint64_t events)
+{
+    uint64_t memory = w->options->memory, fit = memory / 2 / WHOLE_EVENT_BYTES;
+
+    if (!memory || fit > events)
+        return events;
+    return fit > WHOLE_EVENTS_MIN ? fit : WHOLE_EVENTS_MIN;
+}
 
 uint64_t whole_limit(const struct whole *w)
 {
     uint64_t part = w->options->part;
 
-    return !part ? WHOLE_EVENTS_MAX : part < 2 ? 2 : part;
+    return !part ? within_memory(w, WHOLE_EVENTS_MAX) : part < 2 ? 2 : part;
 }
 
 uint64_t whole_listed(const struct whole *w)
@@ -235,7 +266,7 @@ uint64_t whole_listed(const struct whole *w)
 
 static size_t part_length(const struct whole *w)
 {
-    return w->options->part ? (size_t)whole_limit(w) : WHOLE_PART_EVENTS;
+    return w->options->part ? (size_t)whole_limit(w) : within_memory(w, WHOLE_PART_EVENTS);
 }
 
 bool whole_has_parts(const struct whole *w)
@@ -321,15 +352,39 @@ uint64_t whole_event(const struct whole *w, uint64_t position)
     return position < w->events.count ? position : UINT64_MAX;
 }
 
+uint64_t whole_view_units(const struct whole *w, const struct engine *engine, uint64_t events)
+{
+    bool calls = w->info.calls && engine->barriers >= BARRIERS_PAIRS;
+
+    return (UNITS_A_VIEWED_EVENT + (calls ? UNITS_A_CALL_EVENT : 0)) * events;
+}
+
+static enum barriers kind_of_view(const struct whole *w)
+{
+    enum barriers barriers = w->engine->barriers;
+
+    /* Without such reads the same, and others have it too. */
+    return barriers == BARRIERS_UNSEEN && !w->unseen.by_call ? BARRIERS_NONE : barriers;
+}
+
+bool whole_affords_view(const struct whole *w)
+{
+    uint64_t events = w->info.events < whole_limit(w) ? w->info.events : whole_limit(w);
+
+    if (w->loaded && w->views[kind_of_view(w)])
+        return true;
+    return whole_left(w) > whole_view_units(w, w->engine, w->loaded ? w->events.count : events) / 4;
+}
+
 const struct view *whole_view(struct whole *w, struct error *err)
 {
     const struct trace_mem *events = whole_events(w, err);
-    enum barriers barriers = w->engine->barriers;
+    enum barriers barriers = kind_of_view(w);
 
-    if (barriers == BARRIERS_UNSEEN && !w->unseen.by_call)
-        barriers = BARRIERS_NONE; /* the same, and others have it too */
-    if (events && !w->views[barriers])
+    if (events && !w->views[barriers]) {
         w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
+        whole_spend(w, whole_view_units(w, w->engine, events->count));
+    }
     return w->views[barriers];
 }
 

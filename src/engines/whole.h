@@ -27,6 +27,10 @@ struct view;
 /* 40 bytes an event and as much again for the checker's tables: 1.3 GB. */
 enum { WHOLE_EVENTS_MAX = 16000000 };
 
+/* With a limit on memory so many bytes are counted for an event that is held: with the view, the
+ * model and the checker. At least so many are held: below, what an engine needs besides counts. */
+enum { WHOLE_EVENT_BYTES = 256, WHOLE_EVENTS_MIN = 100000 };
+
 /* What lies behind is looked at in parts that overlap by half (trace/parts.h): with the view, the
  * model and the checker 2 GB. Two accesses at most 4 million events apart are in one part. */
 enum { WHOLE_PART_EVENTS = 8000000 };
@@ -52,6 +56,10 @@ void whole_set_certain(struct whole *w, struct certain *c);
  * 10 ns of work, as in solve/solver.h. UNITS_A_SECOND is what a processor of 2020 does in one. */
 enum { UNITS_A_SECOND = 100000000 };
 enum { UNITS_AN_EVENT = 10 /* of a pass over the trace */, UNITS_A_STEP = 3 /* of the checker */ };
+
+/* Of each event: of the view and the model over it; and where calls of untraced code bring orders
+ * (leveldb: 2 us). */
+enum { UNITS_A_VIEWED_EVENT = 50, UNITS_A_CALL_EVENT = 150 };
 
 /* For analysis.c: the engine that decides from here on, and its share of the budget; and what
  * became of its schedules as counters of its result: "witnessed", "witness_uncertain",
@@ -79,6 +87,9 @@ int whole_next(struct whole *w, struct batch *events, struct span *steps, struct
 /* The events in memory: the first whole_limit() of the trace, or those of the part; NULL and an
  * error. */
 const struct trace_mem *whole_events(struct whole *w, struct error *err);
+/* The same where nobody needs events from `end` on: in an exact trace, and where no other engine
+ * will, no more are loaded. */
+const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err);
 uint64_t whole_limit(const struct whole *w);
 /* The first events of the trace of which closures keep lists. */
 uint64_t whole_listed(const struct whole *w);
@@ -87,6 +98,10 @@ uint64_t whole_unseen(const struct whole *w);
 /* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.
  */
 const struct view *whole_view(struct whole *w, struct error *err);
+/* What the view of so many events costs an engine; does the one that decides have units for it, or
+ * is it there? */
+uint64_t whole_view_units(const struct whole *w, const struct engine *engine, uint64_t events);
+bool whole_affords_view(const struct whole *w);
 
 /* Parts of a trace that is longer than whole_limit(). After whole_next_part() (1; 0: there are no
  * more; -1 and an error) all here is about that part, and events are its events: first those that

@@ -3,7 +3,8 @@
  * The trace is taken for a recording, with plain accesses in uncertain order.
  * The cascade, which lets engines that only add schedules see what schedules can
  * hold (engines/showable.h), reports what it reports when they see all; and its
- * schedules are accepted by the checker of the whole trace.
+ * schedules are accepted by the checker of the whole trace. The same for engines that do not look
+ * where the one they follow has proven that there is nothing (engine.follows), in any trace.
  */
 #include "properties.h"
 
@@ -67,6 +68,43 @@ static enum verdict compare_both(struct subject *s, struct buf *why)
     return v;
 }
 
+/* An engine that was told that there is nothing would have found nothing, and the others find what
+ * they find. */
+static enum verdict compare_settled(const struct analysis *all, const struct analysis *some,
+                                    struct buf *why)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        size_t there = all->runs[i].result.races.count, here = some->runs[i].result.races.count;
+
+        if (there == here)
+            continue;
+        buf_addf(why, "%s finds %zu races, not %zu", all->runs[i].engine->name, there, here);
+        return VIOLATED;
+    }
+    return HOLDS;
+}
+
+/* Without the limits of recordings the two differ only in who follows whom. */
+static enum verdict following_changes_nothing(struct subject *s, struct buf *why)
+{
+    struct analysis all, some;
+    struct error err = { "" };
+    enum verdict v;
+
+    if (run(s, true, &all, &err) || run(s, false, &some, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    v = compare_settled(&all, &some, why);
+    if (v == HOLDS)
+        v = compare(&all, &some, "who follows nobody", why);
+    if (v == HOLDS)
+        v = compare(&some, &all, "who follows", why);
+    analysis_release(&all);
+    analysis_release(&some);
+    return v;
+}
+
 static enum verdict what_cannot_be_shown_is_not_needed(struct subject *s, struct buf *why)
 {
     struct trace_info *info = (struct trace_info *)(uintptr_t)s->info;
@@ -83,5 +121,6 @@ static enum verdict what_cannot_be_shown_is_not_needed(struct subject *s, struct
 
 const struct property properties_showable[] = {
     { "what-cannot-be-shown-is-not-needed", what_cannot_be_shown_is_not_needed, 1 },
+    { "following-changes-nothing", following_changes_nothing, 1 },
     { NULL, NULL, 0 },
 };

@@ -13,13 +13,19 @@
 #include "text_trace.h"
 #include "trace/hdl.h"
 
-static void analyse(struct trace *t, struct analysis *a)
+static void analyse_within(struct trace *t, uint64_t work, struct analysis *a)
 {
     const struct engine *engine = &engine_deadlock;
+    const struct engine_options options = { .work = work };
     struct error err = { "" };
 
     assert_int_equal(trace_rewind(t, &err), 0);
-    assert_int_equal(analysis_run(t, &engine, 1, NULL, NULL, a, &err), 0);
+    assert_int_equal(analysis_run(t, &engine, 1, &options, NULL, a, &err), 0);
+}
+
+static void analyse(struct trace *t, struct analysis *a)
+{
+    analyse_within(t, 0, a);
 }
 
 static uint64_t counter(const struct engine_result *r, const char *name)
@@ -152,12 +158,85 @@ static void the_table_knows_sites_in_any_order(void **state)
     deadlock_table_release(&t);
 }
 
+/* ---- budgets ---- */
+
+enum { FILLER = 200000, LITTLE = 1000000 /* units: enough for some 75,000 events */ };
+
+static void fill(struct buf *text)
+{
+    for (int i = 0; i < FILLER; i++)
+        buf_addf(text, "T9|r(x)|99\n");
+}
+
+static void nested(struct buf *text, const char *thread, const char *outer, const char *inner,
+                   int site)
+{
+    buf_addf(text, "%s|acq(%s)|%d\n%s|acq(%s)|%d\n%s|rel(%s)|%d\n%s|rel(%s)|%d\n", thread, outer,
+             site, thread, inner, site + 1, thread, inner, site + 2, thread, outer, site + 3);
+}
+
+/* What the budget does not reach is left undecided, and nothing else is. */
+static void what_is_near_is_decided_within_a_budget(void **unused)
+{
+    struct text_trace t = { 0 };
+    struct buf text = { 0 };
+    const struct engine_result *r;
+    struct analysis a;
+
+    (void)unused;
+    nested(&text, "T1", "a", "b", 1);
+    nested(&text, "T2", "b", "a", 11);
+    fill(&text);
+    nested(&text, "T3", "c", "d", 21);
+    nested(&text, "T4", "d", "c", 31);
+    buf_addch(&text, 0);
+    text_trace_open(&t, text.data);
+    analyse_within(t.trace, LITTLE, &a);
+    r = &a.runs[0].result;
+    assert_int_equal(r->deadlocks.count, 1);
+    assert_int_equal(r->deadlocks.deadlocks[0].waits[0].request.position, 1);
+    assert_int_equal(counter(r, "undecided_patterns"), 1);
+    assert_false(r->complete);
+    analysis_release(&a);
+    analyse(t.trace, &a);
+    r = &a.runs[0].result;
+    assert_int_equal(r->deadlocks.count, 2);
+    assert_true(r->complete);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
+/* A deadlock that happened is no question of effort. */
+static void what_happened_is_reported_within_any_budget(void **unused)
+{
+    struct text_trace t = { 0 };
+    struct buf text = { 0 };
+    const struct engine_result *r;
+    struct analysis a;
+
+    (void)unused;
+    fill(&text);
+    buf_addf(&text, "T1|acq(a)|1\nT2|acq(b)|11\nT1|req(b)|2\nT2|req(a)|12\n");
+    buf_addch(&text, 0);
+    text_trace_open(&t, text.data);
+    analyse_within(t.trace, LITTLE, &a);
+    r = &a.runs[0].result;
+    assert_int_equal(r->deadlocks.count, 1);
+    assert_int_equal(r->deadlocks.deadlocks[0].strength, STRENGTH_CONFIRMED);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_have_up_to_64_threads),
         cmocka_unit_test(an_acquire_that_does_not_wait_is_no_request),
         cmocka_unit_test(the_table_knows_sites_in_any_order),
+        cmocka_unit_test(what_is_near_is_decided_within_a_budget),
+        cmocka_unit_test(what_happened_is_reported_within_any_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "engines/analysis.h"
+#include "engines/whole.h"
 #include "gen.h"
 #include "text_trace.h"
 
@@ -102,10 +103,71 @@ static void a_busy_machine_finds_what_an_idle_one_does(void **state)
         compare(seed, seed % 2, efforts[seed % 5]);
 }
 
+static uint64_t limit_within(uint64_t memory, uint64_t part)
+{
+    const struct engine_options options = { .memory = memory, .part = part };
+    struct trace *t = open_generated(1);
+    struct whole *w = whole_new(t, NULL, NULL, &options, NULL);
+    uint64_t limit = whole_limit(w);
+
+    whole_free(w);
+    trace_close(t);
+    return limit;
+}
+
+static void memory_limits_the_events_that_are_held(void **unused)
+{
+    (void)unused;
+    assert_int_equal(limit_within(0, 0), WHOLE_EVENTS_MAX);
+    assert_int_equal(limit_within((uint64_t)1 << 40, 0), WHOLE_EVENTS_MAX);
+    assert_int_equal(limit_within((uint64_t)1 << 30, 0), (1 << 29) / WHOLE_EVENT_BYTES);
+    assert_int_equal(limit_within(1, 0), WHOLE_EVENTS_MIN);
+    assert_int_equal(limit_within(1, 4), 4); /* who says how many gets them */
+}
+
+/* As many as somebody needs, until somebody needs more. */
+static void an_engine_alone_loads_what_it_needs(void **unused)
+{
+    const struct engine_options options = { .jobs = 1 };
+    struct error err = { "" };
+    struct trace *t = open_generated(1);
+    struct whole *w = whole_new(t, NULL, NULL, &options, NULL);
+
+    (void)unused;
+    assert_int_equal(trace_info(t)->order, TRACE_EXACT);
+    whole_begin(w, &engine_shb, UINT64_MAX);
+    assert_int_equal(whole_events_before(w, 10, &err)->count, 10);
+    assert_true(whole_events(w, &err)->count > 10);
+    assert_true(whole_events_before(w, 10, &err)->count > 10); /* they are there */
+    whole_free(w);
+    trace_close(t);
+}
+
+/* A view that takes many times what is left is not begun, and that is said. */
+static void a_view_beyond_the_budget_is_not_made(void **unused)
+{
+    const struct engine *mc = &engine_mc;
+    const struct engine_options little = { .work = 100 };
+    struct error err = { "" };
+    struct trace *t = open_generated(3);
+    struct analysis a;
+
+    (void)unused;
+    assert_int_equal(analysis_run(t, &mc, 1, &little, NULL, &a, &err), 0);
+    assert_false(a.runs[0].result.complete);
+    assert_string_equal(a.runs[0].result.counters[0].name, "events_not_seen");
+    assert_int_equal(a.runs[0].result.counters[0].value, trace_info(t)->events);
+    analysis_release(&a);
+    trace_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_machine_finds_what_an_idle_one_does),
+        cmocka_unit_test(memory_limits_the_events_that_are_held),
+        cmocka_unit_test(an_engine_alone_loads_what_it_needs),
+        cmocka_unit_test(a_view_beyond_the_budget_is_not_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
