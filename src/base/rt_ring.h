@@ -79,6 +79,7 @@ struct ring_header {
         uint64_t address, bytes;
     } benign[RING_BENIGN_MAX];
     uint32_t paused; /* the writer sets it: accesses are not recorded for now */
+    uint32_t forked; /* 1: the process has its parent's memory, and what locks its thread held */
 };
 _Static_assert(sizeof(struct ring_header) <= 4096, "RING_LOG_OFFSET");
 

@@ -58,6 +58,14 @@ static bool is_current(const struct pairs *p, const struct linked *l)
     return true;
 }
 
+static bool has_sites(const struct linked *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->files[i].tables && site_tables_count(l->files[i].tables))
+            return true;
+    return false;
+}
+
 /* In a process of its own: it needs much memory for a while. */
 static _Noreturn void analyse(const struct linked *l, const char *out)
 {
@@ -170,7 +178,9 @@ static int new_pairs(struct run *r, const char *program, struct pairs *p)
         warn("note", "the static pairs of '%s' are gone: they are computed again", r->state_path);
     if (compute_pairs(r, p) == 0)
         return 1;
-    warn("", "static pairs of '%s' cannot be computed: all of its accesses are watched", program);
+    if (has_sites(&r->linked)) /* else nothing of it can be watched, which the run says */
+        warn("", "static pairs of '%s' cannot be computed: all of its accesses are watched",
+             program);
     return 0;
 }
 

@@ -66,6 +66,14 @@ static void find_thread(struct slice *s, const struct tables *t)
         s->thread = intern_find(&t->threads, s->thread_name, strlen(s->thread_name));
 }
 
+/* A name that is none is an error, not an empty list. */
+static int check_thread(const struct slice *s, const struct operand *in)
+{
+    if (s->thread_name && s->thread == THREAD_NONE)
+        return bad_input("there is no thread '%s' in '%s'", s->thread_name, in->shown);
+    return EXIT_NOTHING;
+}
+
 static void dump_batch(struct slice *s, const struct batch *b, const struct tables *t,
                        struct buf *text)
 {
@@ -102,6 +110,7 @@ static int dump_loaded(const struct operand *in, struct trace *t, struct slice *
         find_thread(s, trace_tables(t));
         dump_batch(s, &(struct batch){ mem.events, mem.count, 0, mem.extra }, trace_tables(t),
                    &text);
+        r = check_thread(s, in);
         execution_free(s->execution);
     } else {
         r = bad_input("there are no expressions for '%s': %s", in->shown, err.text);
@@ -131,8 +140,8 @@ static int dump_trace(const struct operand *in, struct trace *t, void *slice)
     buf_release(&text);
     if (r < 0)
         return operand_error(in, &err);
-    if (s->thread_name && s->thread == THREAD_NONE && s->left > 0)
-        return bad_input("there is no thread '%s' in '%s'", s->thread_name, in->shown);
+    if (s->left > 0 && (r = check_thread(s, in)))
+        return r;
     if (trace_info(t)->loss[0])
         warn("warning", "lost a part of '%s': %s", in->shown, trace_info(t)->loss);
     return EXIT_NOTHING;

@@ -113,7 +113,7 @@ static void print_process(const struct tables *t)
            p->numbers[PROCESS_FILTER] ? "on" : "off");
     print_images(t, true);
     print_images(t, false);
-    for (int i = PROCESS_LOST; i < PROCESS_NUMBERS; i++)
+    for (int i = PROCESS_LOST; i < PROCESS_LOSSES_END; i++)
         if (p->numbers[i] || i == PROCESS_LOST)
             print_number(process_number_names[i], p->numbers[i]);
     for (size_t i = 0; i < p->nthreads; i++)
@@ -155,7 +155,7 @@ static void emit_process(struct emitter *e, const struct tables *t)
     emit_bool(e, "filter", p->numbers[PROCESS_FILTER] != 0);
     emit_string(e, "end", end ? end : "");
     emit_open(e, "counters", '{', false);
-    for (int i = PROCESS_LOST; i < PROCESS_NUMBERS; i++)
+    for (int i = PROCESS_LOST; i < PROCESS_LOSSES_END; i++)
         emit_number(e, process_number_names[i], p->numbers[i]);
     emit_close(e);
     emit_open(e, "notes", '[', true);

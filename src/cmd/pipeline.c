@@ -15,6 +15,7 @@
 #include "report/json.h"
 #include "report/sarif.h"
 #include "report/text.h"
+#include "report/undecided.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -124,6 +125,15 @@ static void add_abandoned(struct findings *f, size_t e, const struct analysis *a
         findings_add_deadlocks(f, e, &run->result.deadlocks, t);
 }
 
+/* Nobody has seen what the trace has lost. */
+static void note_cut(struct findings *f, size_t e)
+{
+    if (!f->trace.loss)
+        return;
+    f->engines[e].complete = false;
+    findings_add_counter(f, e, UNDECIDED_CUT, 1);
+}
+
 /* Of an analysis that was abandoned only what is ready can be looked at. */
 static void add_run(struct findings *f, struct analysis *a, struct engine_run *run,
                     const struct tables *t)
@@ -133,6 +143,7 @@ static void add_run(struct findings *f, struct analysis *a, struct engine_run *r
     size_t e = findings_add_engine(f, run->engine->name, run->seconds,
                                    whole && er->complete && (ready || !a->interrupted));
 
+    note_cut(f, e);
     if (!whole)
         return;
     for (size_t k = 0; k < er->ncounters; k++)

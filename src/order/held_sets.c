@@ -3,12 +3,17 @@
  * Sections are a thread's own affair, as in closure_sections.c: taking what it
  * holds already changes nothing, a release drops the kind it names or else
  * the other one.
+ * A set has HELD_MAX locks at most: each is kept whole, so a thread that nests a hundred thousand
+ * would take 20 GB. What is left out protects nothing here; such a pair is refused by its closure,
+ * which knows all sections.
  */
 #include "order/held_sets.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { HELD_MAX = 256 }; /* whoever holds more is a test of this number */
 
 void held_sets_init(struct held_sets *h)
 {
@@ -179,7 +184,7 @@ void held_sets_acquire(struct held_sets *h, const struct step *s)
     uint32_t lock = s->id * 2 + (s->op == OP_ACQUIRE_SHARED);
 
     t->changes = ++h->changes;
-    if (!has(&h->sets[t->set], lock))
+    if (!has(&h->sets[t->set], lock) && h->sets[t->set].count < HELD_MAX)
         t->set = toggled(h, t->set, lock);
 }
 

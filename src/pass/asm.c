@@ -178,6 +178,37 @@ static bool only_pointer(LLVMValueRef call, unsigned *argument)
     return found == 1;
 }
 
+static bool is_one_of(const char *word, size_t length, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(list[i]) == length && strncmp(list[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* The address of "movl $$0, ($0)", "movl ($1), $0" or "incl ($0)" in a register: one instruction,
+ * whose mnemonic says how many bytes. */
+static bool through_register(const char *text, struct operand *o)
+{
+    static const char *const changing[] = { "inc", "dec", "add", "sub", "and",
+                                            "or",  "xor", "not", "neg" };
+    static const char suffixes[] = "bwlq";
+    text += strspn(text, " \t\n");
+    size_t length = strcspn(text, " \t");
+    const char *open = strstr(text, "($"), *end = open ? strchr(open, ')') : NULL;
+    const char *suffix = length > 1 ? memchr(suffixes, text[length - 1], 4) : NULL;
+    if (!end || !suffix || strpbrk(text, ";\n"))
+        return false;
+    bool is_target = strchr(" \t,", open[-1]) && end[1 + strspn(end + 1, " \t")] == 0;
+    bool is_source = text + length + strspn(text + length, " \t") == open && end[1] == ',';
+    bool moves = is_one_of(text, length - 1, (const char *const[]){ "mov" }, 1);
+    bool changes = is_one_of(text, length - 1, changing, sizeof changing / sizeof *changing);
+    o->bytes = UINT64_C(1) << (suffix - suffixes);
+    o->write = is_target && (moves || changes);
+    o->read = (is_target && changes) || (is_source && moves);
+    return o->read || o->write;
+}
+
 /* ---- moves ---- */
 
 /* "movl $1, $0" or, with a number, "movl $$5, $0", and nothing else; *bytes: 0 where the mnemonic
@@ -336,7 +367,7 @@ static bool put_word_first(struct operand *list, unsigned n)
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items)
 {
     struct operand list[OPERANDS_MAX];
-    unsigned n = memory_operands(p, call, list), bytes = 4, argument;
+    unsigned n = memory_operands(p, call, list), bytes = 4, argument = 0;
     const char *text = asm_text(call);
     if (is_locked(text, &bytes)) {
         if (n == 0 && only_pointer(call, &argument)) {
@@ -352,6 +383,8 @@ void list_asm(struct pass *p, LLVMValueRef call, struct items *items)
     } else if (fence_in(text)) {
         add_item(items, ITEM_ASM, call);
     } else {
+        if (n == 0 && only_pointer(call, &argument) && through_register(text, list))
+            list[n++].argument = argument;
         list_operands(p, call, items, list, n);
         size_t length; /* a compiler barrier often stands for hand-made synchronisation */
         if (strstr(LLVMGetInlineAsmConstraintString(LLVMGetCalledValue(call), &length),

@@ -237,6 +237,7 @@ static void note_start(struct recorder *r)
     p->numbers[PROCESS_PID] = r->ring->pid;
     p->numbers[PROCESS_MODE] = h->mode;
     p->numbers[PROCESS_FILTER] = h->filter;
+    p->numbers[PROCESS_FORKED] = h->forked;
     p->numbers[PROCESS_START_NS] = real_ns;
     p->numbers[PROCESS_CLOCK_NS] = mono_ns;
 }

@@ -109,7 +109,7 @@ void findings_set_recording(struct findings *f, const struct tables *t)
             findings_add_module(f, t->images[i].path, t->images[i].traced);
     if (f->trace.recording.traced.count)
         f->trace.program = f->trace.recording.traced.names[0];
-    for (int n = PROCESS_LOST; n < PROCESS_NUMBERS; n++)
+    for (int n = PROCESS_LOST; n < PROCESS_LOSSES_END; n++)
         if (p->numbers[n])
             findings_add_recorded(f, process_number_names[n], p->numbers[n]);
     if (p->numbers[PROCESS_END] == PROCESS_KILLED)

@@ -42,7 +42,8 @@ static void write_incomplete(struct painter *p, const struct findings_engine *e)
     struct buf b = { 0 };
 
     for (size_t at = 0; undecided_next(e, &at, &b); b.len = 0)
-        fprintf(p->out, "incomplete: %s: %s\n", e->name, b.data);
+        if (at > e->ncounters || strcmp(e->counters[at - 1].name, UNDECIDED_CUT) != 0)
+            fprintf(p->out, "incomplete: %s: %s\n", e->name, b.data);
     buf_release(&b);
 }
 

@@ -10,6 +10,7 @@ struct reason {
 };
 
 static const struct reason reasons[] = {
+    { UNDECIDED_CUT, NULL, NULL, "a part of the trace is lost" },
     { "interrupted", NULL, NULL, "it was interrupted" },
     { "stopped", NULL, NULL, "the effort was used up before the end of the trace (--effort)" },
     { "undecided", "pair of locations was not decided", "pairs of locations were not decided",

@@ -85,6 +85,7 @@ HIDDEN struct socket_keys socket_keys(int fd, uint64_t inode);
 
 HIDDEN uint32_t anon_number(int fd); /* 0: unknown */
 HIDDEN void anon_new(int fd);
+HIDDEN bool anon_has_signals(int fd); /* made by signalfd() */
 HIDDEN void anon_copy(int from, int to);
 HIDDEN void anon_close(int fd);
 

@@ -29,6 +29,7 @@ enum {
 };
 
 static uint32_t numbers[FDS];
+#define NUMBER_SIGNALS (UINT32_C(1) << 31) /* a part of the numbers of signalfds */
 static uint32_t last_number;
 
 static bool is_small(int fd)
@@ -50,6 +51,11 @@ static void set_number(int fd, uint32_t number)
 void anon_new(int fd)
 {
     set_number(fd, __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED));
+}
+
+bool anon_has_signals(int fd)
+{
+    return anon_number(fd) & NUMBER_SIGNALS;
 }
 
 void anon_copy(int from, int to)
@@ -223,6 +229,18 @@ MAKES(epoll_create, (size), int size)
 MAKES(epoll_create1, (flags), int flags)
 MAKES(timerfd_create, (clock, flags), clockid_t clock, int flags)
 MAKES(inotify_init1, (flags), int flags)
+
+/* Without a descriptor (-1) it makes one. */
+INTERPOSE(int, signalfd, int fd, const sigset_t *mask, int flags)
+{
+    int made = REAL(signalfd)(fd, mask, flags);
+
+    if (made >= 0 && fd < 0) {
+        anon_new(made);
+        set_number(made, anon_number(made) | NUMBER_SIGNALS);
+    }
+    return made;
+}
 
 /* A timer that is set expires later: a read sees that. */
 INTERPOSE(int, timerfd_settime, int fd, int flags, const struct itimerspec *new,

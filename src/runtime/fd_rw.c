@@ -6,19 +6,33 @@
  */
 #include <fcntl.h>
 #include <mqueue.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "runtime/fd_call.h"
+#include "runtime/interpose.h"
+
+/* Who sent them was before. Where they are is not known of readv(): all that may have come. */
+static void got_signals(const struct signalfd_siginfo *s, size_t n, uint64_t where)
+{
+    for (size_t i = 0; s && i < n; i++)
+        signal_taken((int)s[i].ssi_signo, s[i].ssi_code, where);
+    for (int sig = 1; !s && sig < SIGNALS; sig++)
+        signal_taken(sig, SI_QUEUE, where);
+}
 
 static void got(int fd, const struct fd_call *c, ssize_t r, void *p)
 {
     if (r < 0)
         return;
     fd_acquire(fd, c->where);
+    if (anon_has_signals(fd))
+        got_signals(p, (size_t)r / sizeof(struct signalfd_siginfo), c->where);
     if (c->buffers && p)
         rt_write(p, (size_t)r, c->where);
 }

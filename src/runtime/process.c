@@ -24,6 +24,7 @@ void rt_fork_after(bool child)
         prod_forked();
     if (child && rt.mode == MODE_ON) {
         rt.mode = rt_options.children ? MODE_RESTART : MODE_OFF;
+        rt.forked = true;
         ring_close();
         thread_reset_tls(true);
         threads_forget();

@@ -5,7 +5,8 @@
  * changes of `generation` and ticks; it is made when the program makes its first thread, so that
  * a program without threads stays one. It has all signals blocked, is busy for ever, and is made by
  * the real pthread_create(): no mode ever hears of it. The C library does, and ends a process whose
- * last thread has ended: so the last of the program's own threads ends ours first.
+ * last thread has ended: so the last of the program's own threads ends ours first. When the main
+ * thread was the last, and ended by syscall(SYS_exit), ours learns it from the kernel.
  *
  * Concurrency: modes are told of events by the threads that make them, busy. changed() and tick()
  * are called by our thread, one at a time; start() and images() by whoever loads images.
@@ -18,6 +19,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -50,6 +52,11 @@ static pthread_t watcher;
 static uint32_t living;
 enum life { LIFE_UNKNOWN, LIFE_COUNTED, LIFE_OVER };
 static _Thread_local enum life own_life __attribute__((tls_model("initial-exec")));
+
+/* Where the kernel writes 0 when the main thread is gone, and what we were told of its end. Both
+ * are in its memory, which stays. NULL: nothing to ask, as in a child that another thread made. */
+static volatile int *main_tid;
+static volatile enum life *main_life;
 
 static _Thread_local uint32_t own_number __attribute__((tls_model("initial-exec"))); /* + 1 */
 
@@ -152,6 +159,29 @@ static void note_time(void)
     rt_control->ran_ns = prod_now_ns() - started_ns;
 }
 
+/* Whether the main thread was the last one, and ended by syscall(SYS_exit), which nobody tells. */
+static bool main_was_last(void)
+{
+    volatile int *tid = __atomic_load_n(&main_tid, __ATOMIC_ACQUIRE);
+
+    if (!tid || *tid || !__atomic_exchange_n(&main_tid, NULL, __ATOMIC_ACQ_REL))
+        return false;
+    return *main_life == LIFE_COUNTED && __atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* No other thread can ask for it. */
+static void note_main_thread(void)
+{
+    int *address = NULL;
+
+    if (syscall(SYS_gettid) != getpid() ||
+        syscall(SYS_prctl, PR_GET_TID_ADDRESS, &address, 0L, 0L, 0L) < 0 || !address ||
+        *address != getpid())
+        return;
+    main_tid = address;
+    main_life = &own_life;
+}
+
 /* Images came: with the first, the mode starts. Several threads may load at a time. */
 void prod_images(void)
 {
@@ -167,6 +197,7 @@ void prod_images(void)
             rt_mode->images();
     } else if (!__atomic_exchange_n(&starting, 1, __ATOMIC_ACQ_REL)) {
         prod_thread(); /* the main thread is number 0, mostly */
+        note_main_thread();
         rt_deaf_to_memory = !chosen->alloc && !chosen->free;
         rt_deaf_to_sync = !chosen->sync;
         take_up(chosen->start);
@@ -188,6 +219,19 @@ static __attribute__((destructor)) void end(void)
 
 /* ---- our thread ---- */
 
+/* With the code of the main thread, the last number there: the kernel takes the last thread's. */
+static void end_like_main(void)
+{
+    char text[1024];
+    int fd = (int)syscall(SYS_open, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : syscall(SYS_read, fd, text, sizeof(text) - 1);
+    const char *last;
+
+    text[n > 0 ? n : 0] = '\0';
+    last = strrchr(text, ' ');
+    syscall(SYS_exit, last ? atoi(last) >> 8 & 0xff : 0);
+}
+
 static void *watch(void *unused)
 {
     struct timespec tick = { 0, TICK_NS };
@@ -205,6 +249,8 @@ static void *watch(void *unused)
         note_time();
         if (rt_mode->tick)
             rt_mode->tick();
+        if (main_was_last())
+            end_like_main();
     }
     return NULL;
 }
@@ -291,6 +337,8 @@ void prod_forked(void)
     watcher_lock = 0;
     watcher_exists = watcher_tried = false;
     living = own_life == LIFE_COUNTED;
+    if (main_life != &own_life)
+        main_tid = NULL;
     if (rt_mode->forked)
         rt_mode->forked();
 }
@@ -306,6 +354,7 @@ static void count_thread(void)
 
 static void discount_thread(void)
 {
+    (void)main_was_last(); /* it was not, we are still there */
     if (__atomic_sub_fetch(&living, 1, __ATOMIC_ACQ_REL) == 0)
         stop_watcher();
 }

@@ -403,6 +403,7 @@ static void fill_header(void)
     r->chunks_max = (uint32_t)((r->bytes - RING_CHUNKS_OFFSET) / RING_CHUNK_BYTES);
     r->queue_max = (mib ? mib : QUEUE_MIB) * (uint32_t)((1 << 20) / RING_CHUNK_BYTES);
     r->lose = rt_options.lose;
+    r->forked = rt.forked;
     r->filter = rt_options.filter;
     r->tsc_start = clock_stamp();
     r->ns_start = now_ns();

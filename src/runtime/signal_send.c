@@ -5,8 +5,8 @@
  * alarm ...), and a number; si_code tells the one who gets it which of them it
  * was. A signal for another process orders nothing here. Sends that fail are
  * recorded, too: an edge that nobody takes.
- * Not here: timers made by timer_create() (notify.c); signalfd, whose read() is
- * an edge of the file descriptor.
+ * Not here: timers made by timer_create() (notify.c); signalfd, whose read() takes
+ * them (fd_rw.c).
  * Limit: a thread that gets the pthread_t of one that has ended learns from what
  * was sent to that one.
  */

@@ -111,7 +111,8 @@ struct rt_thread {
 };
 
 struct rt_process {
-    int mode; /* enum rt_phase */
+    int mode;    /* enum rt_phase */
+    bool forked; /* this process has the memory of one that was recorded before it */
     bool full;
     bool picky;  /* not all accesses count alike: only some sites, benign ranges, no filter */
     bool paused; /* accesses are not recorded for now (heddle ctl) */

@@ -303,10 +303,11 @@ static void release_of_none(struct lockcheck *lc, struct lock_state *l, struct e
     struct teller *t = lc->teller;
 
     if (l->history == UNTOUCHED || (shared && l->history == ONLY_READERS_LEFT)) {
-        tell(t, DIAG_RELEASE_UNHELD,
-             "%s releases %s, which nobody acquired before: taken as held since before the "
-             "trace began",
-             teller_thread(t, ev->thread), teller_object(t, l->target));
+        if (!t->tables->process.numbers[PROCESS_FORKED]) /* else its parent acquired it */
+            tell(t, DIAG_RELEASE_UNHELD,
+                 "%s releases %s, which nobody acquired before: taken as held since before the "
+                 "trace began",
+                 teller_thread(t, ev->thread), teller_object(t, l->target));
         l->history = shared ? ONLY_READERS_LEFT : USED;
         l->free_since = t->position;
         return;

@@ -45,6 +45,7 @@ const char *const process_number_names[PROCESS_NUMBERS] = {
     [PROCESS_DAMAGED] = "buffers damaged",
     [PROCESS_DROPPED] = "buffers dropped",
     [PROCESS_MODULES_LOST] = "modules lost",
+    [PROCESS_FORKED] = "forked",
 };
 
 void process_release(struct process *p)

@@ -31,7 +31,9 @@ enum process_number {
     PROCESS_DAMAGED,      /* chunks of raw records that were damaged */
     PROCESS_DROPPED,      /* chunks dropped after the file could not grow any more */
     PROCESS_MODULES_LOST, /* modules that did not fit the log */
-    PROCESS_NUMBERS
+    PROCESS_FORKED,       /* 1: made by fork(), it went on with its parent's memory and locks */
+    PROCESS_NUMBERS,
+    PROCESS_LOSSES_END = PROCESS_FORKED /* those from PROCESS_LOST on say what is missing */
 };
 extern const char *const process_number_names[PROCESS_NUMBERS]; /* "accesses lost" ... */
 

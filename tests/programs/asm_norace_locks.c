@@ -97,6 +97,17 @@ static void pointer_lock(void *l)
     while (v && !sched_yield());
 }
 
+static void pointer_unlock(void *l)
+{
+    __asm__ volatile("movl $0, (%0)" : : "r"(l) : "memory");
+}
+
+static void pointer_ticket_unlock(void *p)
+{
+    struct tickets *t = p;
+    __asm__ volatile("incl (%0)" : : "r"(&t->serving) : "memory", "cc");
+}
+
 /* ---- a bit, with a jump ---- */
 
 static void bit_lock(void *l)
@@ -114,10 +125,16 @@ static struct {
     struct tickets word;
     long count;
 } kinds[] = {
-    { xchg_lock, move_unlock, { 0, 0 }, 0 },     { xchg_lock, volatile_unlock, { 0, 0 }, 0 },
-    { cas_lock, volatile_unlock, { 0, 0 }, 0 },  { cas_lock, move_unlock, { 0, 0 }, 0 },
-    { kernel_lock, kernel_unlock, { 1, 0 }, 0 }, { ticket_lock, ticket_unlock, { 0, 0 }, 0 },
-    { pointer_lock, move_unlock, { 0, 0 }, 0 },  { bit_lock, move_unlock, { 0, 0 }, 0 },
+    { xchg_lock, move_unlock, { 0, 0 }, 0 },
+    { xchg_lock, volatile_unlock, { 0, 0 }, 0 },
+    { cas_lock, volatile_unlock, { 0, 0 }, 0 },
+    { cas_lock, move_unlock, { 0, 0 }, 0 },
+    { kernel_lock, kernel_unlock, { 1, 0 }, 0 },
+    { ticket_lock, ticket_unlock, { 0, 0 }, 0 },
+    { pointer_lock, move_unlock, { 0, 0 }, 0 },
+    { bit_lock, move_unlock, { 0, 0 }, 0 },
+    { pointer_lock, pointer_unlock, { 0, 0 }, 0 },
+    { ticket_lock, pointer_ticket_unlock, { 0, 0 }, 0 },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -44,6 +45,13 @@ static void *leaves(void *text)
 {
     slow(text);
     pthread_exit(NULL);
+}
+
+static void *says_it(void *text)
+{
+    slow(text);
+    fflush(stdout);
+    return NULL;
 }
 
 static void *waits(void *unused)
@@ -122,6 +130,26 @@ static void child(void)
     start(slow, "parent", 0);
 }
 
+/* Neither the C library nor an interposed function sees it. */
+static void raw(void)
+{
+    fflush(stdout);
+    syscall(SYS_exit, 6);
+}
+
+static void raw_first(void)
+{
+    start(says_it, "the thread ends", 1);
+    raw();
+}
+
+static void raw_last(void)
+{
+    pthread_join(start(quick, NULL, 0), NULL);
+    puts("main ends");
+    raw();
+}
+
 static void c11(void)
 {
     thrd_t t;
@@ -158,6 +186,10 @@ int main(int argc, char **argv)
         child();
     else if (strcmp(how, "c11") == 0)
         c11();
+    else if (strcmp(how, "raw") == 0)
+        raw_first();
+    else if (strcmp(how, "raw-last") == 0)
+        raw_last();
     printf("main ends\n");
     pthread_exit(NULL);
 }
