@@ -454,9 +454,9 @@ const struct command commands[] = {
       "id, the start of it, or its number in the report.\n",
       plain_options, 2, MANY, OPTIONS_ANYWHERE, cmd_suppress },
     { "verify", "TRACE RESULT.json", "check the schedules of a result independently",
-      "Gives every schedule of the result to the witness checker, which uses no code of\n"
-      "the engines. Exit code 0: none refused; 2: some schedule is refused, or the result\n"
-      "does not belong to the trace.\n",
+      "Gives every proof of the result, schedules and observed races, to the witness checker,\n"
+      "which uses no code of the engines. Exit code 0: none refused; 2: one is refused, or the\n"
+      "result does not belong to the trace.\n",
       verify_options, 2, 2, OPTIONS_ANYWHERE, cmd_verify },
     { "info", "TRACE", "say what a trace holds",
       "Counts events by operation, threads, variables, locks and sites, and says what was\n"

@@ -1,5 +1,6 @@
 /* analysis.c - one decode feeds all engines, which then decide one by one */
 #include "engines/analysis.h"
+#include "engines/actual.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "engines/certain.h"
@@ -657,6 +658,8 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (r == 0)
         r = run_all(&w, err);
     r = return_gist(&w, r, err);
+    if (r == 0)
+        actual_mark(out, t);
     for (size_t i = 0; i < n && r > 0; i++)
         engine_leave(&out->runs[i].result, "interrupted", !out->runs[i].ready);
     whole_free(w.whole);

@@ -188,6 +188,7 @@ static void judge(struct race *r, struct note *n, const struct sshb_pair *p)
         n->filtered = true;
     } else if (r->strength > STRENGTH_GUARANTEED) {
         r->strength = STRENGTH_GUARANTEED;
+        r->independent = true;
         r->first = (struct access){ p->position[0], p->site[0] };
         r->second = (struct access){ p->position[1], p->site[1] };
         n->kind = (uint8_t)(p->kind + 1);

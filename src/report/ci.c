@@ -164,7 +164,10 @@ static void annotate(FILE *out, enum strength strength, const char *location, co
 {
     struct file_place p = file_place_of(location);
 
-    fprintf(out, "::%s ", strength == STRENGTH_POTENTIAL ? "notice" : "error");
+    fprintf(out, "::%s ",
+            strength == STRENGTH_POTENTIAL ? "notice"
+            : strength == STRENGTH_MAYBE   ? "warning"
+                                           : "error");
     if (p.file) {
         fputs("file=", out);
         put_command(out, p.file, p.file_len, true);

@@ -128,6 +128,8 @@ static bool is_better(const struct race *r, const struct finding *old)
         return r->strength < old->strength;
     if (is_shown != was_shown)
         return is_shown;
+    if (r->independent != old->independent)
+        return r->independent;
     return is_shown && r->after < old->after; /* a schedule with nothing left out says more */
 }
 
@@ -167,6 +169,7 @@ static void take_instance(struct findings *f, struct finding *to, struct race *f
 {
     free(to->witness);
     to->strength = from->strength;
+    to->independent = from->independent;
     to->witness = from->witness;
     to->nwitness = from->nwitness;
     to->after = from->after;
@@ -360,11 +363,50 @@ static bool is_predicted(const struct findings *f, const struct finding *r)
     return true;
 }
 
-const char *race_meaning(const struct findings *f, const struct finding *r)
+static bool is_unsure(const struct findings_trace *t)
 {
-    if (r->strength == STRENGTH_MAYBE && is_predicted(f, r))
+    for (int kind = 0; kind < DIAG_KINDS; kind++)
+        for (size_t i = 0; i < t->ndiagnosis_totals && diag_is_unsure((enum diag_kind)kind); i++)
+            if (strcmp(t->diagnosis_totals[i].name, diag_kind_name((enum diag_kind)kind)) == 0)
+                return true;
+    return false;
+}
+
+static bool was_interrupted(const struct findings *f)
+{
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t k = 0; k < f->engines[i].ncounters; k++)
+            if (strcmp(f->engines[i].counters[k].name, "interrupted") == 0)
+                return true;
+    return false;
+}
+
+const char *race_doubt(const struct findings *f, const struct finding *r)
+{
+    if (r->strength != STRENGTH_MAYBE && r->strength != STRENGTH_GUARANTEED)
+        return NULL;
+    if (is_predicted(f, r))
         return "synchronisation orders the two accesses in this recording; the engines hold "
                "another order possible, but no schedule shows it";
+    if (f->trace.order == TRACE_UNKNOWN)
+        return "the order of synchronisation in this recording is not known for sure";
+    if (f->trace.loss)
+        return "a part of the recording was lost, and synchronisation may have been in it";
+    if (is_unsure(&f->trace))
+        return "the recording has impossible events, so synchronisation may be missing from it";
+    if (was_interrupted(f))
+        return "the analysis was interrupted before it was decided";
+    if (f->trace.calls)
+        return "calls of code that was not traced may order the two accesses";
+    return NULL;
+}
+
+const char *race_meaning(const struct findings *f, const struct finding *r)
+{
+    const char *doubt = race_doubt(f, r);
+
+    if (r->strength == STRENGTH_MAYBE && doubt && is_predicted(f, r))
+        return doubt;
     return strength_meaning(r->strength);
 }
 
@@ -377,6 +419,9 @@ const char *strength_meaning(enum strength s)
     case STRENGTH_WITNESSED:
         return "a reordering of the recorded events puts the two accesses next to each other, and "
                "the independent checker accepted it";
+    case STRENGTH_OBSERVED:
+        return "all synchronisation of this execution was recorded, and none of it orders the two "
+               "accesses: by the C and C++ standards the execution has this data race";
     case STRENGTH_GUARANTEED:
         return "no choice of which write each read saw would order the two accesses";
     case STRENGTH_MAYBE:

@@ -146,6 +146,7 @@ struct finding {
     const char *variable_key; /* the name it has in a text trace, or NULL */
     uint64_t address, bytes;  /* that both accesses touch; 0, 0 for a variable with only a name */
     enum strength strength;
+    bool independent; /* whatever reads saw: it does not follow from another race */
     uint64_t count;
     uint64_t engines;              /* bit i: findings.engines[i] found it; the lowest one first */
     const char *decided_by;        /* the engine that its strength, instance and witness are from */
@@ -352,6 +353,9 @@ bool location_split(const char *location, size_t *file_len, uint32_t *line, uint
 const char *strength_meaning(enum strength s);
 /* The same for a race, by who found it: one that was only predicted is ordered in the recording. */
 const char *race_meaning(const struct findings *f, const struct finding *r);
+/* Why a race that happens-before leaves open is not `observed`; NULL: it is, or that is not known.
+ */
+const char *race_doubt(const struct findings *f, const struct finding *r);
 const char *deadlock_meaning(enum strength s);
 
 #endif

@@ -699,6 +699,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->variable = get_string(r, o, "variable", REQUIRED);
     read_address(r, o, race);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    race->independent = get_bool(r, o, "independent", OPTIONAL);
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
     race->engines = read_found_by(r, o);
@@ -833,12 +834,15 @@ static void read_rules(struct reader *r, const json_t *root)
 
 static void read_root(struct reader *r, const json_t *root)
 {
+    uint64_t schema;
+
     if (!json_is_object(root)) {
         wrong_type(r, "", "an object", root);
         return;
     }
-    if (get_number(r, root, "schema", REQUIRED) != JSON_SCHEMA)
-        fail(r, "schema", "this version knows only %d", JSON_SCHEMA);
+    schema = get_number(r, root, "schema", REQUIRED);
+    if (!r->failed && (schema < JSON_SCHEMA_OLDEST || schema > JSON_SCHEMA))
+        fail(r, "schema", "this version knows only %d to %d", JSON_SCHEMA_OLDEST, JSON_SCHEMA);
     r->f->test = get_string(r, root, "test", OPTIONAL);
     read_trace(r, root);
     read_engines(r, root);

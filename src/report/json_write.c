@@ -351,6 +351,9 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     write_address(e, r);
     write_found_by(e, f, r->engines);
     emit_string(e, "strength", strength_names[r->strength]);
+    if (r->independent)
+        emit_bool(e, "independent", true);
+    emit_string_if(e, "doubt", race_doubt(f, r));
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     write_tests(e, &r->tests);

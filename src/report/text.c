@@ -336,6 +336,17 @@ static void write_long(struct painter *p, const struct finding *r)
                 plural(r->after));
 }
 
+/* What it depends on, or why no more is known of it. */
+static void write_standing(struct painter *p, const struct findings *f, const struct finding *r)
+{
+    const char *doubt = race_doubt(f, r);
+
+    if (doubt && doubt != race_meaning(f, r))
+        fprintf(p->out, "  not observed: %s\n", doubt);
+    if (r->strength == STRENGTH_OBSERVED && r->independent)
+        fputs("  independent: no other race, mended, would order the two accesses\n", p->out);
+}
+
 static void write_race(struct painter *p, const struct findings *f, size_t i)
 {
     const struct finding *r = &f->races[i];
@@ -348,6 +359,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
             plural(r->count));
     paint_finders(p, f, r);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength], race_meaning(f, r));
+    write_standing(p, f, r);
     if (r->trace)
         fprintf(p->out, "  in '%s'\n", r->trace);
     write_tests(p, f, &r->tests);

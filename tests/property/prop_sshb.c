@@ -17,20 +17,19 @@
 #include "text_trace.h"
 #include "trace/text.h"
 
-/* The races of a strength, as pairs of positions. */
-static void races_of_strength(const struct race_table *races, enum strength strength, size_t n,
-                              struct pair_set *out)
+/* The races that sshb guarantees, as pairs of positions. Where synchronisation is exact they are
+ * `observed` and independent. */
+static void guaranteed_races(const struct race_table *races, size_t n, struct pair_set *out)
 {
     pair_set_init(out, n);
     for (size_t i = 0; i < races->count; i++)
-        if (races->races[i].strength == strength)
+        if (races->races[i].independent)
             pair_set_add(out, races->races[i].first.position, races->races[i].second.position);
 }
 
 static void guaranteed_of(struct subject *s, struct pair_set *out)
 {
-    races_of_strength(&subject_result(s, &engine_sshb)->races, STRENGTH_GUARANTEED, s->mem.count,
-                      out);
+    guaranteed_races(&subject_result(s, &engine_sshb)->races, s->mem.count, out);
 }
 
 static enum verdict sshb_races_are_those_of_hb(struct subject *s, struct buf *why)
@@ -64,7 +63,7 @@ static enum verdict compare_with_definition(const struct trace_mem *t,
     struct pair_set guaranteed, want;
     enum verdict v;
 
-    races_of_strength(races, STRENGTH_GUARANTEED, t->count, &guaranteed);
+    guaranteed_races(races, t->count, &guaranteed);
     naive_guaranteed(t, &want);
     keep_races(&want, races);
     v = both(subset(&guaranteed, &want, "is guaranteed but joined by a path", why),
@@ -222,7 +221,7 @@ static void guaranteed_in(const struct subject *s, const struct recording *r, st
     races = &a.analysis.runs[0].result.races;
     pair_set_init(out, r->count);
     for (size_t i = 0; i < races->count; i++)
-        if (races->races[i].strength == STRENGTH_GUARANTEED)
+        if (races->races[i].independent)
             pair_set_add(out, r->order[races->races[i].first.position],
                          r->order[races->races[i].second.position]);
     alone_release(&a);

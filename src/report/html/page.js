@@ -22,8 +22,9 @@ const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 const MEANING = {
   confirmed: 'it happened on the real program',
   witnessed: 'a reordering of the recorded events leads there, and the independent checker accepted it',
+  observed: 'all synchronisation of this execution was recorded, and none of it orders the two accesses: by the C and C++ standards the execution has this data race',
   guaranteed: 'no choice of which write each read saw would order the two accesses',
-  maybe: 'no synchronisation orders the two accesses in this recording, but which write a read saw might',
+  maybe: 'no synchronisation that was recorded orders the two accesses',
   predicted: 'synchronisation orders the two accesses in this recording; the engines hold another order possible, but no schedule shows it',
   potential: 'no common lock protects the two accesses, but something else might order them',
 };
@@ -171,6 +172,8 @@ function detail(f) {
       el('span', { class: 'strength ' + d.strength }, d.strength)),
     el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
+    d.doubt && !isPredicted(d) ? el('p', {}, `Not observed: ${d.doubt}.`) : null,
+    d.strength === 'observed' && d.independent ? el('p', {}, 'Independent: no other race, mended, would order the two accesses.') : null,
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
     d.thread_local_of ? el('p', {}, `Thread-local storage of ${d.thread_local_of}.`) : null,
     d.allocated ? el('p', {}, d.allocated.is_stack ? `${d.allocated.maybe_thread_local ? 'Stack or thread-local memory' : 'Stack'} of ${d.allocated.thread}.`
