@@ -58,6 +58,7 @@ struct verifier {
     struct execution *execution;                      /* for schedules with other values */
     struct execution *flipped; /* for branches that go another way, with all of these */
     struct flips *flips;
+    const char *doubt;         /* is all synchronisation in the trace (trace_doubt())? */
     enum order_answer *orders; /* of observed races without a schedule */
     struct part part;          /* of a long trace, for schedules that come after a beginning */
     struct witness_trace *part_checker;
@@ -509,22 +510,6 @@ static int ask(struct verifier *v, struct order_question *q, size_t n, struct er
     return 0;
 }
 
-/* What is needed of the trace besides: is its synchronisation exact and complete? */
-static bool is_trusted(const struct trace *t, struct error *err)
-{
-    const struct trace_info *info = trace_info(t);
-
-    if (info->order == TRACE_UNKNOWN)
-        error_set(err, "the order of synchronisation in the trace is not known for sure");
-    else if (info->loss[0])
-        error_set(err, "a part of the trace was lost");
-    else if (diags_unsure(trace_diags(t)))
-        error_set(err, "the trace has impossible events");
-    else
-        return true;
-    return false;
-}
-
 static int ask_all(struct verifier *v, struct error *err)
 {
     struct order_question q[ORDER_QUESTIONS];
@@ -544,8 +529,10 @@ static int ask_all(struct verifier *v, struct error *err)
 
 static enum order_answer order_of(const struct verifier *v, size_t race, struct error *err)
 {
-    if (!is_trusted(v->trace, err))
+    if (v->doubt) {
+        error_set(err, "%s", v->doubt);
         return ANSWER_ORDERED;
+    }
     if (v->orders[race] == ANSWER_NO_CONFLICT)
         error_set(err, "the two accesses do not conflict");
     if (v->orders[race] == ANSWER_ORDERED)
@@ -689,6 +676,7 @@ static int verify(struct verifier *v)
     if (sight_accesses(v, &err) < 0)
         return operand_error(v->in, &err);
     events = trace_info(v->trace)->events;
+    v->doubt = trace_doubt(v->trace);
     if (!belongs(v->f, events))
         return bad_input("'%s' does not belong to '%s': it is about %" PRIu64
                          " events, the trace has %" PRIu64,

@@ -7,14 +7,6 @@ bool actual_engine(const struct engine *e)
            (e == &engine_fasttrack || e == &engine_hb || e == &engine_shb || e == &engine_sshb);
 }
 
-/* Is all synchronisation of the execution in the trace, and in its order? */
-static bool has_all_synchronisation(const struct trace *t)
-{
-    const struct trace_info *info = trace_info(t);
-
-    return info->order != TRACE_UNKNOWN && !info->loss[0] && !diags_unsure(trace_diags(t));
-}
-
 static void mark_races(struct race_table *races, bool calls)
 {
     for (size_t i = 0; i < races->count; i++) {
@@ -29,7 +21,7 @@ static void mark_races(struct race_table *races, bool calls)
 
 void actual_mark(struct analysis *a, const struct trace *t)
 {
-    if (!has_all_synchronisation(t))
+    if (trace_doubt(t))
         return;
     for (size_t i = 0; i < a->count; i++) {
         struct engine_run *run = &a->runs[i];

@@ -60,6 +60,10 @@ struct race_flip {
     size_t nevents;
 };
 
+/* If the accesses of another race were atomic, would this be ordered? Surely, or if a read saw the
+ * write that it may have seen. */
+enum race_follows { FOLLOWS_NOTHING, FOLLOWS_SURELY, FOLLOWS_MAYBE };
+
 struct race {
     struct access first, second; /* in trace order */
     uint64_t count;              /* instances met */
@@ -72,6 +76,8 @@ struct race {
     bool holds_with_calls; /* such a one: also with the order that calls may bring (judge.h) */
     bool apart_with_calls; /* nor does an order that calls may bring join the two (judge.h) */
     bool independent;      /* whatever reads saw: it does not follow from another race (sshb.h) */
+    enum race_follows follows;
+    uint32_t cause[2];                /* sites of the race that it follows from (sshb_causes.h) */
     uint64_t last_first, last_second; /* positions of the last instance counted */
     struct value_change *changes;     /* owned; reads of the witness that see other values */
     size_t nchanges;

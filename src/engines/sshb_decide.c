@@ -12,6 +12,7 @@
  */
 #include "base/alloc.h"
 #include "engines/sshb.h"
+#include "engines/sshb_causes.h"
 #include "engines/sshb_graph.h"
 #include "engines/sshb_locks.h"
 #include "engines/sshb_values.h"
@@ -294,6 +295,8 @@ int sshb_decide(void *state, struct whole *whole, struct error *err)
     notes = xcalloc(p->result->races.count + 1, sizeof(*notes));
     if (!p->facts.full)
         judge_all(p, notes);
+    if (asked)
+        sshb_find_causes(p, whole);
     p->phase2_us += now_us() - start;
     count_races(p, notes);
     engine_count(p->result, "phase2_us", p->phase2_us);

@@ -221,10 +221,14 @@ static void write_gone(FILE *out, uint64_t steps)
 
 static void write_standing(FILE *out, const struct findings *f, const struct finding *r)
 {
-    const char *doubt = race_doubt(f, r);
+    struct buf b = { 0 };
 
-    if (doubt && doubt != race_meaning(f, r))
-        fprintf(out, "it is not observed, since %s\n", doubt);
+    if (r->doubt)
+        fprintf(out, "it is not observed, since %s\n", r->doubt);
+    findings_phrase_cause(f, r, &b);
+    if (b.len)
+        fprintf(out, "it %s\n", b.data);
+    buf_release(&b);
     if (r->strength == STRENGTH_OBSERVED && r->independent)
         fputs("it is independent: no other race, mended, would order the two accesses\n", out);
 }

@@ -699,6 +699,10 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->variable = get_string(r, o, "variable", REQUIRED);
     read_address(r, o, race);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    race->may_follow = json_object_get(o, "may_follow_from") != NULL;
+    race->follows =
+        get_string(r, o, race->may_follow ? "may_follow_from" : "follows_from", OPTIONAL);
+    race->doubt = get_string(r, o, "doubt", OPTIONAL);
     race->independent = get_bool(r, o, "independent", OPTIONAL);
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
@@ -850,6 +854,8 @@ static void read_root(struct reader *r, const json_t *root)
     read_deadlocks(r, root);
     r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);
     read_rules(r, root);
+    if (!r->failed)
+        findings_link(r->f);
 }
 
 int json_read(struct findings *f, FILE *in, struct error *err)

@@ -353,7 +353,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_string(e, "strength", strength_names[r->strength]);
     if (r->independent)
         emit_bool(e, "independent", true);
-    emit_string_if(e, "doubt", race_doubt(f, r));
+    emit_string_if(e, r->may_follow ? "may_follow_from" : "follows_from", r->follows);
+    emit_string_if(e, "doubt", r->doubt);
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     write_tests(e, &r->tests);

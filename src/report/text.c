@@ -339,10 +339,14 @@ static void write_long(struct painter *p, const struct finding *r)
 /* What it depends on, or why no more is known of it. */
 static void write_standing(struct painter *p, const struct findings *f, const struct finding *r)
 {
-    const char *doubt = race_doubt(f, r);
+    struct buf b = { 0 };
 
-    if (doubt && doubt != race_meaning(f, r))
-        fprintf(p->out, "  not observed: %s\n", doubt);
+    if (r->doubt)
+        fprintf(p->out, "  not observed: %s\n", r->doubt);
+    findings_phrase_cause(f, r, &b);
+    if (b.len)
+        fprintf(p->out, "  %s\n", b.data);
+    buf_release(&b);
     if (r->strength == STRENGTH_OBSERVED && r->independent)
         fputs("  independent: no other race, mended, would order the two accesses\n", p->out);
 }

@@ -163,6 +163,13 @@ function sideOf(s, label) {
     stackOf(s.stack, s.stack_omitted));
 }
 
+// Another race without which this one would be ordered.
+function causeOf(d) {
+  const id = d.follows_from || d.may_follow_from, cause = findings.find(f => f.id === id);
+  return el('p', {}, `${d.may_follow_from ? 'May follow' : 'Follows'} from race ${cause ? cause.n : id + ', which is not listed'}: ` +
+    `if ${cause ? cause.title : 'its accesses'} were atomic${d.may_follow_from ? ' and the read saw the write' : ''}, this would be ordered.`);
+}
+
 function detail(f) {
   const d = f.data;
   const engines = d.engines || [];
@@ -173,6 +180,7 @@ function detail(f) {
     el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
     d.doubt && !isPredicted(d) ? el('p', {}, `Not observed: ${d.doubt}.`) : null,
+    d.follows_from || d.may_follow_from ? causeOf(d) : null,
     d.strength === 'observed' && d.independent ? el('p', {}, 'Independent: no other race, mended, would order the two accesses.') : null,
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
     d.thread_local_of ? el('p', {}, `Thread-local storage of ${d.thread_local_of}.`) : null,
