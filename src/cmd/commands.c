@@ -154,6 +154,15 @@
         OPT_BASELINE, "baseline", 0, KIND_TEXT, "RESULT.json",                                     \
             "leave out races that this result has", NULL                                           \
     }
+/* What is not certain stops no build unless asked to. */
+#define FAIL_ON                                                                                    \
+    { OPT_FAIL_ON,                                                                                 \
+      "fail-on",                                                                                   \
+      0,                                                                                           \
+      KIND_CHOICE,                                                                                 \
+      "confirmed|witnessed|observed|guaranteed|maybe|potential",                                   \
+      "the weakest strength that counts for the exit code",                                        \
+      "guaranteed" }
 #define MPI                                                                                        \
     { OPT_MPI, "mpi", 0, KIND_FLAG, NULL, "decide with the processes that mpirun starts", NULL }
 #define END { 0 }
@@ -193,6 +202,7 @@ static const struct option_def run_options[] = {
       "the test that this run is, for 'heddle report' (default: the command, with --save)", NULL },
     { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code where races are found",
       "66" },
+    FAIL_ON,
     QUIET,
     HELP,
     END
@@ -312,10 +322,11 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { EFFORT, MEMORY("0"), ANALYSIS, MPI,  NOISE,
-                                                     FORMAT, OUTPUT,      QUIET,    HELP, END };
-static const struct option_def report_options[] = { EFFORT, MEMORY("0"), ANALYSIS, NOISE, FORMAT,
-                                                    OUTPUT, QUIET,       HELP,     END };
+static const struct option_def analyze_options[] = { EFFORT, MEMORY("0"), ANALYSIS, MPI,
+                                                     NOISE,  FORMAT,      FAIL_ON,  OUTPUT,
+                                                     QUIET,  HELP,        END };
+static const struct option_def report_options[] = { EFFORT,  MEMORY("0"), ANALYSIS, NOISE, FORMAT,
+                                                    FAIL_ON, OUTPUT,      QUIET,    HELP,  END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
     EFFORT,
@@ -326,7 +337,7 @@ static const struct option_def explain_options[] = {
     END
 };
 static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
-static const struct option_def diff_options[] = { PLAIN_FORMAT, OUTPUT, HELP, END };
+static const struct option_def diff_options[] = { PLAIN_FORMAT, FAIL_ON, OUTPUT, HELP, END };
 static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
 static const struct option_def dump_options[] = {
     { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
