@@ -8,7 +8,8 @@
  * docs/design/actual.md, "What follows from another race".
  *
  * A cause must not follow from another one itself, so races that join each other are none.
- * CAUSES_MAX races are tried, in the order of their first edge.
+ * CAUSES_MAX races are tried, in the order of their first edge, fewer where there are many
+ * occurrences: a list of so many races is not read for its causes.
  */
 #include "engines/sshb_causes.h"
 #include "base/alloc.h"
@@ -17,7 +18,8 @@
 
 #include <stdlib.h>
 
-enum { CAUSES_MAX = 64 };
+/* Looks at a pair, of all causes together: a second. */
+enum { CAUSES_MAX = 64, PAIRS_MAX = 1000000, LOOKS_MAX = 100000000 };
 #define NO_RACE UINT32_MAX
 
 /* What reads saw in the recorded order, or may have seen. */
@@ -87,6 +89,15 @@ static void take_edges(struct causes *c, enum edges kind, const struct map *site
         to = map_get(sites, e->to.position);
         c->edge_of[kind][i] = from && to ? race_number(c, *from, *to) : NO_RACE;
     }
+}
+
+/* How many races can be tried. */
+static size_t causes_max(const struct causes *c)
+{
+    uint64_t groups = c->facts->hb->nslots / GRAPH_LANES + 1;
+    uint64_t n = LOOKS_MAX / (EDGES * c->facts->npairs * groups + 1);
+
+    return n < CAUSES_MAX ? (size_t)n : CAUSES_MAX;
 }
 
 /* ---- one cause ---- */
@@ -165,7 +176,7 @@ static void try_all(struct causes *c, enum edges kind, bool exact, struct whole 
 
     for (size_t i = 0; i < c->ntried; i++)
         seen[c->tried[i].race] = true;
-    for (size_t i = 0; i < c->nedges[kind] && c->ntried < CAUSES_MAX; i++) {
+    for (size_t i = 0; i < c->nedges[kind] && c->ntried < causes_max(c); i++) {
         uint32_t cause = c->edge_of[kind][i];
 
         if (cause == NO_RACE || seen[cause])
@@ -211,7 +222,8 @@ void sshb_find_causes(struct sshb *p, struct whole *whole)
     bool exact = whole_info(whole)->order == TRACE_EXACT;
     struct map sites = { 0 };
 
-    if (p->facts.full || p->facts.unordered || p->facts.pairs_left_out)
+    if (p->facts.full || p->facts.unordered || p->facts.pairs_left_out ||
+        p->facts.npairs > PAIRS_MAX)
         return;
     if (sort_pairs(&c, &sites)) {
         c.joined = xcalloc(p->facts.npairs + 1, sizeof(*c.joined));

@@ -357,16 +357,22 @@ bool location_split(const char *location, size_t *file_len, uint32_t *line, uint
     return true;
 }
 
-/* Do engines that compare with happens-before have it, or only those that predict? */
-static bool is_predicted(const struct findings *f, const struct finding *r)
+/* Engines that compare with happens-before, of all or of those that found it. */
+static bool is_any_observing(const struct findings *f, uint64_t engines)
 {
-    static const char *const observing[] = { "fasttrack", "hb", "shb", "sshb" };
+    static const char *const observing[] = { "fasttrack", "hb", "shb", "sshb", "litehb", "fullhb" };
 
     for (size_t i = 0; i < f->nengines; i++)
         for (size_t k = 0; k < sizeof(observing) / sizeof(*observing); k++)
-            if (r->engines >> i & 1 && strcmp(f->engines[i].name, observing[k]) == 0)
-                return false;
-    return true;
+            if (engines >> i & 1 && strcmp(f->engines[i].name, observing[k]) == 0)
+                return true;
+    return false;
+}
+
+/* Do only engines have it that predict? */
+static bool is_predicted(const struct findings *f, const struct finding *r)
+{
+    return !is_any_observing(f, r->engines);
 }
 
 static bool was_interrupted(const struct findings *f)
@@ -518,6 +524,9 @@ int findings_finish(struct findings *f, struct trace *t, struct error *err)
 
 const char *race_meaning(const struct findings *f, const struct finding *r)
 {
+    if (r->strength == STRENGTH_MAYBE && is_predicted(f, r) && !is_any_observing(f, UINT64_MAX))
+        return "an engine holds an order possible in which nothing orders the two accesses, but no "
+               "schedule shows it";
     if (r->strength == STRENGTH_MAYBE && is_predicted(f, r))
         return "synchronisation orders the two accesses in this recording; the engines hold "
                "another order possible, but no schedule shows it";

@@ -26,12 +26,18 @@ const MEANING = {
   guaranteed: 'no choice of which write each read saw would order the two accesses',
   maybe: 'no synchronisation that was recorded orders the two accesses',
   predicted: 'synchronisation orders the two accesses in this recording; the engines hold another order possible, but no schedule shows it',
+  possible: 'an engine holds an order possible in which nothing orders the two accesses, but no schedule shows it',
   potential: 'no common lock protects the two accesses, but something else might order them',
 };
 
-// A race that engines only predicted: happens-before orders the two accesses.
+// A race that engines only predicted: happens-before orders the two accesses, or was not asked.
+const OBSERVING = ['fasttrack', 'hb', 'shb', 'sshb', 'litehb', 'fullhb'];
 function isPredicted(d) {
-  return d.strength === 'maybe' && d.accesses && !d.engines.some(e => ['fasttrack', 'hb', 'shb', 'sshb'].includes(e));
+  return d.strength === 'maybe' && d.accesses && !d.engines.some(e => OBSERVING.includes(e));
+}
+function meaningOf(d) {
+  if (!isPredicted(d)) return MEANING[d.strength] || '';
+  return MEANING[result.engines.some(e => OBSERVING.includes(e.name)) ? 'predicted' : 'possible'];
 }
 
 // ---- findings: races, then deadlocks ----
@@ -177,7 +183,7 @@ function detail(f) {
   return [
     el('h2', {}, f.kind === 'race' ? 'Data race on ' : '', f.title, ' ',
       el('span', { class: 'strength ' + d.strength }, d.strength)),
-    el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
+    el('p', { class: 'meaning' }, `${capital(meaningOf(d))}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
     d.doubt && !isPredicted(d) ? el('p', {}, `Not observed: ${d.doubt}.`) : null,
     d.follows_from || d.may_follow_from ? causeOf(d) : null,
