@@ -167,6 +167,7 @@ struct finding {
     uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule; /* the steps of the witness that matter most */
     size_t nschedule;
+    uint64_t switches; /* of the witness from one thread to another; 0: not known */
     struct findings_tests tests;
     struct finding_flip *flips;
     size_t nflips;
@@ -200,6 +201,7 @@ struct deadlock_finding {
     uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule;
     size_t nschedule;
+    uint64_t switches; /* of the witness from one thread to another; 0: not known */
     struct findings_tests tests;
 };
 

@@ -730,6 +730,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->part = get_number(r, o, "part", OPTIONAL);
     race->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     race->witness = read_witness(r, o, &race->nwitness);
+    race->switches = get_number(r, o, "switches", OPTIONAL);
     race->nschedule = read_schedule(r, o, race->witness, race->nwitness, &race->schedule);
 }
 
@@ -797,6 +798,7 @@ static void read_deadlock(struct reader *r, const json_t *o, struct deadlock_fin
     read_requests(r, o, d);
     d->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     d->witness = read_witness(r, o, &d->nwitness);
+    d->switches = get_number(r, o, "switches", OPTIONAL);
     d->nschedule = read_schedule(r, o, d->witness, d->nwitness, &d->schedule);
 }
 

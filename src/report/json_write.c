@@ -375,6 +375,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
             emit_number(e, "after", r->after);
             emit_number(e, "part", r->part);
         }
+        if (r->switches)
+            emit_number(e, "switches", r->switches);
         write_schedule(e, r->schedule, r->nschedule);
         write_witness(e, r->witness, r->nwitness);
     }
@@ -414,6 +416,8 @@ static void write_deadlock(struct emitter *e, const struct findings *f,
     if (d->long_witness)
         emit_number(e, "long_witness", d->long_witness);
     if (d->witness) {
+        if (d->switches)
+            emit_number(e, "switches", d->switches);
         write_schedule(e, d->schedule, d->nschedule);
         write_witness(e, d->witness, d->nwitness);
     }

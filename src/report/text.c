@@ -229,7 +229,7 @@ static struct paint_widths schedule_widths(const struct schedule_step *steps, si
 
 /* `steps` are the n of all `total` that schedule.c chose. */
 static void write_schedule(struct painter *p, const char *what, const struct schedule_step *steps,
-                           size_t n, size_t total)
+                           size_t n, size_t total, uint64_t switches)
 {
     struct paint_widths w = schedule_widths(steps, n);
     uint64_t expected = 0;
@@ -238,7 +238,10 @@ static void write_schedule(struct painter *p, const char *what, const struct sch
         fprintf(p->out, "  schedule that %s: %zu step%s\n", what, total, plural(total));
     if (!n)
         return;
-    fprintf(p->out, "  schedule that %s, %zu step%s:\n", what, total, plural(total));
+    fprintf(p->out, "  schedule that %s, %zu step%s", what, total, plural(total));
+    if (switches && n < total)
+        fprintf(p->out, ", %" PRIu64 " switch%s of threads", switches, switches == 1 ? "" : "es");
+    fputs(":\n", p->out);
     paint_step_head(p, &w);
     for (size_t i = 0; i < n; i++) {
         if (steps[i].index > expected)
@@ -376,7 +379,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     changes_write(p->out, r);
     paint_allocation(p, r);
     write_long(p, r);
-    write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness);
+    write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness, r->switches);
 }
 
 static void write_deadlock(struct painter *p, const struct findings *f, size_t i)
@@ -401,7 +404,7 @@ static void write_deadlock(struct painter *p, const struct findings *f, size_t i
     for (size_t k = 0; k < d->nwaiters; k++)
         paint_waiter(p, d, k);
     write_gone(p, "leads there", d->long_witness);
-    write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness);
+    write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness, d->switches);
 }
 
 static uint64_t deadlocks_with_strength(const struct findings *f, enum strength s)
