@@ -12,8 +12,8 @@
 
 /* Does the engine compare accesses with happens-before, and nothing more? */
 bool actual_engine(const struct engine *e);
-/* Give the races of such engines their strength, once the whole trace was read and every engine has
- * decided. Where calls of untraced code are in the trace, only those that the judge has found
+/* Give the races of such engines their strength, at the end of an analysis that has read the whole
+ * trace. Where calls of untraced code are in the trace, only those that the judge has found
  * unordered with them (race.apart_with_calls). */
 void actual_mark(struct analysis *a, const struct trace *t);
 

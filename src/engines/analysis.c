@@ -408,6 +408,7 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
         r = feed_engines(w, from, to, err);
     if (w->a->turn == 0 && !w->gist)
         w->a->seen = *trace_info(w->trace);
+    w->a->seen_all |= w->a->turn == 0 && r == 0;
     if (r >= 0)
         finish_all(w, from, to, r);
     if (r == 0)
@@ -658,7 +659,7 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (r == 0)
         r = run_all(&w, err);
     r = return_gist(&w, r, err);
-    if (r == 0)
+    if (r >= 0 && out->seen_all)
         actual_mark(out, t);
     for (size_t i = 0; i < n && r > 0; i++)
         engine_leave(&out->runs[i].result, "interrupted", !out->runs[i].ready);
