@@ -191,6 +191,8 @@ static size_t merge_same_races(struct findings *f, size_t from, size_t to, struc
         first.count += r->count;
         first.engines |= r->engines;
         list_tests(tests, &r->tests);
+        if (!first.follows || !r->follows || strcmp(first.follows, r->follows) != 0)
+            first.follows = NULL; /* not in all recordings */
         free(r->witness);
     }
     keep_tests(f, &first.tests, tests);
@@ -394,4 +396,5 @@ void result_combine(struct result *r, const char *shown)
     count_findings(f);
     findings_sort(f);
     findings_identify(f);
+    findings_group(f);
 }

@@ -154,6 +154,15 @@
         OPT_BASELINE, "baseline", 0, KIND_TEXT, "RESULT.json",                                     \
             "leave out races that this result has", NULL                                           \
     }
+/* What is not certain stops no build unless asked to. */
+#define FAIL_ON                                                                                    \
+    { OPT_FAIL_ON,                                                                                 \
+      "fail-on",                                                                                   \
+      0,                                                                                           \
+      KIND_CHOICE,                                                                                 \
+      "confirmed|witnessed|observed|guaranteed|maybe|potential",                                   \
+      "the weakest strength that counts for the exit code",                                        \
+      "guaranteed" }
 #define MPI                                                                                        \
     { OPT_MPI, "mpi", 0, KIND_FLAG, NULL, "decide with the processes that mpirun starts", NULL }
 #define END { 0 }
@@ -193,6 +202,7 @@ static const struct option_def run_options[] = {
       "the test that this run is, for 'heddle report' (default: the command, with --save)", NULL },
     { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code where races are found",
       "66" },
+    FAIL_ON,
     QUIET,
     HELP,
     END
@@ -312,10 +322,11 @@ static const struct option_def doctor_options[] = {
     END
 };
 
-static const struct option_def analyze_options[] = { EFFORT, MEMORY("0"), ANALYSIS, MPI,  NOISE,
-                                                     FORMAT, OUTPUT,      QUIET,    HELP, END };
-static const struct option_def report_options[] = { EFFORT, MEMORY("0"), ANALYSIS, NOISE, FORMAT,
-                                                    OUTPUT, QUIET,       HELP,     END };
+static const struct option_def analyze_options[] = { EFFORT, MEMORY("0"), ANALYSIS, MPI,
+                                                     NOISE,  FORMAT,      FAIL_ON,  OUTPUT,
+                                                     QUIET,  HELP,        END };
+static const struct option_def report_options[] = { EFFORT,  MEMORY("0"), ANALYSIS, NOISE, FORMAT,
+                                                    FAIL_ON, OUTPUT,      QUIET,    HELP,  END };
 static const struct option_def explain_options[] = {
     { OPT_FULL, "full", 0, KIND_FLAG, NULL, "every step of the schedule, however many", NULL },
     EFFORT,
@@ -326,7 +337,7 @@ static const struct option_def explain_options[] = {
     END
 };
 static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
-static const struct option_def diff_options[] = { PLAIN_FORMAT, OUTPUT, HELP, END };
+static const struct option_def diff_options[] = { PLAIN_FORMAT, FAIL_ON, OUTPUT, HELP, END };
 static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
 static const struct option_def dump_options[] = {
     { OPT_FROM, "from", 0, KIND_NUMBER, "N", "position of the first event to print", "0" },
@@ -454,9 +465,9 @@ const struct command commands[] = {
       "id, the start of it, or its number in the report.\n",
       plain_options, 2, MANY, OPTIONS_ANYWHERE, cmd_suppress },
     { "verify", "TRACE RESULT.json", "check the schedules of a result independently",
-      "Gives every schedule of the result to the witness checker, which uses no code of\n"
-      "the engines. Exit code 0: none refused; 2: some schedule is refused, or the result\n"
-      "does not belong to the trace.\n",
+      "Gives every proof of the result, schedules and observed races, to the witness checker,\n"
+      "which uses no code of the engines. Exit code 0: none refused; 2: one is refused, or the\n"
+      "result does not belong to the trace.\n",
       verify_options, 2, 2, OPTIONS_ANYWHERE, cmd_verify },
     { "info", "TRACE", "say what a trace holds",
       "Counts events by operation, threads, variables, locks and sites, and says what was\n"

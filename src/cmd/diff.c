@@ -89,9 +89,25 @@ static void write_text(const struct result *old, struct result *new, bool colour
     text_report(&new->findings, colour, out);
 }
 
+static enum strength strength_of(const struct findings *f, size_t i)
+{
+    return i < f->count ? f->races[i].strength : f->deadlocks[i - f->count].strength;
+}
+
+/* Is one new that counts (--fail-on)? */
+static bool fails(const struct result *old, const struct result *new, const struct options *o)
+{
+    const struct findings *f = &new->findings;
+
+    for (size_t i = 0; i < total(f); i++)
+        if (!findings_listed(&old->ids, findings_id(f, i)) && strength_fails(o, strength_of(f, i)))
+            return true;
+    return false;
+}
+
 static int show(const struct result *old, struct result *new, const struct options *o)
 {
-    bool added = count_only(new, old) > 0;
+    bool added = fails(old, new, o);
     struct outfile out;
     int code = outfile_open(&out, o->texts[OPT_OUTPUT], stdout);
 

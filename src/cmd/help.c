@@ -22,7 +22,7 @@ void help_overview(FILE *out)
 
 static void print_option(const struct option_def *d, FILE *out)
 {
-    char left[64] = "      ";
+    char left[96] = "      ";
     int n;
 
     if (d->letter)

@@ -1,6 +1,8 @@
 /* noise.c - findings that the user does not want to see */
 #include "cmd/noise.h"
 
+#include <string.h>
+
 int read_result_file(const char *path, struct findings *f)
 {
     struct operand in;
@@ -14,6 +16,17 @@ int read_result_file(const char *path, struct findings *f)
         code = bad_input("'%s' is no result (of 'heddle analyze --format json')", path);
     operand_close(&in);
     return code;
+}
+
+bool strength_fails(const struct options *o, enum strength s)
+{
+    enum strength weakest = STRENGTH_CONFIRMED;
+
+    if (!o->texts[OPT_FAIL_ON])
+        return true;
+    while (strcmp(strength_names[weakest], o->texts[OPT_FAIL_ON]) != 0)
+        weakest++;
+    return s <= weakest;
 }
 
 int noise_load(struct noise *n, const struct options *o)

@@ -1,7 +1,8 @@
 /* noise.h - findings that the user does not want to see: --suppressions, --baseline
  *
- * Loaded before anything else is done, so that a mistake in a file is said
- * before a program runs for an hour; applied to the result that is shown.
+ * And how weak the evidence of a finding may be that counts (--fail-on). Loaded before anything
+ * else is done, so that a mistake in a file is said before a program runs for an hour; applied to
+ * the result that is shown.
  */
 #ifndef HEDDLE_CMD_NOISE_H
 #define HEDDLE_CMD_NOISE_H
@@ -22,6 +23,10 @@ void noise_release(struct noise *n);
 
 /* Load and forget: for the messages. 0, or the exit code. */
 int noise_check(const struct options *o);
+
+/* Does a finding of this strength count for the exit code (--fail-on)? Any does where the command
+ * has no such option. */
+bool strength_fails(const struct options *o, enum strength s);
 
 /* A result file; a trace is an error. 0, or the exit code. */
 int read_result_file(const char *path, struct findings *f);

@@ -64,6 +64,7 @@ enum option_id {
     OPT_GLOBALS,
     OPT_VERBOSE,
     OPT_ERROR_EXITCODE,
+    OPT_FAIL_ON,
     OPT_KEEP,
     OPT_SUPPRESSIONS,
     OPT_BASELINE,

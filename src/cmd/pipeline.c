@@ -539,10 +539,28 @@ void result_release(struct result *r)
     *r = (struct result){ .from = { .spool = -1 } };
 }
 
-int result_code(const struct result *r)
+static bool any_fails(const struct findings *f, const struct options *o)
 {
-    if (r->findings.count || r->findings.ndeadlocks)
+    for (size_t i = 0; i < f->count; i++)
+        if (strength_fails(o, f->races[i].strength))
+            return true;
+    for (size_t i = 0; i < f->ndeadlocks; i++)
+        if (strength_fails(o, f->deadlocks[i].strength))
+            return true;
+    return false;
+}
+
+static int result_code(const struct result *r, const struct options *o)
+{
+    const struct findings *f = &r->findings;
+
+    if (any_fails(f, o))
         return EXIT_RACES;
+    if ((f->count || f->ndeadlocks) && !option_is(o, OPT_QUIET))
+        warn("note",
+             "nothing that was found is %s or stronger: it does not count for the exit code "
+             "(--fail-on)",
+             o->texts[OPT_FAIL_ON]);
     return r->interrupted ? EXIT_OWN_FAILURE : EXIT_NOTHING;
 }
 
@@ -584,7 +602,9 @@ int result_show(struct result *r, const struct options *o, FILE *otherwise)
         code = outfile_open(&out, o->texts[OPT_OUTPUT], otherwise);
     if (code)
         return code;
+    while (r->findings.spared < STRENGTH_COUNT && strength_fails(o, r->findings.spared))
+        r->findings.spared++;
     write_as(&r->findings, o->texts[OPT_FORMAT], &out);
     code = outfile_close(&out, true);
-    return code ? code : result_code(r);
+    return code ? code : result_code(r, o);
 }

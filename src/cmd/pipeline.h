@@ -38,9 +38,6 @@ int result_analyse_all(struct result *r, const struct options *o, const char *sh
                        const struct tracedir *d);
 void result_release(struct result *r);
 
-/* The exit code of a result that was shown: races, nothing, or a search that was cut short. */
-int result_code(const struct result *r);
-
 /* Render as the options say, to where they say, else to `otherwise`, without what suppressions and
  * the baseline take away; the exit code of the whole command. */
 int result_show(struct result *r, const struct options *o, FILE *otherwise);

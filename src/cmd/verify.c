@@ -9,6 +9,8 @@
  * Schedules that come after a beginning as recorded ("after") are checked in
  * the part of the trace that they are about (trace/parts.h).
  * Where reads see other values, the execution is rebuilt from trace and program.
+ * An observed race has no schedule: that nothing orders its accesses is checked in passes of their
+ * own (witness/order.h).
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
@@ -24,6 +26,7 @@
 #include "report/clean.h"
 #include "trace/parts.h"
 #include "trace/unseen.h"
+#include "witness/order.h"
 #include "witness/witness.h"
 
 #include <errno.h>
@@ -55,7 +58,9 @@ struct verifier {
     struct execution *execution;                      /* for schedules with other values */
     struct execution *flipped; /* for branches that go another way, with all of these */
     struct flips *flips;
-    struct part part; /* of a long trace, for schedules that come after a beginning */
+    const char *doubt;         /* is all synchronisation in the trace (trace_doubt())? */
+    enum order_answer *orders; /* of observed races without a schedule */
+    struct part part;          /* of a long trace, for schedules that come after a beginning */
     struct witness_trace *part_checker;
 };
 
@@ -102,6 +107,7 @@ static void verifier_release(struct verifier *v)
     execution_free(v->flipped);
     flips_free(v->flips);
     trace_mem_release(&v->mem);
+    free(v->orders);
     free(v->sightings);
     free(v->by_event);
     trace_close(v->trace);
@@ -152,8 +158,14 @@ static enum witness_calls rule_of(const struct findings *f, const struct finding
                                                                             : CALLS_IGNORED;
 }
 
+/* Its proof is that nothing orders it. */
+static bool is_observed(const struct finding *r)
+{
+    return r->strength == STRENGTH_OBSERVED && !r->witness;
+}
+
 /* How many events the schedules need: one more than the highest position, or all. */
-static uint64_t needed_events(const struct findings *f, bool values)
+static uint64_t needed_events(const struct findings *f, bool values, bool calls)
 {
     uint64_t n = 0;
 
@@ -161,7 +173,8 @@ static uint64_t needed_events(const struct findings *f, bool values)
         if (f->races[i].after)
             continue;
         n = highest(f->races[i].witness, f->races[i].nwitness, n);
-        if (f->races[i].witness && rule_of(f, &f->races[i]) && n < WHOLE_EVENTS_MAX)
+        if (n < WHOLE_EVENTS_MAX && ((f->races[i].witness && rule_of(f, &f->races[i])) ||
+                                     (calls && is_observed(&f->races[i]))))
             n = WHOLE_EVENTS_MAX;
     }
     for (size_t i = 0; i < f->ndeadlocks; i++)
@@ -192,7 +205,8 @@ static void mark_unseen(struct verifier *v, struct trace_mem *mem, const struct 
 /* The second pass. */
 static int load_schedules(struct verifier *v, struct error *err)
 {
-    uint64_t needed = needed_events(v->f, trace_info(v->trace)->values);
+    uint64_t needed =
+        needed_events(v->f, trace_info(v->trace)->values, trace_info(v->trace)->calls);
 
     if (!needed)
         return 0;
@@ -458,6 +472,75 @@ static int check_schedule(struct verifier *v, const struct finding *r, struct er
     return witness_check(checker_of(v, rule_of(v->f, r)), r->witness, r->nwitness, err);
 }
 
+/* ---- observed races ---- */
+
+/* The next of them, from `at` on; where it stopped. */
+static size_t next_questions(const struct verifier *v, size_t at, struct order_question *q,
+                             size_t *n)
+{
+    *n = 0;
+    for (; at < v->f->count && *n < ORDER_QUESTIONS; at++)
+        if (is_observed(&v->f->races[at]))
+            q[(*n)++] = (struct order_question){ .first = v->f->races[at].sides[0].event,
+                                                 .second = v->f->races[at].sides[1].event };
+    return at;
+}
+
+static int ask_trace(struct verifier *v, struct order_question *q, size_t n, struct error *err)
+{
+    struct witness_order *o;
+    struct batch b;
+    int r = trace_rewind(v->trace, err);
+
+    if (r < 0)
+        return -1;
+    o = witness_order_new(q, n);
+    while ((r = trace_next(v->trace, &b, err)) > 0)
+        witness_order_events(o, b.events, b.count);
+    witness_order_free(o);
+    return r;
+}
+
+/* Where calls of untraced code may order accesses, all events are at hand that the engines had. */
+static int ask(struct verifier *v, struct order_question *q, size_t n, struct error *err)
+{
+    if (!trace_info(v->trace)->calls)
+        return ask_trace(v, q, n, err);
+    witness_order_with_calls(checker_of(v, CALLS_PAIRS), q, n);
+    return 0;
+}
+
+static int ask_all(struct verifier *v, struct error *err)
+{
+    struct order_question q[ORDER_QUESTIONS];
+    size_t n, from = 0, to;
+
+    v->orders = xcalloc(v->f->count + 1, sizeof(*v->orders));
+    while ((to = next_questions(v, from, q, &n)) > from && n) {
+        if (ask(v, q, n, err) < 0)
+            return -1;
+        n = 0;
+        for (; from < to; from++)
+            if (is_observed(&v->f->races[from]))
+                v->orders[from] = q[n++].answer;
+    }
+    return 0;
+}
+
+static enum order_answer order_of(const struct verifier *v, size_t race, struct error *err)
+{
+    if (v->doubt) {
+        error_set(err, "%s", v->doubt);
+        return ANSWER_ORDERED;
+    }
+    if (v->orders[race] == ANSWER_NO_CONFLICT)
+        error_set(err, "the two accesses do not conflict");
+    if (v->orders[race] == ANSWER_ORDERED)
+        error_set(err, "synchronisation orders event %" PRIu64 " before event %" PRIu64,
+                  v->f->races[race].sides[0].event, v->f->races[race].sides[1].event);
+    return v->orders[race];
+}
+
 enum verdict { ACCEPTED, REFUSED, NO_WITNESS, VERDICTS };
 
 static enum verdict judge(struct verifier *v, size_t race, struct error *err)
@@ -467,6 +550,15 @@ static enum verdict judge(struct verifier *v, size_t race, struct error *err)
     for (size_t k = 0; k < 2; k++)
         if (check_sighting(&v->sightings[2 * race + k], trace_tables(v->trace), err) < 0)
             return REFUSED;
+    if (is_observed(r))
+        switch (order_of(v, race, err)) {
+        case ANSWER_OPEN:
+            return NO_WITNESS; /* beyond the events at hand */
+        case ANSWER_UNORDERED:
+            return ACCEPTED;
+        default:
+            return REFUSED;
+        }
     if (!r->witness)
         return NO_WITNESS;
     if (check_ends(r, err) < 0)
@@ -584,11 +676,12 @@ static int verify(struct verifier *v)
     if (sight_accesses(v, &err) < 0)
         return operand_error(v->in, &err);
     events = trace_info(v->trace)->events;
+    v->doubt = trace_doubt(v->trace);
     if (!belongs(v->f, events))
         return bad_input("'%s' does not belong to '%s': it is about %" PRIu64
                          " events, the trace has %" PRIu64,
                          v->result->shown, v->in->shown, v->f->trace.events, events);
-    if (load_schedules(v, &err) < 0)
+    if (load_schedules(v, &err) < 0 || ask_all(v, &err) < 0)
         return operand_error(v->in, &err);
     return judge_all(v);
 }

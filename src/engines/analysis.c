@@ -1,5 +1,6 @@
 /* analysis.c - one decode feeds all engines, which then decide one by one */
 #include "engines/analysis.h"
+#include "engines/actual.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "engines/certain.h"
@@ -592,6 +593,7 @@ static int run_engines(struct work *w, size_t from, size_t to, struct error *err
     r = run_pass(w, from, to, false, err);
     if (r == 0)
         r = run_pass(w, from, to, true, err);
+    w->a->seen_all |= w->a->turn == 0 && r == 0;
     if (r == 0)
         r = decide(w, from, to, err);
     for (size_t i = from; i < to; i++)
@@ -885,6 +887,8 @@ int analysis_run(struct trace *t, const struct engine *const *engines, size_t n,
     if (r == 0)
         r = run_all(&w, err);
     r = return_gist(&w, r, err);
+    if (r >= 0 && out->seen_all)
+        actual_mark(out, t);
     for (size_t i = 0; i < n && r > 0; i++)
         engine_leave(&out->runs[i].result, "interrupted", !out->runs[i].ready);
     whole_free(w.whole);

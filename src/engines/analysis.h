@@ -31,6 +31,7 @@ struct analysis {
     size_t count;
     double decode_seconds;  /* reading, checking, numbering */
     struct trace_info seen; /* at the end of the pass that feeds the engines */
+    bool seen_all;          /* that pass came to the end of the trace */
     unsigned turn;          /* whose it is */
     /* From numbers to positions, or NULL: of the gist (gist.h), of what is selected of it or of
      * the trace (showable.h). */

@@ -1,5 +1,6 @@
 /* judge.c - which races might be ordered by code that was not traced */
 #include "engines/judge.h"
+#include "engines/actual.h"
 #include "base/alloc.h"
 #include "engines/prove.h"
 
@@ -14,7 +15,8 @@ struct judgement {
     struct prover *prover;
     const struct trace_mem *events;
     const struct view *view;
-    bool observes;       /* the races asked about are observed ones, in a recording */
+    bool actual;         /* the races asked about are unordered by happens-before, */
+    bool observes;       /* and in a recording */
     struct map verdicts; /* pair of sites -> enum verdict */
     struct race **races; /* of the batch */
     struct instance (*instances)[2];
@@ -130,6 +132,36 @@ static bool is_unordered(const struct judgement *j, const struct question *q)
     return false;
 }
 
+/* A sweep back over so many events does the work of a unit (whole.h). */
+enum { SWEPT_A_UNIT = 2 };
+
+/* Is the race one of this very execution, also with the order that calls may have brought? Then by
+ * the first of its instances that is; one that has a schedule stands by the instance of that. */
+static void look_at_order(const struct judgement *j, struct race *r)
+{
+    const struct event *e = j->events->events;
+    struct instance at[2];
+    size_t n = race_instances(r, j->whole, at);
+
+    for (size_t i = 0; i < n && !r->apart_with_calls; i++) {
+        uint32_t a = (uint32_t)at[i].first, b = (uint32_t)at[i].second;
+
+        if (r->strength <= STRENGTH_WITNESSED && whole_position(j->whole, b) != r->second.position)
+            continue;
+        if (whole_stop(j->whole, 0))
+            return;
+        whole_spend(j->whole, (b - a) / SWEPT_A_UNIT);
+        if (is_ordered(j->view, a, b))
+            continue;
+        r->apart_with_calls = true;
+        r->independent &= whole_position(j->whole, b) == r->second.position;
+        r->first = (struct access){ whole_position(j->whole, a), e[a].site };
+        r->second = (struct access){ whole_position(j->whole, b), e[b].site };
+    }
+    if (n && !r->apart_with_calls && r->strength == STRENGTH_GUARANTEED)
+        r->strength = STRENGTH_MAYBE; /* sshb knows nothing of calls */
+}
+
 static void use_answer(struct judgement *j, const struct race *r, struct question *q)
 {
     bool possible = q->answer == PREDICT_FEASIBLE;
@@ -197,6 +229,8 @@ static void ask_about(struct judgement *j, struct race_table *races)
     for (size_t i = 0; i < races->count; i++) {
         if (!is_settled(j, &races->races[i]))
             put_question(j, &races->races[i]);
+        if (j->actual)
+            look_at_order(j, &races->races[i]);
         if (j->count == most)
             run_batch(j);
     }
@@ -263,8 +297,8 @@ static void judge_runs(struct judgement *j)
     j->questions = xcalloc(most, sizeof(*j->questions));
     for (size_t i = 0; i < j->analysis->count; i++)
         if (is_judged(j, &j->analysis->runs[i])) {
-            j->observes = !j->analysis->runs[i].engine->predicts &&
-                          whole_info(j->whole)->order != TRACE_EXACT;
+            j->actual = actual_engine(j->analysis->runs[i].engine);
+            j->observes = j->actual && whole_info(j->whole)->order != TRACE_EXACT;
             ask_about(j, &j->analysis->runs[i].result.races);
         }
     for (size_t i = 0; i < j->analysis->count; i++)

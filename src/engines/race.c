@@ -8,8 +8,8 @@
  * entries answers them without touching the map. */
 enum { RECENT = 256 };
 
-const char *const strength_names[STRENGTH_COUNT] = { "confirmed", "witnessed", "guaranteed",
-                                                     "maybe", "potential" };
+const char *const strength_names[STRENGTH_COUNT] = { "confirmed",  "witnessed", "observed",
+                                                     "guaranteed", "maybe",     "potential" };
 
 void race_table_init(struct race_table *t)
 {

@@ -20,6 +20,7 @@
 enum strength {
     STRENGTH_CONFIRMED,
     STRENGTH_WITNESSED,
+    STRENGTH_OBSERVED, /* a data race of the recorded execution itself (actual.h) */
     STRENGTH_GUARANTEED,
     STRENGTH_MAYBE,
     STRENGTH_POTENTIAL,
@@ -59,6 +60,10 @@ struct race_flip {
     size_t nevents;
 };
 
+/* If the accesses of another race were atomic, would this be ordered? Surely, or if a read saw the
+ * write that it may have seen. */
+enum race_follows { FOLLOWS_NOTHING, FOLLOWS_SURELY, FOLLOWS_MAYBE };
+
 struct race {
     struct access first, second; /* in trace order */
     uint64_t count;              /* instances met */
@@ -69,6 +74,10 @@ struct race {
     uint64_t part;         /* and is about so many behind them (trace/parts.h) */
     uint64_t long_witness; /* events of a witness that was accepted but not kept; 0 */
     bool holds_with_calls; /* such a one: also with the order that calls may bring (judge.h) */
+    bool apart_with_calls; /* nor does an order that calls may bring join the two (judge.h) */
+    bool independent;      /* whatever reads saw: it does not follow from another race (sshb.h) */
+    enum race_follows follows;
+    uint32_t cause[2];                /* sites of the race that it follows from (sshb_causes.h) */
     uint64_t last_first, last_second; /* positions of the last instance counted */
     struct value_change *changes;     /* owned; reads of the witness that see other values */
     size_t nchanges;

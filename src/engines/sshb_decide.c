@@ -12,6 +12,7 @@
  */
 #include "base/alloc.h"
 #include "engines/sshb.h"
+#include "engines/sshb_causes.h"
 #include "engines/sshb_graph.h"
 #include "engines/sshb_locks.h"
 #include "engines/sshb_values.h"
@@ -188,6 +189,7 @@ static void judge(struct race *r, struct note *n, const struct sshb_pair *p)
         n->filtered = true;
     } else if (r->strength > STRENGTH_GUARANTEED) {
         r->strength = STRENGTH_GUARANTEED;
+        r->independent = true;
         r->first = (struct access){ p->position[0], p->site[0] };
         r->second = (struct access){ p->position[1], p->site[1] };
         n->kind = (uint8_t)(p->kind + 1);
@@ -293,6 +295,8 @@ int sshb_decide(void *state, struct whole *whole, struct error *err)
     notes = xcalloc(p->result->races.count + 1, sizeof(*notes));
     if (!p->facts.full)
         judge_all(p, notes);
+    if (asked)
+        sshb_find_causes(p, whole);
     p->phase2_us += now_us() - start;
     count_races(p, notes);
     engine_count(p->result, "phase2_us", p->phase2_us);

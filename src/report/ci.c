@@ -44,46 +44,60 @@ static void put_steps(FILE *out, const struct schedule_step *steps, size_t n)
     }
 }
 
+/* What does not count for the exit code fails no test (--fail-on). */
+static bool is_failure(const struct findings *f, enum strength s)
+{
+    return !f->spared || s < f->spared;
+}
+
 static void open_case(FILE *out, const char *of, const char *id, enum strength strength,
-                      const char *text)
+                      const char *text, bool failure)
 {
     fputs("    <testcase classname=\"", out);
     xml_put(out, of);
     fputs("\" name=\"", out);
     xml_put(out, id);
-    fprintf(out, "\">\n      <failure type=\"%s\" message=\"", strength_names[strength]);
+    fputs("\">\n      ", out);
+    if (failure) {
+        fprintf(out, "<failure type=\"%s\" message=\"", strength_names[strength]);
+        xml_put(out, text);
+        fputs("\">", out);
+        return;
+    }
+    fprintf(out, "<system-out>%s: ", strength_names[strength]);
     xml_put(out, text);
-    fputs("\">", out);
+    fputc('\n', out);
 }
 
-static void close_case(FILE *out)
+static void close_case(FILE *out, bool failure)
 {
-    fputs("</failure>\n    </testcase>\n", out);
+    fprintf(out, "</%s>\n    </testcase>\n", failure ? "failure" : "system-out");
 }
 
-static void junit_race(FILE *out, const char *of, const struct finding *r)
+static void junit_race(FILE *out, const char *of, const struct finding *r, bool failure)
 {
     struct buf b = { 0 };
 
     phrase_race(&b, r);
-    open_case(out, of, r->id, r->strength, b.data);
+    open_case(out, of, r->id, r->strength, b.data, failure);
     for (int k = 0; k < 2; k++)
         put_stack(out, &r->sides[k]);
     put_steps(out, r->schedule, r->nschedule);
-    close_case(out);
+    close_case(out, failure);
     buf_release(&b);
 }
 
-static void junit_deadlock(FILE *out, const char *of, const struct deadlock_finding *d)
+static void junit_deadlock(FILE *out, const char *of, const struct deadlock_finding *d,
+                           bool failure)
 {
     struct buf b = { 0 };
 
     phrase_deadlock(&b, d);
-    open_case(out, of, d->id, d->strength, b.data);
+    open_case(out, of, d->id, d->strength, b.data, failure);
     for (size_t i = 0; i < d->nwaiters; i++)
         put_stack(out, &d->waiters[i].request);
     put_steps(out, d->schedule, d->nschedule);
-    close_case(out);
+    close_case(out, failure);
     buf_release(&b);
 }
 
@@ -102,14 +116,17 @@ static const char *case_of(const struct findings *f, const struct findings_tests
     return f->test ? f->test : f->trace.path;
 }
 
-static size_t count_cases(const struct findings *f)
+/* All of them, or those that fail. */
+static size_t count_cases(const struct findings *f, bool failures)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < f->count; i++)
-        n += cases(&f->races[i].tests);
+        if (!failures || is_failure(f, f->races[i].strength))
+            n += cases(&f->races[i].tests);
     for (size_t i = 0; i < f->ndeadlocks; i++)
-        n += cases(&f->deadlocks[i].tests);
+        if (!failures || is_failure(f, f->deadlocks[i].strength))
+            n += cases(&f->deadlocks[i].tests);
     return n;
 }
 
@@ -119,22 +136,22 @@ static void junit_cases(const struct findings *f, FILE *out)
 
     for (size_t i = 0; i < f->count; i++)
         for (size_t k = 0; (of = case_of(f, &f->races[i].tests, k)); k++)
-            junit_race(out, of, &f->races[i]);
+            junit_race(out, of, &f->races[i], is_failure(f, f->races[i].strength));
     for (size_t i = 0; i < f->ndeadlocks; i++)
         for (size_t k = 0; (of = case_of(f, &f->deadlocks[i].tests, k)); k++)
-            junit_deadlock(out, of, &f->deadlocks[i]);
+            junit_deadlock(out, of, &f->deadlocks[i], is_failure(f, f->deadlocks[i].strength));
 }
 
 void junit_write(const struct findings *f, FILE *out)
 {
-    size_t n = count_cases(f);
+    size_t n = count_cases(f, false), failed = count_cases(f, true);
 
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", out);
     fprintf(out,
             "<testsuites tests=\"%zu\" failures=\"%zu\">\n"
             "  <testsuite name=\"heddle\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
             "skipped=\"0\">\n",
-            n ? n : 1, n, n ? n : 1, n);
+            n ? n : 1, failed, n ? n : 1, failed);
     junit_cases(f, out);
     if (!n) {
         fputs("    <testcase classname=\"", out);
@@ -164,7 +181,10 @@ static void annotate(FILE *out, enum strength strength, const char *location, co
 {
     struct file_place p = file_place_of(location);
 
-    fprintf(out, "::%s ", strength == STRENGTH_POTENTIAL ? "notice" : "error");
+    fprintf(out, "::%s ",
+            strength == STRENGTH_POTENTIAL ? "notice"
+            : strength == STRENGTH_MAYBE   ? "warning"
+                                           : "error");
     if (p.file) {
         fputs("file=", out);
         put_command(out, p.file, p.file_len, true);

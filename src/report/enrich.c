@@ -81,6 +81,8 @@ static int compare_flips(const void *a, const void *b)
 
 static void enricher_init(struct enricher *e, struct findings *f, const struct tables *tables)
 {
+    size_t room = SCHEDULE_ALL;
+
     *e = (struct enricher){ .f = f, .tables = tables, .recorded = tables->process.known };
     naming_init(&e->naming, f, tables);
     steps_init(&e->steps, f);
@@ -90,7 +92,7 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
             want(e, &f->races[i].sides[k], NULL, i);
         for (size_t k = 0; k < f->races[i].nflips; k++)
             want_flip(e, &f->races[i].flips[k]);
-        schedule_want(f->races[i].witness, f->races[i].nwitness, &e->steps);
+        schedule_want(f->races[i].witness, f->races[i].nwitness, &e->steps, &room);
         changes_want(&f->races[i], &e->steps);
     }
     for (size_t i = 0; i < f->ndeadlocks; i++) {
@@ -98,7 +100,7 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
 
         for (size_t k = 0; k < d->nwaiters; k++)
             want(e, &d->waiters[k].request, &d->waiters[k], 0);
-        schedule_want(d->witness, d->nwitness, &e->steps);
+        schedule_want(d->witness, d->nwitness, &e->steps, &room);
     }
     qsort(e->wanted, e->count, sizeof(*e->wanted), compare_wanted);
     if (e->nflips)
@@ -571,15 +573,21 @@ static void choose_schedules(struct enricher *e)
 
     for (size_t i = 0; i < f->count; i++) {
         struct finding *r = &f->races[i];
+        struct schedule_choice c;
 
-        r->nschedule = schedule_choose(f, r->witness, r->nwitness, 2, &e->steps, &r->schedule);
+        r->nschedule = schedule_choose(f, r->witness, r->nwitness, 2, &e->steps, &c);
+        r->schedule = c.steps;
+        r->switches = c.switches;
         changes_fill(f, r, &e->steps);
     }
     for (size_t i = 0; i < f->ndeadlocks; i++) {
         struct deadlock_finding *d = &f->deadlocks[i];
 
-        d->nschedule =
-            schedule_choose(f, d->witness, d->nwitness, d->nwaiters, &e->steps, &d->schedule);
+        struct schedule_choice c;
+
+        d->nschedule = schedule_choose(f, d->witness, d->nwitness, d->nwaiters, &e->steps, &c);
+        d->schedule = c.steps;
+        d->switches = c.switches;
     }
 }
 

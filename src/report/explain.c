@@ -219,6 +219,20 @@ static void write_gone(FILE *out, uint64_t steps)
                 steps);
 }
 
+static void write_standing(FILE *out, const struct findings *f, const struct finding *r)
+{
+    struct buf b = { 0 };
+
+    if (r->doubt)
+        fprintf(out, "it is not observed, since %s\n", r->doubt);
+    findings_phrase_cause(f, r, &b);
+    if (b.len)
+        fprintf(out, "it %s\n", b.data);
+    buf_release(&b);
+    if (r->strength == STRENGTH_OBSERVED && r->independent)
+        fputs("it is independent: no other race, mended, would order the two accesses\n", out);
+}
+
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,
                   const struct explain_options *options, FILE *out)
 {
@@ -238,6 +252,7 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
     fputs("\nhow sure this is: ", out);
     paint_bold(&p, strength_names[r->strength]);
     fprintf(out, ", which means that %s\n", race_meaning(f, r));
+    write_standing(out, f, r);
     write_flips(out, r);
     if (r->nchanges)
         fputs("\nthe schedule needs other values than those recorded:\n", out);
@@ -248,6 +263,12 @@ void text_explain(const struct findings *f, const struct finding *r, const struc
                 r->after == 1 ? " happens" : "s happen");
     if (r->long_witness)
         return;
+    if (r->strength == STRENGTH_OBSERVED && !r->nwitness) {
+        fputs("\nthere is no schedule for this race, and it needs none: it is one of the recorded "
+              "execution itself\n",
+              out);
+        return;
+    }
     write_witness(&p, f, r->witness, r->nwitness,
                   &(struct purpose){ "race", "makes them meet", "the last two steps are the race" },
                   s, options);

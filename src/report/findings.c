@@ -7,6 +7,7 @@
 #include "report/clean.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,10 @@ static bool is_better(const struct race *r, const struct finding *old)
         return r->strength < old->strength;
     if (is_shown != was_shown)
         return is_shown;
+    if (r->independent != old->independent)
+        return r->independent;
+    if (!r->independent && (r->follows != FOLLOWS_NOTHING) != (old->cause != 0))
+        return r->follows != FOLLOWS_NOTHING;
     return is_shown && r->after < old->after; /* a schedule with nothing left out says more */
 }
 
@@ -167,6 +172,7 @@ static void take_instance(struct findings *f, struct finding *to, struct race *f
 {
     free(to->witness);
     to->strength = from->strength;
+    to->independent = from->independent;
     to->witness = from->witness;
     to->nwitness = from->nwitness;
     to->after = from->after;
@@ -200,12 +206,17 @@ static uint32_t place_number(struct findings *f, const struct tables *t, uint32_
     return number;
 }
 
+static uint64_t place_pair(struct findings *f, const struct tables *t, uint32_t x, uint32_t y)
+{
+    uint32_t a = place_number(f, t, x), b = place_number(f, t, y);
+
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
 /* The finding of a race's pair of locations, a new one where there is none. */
 static size_t find_slot(struct findings *f, const struct race *r, const struct tables *t)
 {
-    uint32_t a = place_number(f, t, r->first.site);
-    uint32_t b = place_number(f, t, r->second.site);
-    uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    uint64_t key = place_pair(f, t, r->first.site, r->second.site);
     uint32_t *slot = map_put(&f->by_locations, key, UINT32_MAX);
 
     if (*slot != UINT32_MAX)
@@ -227,11 +238,17 @@ void findings_add_races(struct findings *f, size_t engine, struct race_table *ra
         struct race *r = &races->races[i];
         size_t at = find_slot(f, r, t);
         struct finding *to = &f->races[at];
+        uint64_t before = to->cause;
+        uint64_t cause = r->follows ? place_pair(f, t, r->cause[0], r->cause[1]) + 1 : 0;
 
         if (is_better(r, to)) {
             take_instance(f, to, r, t);
             to->decided_by = f->engines[engine].name;
+            to->cause = cause;
+            to->may_follow = r->follows == FOLLOWS_MAYBE;
         }
+        if (counts[at] && cause != before)
+            to->cause = 0; /* two races in one place, that do not follow from the same */
         to->engines |= (uint64_t)1 << engine;
         f->engines[engine].races += counts[at] == 0;
         counts[at] += r->count;
@@ -296,6 +313,7 @@ uint64_t findings_keep(struct findings *f,
     f->count = races;
     f->ndeadlocks = deadlocks;
     recount(f);
+    findings_link(f);
     return before - races - deadlocks;
 }
 
@@ -313,15 +331,6 @@ uint64_t findings_subtract(struct findings *f, const struct findings *known)
     gone = findings_keep(f, is_new, &ids);
     intern_release(&ids);
     return gone;
-}
-
-int findings_finish(struct findings *f, struct trace *t, struct error *err)
-{
-    findings_sort(f);
-    if (findings_enrich(f, t, err) < 0)
-        return -1;
-    findings_identify(f);
-    return 0;
 }
 
 bool location_split(const char *location, size_t *file_len, uint32_t *line, uint32_t *column)
@@ -348,23 +357,181 @@ bool location_split(const char *location, size_t *file_len, uint32_t *line, uint
     return true;
 }
 
-/* Do engines that compare with happens-before have it, or only those that predict? */
-static bool is_predicted(const struct findings *f, const struct finding *r)
+/* Engines that compare with happens-before, of all or of those that found it. */
+static bool is_any_observing(const struct findings *f, uint64_t engines)
 {
-    static const char *const observing[] = { "fasttrack", "hb", "shb", "sshb" };
+    static const char *const observing[] = { "fasttrack", "hb", "shb", "sshb", "litehb", "fullhb" };
 
     for (size_t i = 0; i < f->nengines; i++)
         for (size_t k = 0; k < sizeof(observing) / sizeof(*observing); k++)
-            if (r->engines >> i & 1 && strcmp(f->engines[i].name, observing[k]) == 0)
-                return false;
-    return true;
+            if (engines >> i & 1 && strcmp(f->engines[i].name, observing[k]) == 0)
+                return true;
+    return false;
+}
+
+/* Do only engines have it that predict? */
+static bool is_predicted(const struct findings *f, const struct finding *r)
+{
+    return !is_any_observing(f, r->engines);
+}
+
+static bool was_interrupted(const struct findings *f)
+{
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t k = 0; k < f->engines[i].ncounters; k++)
+            if (strcmp(f->engines[i].counters[k].name, "interrupted") == 0)
+                return true;
+    return false;
+}
+
+/* Why a race that happens-before leaves open is not `observed`. */
+static const char *doubt_of(const struct findings *f, const struct finding *r,
+                            const struct trace *t)
+{
+    if (r->strength != STRENGTH_MAYBE && r->strength != STRENGTH_GUARANTEED)
+        return NULL;
+    if (is_predicted(f, r))
+        return NULL;
+    if (trace_doubt(t))
+        return trace_doubt(t);
+    if (was_interrupted(f))
+        return "the analysis was interrupted before it was decided";
+    return f->trace.calls ? "calls of code that was not traced may order the two accesses" : NULL;
+}
+
+/* ---- what follows from what ---- */
+
+/* From pairs of places to the findings that have them, numbered from 1; 0: none. */
+static void find_causes(struct findings *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        struct finding *r = &f->races[i];
+        const uint32_t *cause = r->cause ? map_get(&f->by_locations, r->cause - 1) : NULL;
+
+        r->cause = cause && *cause != i ? (uint64_t)*cause + 1 : 0;
+        r->serial = i + 1;
+    }
+}
+
+/* Where the findings are after sorting. */
+static size_t *find_places(const struct findings *f)
+{
+    size_t *place = xcalloc(f->count + 1, sizeof(*place));
+
+    for (size_t i = 0; i < f->count; i++)
+        place[f->races[i].serial] = i;
+    return place;
+}
+
+/* Only an observed race needs a cause. A free cannot be made atomic; nor can a race follow from one
+ * that follows from another. */
+static bool is_cause(const struct finding *cause, const struct finding *r)
+{
+    return r->strength == STRENGTH_OBSERVED && !cause->cause && !cause->follows &&
+           strcmp(cause->sides[0].op, "free") != 0 && strcmp(cause->sides[1].op, "free") != 0;
+}
+
+static void name_causes(struct findings *f)
+{
+    size_t *place = find_places(f);
+
+    for (size_t i = 0; i < f->count; i++) {
+        struct finding *r = &f->races[i];
+
+        if (r->cause && is_cause(&f->races[place[r->cause]], r))
+            r->follows = f->races[place[r->cause]].id;
+    }
+    free(place);
+    for (size_t i = 0; i < f->count; i++)
+        f->races[i].cause = 0;
+}
+
+void findings_phrase_cause(const struct findings *f, const struct finding *r, struct buf *b)
+{
+    if (!r->follows)
+        return;
+    buf_addf(b, "%s from race ", r->may_follow ? "may follow" : "follows");
+    if (r->cause)
+        buf_addf(b, "%" PRIu64 ": if %s were atomic", r->cause, f->races[r->cause - 1].variable);
+    else
+        buf_addf(b, "%s, which is not listed: if its accesses were atomic", r->follows);
+    buf_addf(b, "%s, this would be ordered", r->may_follow ? " and the read saw the write" : "");
+}
+
+void findings_link(struct findings *f)
+{
+    struct intern ids = { 0 };
+    bool any = false;
+
+    for (size_t i = 0; i < f->count; i++) {
+        f->races[i].cause = 0;
+        any |= f->races[i].follows != NULL;
+    }
+    if (!any)
+        return;
+    findings_list_ids(f, &ids);
+    for (size_t i = 0; i < f->count; i++) {
+        const char *id = f->races[i].follows;
+        uint32_t n = id ? intern_find(&ids, id, strlen(id)) : INTERN_NONE;
+
+        if (n < f->count && n != i && strcmp(f->races[n].id, id) == 0)
+            f->races[i].cause = (uint64_t)n + 1;
+    }
+    intern_release(&ids);
+}
+
+void findings_group(struct findings *f)
+{
+    size_t *behind = xcalloc(f->count + 2, sizeof(*behind)), *place, n = 0;
+    struct finding *old = f->races;
+
+    findings_link(f);
+    place = xcalloc(f->count + 1, sizeof(*place));
+    for (size_t i = 0; i < f->count; i++) /* how many stand behind it */
+        behind[old[i].cause]++;
+    for (size_t i = 0; i < f->count; i++) {
+        if (old[i].cause)
+            continue;
+        place[i] = n++;
+        n += behind[i + 1];
+        behind[i + 1] = place[i] + 1; /* now: where the next of them goes */
+    }
+    for (size_t i = 0; i < f->count; i++)
+        if (old[i].cause)
+            place[i] = behind[old[i].cause]++;
+    f->races = xcalloc(f->cap + 1, sizeof(*f->races));
+    for (size_t i = 0; i < f->count; i++)
+        f->races[place[i]] = old[i];
+    free(place);
+    free(behind);
+    free(old);
+    findings_link(f);
+}
+
+int findings_finish(struct findings *f, struct trace *t, struct error *err)
+{
+    find_causes(f);
+    findings_sort(f);
+    if (findings_enrich(f, t, err) < 0)
+        return -1;
+    for (size_t i = 0; i < f->count; i++)
+        f->races[i].doubt = findings_string(f, doubt_of(f, &f->races[i], t));
+    findings_identify(f);
+    name_causes(f);
+    findings_group(f);
+    return 0;
 }
 
 const char *race_meaning(const struct findings *f, const struct finding *r)
 {
+    if (r->strength == STRENGTH_MAYBE && is_predicted(f, r) && !is_any_observing(f, UINT64_MAX))
+        return "an engine holds an order possible in which nothing orders the two accesses, but no "
+               "schedule shows it";
     if (r->strength == STRENGTH_MAYBE && is_predicted(f, r))
         return "synchronisation orders the two accesses in this recording; the engines hold "
                "another order possible, but no schedule shows it";
+    if (r->strength == STRENGTH_MAYBE && r->doubt)
+        return "no synchronisation that was recorded orders the two accesses";
     return strength_meaning(r->strength);
 }
 
@@ -377,6 +544,9 @@ const char *strength_meaning(enum strength s)
     case STRENGTH_WITNESSED:
         return "a reordering of the recorded events puts the two accesses next to each other, and "
                "the independent checker accepted it";
+    case STRENGTH_OBSERVED:
+        return "all synchronisation of this execution was recorded, and none of it orders the two "
+               "accesses: by the C and C++ standards the execution has this data race";
     case STRENGTH_GUARANTEED:
         return "no choice of which write each read saw would order the two accesses";
     case STRENGTH_MAYBE:

@@ -146,6 +146,13 @@ struct finding {
     const char *variable_key; /* the name it has in a text trace, or NULL */
     uint64_t address, bytes;  /* that both accesses touch; 0, 0 for a variable with only a name */
     enum strength strength;
+    bool independent;    /* whatever reads saw: it does not follow from another race */
+    const char *follows; /* id of the race that it follows from: if that one's accesses were atomic,
+                            it would be ordered; or NULL */
+    bool may_follow;     /* only if a read of that one saw the write, which is not known */
+    uint64_t cause;      /* its number in the list, from 1; 0: none, or it is not listed */
+    uint64_t serial;     /* inside, while findings are put in order */
+    const char *doubt;   /* why it is not `observed` though no synchronisation orders it; or NULL */
     uint64_t count;
     uint64_t engines;              /* bit i: findings.engines[i] found it; the lowest one first */
     const char *decided_by;        /* the engine that its strength, instance and witness are from */
@@ -160,6 +167,7 @@ struct finding {
     uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule; /* the steps of the witness that matter most */
     size_t nschedule;
+    uint64_t switches; /* of the witness from one thread to another; 0: not known */
     struct findings_tests tests;
     struct finding_flip *flips;
     size_t nflips;
@@ -193,6 +201,7 @@ struct deadlock_finding {
     uint64_t long_witness; /* events of one that was accepted but not kept; 0: none */
     const struct schedule_step *schedule;
     size_t nschedule;
+    uint64_t switches; /* of the witness from one thread to another; 0: not known */
     struct findings_tests tests;
 };
 
@@ -267,6 +276,8 @@ struct findings {
     size_t count, cap;
     struct deadlock_finding *deadlocks;
     size_t ndeadlocks, deadlocks_cap;
+    enum strength spared; /* findings of this strength and of weaker ones are no failures; 0: all
+                             are */
     uint64_t suppressed;
     struct findings_rule *rules; /* that were in force, in the order of their files */
     size_t nrules;
@@ -339,6 +350,15 @@ uint64_t findings_keep(struct findings *f,
                        void *arg);
 /* Leave out what another result has, by ids. How many went. */
 uint64_t findings_subtract(struct findings *f, const struct findings *known);
+
+/* Set the numbers of causes (finding.cause) from the ids in finding.follows; and put findings
+ * behind their causes first. O(n). */
+struct buf;
+/* "follows from race 3: if flag were atomic, this would be ordered"; nothing where it follows from
+ * none. */
+void findings_phrase_cause(const struct findings *f, const struct finding *r, struct buf *b);
+void findings_link(struct findings *f);
+void findings_group(struct findings *f);
 
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */

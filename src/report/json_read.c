@@ -699,6 +699,11 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->variable = get_string(r, o, "variable", REQUIRED);
     read_address(r, o, race);
     race->strength = (enum strength)get_choice(r, o, "strength", strength_names, STRENGTH_COUNT);
+    race->may_follow = json_object_get(o, "may_follow_from") != NULL;
+    race->follows =
+        get_string(r, o, race->may_follow ? "may_follow_from" : "follows_from", OPTIONAL);
+    race->doubt = get_string(r, o, "doubt", OPTIONAL);
+    race->independent = get_bool(r, o, "independent", OPTIONAL);
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);
     race->engines = read_found_by(r, o);
@@ -725,6 +730,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->part = get_number(r, o, "part", OPTIONAL);
     race->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     race->witness = read_witness(r, o, &race->nwitness);
+    race->switches = get_number(r, o, "switches", OPTIONAL);
     race->nschedule = read_schedule(r, o, race->witness, race->nwitness, &race->schedule);
 }
 
@@ -792,6 +798,7 @@ static void read_deadlock(struct reader *r, const json_t *o, struct deadlock_fin
     read_requests(r, o, d);
     d->long_witness = get_number(r, o, "long_witness", OPTIONAL);
     d->witness = read_witness(r, o, &d->nwitness);
+    d->switches = get_number(r, o, "switches", OPTIONAL);
     d->nschedule = read_schedule(r, o, d->witness, d->nwitness, &d->schedule);
 }
 
@@ -833,12 +840,15 @@ static void read_rules(struct reader *r, const json_t *root)
 
 static void read_root(struct reader *r, const json_t *root)
 {
+    uint64_t schema;
+
     if (!json_is_object(root)) {
         wrong_type(r, "", "an object", root);
         return;
     }
-    if (get_number(r, root, "schema", REQUIRED) != JSON_SCHEMA)
-        fail(r, "schema", "this version knows only %d", JSON_SCHEMA);
+    schema = get_number(r, root, "schema", REQUIRED);
+    if (!r->failed && (schema < JSON_SCHEMA_OLDEST || schema > JSON_SCHEMA))
+        fail(r, "schema", "this version knows only %d to %d", JSON_SCHEMA_OLDEST, JSON_SCHEMA);
     r->f->test = get_string(r, root, "test", OPTIONAL);
     read_trace(r, root);
     read_engines(r, root);
@@ -846,6 +856,8 @@ static void read_root(struct reader *r, const json_t *root)
     read_deadlocks(r, root);
     r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);
     read_rules(r, root);
+    if (!r->failed)
+        findings_link(r->f);
 }
 
 int json_read(struct findings *f, FILE *in, struct error *err)

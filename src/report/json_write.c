@@ -351,6 +351,10 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     write_address(e, r);
     write_found_by(e, f, r->engines);
     emit_string(e, "strength", strength_names[r->strength]);
+    if (r->independent)
+        emit_bool(e, "independent", true);
+    emit_string_if(e, r->may_follow ? "may_follow_from" : "follows_from", r->follows);
+    emit_string_if(e, "doubt", r->doubt);
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     write_tests(e, &r->tests);
@@ -371,6 +375,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
             emit_number(e, "after", r->after);
             emit_number(e, "part", r->part);
         }
+        if (r->switches)
+            emit_number(e, "switches", r->switches);
         write_schedule(e, r->schedule, r->nschedule);
         write_witness(e, r->witness, r->nwitness);
     }
@@ -410,6 +416,8 @@ static void write_deadlock(struct emitter *e, const struct findings *f,
     if (d->long_witness)
         emit_number(e, "long_witness", d->long_witness);
     if (d->witness) {
+        if (d->switches)
+            emit_number(e, "switches", d->switches);
         write_schedule(e, d->schedule, d->nschedule);
         write_witness(e, d->witness, d->nwitness);
     }

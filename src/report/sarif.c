@@ -155,7 +155,10 @@ static void write_head(struct emitter *e, enum rule rule, enum strength strength
 {
     emit_string(e, "ruleId", rules[rule].id);
     emit_number(e, "ruleIndex", rule);
-    emit_string(e, "level", strength == STRENGTH_POTENTIAL ? "note" : "error");
+    emit_string(e, "level",
+                strength == STRENGTH_POTENTIAL ? "note"
+                : strength == STRENGTH_MAYBE   ? "warning"
+                                               : "error");
     write_message(e, text);
 }
 

@@ -1,17 +1,34 @@
 /* schedule.c - choose the steps of a witness that a report shows */
 #include "report/schedule.h"
 
-#include <string.h>
+#include "base/alloc.h"
 
-static size_t tail_start(size_t n)
+#include <stdlib.h>
+
+static size_t least(size_t a, size_t b)
 {
-    return n > SCHEDULE_TAIL ? n - SCHEDULE_TAIL : 0;
+    return a < b ? a : b;
 }
 
-void schedule_want(const uint64_t *witness, size_t n, struct steps *s)
+void schedule_want(const uint64_t *witness, size_t n, struct steps *s, size_t *room)
 {
-    for (size_t i = tail_start(n); i < n; i++)
+    size_t far = least(least(n, SCHEDULE_FAR), *room), wanted = least(n, SCHEDULE_TAIL);
+
+    if (far > wanted)
+        wanted = far;
+    *room -= least(*room, wanted);
+    for (size_t i = n - wanted; i < n; i++)
         steps_want(s, witness[i]);
+}
+
+/* The last steps whose texts are there: as many as were wanted. */
+static size_t tail_start(const uint64_t *witness, size_t n, const struct steps *s)
+{
+    size_t start = n;
+
+    while (start > 0 && n - start < SCHEDULE_FAR && steps_get(s, witness[start - 1]))
+        start--;
+    return start;
 }
 
 /* Strings of one home are equal when their pointers are. */
@@ -52,28 +69,55 @@ static void fill_gaps(bool *chosen, size_t n, bool all)
             chosen[i] = true;
 }
 
-size_t schedule_choose(struct findings *f, const uint64_t *witness, size_t length, size_t ends,
-                       const struct steps *s, const struct schedule_step **out)
+static uint64_t count_switches(const struct step_text *const *tail, size_t n)
 {
-    const struct step_text *tail[SCHEDULE_TAIL];
-    bool chosen[SCHEDULE_TAIL] = { false };
-    size_t start = tail_start(length), n = length - start, count = 0;
-    struct schedule_step *steps;
+    uint64_t switches = 0;
 
-    if (n < 2)
-        return 0;
+    for (size_t i = 1; i < n; i++)
+        switches += tail[i]->thread != tail[i - 1]->thread;
+    return switches;
+}
+
+static size_t take_chosen(struct findings *f, const struct step_text *const *tail,
+                          const bool *chosen, size_t start, size_t n,
+                          const struct schedule_step **out)
+{
+    struct schedule_step *steps;
+    size_t count = 0;
+
     for (size_t i = 0; i < n; i++)
-        if (!(tail[i] = steps_get(s, witness[start + i])))
-            return 0;
-    for (size_t i = 1; i <= ends && i <= n; i++)
-        mark_last_of(tail, n, tail[n - i]->thread, chosen);
-    mark_switches(tail, n, chosen);
-    fill_gaps(chosen, n, length <= SCHEDULE_SHOWN);
-    steps = arena_alloc(&f->memory, n * sizeof(*steps));
+        count += chosen[i];
+    steps = arena_alloc(&f->memory, (count + 1) * sizeof(*steps));
+    count = 0;
     for (size_t i = 0; i < n; i++)
         if (chosen[i])
             steps[count++] = (struct schedule_step){ start + i, tail[i]->position, tail[i]->thread,
                                                      tail[i]->operation, tail[i]->location };
     *out = steps;
     return count;
+}
+
+size_t schedule_choose(struct findings *f, const uint64_t *witness, size_t length, size_t ends,
+                       const struct steps *s, struct schedule_choice *out)
+{
+    size_t start = tail_start(witness, length, s), n = length - start;
+    const struct step_text **tail;
+    bool *chosen;
+
+    *out = (struct schedule_choice){ 0 };
+    if (n < 2)
+        return 0;
+    tail = xcalloc(n, sizeof(*tail));
+    chosen = xcalloc(n, sizeof(*chosen));
+    for (size_t i = 0; i < n; i++)
+        tail[i] = steps_get(s, witness[start + i]);
+    for (size_t i = 1; i <= ends && i <= n; i++)
+        mark_last_of(tail, n, tail[n - i]->thread, chosen);
+    mark_switches(tail, n, chosen);
+    fill_gaps(chosen, n, length <= SCHEDULE_SHOWN);
+    out->switches = start == 0 ? count_switches(tail, n) : 0;
+    out->count = take_chosen(f, tail, chosen, start, n, &out->steps);
+    free(tail);
+    free(chosen);
+    return out->count;
 }

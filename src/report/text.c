@@ -230,7 +230,7 @@ static struct paint_widths schedule_widths(const struct schedule_step *steps, si
 
 /* `steps` are the n of all `total` that schedule.c chose. */
 static void write_schedule(struct painter *p, const char *what, const struct schedule_step *steps,
-                           size_t n, size_t total)
+                           size_t n, size_t total, uint64_t switches)
 {
     struct paint_widths w = schedule_widths(steps, n);
     uint64_t expected = 0;
@@ -239,7 +239,10 @@ static void write_schedule(struct painter *p, const char *what, const struct sch
         fprintf(p->out, "  schedule that %s: %zu step%s\n", what, total, plural(total));
     if (!n)
         return;
-    fprintf(p->out, "  schedule that %s, %zu step%s:\n", what, total, plural(total));
+    fprintf(p->out, "  schedule that %s, %zu step%s", what, total, plural(total));
+    if (switches && n < total)
+        fprintf(p->out, ", %" PRIu64 " switch%s of threads", switches, switches == 1 ? "" : "es");
+    fputs(":\n", p->out);
     paint_step_head(p, &w);
     for (size_t i = 0; i < n; i++) {
         if (steps[i].index > expected)
@@ -337,6 +340,21 @@ static void write_long(struct painter *p, const struct finding *r)
                 plural(r->after));
 }
 
+/* What it depends on, or why no more is known of it. */
+static void write_standing(struct painter *p, const struct findings *f, const struct finding *r)
+{
+    struct buf b = { 0 };
+
+    if (r->doubt)
+        fprintf(p->out, "  not observed: %s\n", r->doubt);
+    findings_phrase_cause(f, r, &b);
+    if (b.len)
+        fprintf(p->out, "  %s\n", b.data);
+    buf_release(&b);
+    if (r->strength == STRENGTH_OBSERVED && r->independent)
+        fputs("  independent: no other race, mended, would order the two accesses\n", p->out);
+}
+
 static void write_race(struct painter *p, const struct findings *f, size_t i)
 {
     const struct finding *r = &f->races[i];
@@ -349,6 +367,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
             plural(r->count));
     paint_finders(p, f, r);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength], race_meaning(f, r));
+    write_standing(p, f, r);
     if (r->trace)
         fprintf(p->out, "  in '%s'\n", r->trace);
     write_tests(p, f, &r->tests);
@@ -361,7 +380,7 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     changes_write(p->out, r);
     paint_allocation(p, r);
     write_long(p, r);
-    write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness);
+    write_schedule(p, "makes them meet", r->schedule, r->nschedule, r->nwitness, r->switches);
 }
 
 static void write_deadlock(struct painter *p, const struct findings *f, size_t i)
@@ -386,7 +405,7 @@ static void write_deadlock(struct painter *p, const struct findings *f, size_t i
     for (size_t k = 0; k < d->nwaiters; k++)
         paint_waiter(p, d, k);
     write_gone(p, "leads there", d->long_witness);
-    write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness);
+    write_schedule(p, "leads there", d->schedule, d->nschedule, d->nwitness, d->switches);
 }
 
 static uint64_t deadlocks_with_strength(const struct findings *f, enum strength s)

@@ -45,6 +45,23 @@ uint64_t diags_repaired(const struct diags *d)
     return sum;
 }
 
+/* Of calls, values and where a thread begins no order comes. */
+bool diag_is_unsure(enum diag_kind kind)
+{
+    return diag_level(kind) == DIAG_REPAIRED && kind != DIAG_RETURN_UNMATCHED &&
+           kind != DIAG_VALUE_MISMATCH && kind != DIAG_BEGIN_LATE;
+}
+
+uint64_t diags_unsure(const struct diags *d)
+{
+    uint64_t sum = 0;
+
+    for (int kind = 0; kind < DIAG_KINDS; kind++)
+        if (diag_is_unsure((enum diag_kind)kind))
+            sum += d->total[kind];
+    return sum;
+}
+
 void diag_add(struct diags *d, enum diag_kind kind, uint64_t position, const char *fmt, ...)
 {
     struct diag *new;

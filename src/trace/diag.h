@@ -7,6 +7,7 @@
 #ifndef HEDDLE_TRACE_DIAG_H
 #define HEDDLE_TRACE_DIAG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,10 @@ void diags_release(struct diags *d); /* a zeroed struct is empty */
 enum diag_level diag_level(enum diag_kind kind);
 const char *diag_kind_name(enum diag_kind kind); /* "acquire-held" */
 uint64_t diags_repaired(const struct diags *d);  /* number of DIAG_REPAIRED ones */
+/* May one of this kind mean that synchronisation is missing from the trace, or not in its order?
+ * How many do. */
+bool diag_is_unsure(enum diag_kind kind);
+uint64_t diags_unsure(const struct diags *d);
 
 void diag_add(struct diags *d, enum diag_kind kind, uint64_t position, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

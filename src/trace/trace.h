@@ -61,6 +61,9 @@ void trace_close(struct trace *t);
 const struct trace_info *trace_info(const struct trace *t);
 const struct tables *trace_tables(const struct trace *t);
 const struct diags *trace_diags(const struct trace *t);
+/* Why synchronisation of the execution may be missing from the trace, or not in its order; NULL:
+ * nothing says so. Once the whole trace was read (docs/design/actual.md). */
+const char *trace_doubt(const struct trace *t);
 
 /* 1 and a batch, 0 at the end, -1 and an error. The batch is valid until the next call. */
 int trace_next(struct trace *t, struct batch *out, struct error *err);

@@ -153,7 +153,7 @@ class Heddle:
         return ["g++" if cxx else "gcc"], None
 
     def run(self, case, work):
-        command = [os.path.join(self.build, "heddle"), "run", "--format", "json", "-o", "out.json",
+        command = [os.path.join(self.build, "heddle"), "run", "--format", "json", "-o", "out.json", "--fail-on", "maybe",
                    *case.word("options").replace("{here}", HERE).split(), "--", "./prog", *case.word("args").split()]
         r = run(command, work, self.env)
         out = os.path.join(work, "out.json")

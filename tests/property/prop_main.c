@@ -19,11 +19,11 @@
 enum { MAX_PROPERTIES = 128 };
 
 static const struct property *const lists[] = {
-    properties_observed, properties_certain,  properties_cp,      properties_deadlock,
-    properties_live,     properties_sieve,    properties_sshb,    properties_syncp,
-    properties_gist,     properties_showable, properties_wcp,     properties_osr,
-    properties_solve,    properties_z3,       properties_exclude, properties_rdit,
-    properties_windows,  properties_parts,    properties_options
+    properties_observed, properties_actual,  properties_certain,  properties_cp,
+    properties_deadlock, properties_live,    properties_sieve,    properties_sshb,
+    properties_syncp,    properties_gist,    properties_showable, properties_wcp,
+    properties_osr,      properties_solve,   properties_z3,       properties_exclude,
+    properties_rdit,     properties_windows, properties_parts,    properties_options
 };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 

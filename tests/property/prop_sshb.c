@@ -17,20 +17,19 @@
 #include "text_trace.h"
 #include "trace/text.h"
 
-/* The races of a strength, as pairs of positions. */
-static void races_of_strength(const struct race_table *races, enum strength strength, size_t n,
-                              struct pair_set *out)
+/* The races that sshb guarantees, as pairs of positions. Where synchronisation is exact they are
+ * `observed` and independent. */
+static void guaranteed_races(const struct race_table *races, size_t n, struct pair_set *out)
 {
     pair_set_init(out, n);
     for (size_t i = 0; i < races->count; i++)
-        if (races->races[i].strength == strength)
+        if (races->races[i].independent)
             pair_set_add(out, races->races[i].first.position, races->races[i].second.position);
 }
 
 static void guaranteed_of(struct subject *s, struct pair_set *out)
 {
-    races_of_strength(&subject_result(s, &engine_sshb)->races, STRENGTH_GUARANTEED, s->mem.count,
-                      out);
+    guaranteed_races(&subject_result(s, &engine_sshb)->races, s->mem.count, out);
 }
 
 static enum verdict sshb_races_are_those_of_hb(struct subject *s, struct buf *why)
@@ -64,7 +63,7 @@ static enum verdict compare_with_definition(const struct trace_mem *t,
     struct pair_set guaranteed, want;
     enum verdict v;
 
-    races_of_strength(races, STRENGTH_GUARANTEED, t->count, &guaranteed);
+    guaranteed_races(races, t->count, &guaranteed);
     naive_guaranteed(t, &want);
     keep_races(&want, races);
     v = both(subset(&guaranteed, &want, "is guaranteed but joined by a path", why),
@@ -222,7 +221,7 @@ static void guaranteed_in(const struct subject *s, const struct recording *r, st
     races = &a.analysis.runs[0].result.races;
     pair_set_init(out, r->count);
     for (size_t i = 0; i < races->count; i++)
-        if (races->races[i].strength == STRENGTH_GUARANTEED)
+        if (races->races[i].independent)
             pair_set_add(out, r->order[races->races[i].first.position],
                          r->order[races->races[i].second.position]);
     alone_release(&a);
@@ -352,11 +351,90 @@ static enum verdict late_releases_make_no_false_guarantee(struct subject *s, str
     return judge_recording(s, &r, "releases are late", why);
 }
 
+/* ---- what follows from another race ---- */
+
+static bool is_at(const struct event *e, const uint32_t sites[2])
+{
+    return e->site == sites[0] || e->site == sites[1];
+}
+
+/* The cause's accesses are atomic; a free cannot be. */
+static void make_atomic(struct trace_mem *t, const uint32_t sites[2])
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct event *e = &t->events[i];
+
+        if (!op_is_access(e->op) || !is_at(e, sites))
+            continue;
+        if (e->op == OP_READ || e->op == OP_WRITE)
+            e->op = e->op == OP_READ ? OP_LOAD : OP_STORE;
+        e->order = ORDER_SEQ_CST;
+    }
+}
+
+static bool has_free(const struct trace_mem *t, const uint32_t sites[2])
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->events[i].op == OP_FREE && is_at(&t->events[i], sites))
+            return true;
+    return false;
+}
+
+/* With that no pair that raced at the sites of the race does so any more. (Others may be met: an
+ * atomic access does not take the place of a plain one before it.) */
+static enum verdict judge_cause(const struct alone *a, const struct race *r, struct buf *why)
+{
+    uint32_t sites[2] = { r->first.site, r->second.site };
+    struct trace_mem changed = a->mem;
+    struct pair_set before, races;
+    enum verdict v = HOLDS;
+
+    naive_hbp(&a->mem, &before);
+    changed.events = xcalloc(a->mem.count + 1, sizeof(*changed.events));
+    memcpy(changed.events, a->mem.events, a->mem.count * sizeof(*changed.events));
+    make_atomic(&changed, r->cause);
+    naive_hbp(&changed, &races);
+    for (size_t x = 0; x < changed.count && v == HOLDS; x++)
+        for (size_t y = x + 1; y < changed.count && v == HOLDS; y++)
+            if (pair_set_has(&races, x, y) && pair_set_has(&before, x, y) &&
+                site_pair(changed.events[x].site, changed.events[y].site) ==
+                    site_pair(sites[0], sites[1])) {
+                buf_addf(why, "(%zu, %zu) is unordered also if the sites of %u and %u are atomic",
+                         x, y, r->cause[0], r->cause[1]);
+                v = VIOLATED;
+            }
+    pair_set_release(&before);
+    pair_set_release(&races);
+    free(changed.events);
+    return v;
+}
+
+static enum verdict without_its_cause_a_race_is_ordered(struct subject *s, struct buf *why)
+{
+    struct buf text = { 0 };
+    struct rng rng = rng_of(s);
+    struct alone a;
+    enum verdict v = DOES_NOT_APPLY;
+
+    few_locations(s, rng_percent(&rng, 50) ? 8 : 1000, &text);
+    run_alone(&text, &a);
+    for (size_t i = 0; i < a.analysis.runs[0].result.races.count && v != VIOLATED; i++) {
+        const struct race *r = &a.analysis.runs[0].result.races.races[i];
+
+        if (r->follows == FOLLOWS_SURELY && !has_free(&a.mem, r->cause))
+            v = judge_cause(&a, r, why);
+    }
+    alone_release(&a);
+    buf_release(&text);
+    return v;
+}
+
 const struct property properties_sshb[] = {
     { "sshb-races-are-those-of-hb", sshb_races_are_those_of_hb, 1 },
     { "guaranteed-is-the-definition", guaranteed_is_the_definition, 1 },
     { "guaranteed-races-are-predictable", guaranteed_races_are_predictable, 1 },
     { "hidden-races-are-missed-by-shb", hidden_races_are_missed_by_shb, 1 },
+    { "without-its-cause-a-race-is-ordered", without_its_cause_a_race_is_ordered, 1 },
     { "many-threads-are-the-definition", many_threads_are_the_definition, 100 },
     { "swapped-accesses-make-no-false-guarantee", swapped_accesses_make_no_false_guarantee, 1 },
     { "late-releases-make-no-false-guarantee", late_releases_make_no_false_guarantee, 1 },

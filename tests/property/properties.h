@@ -15,6 +15,7 @@ struct property {
 
 /* One list per file, each ends with a NULL name; prop_main.c asks all of them. */
 extern const struct property properties_observed[];
+extern const struct property properties_actual[];
 extern const struct property properties_sshb[];
 extern const struct property properties_solve[];
 extern const struct property properties_windows[];

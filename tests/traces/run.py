@@ -4,8 +4,8 @@
 A trace states for each engine the exact set of racing location pairs:
     # hb: 3-7 5-9
     # shb: none
-and may state which of them have a strength, and counters:
-    # sshb-guaranteed: 3-7
+and may state which of them have a strength, or are independent, and counters:
+    # sshb-independent: 3-7
     # sshb-counters: hidden=1 filtered_by_locks=0
 Usage: run.py HEDDLE [TRACE...]
 """
@@ -17,7 +17,7 @@ import sys
 
 EXPECT = re.compile(r"#\s*([a-z-]+):\s*(none|(?:\S+-\S+\s*)+)$")
 COUNTERS = re.compile(r"#\s*([a-z-]+)-counters:\s*((?:\w+=\d+\s*)+)$")
-STRENGTH = re.compile(r"(.*)-(confirmed|witnessed|guaranteed|maybe|potential)$")
+STRENGTH = re.compile(r"(.*)-(confirmed|witnessed|observed|independent|guaranteed|maybe|potential)$")
 
 
 def expectations(path):
@@ -54,7 +54,8 @@ def races(heddle, what, path):
         if engine == "shb" and race["strength"] != "witnessed":
             raise RuntimeError(f"race {race['id']} of shb has no witness")
     return {frozenset(a["location"] for a in race["accesses"]) for race in found
-            if not strength or race["strength"] == strength[2]}
+            if not strength or race["strength"] == strength[2]
+            or (strength[2] == "independent" and race.get("independent"))}
 
 
 def show(pairs):

@@ -188,7 +188,7 @@ static void faults_are_named_with_their_place(void **state)
                                             "'\"schema\"'" },
         { "[1]", "expected an object, not an array" },
         { "{}", "'schema' is missing" },
-        { "{\"schema\": 2}", "schema: this version knows only 1" },
+        { "{\"schema\": 3}", "schema: this version knows only 1 to 2" },
         { "{\"schema\": \"1\"}", "schema: expected an integer, not a string" },
         { "{\"schema\": 1}", "'trace' is missing" },
         { "{\"schema\": 1, \"trace\": 5}", "trace: expected an object, not an integer" },

@@ -22,15 +22,22 @@ const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 const MEANING = {
   confirmed: 'it happened on the real program',
   witnessed: 'a reordering of the recorded events leads there, and the independent checker accepted it',
+  observed: 'all synchronisation of this execution was recorded, and none of it orders the two accesses: by the C and C++ standards the execution has this data race',
   guaranteed: 'no choice of which write each read saw would order the two accesses',
-  maybe: 'no synchronisation orders the two accesses in this recording, but which write a read saw might',
+  maybe: 'no synchronisation that was recorded orders the two accesses',
   predicted: 'synchronisation orders the two accesses in this recording; the engines hold another order possible, but no schedule shows it',
+  possible: 'an engine holds an order possible in which nothing orders the two accesses, but no schedule shows it',
   potential: 'no common lock protects the two accesses, but something else might order them',
 };
 
-// A race that engines only predicted: happens-before orders the two accesses.
+// A race that engines only predicted: happens-before orders the two accesses, or was not asked.
+const OBSERVING = ['fasttrack', 'hb', 'shb', 'sshb', 'litehb', 'fullhb'];
 function isPredicted(d) {
-  return d.strength === 'maybe' && d.accesses && !d.engines.some(e => ['fasttrack', 'hb', 'shb', 'sshb'].includes(e));
+  return d.strength === 'maybe' && d.accesses && !d.engines.some(e => OBSERVING.includes(e));
+}
+function meaningOf(d) {
+  if (!isPredicted(d)) return MEANING[d.strength] || '';
+  return MEANING[result.engines.some(e => OBSERVING.includes(e.name)) ? 'predicted' : 'possible'];
 }
 
 // ---- findings: races, then deadlocks ----
@@ -162,6 +169,13 @@ function sideOf(s, label) {
     stackOf(s.stack, s.stack_omitted));
 }
 
+// Another race without which this one would be ordered.
+function causeOf(d) {
+  const id = d.follows_from || d.may_follow_from, cause = findings.find(f => f.id === id);
+  return el('p', {}, `${d.may_follow_from ? 'May follow' : 'Follows'} from race ${cause ? cause.n : id + ', which is not listed'}: ` +
+    `if ${cause ? cause.title : 'its accesses'} were atomic${d.may_follow_from ? ' and the read saw the write' : ''}, this would be ordered.`);
+}
+
 function detail(f) {
   const d = f.data;
   const engines = d.engines || [];
@@ -169,8 +183,11 @@ function detail(f) {
   return [
     el('h2', {}, f.kind === 'race' ? 'Data race on ' : '', f.title, ' ',
       el('span', { class: 'strength ' + d.strength }, d.strength)),
-    el('p', { class: 'meaning' }, `${capital(MEANING[isPredicted(d) ? 'predicted' : d.strength] || '')}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
+    el('p', { class: 'meaning' }, `${capital(meaningOf(d))}. Seen ${plural(d.count, 'time')}, found by ${engines.join(', ')}` +
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
+    d.doubt && !isPredicted(d) ? el('p', {}, `Not observed: ${d.doubt}.`) : null,
+    d.follows_from || d.may_follow_from ? causeOf(d) : null,
+    d.strength === 'observed' && d.independent ? el('p', {}, 'Independent: no other race, mended, would order the two accesses.') : null,
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
     d.thread_local_of ? el('p', {}, `Thread-local storage of ${d.thread_local_of}.`) : null,
     d.allocated ? el('p', {}, d.allocated.is_stack ? `${d.allocated.maybe_thread_local ? 'Stack or thread-local memory' : 'Stack'} of ${d.allocated.thread}.`
