@@ -4,7 +4,7 @@
 #   make demo           record and analyse a small racy program
 #   make test           everything that must hold before a commit (scripts/test)
 #   make test-real      real programs built with heddle-cc, recorded and analysed (tests/real)
-#   make bench          cost of recording; throughput and size on generated traces (bench/)
+#   make bench          cost of recording and compiling; throughput and size on generated traces (bench/)
 #   make install        DESTDIR= PREFIX=/usr/local
 #   make format         clang-format all C files; check-format only looks
 #   make clean          remove every build directory
@@ -39,6 +39,7 @@ test-real: build
 bench: build
 	@bench/run $(BUILD)
 	@bench/record $(BUILD)
+	@bench/compile $(BUILD)
 
 install: deps $(BUILD)/build.ninja
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -1,19 +1,25 @@
-/* emit.c - the code of default builds: a question to the filter, and a call in a cold block
+/* emit.c - the code of default builds: a question to the filter, and a call where it does not know
  *
  * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
- * Two compares and two branches that are hardly ever taken.
- *
- * Functions with very many accesses call without asking (__heddle_ask_*): their code would
- * grow by some 80 bytes an access, and compilers are slow on functions of that size.
+ * In loops it stands inline: two compares and two branches that are hardly ever taken, the call in
+ * a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of the code: some 12
+ * bytes instead of 100. Compilers take their time for code, so that halves the time of compiling.
  */
 #include "pass/pass.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/rt_sites.h"
+#include "pass/heat.h"
 #include "runtime/abi.h"
 
-enum { INLINE_MAX = 3000 /* accesses of a function */ };
+/* Inline questions of a function, at most: register allocation takes more than linear time. (100
+ * leaves a tenth of lbzip2's time in questions by call, 400 next to nothing. So does asking by call
+ * where loops are thought to be executed rarely: the compiler guesses badly in zstd's match
+ * finders.)
+ */
+enum { INLINE_MAX = 400 };
 
 LLVMValueRef tls_field(struct pass *p, unsigned offset)
 {
@@ -160,46 +166,72 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
 /* ---- the call ---- */
 
 /* Calls of a module go through a function of its own, which adds the number of its first site: at
- * the call there is only a small constant, and mostly nothing for the linker to do. (No tail call:
- * LLVM restores what preserve_most keeps, and that is the arguments, before it jumps.) */
-static void define_local(struct pass *p, LLVMValueRef local, const char *name)
+ * the call there is only a small constant, and mostly nothing for the linker to do. It also keeps
+ * the caller's registers if the runtime's does not. (No tail call: LLVM restores what preserve_most
+ * keeps, and that is the arguments, before it jumps.) */
+static void define_local(struct pass *p, LLVMValueRef local, const char *name, bool preserving,
+                         unsigned site)
 {
     LLVMBuilderRef own = p->b;
+    LLVMValueRef args[8], result;
+    unsigned n = LLVMCountParams(local);
+    LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(local));
     LLVMSetLinkage(local, LLVMInternalLinkage);
     LLVMSetFunctionCallConv(local, CC_PRESERVE_MOST);
     LLVMAddAttributeAtIndex(local, LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(p->context, attribute_kind("noinline"), 0));
     p->b = LLVMCreateBuilderInContext(p->context);
     LLVMPositionBuilderAtEnd(p->b, LLVMAppendBasicBlockInContext(p->context, local, ""));
-    LLVMValueRef index = LLVMGetParam(local, 1);
-    LLVMValueRef args[] = { LLVMGetParam(local, 0),
-                            LLVMBuildAdd(p->b, site_value(p, 0), index, "") };
-    LLVMSetTailCallKind(call_preserving(p, name, EFFECT_ALL, 2, args), LLVMTailCallKindNoTail);
-    LLVMBuildRetVoid(p->b);
+    LLVMGetParams(local, args);
+    args[site] = LLVMBuildAdd(p->b, site_value(p, 0), args[site], "");
+    if (preserving)
+        result = call_preserving(p, name, EFFECT_ALL, n, args);
+    else
+        result = call_runtime(p, name, EFFECT_ALL, type, n, args);
+    LLVMSetTailCallKind(result, LLVMTailCallKindNoTail);
+    if (type == p->none)
+        LLVMBuildRetVoid(p->b);
+    else
+        LLVMBuildRet(p->b, result);
     LLVMDisposeBuilder(p->b);
     p->b = own;
 }
 
-/* `prefix`: "ask_" if the filter was not asked yet. */
-static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer,
-                        const char *prefix)
+LLVMValueRef call_local(struct pass *p, const char *name, enum runtime_effect effect,
+                        LLVMTypeRef result, unsigned n, LLVMValueRef *args, unsigned site)
+{
+    char local[56];
+    snprintf(local, sizeof local, "%s_at", name);
+    LLVMValueRef call = call_runtime(p, local, effect, result, n, args);
+    LLVMSetInstructionCallConv(call, CC_PRESERVE_MOST);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, local);
+    if (LLVMIsDeclaration(f))
+        define_local(p, f, name, false, site);
+    return call;
+}
+
+static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer, bool ask)
 {
     char name[48], local[56];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
-    snprintf(name, sizeof name, "__heddle_%s%s%u%s", prefix, verb, (unsigned)item->bytes,
+    snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
              item->align >= item->bytes ? "" : "_unaligned");
-    snprintf(local, sizeof local, "%s_at", name);
+    snprintf(local, sizeof local, "%s_%s", name, ask ? "ask" : "at");
     LLVMValueRef args[] = { pointer, const32(p, item->site) };
     call_preserving(p, local, EFFECT_RECORD, 2, args);
     LLVMValueRef f = LLVMGetNamedFunction(p->module, local);
-    if (LLVMIsDeclaration(f))
-        define_local(p, f, name);
+    if (!LLVMIsDeclaration(f))
+        return;
+    if (ask)
+        define_access_stub(p, f, item, name);
+    else
+        define_local(p, f, name, true, 1);
 }
 
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)
 {
     at_instruction(p, before);
-    call_access(p, item, ITEM_ADDRESS(item), p->full ? "" : "ask_");
+    call_access(p, item, ITEM_ADDRESS(item), !p->full);
 }
 
 static void emit_filtered(struct pass *p, const struct item *item)
@@ -210,7 +242,7 @@ static void emit_filtered(struct pass *p, const struct item *item)
     if (!item->update && stores_vtable(item->inst))
         wanted = LLVMBuildAnd(p->b, wanted, store_changes(p, item->inst), "");
     detour_if(p, &d, wanted);
-    call_access(p, item, pointer, "");
+    call_access(p, item, pointer, false);
     detour_end(p, &d);
 }
 
@@ -219,8 +251,8 @@ static void call_range(struct pass *p, const struct item *item, LLVMValueRef len
 {
     at_instruction(p, before);
     const char *name = item->write ? "__heddle_write_range" : "__heddle_read_range";
-    LLVMValueRef args[] = { ITEM_ADDRESS(item), length, site_value(p, item->site) };
-    call_runtime(p, name, EFFECT_RECORD, p->none, 3, args);
+    LLVMValueRef args[] = { ITEM_ADDRESS(item), length, const32(p, item->site) };
+    call_local(p, name, EFFECT_RECORD, p->none, 3, args, 2);
 }
 
 void emit_range(struct pass *p, const struct item *item)
@@ -237,7 +269,7 @@ void emit_range(struct pass *p, const struct item *item)
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
-    if ((small || item->bytes == 16) && (!p->huge || stores_vtable(item->inst)))
+    if ((small || item->bytes == 16) && (item->hot || stores_vtable(item->inst)))
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
         emit_access_call(p, item, item->inst);
@@ -311,9 +343,40 @@ void emit_item(struct pass *p, struct item *item)
     }
 }
 
+static int hotter(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static uint64_t heat_of(const struct map *heat, const struct item *item)
+{
+    bool access = (item->kind == ITEM_ACCESS || item->kind == ITEM_LINK) && !item->dropped;
+    return access ? map_get(heat, LLVMGetInstructionParent(item->inst)) : 0;
+}
+
+/* The hottest accesses in loops. */
+void find_hot(struct pass *p, struct items *items)
+{
+    struct map heat = { 0 };
+    uint64_t *all = zeroed((items->count + 1) * sizeof *all), least = 1;
+    size_t n = 0;
+    if (items->count)
+        find_heat(p->function, &heat);
+    for (size_t i = 0; i < items->count; i++)
+        if ((all[n] = heat_of(&heat, &items->at[i])))
+            n++;
+    qsort(all, n, sizeof *all, hotter);
+    if (n > INLINE_MAX)
+        least = all[INLINE_MAX] + 1;
+    for (size_t i = 0; i < items->count; i++)
+        items->at[i].hot = heat_of(&heat, &items->at[i]) >= least;
+    free(all);
+    map_release(&heat);
+}
+
 void emit_items(struct pass *p, struct items *items)
 {
-    p->huge = items->count > INLINE_MAX;
     for (size_t i = 0; i < items->count; i++)
         if (!items->at[i].dropped)
             emit_item(p, &items->at[i]);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include <stdio.h>
+
 #include "runtime/abi.h"
 
 /* Computed by arithmetic: a counter, a length. */
@@ -73,6 +75,17 @@ static void call_stored(struct pass *p, LLVMValueRef address, LLVMValueRef bytes
     call_preserving(p, "__heddle_stored", EFFECT_RECORD, 2, args);
 }
 
+/* Asks out of line (stub.c). */
+static void call_stored_ask(struct pass *p, LLVMValueRef address, unsigned bytes)
+{
+    char name[48];
+    snprintf(name, sizeof name, "__heddle_stored%u_ask", bytes);
+    call_preserving(p, name, EFFECT_RECORD, 1, &address);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, name);
+    if (LLVMIsDeclaration(f))
+        define_stored_stub(p, f, bytes);
+}
+
 static LLVMValueRef is_logged(struct pass *p, LLVMValueRef address)
 {
     LLVMValueRef table = global_named(p, p->i8, "__heddle_logged");
@@ -96,6 +109,12 @@ void emit_link(struct pass *p, const struct item *item)
                                  : LLVMBuildIntCast2(p->b, LLVMGetOperand(item->inst, item->length),
                                                      p->i64, false, "");
         call_stored(p, address, bytes);
+        return;
+    }
+    if (!item->hot) {
+        at_instruction(p, next);
+        LLVMSetCurrentDebugLocation2(p->b, where);
+        call_stored_ask(p, address, (unsigned)item->bytes);
         return;
     }
     struct detour d = detour_begin(p, next);

@@ -106,6 +106,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     }
     if (!p->full)
         find_alignments(p, items);
+    find_hot(p, items);
     make_scratch(p, items);
     LLVMValueRef first = gather_allocas(p, f);
     if (p->full && items->count)

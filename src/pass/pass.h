@@ -44,6 +44,7 @@ struct item {
     bool update;  /* a read with the write that follows it */
     bool link;    /* production: it may store pointers, and reports that, too */
     bool dropped; /* covered by another */
+    bool hot;     /* default builds: the filter is asked inline */
     bool kills;   /* afterwards nothing is covered any more */
     int8_t low;   /* the address modulo 8, if known, else -1 */
     uint32_t align;
@@ -101,7 +102,6 @@ struct pass {
     uint32_t function_index;
     bool has_frame;
     bool vectors;         /* production: report so that xmm registers are kept */
-    bool huge;            /* too many accesses to ask the filter inline */
     LLVMValueRef depth;   /* the shadow stack's at entry */
     uint32_t entry_site;  /* SITE_ENTRY, if there is a frame */
     LLVMValueRef scratch; /* array for pointers of calls */
@@ -138,6 +138,9 @@ LLVMValueRef call_runtime(struct pass *p, const char *name, enum runtime_effect 
 enum { CC_PRESERVE_MOST = 14 };
 LLVMValueRef call_preserving(struct pass *p, const char *name, enum runtime_effect effect,
                              unsigned n, LLVMValueRef *args);
+/* By way of a function of the module that adds its first site to argument `site` (emit.c). */
+LLVMValueRef call_local(struct pass *p, const char *name, enum runtime_effect effect,
+                        LLVMTypeRef result, unsigned n, LLVMValueRef *args, unsigned site);
 /* What stands before `inst` in its block moves to a new block before it, without terminator. */
 LLVMBasicBlockRef split_before(struct pass *p, LLVMValueRef inst);
 /* What is hardly ever done, out of line: the condition is built at the end of `head`, where the
@@ -191,12 +194,18 @@ void join_adjacent(struct pass *p, struct items *items);
 /* emit.c */
 LLVMValueRef site_value(struct pass *p, uint32_t site);
 LLVMValueRef tls_field(struct pass *p, unsigned offset);
+void find_hot(struct pass *p, struct items *items); /* sets `hot` */
 void emit_items(struct pass *p, struct items *items);
 void emit_item(struct pass *p, struct item *item);
 void number_site(struct pass *p, struct item *item); /* of accesses; emit_* does the others */
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
 void emit_prefetches(struct pass *p, LLVMValueRef f);
 void emit_range(struct pass *p, const struct item *item);
+
+/* stub.c: give the function its code: it asks, and calls the runtime's `name` or __heddle_stored */
+void define_access_stub(struct pass *p, LLVMValueRef stub, const struct item *item,
+                        const char *name);
+void define_stored_stub(struct pass *p, LLVMValueRef stub, unsigned bytes);
 
 /* atomic.c, asm.c, calls.c */
 unsigned order_number(LLVMAtomicOrdering o); /* enum memory_order */

@@ -215,17 +215,18 @@ static LLVMValueRef callee_text(struct pass *p, LLVMValueRef callee)
 }
 
 /* At the builder's position; whether a return is to be recorded. */
-static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, LLVMValueRef site)
+static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, uint32_t number)
 {
+    LLVMValueRef site = const32(p, number);
     LLVMValueRef callee = direct_callee(call);
     LLVMValueRef count = const32(p, store_words(p, call));
     LLVMValueRef words = p->scratch ? p->scratch : LLVMConstPointerNull(p->ptr);
     if (callee) {
         LLVMValueRef args[] = { site, callee_text(p, callee), count, words };
-        return call_runtime(p, "__heddle_call", EFFECT_ALL, p->i32, 4, args);
+        return call_local(p, "__heddle_call", EFFECT_ALL, p->i32, 4, args, 0);
     }
     LLVMValueRef args[] = { site, LLVMGetCalledValue(call), count, words };
-    return call_runtime(p, "__heddle_call_pointer", EFFECT_ALL, p->i32, 4, args);
+    return call_local(p, "__heddle_call_pointer", EFFECT_ALL, p->i32, 4, args, 0);
 }
 
 /* Before the call: the question and the cold block; returns whether the call was recorded. */
@@ -236,10 +237,10 @@ static LLVMValueRef emit_before(struct pass *p, LLVMValueRef call, uint32_t numb
     LLVMValueRef question =
         callee ? lacks_mark(p, callee) : lacks_target(p, LLVMGetCalledValue(call));
     if (!question)
-        return call_begins(p, call, site_value(p, number));
+        return call_begins(p, call, number);
     struct detour d = detour_begin(p, call);
     detour_if(p, &d, question);
-    LLVMValueRef recorded = call_begins(p, call, site_value(p, number)), none = const32(p, 0);
+    LLVMValueRef recorded = call_begins(p, call, number), none = const32(p, 0);
     detour_end(p, &d);
     at_instruction(p, call);
     LLVMValueRef phi = LLVMBuildPhi(p->b, p->i32, "");
@@ -314,7 +315,7 @@ void emit_call(struct pass *p, const struct item *item)
     struct detour d = detour_begin(p, next);
     LLVMSetCurrentDebugLocation2(p->b, at);
     detour_if(p, &d, LLVMBuildICmp(p->b, LLVMIntNE, recorded, const32(p, 0), ""));
-    LLVMValueRef after[] = { site_value(p, number), result_word(p, call) };
-    call_runtime(p, "__heddle_return", EFFECT_ALL, p->none, 2, after);
+    LLVMValueRef after[] = { const32(p, number), result_word(p, call) };
+    call_local(p, "__heddle_return", EFFECT_ALL, p->none, 2, after, 0);
     detour_end(p, &d);
 }

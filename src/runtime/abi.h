@@ -189,7 +189,8 @@ enum {
  * *void __heddle_update{1,2,4,8,16}(void *address, uint32_t site)     a read (site) and then a
  *      write (site + 1) of the same address, nothing between; inline check as for a write
  * *void __heddle_ask_{read,write,update}...(void *address, uint32_t site)    the same where code
- *      has not asked the filter (functions with very many accesses): they do
+ *      has not asked the filter: they do (objects of earlier versions; now the module has functions
+ *      of its own that ask, pass/stub.c)
  * void __heddle_read_range(void *address, uint64_t bytes, uint32_t site)
  * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
  *      other sizes, memory intrinsics; bytes may be 0

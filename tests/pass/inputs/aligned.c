@@ -1,4 +1,6 @@
-/* Narrow members: which bytes of a word they touch is known, except in a packed structure. */
+/* Narrow members: which bytes of a word they touch is known, except in a packed structure. Loops,
+ * because there the question is inline. */
+int more(void);
 struct mixed {
     void *p;
     int a, b;
@@ -16,25 +18,41 @@ struct nested {
 };
 int int_at_12(struct mixed *s)
 {
-    return s->b;
+    int sum = 0;
+    while (more())
+        sum += s->b;
+    return sum;
 }
 void short_at_18(struct mixed *s)
 {
-    s->d = 1;
+    while (more())
+        s->d = 1;
 }
 int char_at_20(struct mixed *s)
 {
-    return s->e;
+    int sum = 0;
+    while (more())
+        sum += s->e;
+    return sum;
 }
 int in_array(struct nested *n, int i)
 {
-    return n->in[i].b;
+    int sum = 0;
+    while (more())
+        sum += n->in[i].b;
+    return sum;
 }
 long packed(struct packed *k)
 {
-    return (long)k->p + k->b;
+    long sum = 0;
+    while (more())
+        sum += (long)k->p + k->b;
+    return sum;
 }
 int element(int *p, int i)
 {
-    return p[i];
+    int sum = 0;
+    while (more())
+        sum += p[i];
+    return sum;
 }
