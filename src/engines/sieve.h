@@ -12,10 +12,9 @@
  *     sieve_ready(s)           after it
  *     sieve_mark(s, batch)     later passes: sets EV_SIEVED where no step is needed
  *
- * Words are 8 aligned bytes. Atomic accesses always make steps; a plain access to such a word matters
- * like any other, and where it writes after an atomic: it ends a release sequence.
- * Cost: about that of fasttrack for the first pass, 16 bytes a word in use,
- * then one bit a word.
+ * Words are 8 aligned bytes. Atomic accesses always make steps; a plain access to such a word
+ * matters like any other, and where it writes after an atomic: it ends a release sequence. Cost:
+ * about that of fasttrack for the first pass, 16 bytes a word in use, then one bit a word.
  */
 #ifndef HEDDLE_ENGINES_SIEVE_H
 #define HEDDLE_ENGINES_SIEVE_H
