@@ -17,7 +17,13 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Make room for `need` elements in a growing array: the capacity at least doubles. */
-#define GROW(array, cap, need) ((array) = grow_array((array), &(cap), (need), sizeof(*(array))))
+#define GROW(array, cap, need)                                                                     \
+    do {                                                                                           \
+        size_t need_ = (need);                                                                     \
+                                                                                                   \
+        if (__builtin_expect(need_ > (cap), 0))                                                    \
+            (array) = grow_array((array), &(cap), need_, sizeof(*(array)));                        \
+    } while (0)
 
 /* The function behind GROW; new memory is zeroed. `cap` is a size_t. */
 void *grow_array(void *array, size_t *cap, size_t need, size_t bytes);
