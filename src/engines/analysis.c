@@ -13,6 +13,7 @@
 #include "engines/sieve.h"
 #include "engines/whole.h"
 #include "order/memory.h"
+#include "trace/ahead.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,23 +79,25 @@ static bool has_turn(const struct analysis *a, size_t i)
     return a->runs[i].turn == a->turn && !a->runs[i].over;
 }
 
-static bool stop_asked(const struct analysis_hooks *hooks, const struct trace *t)
+static bool stop_asked(const struct analysis_hooks *hooks, const struct trace_info *info)
 {
-    return hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
+    return hooks && hooks->progress && hooks->progress(hooks->arg, info);
 }
 
 /* A pass for the sieve. 0 at the end of the trace, 1 when stopped, -1 on an error. */
-static int learn_sieve(struct sieve *s, struct trace *t, const struct analysis_hooks *hooks,
-                       struct error *err)
+static int learn_sieve(struct sieve *s, struct trace *t, unsigned threads,
+                       const struct analysis_hooks *hooks, struct error *err)
 {
+    struct ahead *a = ahead_new(t, threads);
     struct batch batch;
     int r;
 
-    while ((r = trace_next(t, &batch, err)) > 0) {
+    while ((r = ahead_next(a, &batch, err)) > 0) {
         sieve_learn(s, &batch);
-        if (stop_asked(hooks, t))
+        if (stop_asked(hooks, ahead_info(a)))
             break;
     }
+    ahead_free(a);
     sieve_ready(s);
     return r ? r : trace_rewind(t, err);
 }
@@ -153,7 +156,7 @@ static int learn_with(struct work *w, bool handovers, struct error *err)
 
     w->sieve = sieve_new(handovers);
     open_early(w);
-    r = learn_sieve(w->sieve, w->trace, w->hooks, err);
+    r = learn_sieve(w->sieve, w->trace, w->options->jobs, w->hooks, err);
     close_early(w, r == 0 && handovers == !trace_info(w->trace)->values);
     return r;
 }
@@ -267,22 +270,24 @@ static int feed_engines(struct work *w, size_t from, size_t to, bool late, struc
 {
     struct memory *m = memory_new();
     struct feed *f = feed_runs(w, from, to, late);
+    struct ahead *a = ahead_new(w->trace, w->options->jobs);
     struct batch batch;
     struct span span;
     double start = seconds_now();
     int r;
 
-    while ((r = trace_next(w->trace, &batch, err)) > 0) {
+    while ((r = ahead_next(a, &batch, err)) > 0) {
         if (w->sieve)
             mark(w, &batch);
         memory_steps(m, &batch, &span);
         w->a->decode_seconds += seconds_now() - start;
         feed_put(f, &span);
         start = seconds_now();
-        if (stop_asked(w->hooks, w->trace))
+        if (stop_asked(w->hooks, ahead_info(a)))
             break;
     }
     w->a->decode_seconds += seconds_now() - start;
+    ahead_free(a);
     feed_free(f);
     memory_free(m);
     return r;
@@ -644,7 +649,7 @@ static bool wants_gist(const struct work *w)
 
 static int take_gist(struct work *w, size_t max, enum gist_of of, struct error *err)
 {
-    int r = gist_take(&w->gist, w->trace, w->sieve, max, of, w->hooks, err);
+    int r = gist_take(&w->gist, w->trace, w->sieve, max, of, w->options->jobs, w->hooks, err);
 
     if (!w->gist)
         return r;

@@ -7,6 +7,7 @@
 #include "engines/gist.h"
 #include "base/alloc.h"
 #include "engines/whole.h"
+#include "trace/ahead.h"
 #include "trace/load.h"
 
 #include <stdlib.h>
@@ -105,10 +106,11 @@ static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
 }
 
 int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
-              const struct analysis_hooks *hooks, struct error *err)
+              unsigned threads, const struct analysis_hooks *hooks, struct error *err)
 {
     struct gist *g = xcalloc(1, sizeof(*g));
     struct loader l = { 0 };
+    struct ahead *a;
     bool stopped = false, fits = true;
     struct batch b;
     int r = 1;
@@ -116,12 +118,14 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, e
     g->trace = t;
     g->has_calls = trace_info(t)->calls;
     g->keeps_all = of == GIST_BEGINNING;
-    while (!stopped && fits && (r = trace_next(t, &b, err)) > 0) {
+    a = ahead_new(t, threads);
+    while (!stopped && fits && (r = ahead_next(a, &b, err)) > 0) {
         sieve_mark(s, &b);
         take_batch(g, s, &l, &b);
         fits = l.mem.count <= max;
-        stopped = hooks && hooks->progress && hooks->progress(hooks->arg, trace_info(t));
+        stopped = hooks && hooks->progress && hooks->progress(hooks->arg, ahead_info(a));
     }
+    ahead_free(a);
     g->complete = fits;
     *out = finish_taking(g, &l, r >= 0 && !stopped && (fits || of != GIST_OF_ALL));
     if (r < 0 || stopped)

@@ -40,9 +40,9 @@ enum gist_of {
 };
 
 /* Read the trace from its beginning. 0: the trace is rewound, and is the gist if *out is not NULL.
- * 1: stopped. -1 and an error. */
+ * 1: stopped. -1 and an error. With two threads one reads ahead. */
 int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
-              const struct analysis_hooks *hooks, struct error *err);
+              unsigned threads, const struct analysis_hooks *hooks, struct error *err);
 /* Events of the trace that lie behind its beginning; 0: the gist is that of all. */
 uint64_t gist_missing(const struct gist *g);
 /* The trace is itself again. Unless `a` is NULL, its results get the trace's positions, schedules
