@@ -210,7 +210,7 @@ static bool take_over(struct words *w, struct word_block *b, const struct word_a
     }
     if (!is_known(a, b->owner))
         return false;
-    if (is_universal(w, b->owner) && !same_sort(b->owner, a->stamp)) {
+    if (is_universal(w, b->owner) && !is_universal(w, a->stamp)) {
         w->dropped = true;
         b->written = 0;
         own(b, a, 0, mask);
