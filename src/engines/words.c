@@ -158,20 +158,42 @@ static void release_fine(struct word_block *b)
     b->fine = NULL;
 }
 
-/* What is known of the block becomes what is known of each of its words. */
-static void make_fine(struct word_block *b)
+/* What is known of a block's word becomes a list. */
+static void list_word(const struct word_block *b, unsigned i, struct word *x)
 {
-    b->fine = xcalloc(1, sizeof(*b->fine));
-    for (unsigned i = 0; i < BLOCK_WORDS; i++) {
-        struct word *x = &b->fine->words[i];
+    if (b->written >> i & 1)
+        append(x, b->writer);
+    if (b->touched >> i & 1 && !(b->written >> i & 1 && same_sort(b->owner, b->writer)))
+        append(x, as_kind(b->owner, kind_of(b->owner) & ~(unsigned)STAMP_WRITE));
+}
 
-        if (b->written >> i & 1)
-            append(x, b->writer);
-        if (b->touched >> i & 1 && !(b->written >> i & 1 && same_sort(b->owner, b->writer)))
-            append(x, as_kind(b->owner, kind_of(b->owner) & ~(unsigned)STAMP_WRITE));
+/* For an access to the words of `mask`. */
+static void make_fine(struct word_block *b, unsigned mask)
+{
+    bool alike = b->touched == mask && (!b->written || b->written == mask);
+
+    b->fine = xcalloc(1, sizeof(*b->fine));
+    if (alike) {
+        b->fine->shared = (uint8_t)mask;
+        list_word(b, (unsigned)__builtin_ctz(mask), &b->fine->words[0]);
     }
+    for (unsigned i = 0; !alike && i < BLOCK_WORDS; i++)
+        list_word(b, i, &b->fine->words[i]);
     b->owner = b->writer = 0;
     b->touched = b->written = 0;
+}
+
+static void part(struct fine_block *f)
+{
+    unsigned shared = f->shared;
+    struct word x = f->words[0];
+
+    f->words[0] = (struct word){ 0 };
+    f->shared = 0;
+    for (; shared; shared &= shared - 1)
+        for (unsigned k = 0; k < x.count; k++)
+            append(&f->words[__builtin_ctz(shared)], stamps_of(&x)[k]);
+    forget_word(&x);
 }
 
 static void access_fine(struct words *w, struct word_page *p, unsigned block,
@@ -180,12 +202,17 @@ static void access_fine(struct words *w, struct word_page *p, unsigned block,
     struct fine_block *f = p->blocks[block].fine;
     uint8_t *meets = (uint8_t *)p->meets + block, *suspects = (uint8_t *)p->suspects + block;
 
-    for (mask &= ~(unsigned)*suspects; mask; mask &= mask - 1) {
-        unsigned i = (unsigned)__builtin_ctz(mask);
+    mask &= ~(unsigned)*suspects;
+    if (f->shared && mask != f->shared)
+        part(f);
+    while (mask) {
+        unsigned i = f->shared ? 0 : (unsigned)__builtin_ctz(mask);
         unsigned found = access_word(w, &f->words[i], a);
+        unsigned these = f->shared ? mask : 1u << i;
 
-        *meets |= (uint8_t)((found & WORD_MEETS) != 0) << i;
-        *suspects |= (uint8_t)((found & WORD_SUSPECT) != 0) << i;
+        *meets |= (uint8_t)(found & WORD_MEETS ? these : 0);
+        *suspects |= (uint8_t)(found & WORD_SUSPECT ? these : 0);
+        mask &= ~these;
     }
 }
 
@@ -230,7 +257,7 @@ static void access_block(struct words *w, struct word_page *p, unsigned block,
     if (!b->fine) {
         if (!(kind_of(a->stamp) & STAMP_ATOMIC) && take_over(w, b, a, mask))
             return;
-        make_fine(b);
+        make_fine(b, mask);
     }
     access_fine(w, p, block, a, mask);
 }
@@ -269,7 +296,9 @@ void words_begin(struct words *w, struct word_page *p, const struct word_access 
         if (!b->fine && take_over(w, b, a, 1u << i % BLOCK_WORDS))
             continue;
         if (!b->fine)
-            make_fine(b);
+            make_fine(b, 1u << i % BLOCK_WORDS);
+        if (b->fine->shared)
+            part(b->fine);
         forget_word(&b->fine->words[i % BLOCK_WORDS]);
         append(&b->fine->words[i % BLOCK_WORDS], a->stamp);
     }

@@ -53,7 +53,9 @@ struct word {
     };
 };
 
+/* Words that were always accessed together, as copies of whole blocks do, share one list. */
 struct fine_block {
+    uint8_t shared; /* words that words[0] stands for; 0: each for itself */
     struct word words[BLOCK_WORDS];
 };
 
