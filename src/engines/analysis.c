@@ -399,6 +399,17 @@ void budget_use(uint64_t *left, const struct whole *w)
         *left = used < *left ? *left - used : 0;
 }
 
+/* Half a second for judging what was found, whatever that took, and the view for it: a race that is
+ * not judged is not reported. */
+static uint64_t judge_share(const struct whole *w, const struct engine *rdit, uint64_t share)
+{
+    uint64_t events = whole_info(w)->events, limit = whole_limit(w);
+    uint64_t needed = whole_view_units(w, rdit, events < limit ? events : limit);
+
+    needed += UNITS_A_SECOND / 2;
+    return share > needed ? share : needed;
+}
+
 /* The engine's share of the budget: what is left, divided among those still to come. */
 static int decide_one(struct analysis *a, size_t i, struct whole *w, uint64_t *left,
                       struct error *err)
@@ -418,7 +429,8 @@ static int decide_one(struct analysis *a, size_t i, struct whole *w, uint64_t *l
     whole_end(w, &run->result);
     if (r == 0 && whole_options(w)->cascade && run->engine == &engine_rdit) {
         budget_use(left, w);
-        whole_begin(w, run->engine, budget_share(*left, deciders(a, i)));
+        whole_begin(w, run->engine,
+                    judge_share(w, run->engine, budget_share(*left, deciders(a, i))));
         r = judge(a, i, w, err);
     }
     if (!whole_has_parts(w)) /* else they may still be shown */

@@ -69,7 +69,8 @@ static void osr_inherit(void *state, const void *syncp)
 
     s->suspects = *syncp_suspects(syncp);
     bytes = s->suspects.words_cap * sizeof(*s->suspects.bits);
-    s->suspects.bits = memcpy(xmalloc(bytes + 1), s->suspects.bits, bytes);
+    if (bytes)
+        s->suspects.bits = memcpy(xmalloc(bytes), s->suspects.bits, bytes);
     end_pass(s);
 }
 
