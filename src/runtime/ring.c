@@ -151,10 +151,13 @@ static bool writer_moves(void)
     enum { PATIENCE_S = 60 };
     static uint64_t taken, since_ns;
     uint64_t now = now_ns(), head = __atomic_load_n(&rt.ring->free_head, __ATOMIC_RELAXED);
+    uint64_t since;
 
     if (__atomic_exchange_n(&taken, head, __ATOMIC_RELAXED) != head || !since_ns)
         __atomic_store_n(&since_ns, now, __ATOMIC_RELAXED);
-    return now - __atomic_load_n(&since_ns, __ATOMIC_RELAXED) < UINT64_C(1000000000) * PATIENCE_S;
+    since = __atomic_load_n(&since_ns, __ATOMIC_RELAXED);
+    return now <= since || /* another thread has looked at the clock later */
+           now - since < UINT64_C(1000000000) * PATIENCE_S;
 }
 
 /* The writer has too much to do: let it. False when it is gone. */
