@@ -104,13 +104,18 @@ static int learn_sieve(struct sieve *s, struct trace *t, unsigned threads,
 
 /* ---- what the sieve's pass decides ---- */
 
-/* The run of an engine to which the steps of synchronisation are enough, or NULL. */
-static struct engine_run *early_run(struct work *w)
+static struct engine_run *run_of(const struct analysis *a, const struct engine *e)
 {
-    for (size_t i = 0; w->options->cascade && i < w->a->count; i++)
-        if (w->a->runs[i].engine == &engine_deadlock)
-            return &w->a->runs[i];
+    for (size_t i = 0; e && i < a->count; i++)
+        if (a->runs[i].engine == e)
+            return &a->runs[i];
     return NULL;
+}
+
+/* The run of an engine to which the steps of synchronisation are enough, or NULL. */
+static struct engine_run *early_run(const struct work *w)
+{
+    return w->options->cascade ? run_of(w->a, &engine_deadlock) : NULL;
 }
 
 static void open_early(struct work *w)
@@ -196,14 +201,6 @@ static bool goes_by_suspects(const struct work *w)
 static bool reads_stay(const struct work *w)
 {
     return !trace_info(w->trace)->values && !trace_info(w->trace)->branches;
-}
-
-static const struct engine_run *run_of(const struct analysis *a, const struct engine *e)
-{
-    for (size_t i = 0; e && i < a->count; i++)
-        if (a->runs[i].engine == e)
-            return &a->runs[i];
-    return NULL;
 }
 
 /* Has the engine that this one follows proven that there is nothing to find? hb has each pair that
@@ -647,16 +644,20 @@ static int run_turn(struct work *w, struct error *err)
 
 /* ---- the gist ---- */
 
-/* Where values or branches count, the accesses that are left out may, too: what a read saw decides
- * where its thread goes. So they do where a call of untraced code can reach anything. */
-static bool wants_gist(const struct work *w)
+/* A long recording of which less may be held. Where values or branches count, the accesses that are
+ * left out may, too: what a read saw decides where its thread goes. */
+static bool may_be_shortened(const struct work *w)
 {
-    const struct trace_info *info = trace_info(w->trace);
     const struct engine_options *o = w->options;
 
-    return w->sieve && !info->values && !info->branches && !sieve_lists_all(w->sieve) &&
-           !trace_excluded(w->trace) && !o->crew && !o->part && !o->window &&
-           info->events >= (o->gist_from ? o->gist_from : GIST_FROM);
+    return w->sieve && reads_stay(w) && !trace_excluded(w->trace) && !o->crew && !o->part &&
+           !o->window && trace_info(w->trace)->events >= (o->gist_from ? o->gist_from : GIST_FROM);
+}
+
+/* What is left out matters where a call of untraced code can reach anything, too. */
+static bool wants_gist(const struct work *w)
+{
+    return may_be_shortened(w) && !sieve_lists_all(w->sieve);
 }
 
 static int take_gist(struct work *w, size_t max, enum gist_of of, struct error *err)
@@ -837,12 +838,8 @@ static int run_beginning(struct work *w, struct error *err)
 /* Is all that the second turn looks at more than there is room for? */
 static bool needs_beginning(const struct work *w)
 {
-    const struct trace_info *info = trace_info(w->trace);
-    const struct engine_options *o = w->options;
-
-    return o->memory && !w->gist && w->sieve && !info->values && !info->branches &&
-           !trace_excluded(w->trace) && !o->crew && !o->part && !o->window &&
-           info->events >= (o->gist_from ? o->gist_from : GIST_FROM) && info->events > gist_max(w);
+    return w->options->memory && !w->gist && may_be_shortened(w) &&
+           trace_info(w->trace)->events > gist_max(w);
 }
 
 static bool all_is_over(const struct analysis *a)

@@ -405,8 +405,10 @@ static bool is_listed(const struct live_calls *c, uint64_t lo, uint64_t hi)
     return c->listed_all;
 }
 
-/* An access: of what was listed; for the rest there is live_words.h. */
-static void access_before(struct live_calls *c, const struct event *e)
+/* An access, before or after it is compared: the runs of it that were listed; for the rest there is
+ * live_words.h. */
+static void access_listed(struct live_calls *c, const struct event *e,
+                          void (*f)(struct live_calls *c, struct live_run *run, uint32_t thread))
 {
     uint64_t lo = e->target, hi = e->target + e->size;
 
@@ -415,19 +417,7 @@ static void access_before(struct live_calls *c, const struct event *e)
     for (struct live_run *r; lo < hi && (r = live_runs_next(&c->runs, lo)) && r->lo < hi;
          lo = r->hi)
         if (r->listed)
-            meet_calls(c, r, e->thread);
-}
-
-static void access_after(struct live_calls *c, const struct event *e)
-{
-    uint64_t lo = e->target, hi = e->target + e->size;
-
-    if (!e->size || !is_listed(c, lo, hi))
-        return;
-    for (struct live_run *r; lo < hi && (r = live_runs_next(&c->runs, lo)) && r->lo < hi;
-         lo = r->hi)
-        if (r->listed)
-            leave_touch(c, r, e->thread);
+            f(c, r, e->thread);
 }
 
 /* A block comes or goes. Accesses of it are forgotten when it comes. */
@@ -743,7 +733,7 @@ void live_calls_before(struct live_calls *c, const struct event *e, const uint64
         meet_group(c, t->group, e->thread);
     if (op_is_access(e->op)) {
         if (!c->open_all)
-            access_before(c, e);
+            access_listed(c, e, meet_calls);
     } else if ((e->op == OP_ALLOC || e->op == OP_FREE) && e->value) {
         block_before(c, e);
     } else if (is_on_object(e->op)) {
@@ -763,7 +753,7 @@ void live_calls_after(struct live_calls *c, const struct event *e)
         return;
     if (op_is_access(e->op)) {
         if (!c->open_all)
-            access_after(c, e);
+            access_listed(c, e, leave_touch);
     } else if ((e->op == OP_ALLOC || e->op == OP_FREE) && e->value) {
         block_after(c, e);
     } else if (is_on_object(e->op)) {

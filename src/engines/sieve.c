@@ -700,22 +700,22 @@ static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects
     return false;
 }
 
-void sieve_mark(struct sieve *s, struct batch *b)
+static void mark(struct sieve *s, struct batch *b, bool suspects)
 {
     for (size_t i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
 
-        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_bit(s, e, false))
+        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_bit(s, e, suspects))
             e->flags |= EV_SIEVED;
     }
 }
 
+void sieve_mark(struct sieve *s, struct batch *b)
+{
+    mark(s, b, false);
+}
+
 void sieve_mark_suspects(struct sieve *s, struct batch *b)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        struct event *e = &b->events[i];
-
-        if ((e->op == OP_READ || e->op == OP_WRITE) && !any_bit(s, e, true))
-            e->flags |= EV_SIEVED;
-    }
+    mark(s, b, true);
 }
