@@ -156,7 +156,8 @@ enum ring_kind {
                  word 3: sequence */
     R_BRANCH, /* 48: site | outcome << 32 */
     R_CALL,   /* 48: number of pointers, arg: CALL_*; word 1: site; then the pointers */
-    R_RETURN, /* word 1: site; word 2: value; without an R_CALL: of a function the runtime models */
+    R_RETURN, /* word 1: site; word 2: value; without an R_CALL: of a function the runtime models;
+                 arg RETURN_AWAY: the untraced code has called traced code */
     R_LOST,   /* 48: accesses lost here */
     R_END,    /* the process ends (exit): nothing of this thread follows */
     R_OBJECT, /* 48: address of an object that can be reached from a pointer that is passed to
@@ -203,8 +204,10 @@ static inline int64_t ring_step(uint64_t word)
 }
 
 /* A call: not all that can be reached from its pointers was looked at, take it for everything. Its
- * function is known to be untraced: shown whatever record comes next. */
-enum { CALL_ALL = 1, CALL_KNOWN = 2 };
+ * function is known to be untraced: shown whatever record comes next. It is no new one: the traced
+ * code that an open one had called (RETURN_AWAY) has come back to it. */
+enum { CALL_ALL = 1, CALL_KNOWN = 2, CALL_BACK = 4 };
+enum { RETURN_AWAY = 1 };
 #define CALL_HIDDEN (UINT32_MAX - 1) /* instead of a site: untraced code that runs a thread */
 enum { OBJECT_MORE = 1 };
 

@@ -103,6 +103,7 @@ struct pass {
     bool has_frame;
     bool vectors;         /* production: report so that xmm registers are kept */
     LLVMValueRef depth;   /* the shadow stack's at entry */
+    LLVMValueRef edge;    /* tls.edge at entry */
     uint32_t entry_site;  /* SITE_ENTRY, if there is a frame */
     LLVMValueRef scratch; /* array for pointers of calls */
     /* production builds */

@@ -21,16 +21,23 @@ static LLVMValueRef return_address(struct pass *p)
     return LLVMBuildCall2(p->b, LLVMGlobalGetValueType(f), f, &level, 1, "");
 }
 
-/* Where the thread comes from, and goes back to, untraced code, that may matter (runtime/hidden.h):
- * if (depth == 0) __heddle_outermost(entered). Only functions that untraced code can know. */
-static void tell_outermost(struct pass *p, LLVMValueRef before, bool entered)
+static LLVMValueRef edge_field(struct pass *p)
+{
+    return tls_field(p, offsetof(struct heddle_tls, edge));
+}
+
+/* Where the thread comes from, and goes back to, untraced code, that may matter
+ * (runtime/callback.h): if (depth == tls.edge) __heddle_edge(entered). Only functions that untraced
+ * code can know. */
+static void tell_edge(struct pass *p, LLVMValueRef before, bool entered)
 {
     if (p->no_calls || !is_known_outside(p->function))
         return;
     struct detour d = detour_begin(p, before);
-    detour_if(p, &d, LLVMBuildICmp(p->b, LLVMIntEQ, p->depth, const32(p, 0), ""));
+    LLVMValueRef edge = entered ? p->edge : LLVMBuildLoad2(p->b, p->i32, edge_field(p), "");
+    detour_if(p, &d, LLVMBuildICmp(p->b, LLVMIntEQ, p->depth, edge, ""));
     LLVMValueRef arg = LLVMConstInt(p->i1, entered, false);
-    call_preserving(p, "__heddle_outermost", EFFECT_ALL, 1, &arg);
+    call_preserving(p, "__heddle_edge", EFFECT_ALL, 1, &arg);
     detour_end(p, &d);
 }
 
@@ -39,7 +46,8 @@ LLVMValueRef emit_entry(struct pass *p, uint32_t site, LLVMValueRef first, LLVMV
     at_instruction(p, first);
     LLVMSetCurrentDebugLocation2(p->b, NULL);
     LLVMValueRef d = p->depth = LLVMBuildLoad2(p->b, p->i32, depth_field(p), "");
-    tell_outermost(p, first, true);
+    p->edge = LLVMBuildLoad2(p->b, p->i32, edge_field(p), "");
+    tell_edge(p, first, true);
     at_instruction(p, first);
     LLVMSetCurrentDebugLocation2(p->b, NULL);
     LLVMValueRef shadow =
@@ -73,7 +81,7 @@ void emit_exit(struct pass *p, LLVMValueRef before)
 {
     at_instruction(p, before);
     set_depth(p, p->depth);
-    tell_outermost(p, before, false);
+    tell_edge(p, before, false);
 }
 
 LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before)
@@ -86,5 +94,7 @@ LLVMValueRef emit_restore(struct pass *p, LLVMValueRef before)
         left = LLVMBuildSub(p->b, now, mine, "");
     }
     set_depth(p, mine);
+    if (!p->no_calls) /* calls that were left */
+        LLVMBuildStore(p->b, p->edge, edge_field(p));
     return left;
 }

@@ -193,12 +193,12 @@ static void add_pointer(struct raw_reader *r, struct raw_thread *t, struct event
     }
 }
 
-static void show_call(struct raw_reader *r, struct raw_thread *t)
+/* What the records before say of the pointers is its D. */
+static void show_begin(struct raw_reader *r, struct raw_thread *t, const struct raw_call *call,
+                       uint32_t site)
 {
-    struct raw_call *call = &t->calls[t->ncalls - 1];
-    struct event *ev = new_event(r, t, OP_CALL, call->function, 0, 0);
+    struct event *ev = new_event(r, t, OP_CALL, call->function, site, 0);
 
-    ev->site = place_site(places_site(r->places, call->site));
     ev->value = r->nextra;
     for (size_t i = 0; i < t->nobjects; i += 2)
         add_entry(r, ev, t->objects[i], t->objects[i + 1]);
@@ -207,6 +207,13 @@ static void show_call(struct raw_reader *r, struct raw_thread *t)
         add_pointer(r, t, ev, t->pointers[i]);
     if (call->all)
         add_entry(r, ev, D_ENTRY(D_ALL_KIND, 0), 0);
+}
+
+static void show_call(struct raw_reader *r, struct raw_thread *t)
+{
+    struct raw_call *call = &t->calls[t->ncalls - 1];
+
+    show_begin(r, t, call, place_site(places_site(r->places, call->site)));
     call->shown = true;
     t->call_waits = false;
 }
@@ -256,6 +263,53 @@ static void settle_call(struct raw_reader *r, struct raw_thread *t, const uint64
         show_call(r, t);
 }
 
+/* ---- callbacks ---- */
+
+static void show_return(struct raw_reader *r, struct raw_thread *t, const struct raw_call *call,
+                        uint32_t site)
+{
+    if (call->shown && !call->away)
+        new_event(r, t, OP_RETURN, call->function, site, 0);
+}
+
+/* The code of the thread's calls rests, as what they call back runs; that of some did already. */
+static void take_away(struct raw_reader *r, struct raw_thread *t)
+{
+    t->aways++;
+    for (size_t n = t->ncalls; n && !t->calls[n - 1].away; n--) {
+        show_return(r, t, &t->calls[n - 1], SITE_NONE);
+        t->calls[n - 1].away = t->aways;
+    }
+}
+
+/* It goes on, as one call: the outermost of those that rested from the same moment on. Calls that
+ * the callback made and that were left are over. */
+static void take_back(struct raw_reader *r, struct raw_thread *t, bool all)
+{
+    uint32_t away;
+    size_t n;
+
+    for (; t->ncalls && !t->calls[t->ncalls - 1].away; t->ncalls--)
+        show_return(r, t, &t->calls[t->ncalls - 1], SITE_NONE);
+    if (!t->ncalls)
+        return; /* to a call from before the recording */
+    away = t->calls[t->ncalls - 1].away;
+    for (n = t->ncalls; n > 1 && t->calls[n - 2].away == away;)
+        n--;
+    t->calls[n - 1].away = 0;
+    t->calls[n - 1].all = all;
+    if (t->calls[n - 1].shown)
+        show_begin(r, t, &t->calls[n - 1], SITE_NONE);
+}
+
+static void keep_pointers(struct raw_thread *t, const uint64_t *pointers, uint64_t count)
+{
+    t->npointers = (size_t)count;
+    GROW(t->pointers, t->pointers_cap, t->npointers);
+    if (count)
+        memcpy(t->pointers, pointers, count * 8);
+}
+
 static const char *take_call(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
                              uint64_t pointers)
 {
@@ -265,16 +319,17 @@ static const char *take_call(struct raw_reader *r, struct raw_thread *t, const u
                              .function = place_function(place),
                              .all = arg & CALL_ALL };
 
+    keep_pointers(t, w + 2, pointers);
+    if (arg & CALL_BACK) {
+        take_back(r, t, call.all);
+        return NULL;
+    }
     if (call.site == CALL_HIDDEN)
         call.function = r->places->unknown_function;
     if (t->ncalls == RAW_CALLS)
         return "too many open calls";
     GROW(t->calls, t->calls_cap, t->ncalls + 1);
     t->calls[t->ncalls++] = call;
-    t->npointers = (size_t)pointers;
-    GROW(t->pointers, t->pointers_cap, t->npointers);
-    if (pointers)
-        memcpy(t->pointers, w + 2, pointers * 8);
     t->call_waits = false;
     if (call.function == FUNCTION_NONE || (place & PLACE_CALL_TRACED && !(arg & CALL_KNOWN)))
         drop_call(r, t);
@@ -298,8 +353,7 @@ static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t sit
         const struct raw_call *call = &t->calls[--t->ncalls];
 
         shown = call->shown;
-        if (call->shown)
-            new_event(r, t, OP_RETURN, call->function, site_of(r, (uint32_t)site), 0);
+        show_return(r, t, call, site_of(r, (uint32_t)site));
     }
     if (!shown || site == CALL_HIDDEN || r->ring->header->mode != RING_MODE_FULL)
         return;
@@ -814,7 +868,10 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
     case R_CALL:
         return take_call(r, t, w, w[0] & RING_LOW);
     case R_RETURN:
-        take_return(r, t, w[1], w[2]);
+        if (w[0] >> 48 & RETURN_AWAY)
+            take_away(r, t);
+        else
+            take_return(r, t, w[1], w[2]);
         return NULL;
     case R_LOST:
         t->lost += w[0] & RING_LOW;

@@ -29,6 +29,7 @@ struct raw_call {
     uint32_t function; /* of the trace */
     bool all;          /* it may touch anything */
     bool shown;        /* the trace has an event for it */
+    uint32_t away;     /* the traced code it called, by a number of the thread's; 0: none */
 };
 
 /* A move of the thread's, by the number that its records have. */
@@ -49,6 +50,7 @@ struct raw_thread {
     size_t moves_cap;
     struct raw_call *calls;
     size_t ncalls, calls_cap;
+    uint32_t aways;  /* numbers given */
     bool call_waits; /* the last of calls: shown once it is clear that its function is untraced */
     uint64_t *pointers; /* of that call */
     size_t npointers, pointers_cap;

@@ -39,6 +39,10 @@
  *     return:  tls.depth = d; if (d < tls.low) tls.low = d
  *     landing pad, second return of setjmp:
  *              tls.depth = d + 1; if (d + 1 < tls.low) tls.low = d + 1
+ *              tls.edge = what it was at entry
+ *
+ * Functions that untraced code can know call __heddle_edge() at entry and return if d == tls.edge:
+ * that is 0, or the depth of the innermost call of untraced code that was recorded.
  *
  * `low` is the lowest depth since frames were last written to the trace: the
  * runtime writes what changed when, and only when, an event is recorded. In a
@@ -49,8 +53,8 @@
 
 #include <stdint.h>
 
-#define ABI_VERSION        6
-#define ABI_VERSION_SYMBOL "__heddle_abi_6" /* defined by the runtime, used by every module */
+#define ABI_VERSION        7
+#define ABI_VERSION_SYMBOL "__heddle_abi_7" /* defined by the runtime, used by every module */
 
 enum {
     /* log2 of the entries that the tables have at first, and at most: units remember 1 to 32 MiB in
@@ -112,6 +116,7 @@ struct heddle_tls {
     uint32_t unit_mask;     /* 56: of offsets in the filter's tables */
     uint32_t line_mask;     /* 60 */
     uint64_t seen_stamp;    /* 64: full builds: the value of __heddle_newest last taken up */
+    uint32_t edge;          /* 72: the depth at which a function is entered from untraced code */
 };
 
 /* `__heddle_newest`: the newest stamp of any thread's synchronisation. Where it is not the one last

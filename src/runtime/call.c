@@ -12,6 +12,7 @@
 #include "base/rt_globals.h"
 #include "runtime/reach.h"
 
+#include "runtime/callback.h"
 #include "runtime/hidden.h"
 
 #include <dlfcn.h>
@@ -61,7 +62,7 @@ void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
     if (!w)
         return;
     w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
-    w[1] = RING_WORD(R_CALL, flags | CALL_KNOWN, c->nroots);
+    w[1] = RING_WORD(R_CALL, flags | c->flags | CALL_KNOWN, c->nroots);
     w[2] = c->where;
     for (unsigned i = 0; i < c->nroots; i++)
         w[3 + i] = c->roots[i].pointer;
@@ -74,7 +75,7 @@ void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
     t->call_cursor = tls.chunk->cursor;
 }
 
-static void record_return(struct rt_thread *t, uint32_t site, uint64_t value)
+static void record_return(struct rt_thread *t, unsigned flags, uint32_t site, uint64_t value)
 {
     uint64_t *w;
 
@@ -84,7 +85,7 @@ static void record_return(struct rt_thread *t, uint32_t site, uint64_t value)
     w = room(t, true);
     if (w) {
         w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
-        w[1] = RING_WORD(R_RETURN, 0, 0);
+        w[1] = RING_WORD(R_RETURN, flags, 0);
         w[2] = site;
         w[3] = value;
         commit(4);
@@ -100,7 +101,8 @@ EXPORT void __heddle_return(uint32_t site, uint64_t value)
         return;
     rt_busy_begin();
     hidden_call_ends();
-    record_return(tls.self, site, value);
+    callback_call_ends(tls.self, site);
+    record_return(tls.self, 0, site, value);
     rt_busy_end();
     errno = saved;
 }
@@ -128,7 +130,7 @@ void call_hidden(void)
 
 void return_hidden(void)
 {
-    record_return(tls.self, CALL_HIDDEN, 0);
+    record_return(tls.self, 0, CALL_HIDDEN, 0);
 }
 
 /* Full builds: what a function returned that the runtime stands for. */
@@ -182,7 +184,7 @@ static void add_word(struct call *c, uintptr_t a, uint64_t extent)
     uint64_t bytes = extent & ~(EXTENT_PLAIN | EXTENT_NUMBER | EXTENT_LOCAL);
     struct object o = { .kind = OBJECT_NONE };
 
-    if (a < 1 << 16 || a >> 47)
+    if (a < 1 << 16 || a >> 47 || statics_is_code(a))
         return;
     if (!(extent & EXTENT_LOCAL))
         object_at(a, &o);
@@ -274,11 +276,8 @@ void calls_read_globals(const char *path)
     }
 }
 
-static void add_annotated(struct call *c, struct rt_thread *t, const char *name)
+static void add_rules(struct call *c, const char *name)
 {
-    for (unsigned i = 0; i < t->nannotated; i++)
-        add_word(c, t->annotated[i], 0);
-    t->nannotated = 0;
     for (unsigned i = 0; i < nrules; i++) {
         struct rule *r = &rules[i];
 
@@ -310,12 +309,57 @@ EXPORT void __heddle_annotate_global(const volatile void *p)
         t->annotated[t->nannotated++] = (uintptr_t)p;
 }
 
+/* ---- what a call passes ---- */
+
+static void note_word(struct passed *p, uint64_t word, uint64_t extent)
+{
+    p->words[2 * p->pairs] = word;
+    p->words[2 * p->pairs++ + 1] = extent;
+}
+
+static void note_passed(struct passed *p, struct rt_thread *t, uint32_t pairs,
+                        const uint64_t *words)
+{
+    p->pairs = 0;
+    for (uint32_t i = 0; i < pairs; i++)
+        note_word(p, words[2 * i], words[2 * i + 1]);
+    for (unsigned i = 0; i < t->nannotated; i++)
+        note_word(p, t->annotated[i], 0);
+    t->nannotated = 0;
+}
+
+static void add_passed(struct call *c, const struct passed *p)
+{
+    for (uint32_t i = 0; i < p->pairs; i++)
+        add_word(c, p->words[2 * i], p->words[2 * i + 1]);
+    add_rules(c, p->name);
+    if (hidden_threads)
+        add_hidden(c);
+}
+
+/* ---- callbacks ---- */
+
+void call_goes_away(struct rt_thread *t)
+{
+    record_return(t, RETURN_AWAY, CALL_HIDDEN, 0);
+}
+
+void call_comes_back(struct rt_thread *t, const struct passed *p)
+{
+    struct call c = { .where = CALL_HIDDEN, .flags = CALL_BACK };
+
+    add_passed(&c, p);
+    reach_call(t, &c);
+}
+
 /* ---- entry points ---- */
 
-static uint32_t begin(uint64_t where, const char *name, uint32_t pairs, const uint64_t *words)
+static uint32_t begin(uint32_t site, const char *name, uint32_t pairs, const uint64_t *words,
+                      void *frame)
 {
     int saved = errno;
-    struct call c;
+    struct call c = { .where = site };
+    struct open_call *o;
     bool recorded;
 
     if (rt_options.calls == CALLS_NONE) /* the result counts in full builds */
@@ -326,18 +370,17 @@ static uint32_t begin(uint64_t where, const char *name, uint32_t pairs, const ui
     if (!pairs && !nrules && !tls.self->nannotated && !rt.full && !hidden_threads)
         return 0;
     rt_busy_begin();
-    c.where = where;
-    c.nroots = 0;
-    for (uint32_t i = 0; i < pairs; i++)
-        add_word(&c, words[2 * i], words[2 * i + 1]);
-    add_annotated(&c, tls.self, name);
-    if (hidden_threads)
-        add_hidden(&c);
+    o = callback_new_call(tls.self, (uintptr_t)frame);
+    o->passed.name = name;
+    note_passed(&o->passed, tls.self, pairs, words);
+    add_passed(&c, &o->passed);
     recorded = c.nroots || rt.full;
     if (recorded) {
         reach_call(tls.self, &c);
         hidden_calls++;
     }
+    if (c.nroots) /* else it orders nothing */
+        callback_call_begins(tls.self, o, site);
     rt_busy_end();
     errno = saved;
     return recorded;
@@ -348,7 +391,7 @@ EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
 EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
                               const uint64_t *words)
 {
-    return begin(site, name, pairs, words);
+    return begin(site, name, pairs, words, __builtin_frame_address(0));
 }
 
 extern EXPORT uint64_t __heddle_targets[TARGETS];
@@ -369,5 +412,5 @@ EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pair
         if (!statics_is_plt(f))
             __atomic_store_n(&untraced[at], f, __ATOMIC_RELAXED);
     }
-    return begin(site, NULL, pairs, words);
+    return begin(site, NULL, pairs, words, __builtin_frame_address(0));
 }

@@ -7,6 +7,7 @@
 #include "base/rt_stripe.h"
 #include "runtime/hand.h"
 #include "runtime/filter.h"
+#include "runtime/callback.h"
 #include "runtime/hidden.h"
 #include "runtime/objects.h"
 #include "runtime/prod.h"
@@ -292,8 +293,8 @@ void rt_enter(uint64_t return_address, uint64_t where)
 
     if (unlikely(!tls.self))
         return;
-    if (unlikely(tls.depth == 0))
-        __heddle_outermost(true);
+    if (unlikely(tls.depth == tls.edge))
+        __heddle_edge(true);
     f->return_address = return_address;
     f->site = where;
     tls.depth++;
@@ -308,8 +309,8 @@ void rt_exit(void)
     if (tls.depth < tls.low)
         tls.low = tls.depth;
     record_frame(RING_WORD(R_EXIT, EXIT_TO, tls.depth), 0, 1);
-    if (unlikely(tls.depth == 0))
-        __heddle_outermost(false);
+    if (unlikely(tls.depth == tls.edge))
+        __heddle_edge(false);
 }
 
 /* ---- signal handlers ---- */
@@ -373,8 +374,8 @@ void *rt_handler_begin(void)
 void rt_handler_entered(uint64_t return_address, uint64_t where)
 {
     record_frame(RING_WORD(R_ENTER, 0, return_address), where, 2);
-    if (unlikely(tls.depth == 1))
-        __heddle_outermost(true);
+    if (unlikely(tls.depth == 1) && rt_recording())
+        hidden_outermost(true);
 }
 
 /* The frames that the handler leaves open, by a jump, and the one of rt_handler_entered(). */

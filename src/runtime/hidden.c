@@ -150,11 +150,9 @@ void hidden_thread_begins(void)
     open_pair();
 }
 
-__attribute__((preserve_most)) void __heddle_outermost(bool entered)
+void hidden_outermost(bool entered)
 {
-    int saved = errno;
-
-    if (!self.hosted || !rt_recording())
+    if (!self.hosted)
         return;
     if (entered && !self.open) /* it was left in another way than by returning */
         open_pair();
@@ -163,5 +161,4 @@ __attribute__((preserve_most)) void __heddle_outermost(bool entered)
     else if (!self.open)
         open_pair();
     self.open = !entered;
-    errno = saved;
 }

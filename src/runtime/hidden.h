@@ -27,8 +27,8 @@ HIDDEN void hidden_thread_begins(void);
 /* openmp.c: what the library that this code is in orders is heard of. */
 HIDDEN void hidden_ignore_openmp(const void *code);
 
-/* Instrumented code: the thread's outermost traced function was entered, or is left. */
-EXPORT __attribute__((preserve_most)) void __heddle_outermost(bool entered);
+/* The thread's outermost traced function was entered, or is left; it records. */
+HIDDEN void hidden_outermost(bool entered);
 
 /* call.c: the records; the thread is busy */
 HIDDEN void call_hidden(void);

@@ -1,4 +1,4 @@
-/* jump.c - setjmp and longjmp: the shadow stack, and handlers that are left
+/* jump.c - setjmp, longjmp and exceptions: the shadow stack, and what is left by them
  *
  * Code of the plugin puts its shadow stack right after setjmp returns (abi.h);
  * code of -fsanitize=thread does not. So setjmp remembers the depth, by the
@@ -18,6 +18,7 @@
  * disarmed (SS_AUTODISARM) or replaced while a handler runs on it; the depth for
  * jumps further out than the last DEPTHS setjmps.
  */
+#include "runtime/callback.h"
 #include "runtime/interpose.h"
 
 #include <setjmp.h>
@@ -182,6 +183,7 @@ static void jump(const struct __jmp_buf_tag *buffer)
     uintptr_t sp = can_read ? jump_sp(buffer) : UINTPTR_MAX;
 
     handlers_leave(sp);
+    callback_is_left(can_read ? sp : 0);
     restore_depth(sp);
 }
 
@@ -212,6 +214,23 @@ INTERPOSE(void, __longjmp_chk, struct __jmp_buf_tag buffer[1], int value)
     jump(buffer);
     REAL(__longjmp_chk)(buffer, value);
     __builtin_unreachable();
+}
+
+/* ---- exceptions ----
+ *
+ * Of C++ and other languages; the first is what throws, the second what throws again. Who will
+ * catch it is not known. */
+
+INTERPOSE(int, _Unwind_RaiseException, void *exception)
+{
+    callback_is_left((uintptr_t)__builtin_frame_address(0));
+    __attribute__((musttail)) return REAL(_Unwind_RaiseException)(exception);
+}
+
+INTERPOSE(int, _Unwind_Resume_or_Rethrow, void *exception)
+{
+    callback_is_left((uintptr_t)__builtin_frame_address(0));
+    __attribute__((musttail)) return REAL(_Unwind_Resume_or_Rethrow)(exception);
 }
 
 /* Handlers may call these first: look them up while nothing is interrupted. */

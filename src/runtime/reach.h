@@ -33,6 +33,7 @@ enum { ROOTS_MAX = RECORD_WORDS - 3 };
 
 struct call {
     uint64_t where;
+    unsigned flags; /* CALL_BACK */
     unsigned nroots;
     struct root roots[ROOTS_MAX];
 };

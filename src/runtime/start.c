@@ -22,8 +22,8 @@ struct rt_process rt;
 EXPORT struct newest_stamp __heddle_newest __attribute__((aligned(64)));
 
 /* Objects of another version of the ABI do not link with this runtime. */
-EXPORT char __heddle_abi_6;
-extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_6")));
+EXPORT char __heddle_abi_7;
+extern HIDDEN char rt_abi_of_this_copy __attribute__((alias("__heddle_abi_7")));
 
 /* A program with a runtime of its own may be run with the shared one preloaded (its parent had
  * none): then that one stays out of the way. */
@@ -32,7 +32,7 @@ static bool is_second_copy(void)
 #ifdef HEDDLE_STATIC
     return false;
 #else
-    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_6");
+    void *first = dlsym(RTLD_DEFAULT, "__heddle_abi_7");
 
     return first && first != &rt_abi_of_this_copy;
 #endif

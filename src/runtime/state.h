@@ -33,6 +33,7 @@ enum {
     RUN_CACHE = 64,
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
+    OPEN_CALLS = 8,          /* inside each other; what deeper ones call back is part of them */
     QUIET = 256,             /* blocks in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
     STEP_BYTES = 128,        /* accesses of one record are at most so far from each other */
@@ -72,6 +73,19 @@ struct quiet {
     uint64_t generation;
 };
 
+/* A call of untraced code that has been recorded (callback.h). */
+struct open_call {
+    uintptr_t sp; /* an address in its caller's frame */
+    uint32_t site;
+    uint32_t depth, edge; /* the shadow stack's, and what tls.edge was before */
+    bool away;            /* it has called traced code */
+    struct passed {
+        const char *name; /* NULL: by pointer */
+        uint32_t pairs;
+        uint64_t words[2 * (CALL_POINTERS_MAX + ANNOTATED_MAX)];
+    } passed;
+};
+
 /* One per thread (and fiber) of the trace; recycled, never given back to the system. */
 struct rt_thread {
     struct heddle_tls saved; /* while another fiber runs on the system thread */
@@ -108,6 +122,8 @@ struct rt_thread {
     uint32_t nannotated;     /* HEDDLE_GLOBAL, for the next call */
     uintptr_t annotated[ANNOTATED_MAX];
     struct quiet quiet[QUIET];
+    uint32_t nopen;
+    struct open_call open[OPEN_CALLS + 1]; /* innermost last; one more: not followed */
 };
 
 struct rt_process {

@@ -280,6 +280,11 @@ static uintptr_t behind_plt(uintptr_t f)
     return *(const uintptr_t *)(code + 6 + offset);
 }
 
+bool statics_is_code(uintptr_t a)
+{
+    return range_of(a, true);
+}
+
 bool statics_is_plt(uintptr_t f)
 {
     const struct range *r = range_of(f, true);

@@ -99,7 +99,7 @@ static struct rt_thread *state_get(uint32_t number)
     t->serial = t->recorded = t->since_stamp = 0;
     t->lost = t->held = t->stamp = t->stack = 0;
     t->fiber = t->too_deep = false;
-    t->nannotated = 0;
+    t->nannotated = t->nopen = 0;
     t->stack_low = t->stack_bytes = 0;
     return t;
 }
@@ -129,6 +129,7 @@ static void state_use(struct rt_thread *t)
     tls.line_mask = t->line_mask;
     tls.shadow = t->shadow;
     tls.epoch = t->epoch;
+    tls.edge = 0;
     epoch_next(t);
     ring_reset_thread();
 }

@@ -34,7 +34,7 @@ _Thread_local struct heddle_tls __heddle_tls
                                                    .epoch = UINT64_C(1) << FILTER_EPOCH_SHIFT,
                                                    .shadow = shadow,
                                                    .chunk = &chunk.head };
-char __heddle_abi_6;
+char __heddle_abi_7;
 uint64_t __heddle_newest[8] __attribute__((aligned(64))); /* no thread ever synchronises */
 static uint32_t base;
 
@@ -323,8 +323,8 @@ __attribute__((destructor)) static void end(void)
     say("depth %d\n", (int)__heddle_tls.depth);
 }
 
-__attribute__((preserve_most)) void __heddle_outermost(_Bool entered);
-__attribute__((preserve_most)) void __heddle_outermost(_Bool entered)
+__attribute__((preserve_most)) void __heddle_edge(_Bool entered);
+__attribute__((preserve_most)) void __heddle_edge(_Bool entered)
 {
     (void)entered;
 }
