@@ -3,6 +3,7 @@
 
     run.py BUILD-DIRECTORY
 """
+import contextlib
 import os
 import signal
 import subprocess
@@ -27,6 +28,30 @@ def program_of(heddle):
         if "signals-" in os.readlink("/proc/%d/exe" % pid):
             return pid
     sys.exit("the program is gone")
+
+
+@contextlib.contextmanager
+def patience(what, process):
+    """What does not happen in time ends the test, and says which processes waited for what."""
+    def give_up(*_):
+        r = subprocess.run(["ps", "-eo", "pid,ppid,pgid,stat,wchan:20,args"], stdout=subprocess.PIPE, text=True)
+        lines = [line for line in r.stdout.splitlines() if str(process.pid) in line.split()[:3]]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        sys.exit("%s: nothing happens\n%s" % (what, "\n".join(lines)))
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def line_of(what, process):
+    with patience(what, process):
+        return process.stdout.readline()
 
 
 class Life:
@@ -87,7 +112,7 @@ class Life:
 
     def ready(self, command, how, **more):
         process = self.start(command + [how], **more)
-        line = process.stdout.readline()
+        line = line_of(" ".join(command), process)
         if line != "ready\n":
             sys.exit("%s: %r\n%s" % (command, line, process.stderr.read()))
         return process
@@ -98,7 +123,7 @@ class Life:
         for sig in signals:
             process.send_signal(sig)
             if how == "handles":  # one at a time: the next one only when this one has come
-                said += process.stdout.readline()
+                said += line_of("%s, signal %d" % (what, sig), process)
         code, out = self.finish("%s, %s" % (what, how), process)
         self.expect("%s, %s" % (what, how), (code, said + out), wanted)
 
@@ -125,7 +150,7 @@ class Life:
             ours, theirs = os.openpty()
             process = self.ready(["setsid", "--ctty", "--wait"] + command, "handles", stdin=theirs)
             os.write(ours, b"\3")
-            said = process.stdout.readline()
+            said = line_of(what + ", terminal", process)
             time.sleep(0.2)
             os.kill(program_of(children(process.pid)[0]), signal.SIGTERM)
             code, out = self.finish(what + ", terminal", process)
@@ -141,7 +166,7 @@ class Life:
             process.kill()
             process.wait()
             os.kill(child, signal.SIGUSR1)
-            said = process.stdout.readline()
+            said = line_of(what + ", killed", process)
             os.kill(child, signal.SIGTERM)
             process.communicate(timeout=PATIENCE)
             if said != "got 10\n":
