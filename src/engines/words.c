@@ -48,6 +48,12 @@ static inline word_stamp as_kind(word_stamp s, unsigned kind)
                                                                                  << KIND_SHIFT;
 }
 
+static inline word_stamp with_set(word_stamp s, uint32_t set)
+{
+    return (s & ~((word_stamp)STAMP_SET_MAX << SET_SHIFT)) |
+           (word_stamp)(set <= STAMP_SET_MAX ? set : 0) << SET_SHIFT;
+}
+
 word_stamp word_stamp_make(struct words *w, const struct clock *c, uint32_t set, unsigned kind)
 {
     if (__builtin_expect(c->slot >= STAMP_SLOT_MAX, 0)) {
@@ -227,10 +233,15 @@ static inline void own(struct word_block *b, const struct word_access *a, unsign
     }
 }
 
-/* The owner's accesses end here, in order: does what is known of the block still say all? */
+/* The owner's accesses end here, in order: does what is known of the block still say all? Sets of
+ * locks become what they have in common. Where that is nothing although the access is under locks,
+ * words may have different ones. */
 static bool take_over(struct words *w, struct word_block *b, const struct word_access *a,
                       unsigned mask)
 {
+    struct word_access now = *a;
+    uint32_t set;
+
     if (!b->owner) {
         own(b, a, 0, mask);
         return true;
@@ -243,9 +254,11 @@ static bool take_over(struct words *w, struct word_block *b, const struct word_a
         own(b, a, 0, mask);
         return true;
     }
-    if (set_of(a->stamp) && set_of(a->stamp) != set_of(b->owner))
+    set = held_sets_common(w->sets, set_of(b->owner), set_of(a->stamp));
+    if (!set && set_of(a->stamp))
         return false;
-    own(b, a, b->touched, mask);
+    now.stamp = with_set(a->stamp, set);
+    own(b, &now, b->touched, mask);
     return true;
 }
 

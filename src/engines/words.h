@@ -8,8 +8,8 @@
  *     words_begin(w, &now, address, size)      memory that is allocated: nothing of it is known
  *
  * Most memory is used by one thread at a time, and handed on in order. So a block of 64 bytes
- * has an owner: the stamp of its last access, after which all others come or which is theirs,
- * under the same locks; which words were touched, which written, and the last write. 24 bytes for
+ * has an owner: the stamp of its last access, after which all others come or which is theirs, with
+ * the locks that all of them had; which words were touched, which written, and the last write. 24 bytes for
  * 64 of the program, and usually one comparison. Where that is not enough the block becomes *fine*:
  * its words keep their last accesses one by one, as stamps of thread, locks and kind. An access
  * goes from that list where the next one comes after it, conflicts with all that it conflicts with,
@@ -80,7 +80,7 @@ struct word_access {
 };
 
 struct words {
-    const struct held_sets *sets;
+    struct held_sets *sets;
     word_stamp alone; /* stamp (slot and time) up to which its thread was alone; 0: nobody was */
     bool dropped;     /* something was left out because of `alone` */
     bool crowded;     /* a stamp had no room: nothing is known for sure */
