@@ -84,16 +84,22 @@ static bool stop_asked(const struct analysis_hooks *hooks, const struct trace_in
     return hooks && hooks->progress && hooks->progress(hooks->arg, info);
 }
 
+static void prepare_sieve(void *arg, struct batch *b, unsigned slot)
+{
+    sieve_prepare(arg, b, slot);
+}
+
 /* A pass for the sieve. 0 at the end of the trace, 1 when stopped, -1 on an error. */
 static int learn_sieve(struct sieve *s, struct trace *t, unsigned threads,
                        const struct analysis_hooks *hooks, struct error *err)
 {
-    struct ahead *a = ahead_new(t, threads);
+    const struct ahead_work work = { prepare_sieve, s };
+    struct ahead *a = ahead_new(t, threads, &work);
     struct batch batch;
     int r;
 
     while ((r = ahead_next(a, &batch, err)) > 0) {
-        sieve_learn(s, &batch);
+        sieve_learn(s, &batch, ahead_slot(a));
         if (stop_asked(hooks, ahead_info(a)))
             break;
     }
@@ -267,7 +273,7 @@ static int feed_engines(struct work *w, size_t from, size_t to, bool late, struc
 {
     struct memory *m = memory_new();
     struct feed *f = feed_runs(w, from, to, late);
-    struct ahead *a = ahead_new(w->trace, w->options->jobs);
+    struct ahead *a = ahead_new(w->trace, w->options->jobs, NULL);
     struct batch batch;
     struct span span;
     double start = seconds_now();

@@ -118,7 +118,7 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, e
     g->trace = t;
     g->has_calls = trace_info(t)->calls;
     g->keeps_all = of == GIST_BEGINNING;
-    a = ahead_new(t, threads);
+    a = ahead_new(t, threads, NULL);
     while (!stopped && fits && (r = ahead_next(a, &b, err)) > 0) {
         sieve_mark(s, &b);
         take_batch(g, s, &l, &b);

@@ -23,15 +23,17 @@
 #include "order/barriers.h"
 #include "order/hb.h"
 #include "order/memory.h"
+#include "trace/ahead.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     PAGE_BITS = WORDS_PAGE_BITS,
-    CACHE_PAGES = 2048, /* direct-mapped, in front of the map */
-    AHEAD = 16,         /* events whose memory is fetched beforehand */
+    CACHE_PAGES = 16384, /* direct-mapped, in front of the map: 64 MiB of the program */
+    AHEAD = 16,          /* events whose memory is fetched beforehand */
     ATOMIC_BITS = 14,
+    NEAR_BITS = 17, /* 16 KiB: in the first cache, and rarely wrong for ten thousand blocks */
     BLOCK_BYTES_MAX = 1 << 20
 };
 
@@ -60,10 +62,8 @@ struct guard {
 struct page {
     uint64_t number;
     uint32_t accessor; /* the one thread that accessed it, + 1; 0: none, ACCESSOR_MANY: several */
-    bool has_guards;
     struct guard *guards;   /* PAGE_WORDS, or NULL: nothing was written under a lock */
     struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
-    page_bits atomic;       /* an atomic accesses it */
     page_bits alive;        /* one did, since the word was allocated */
     page_bits mixed;        /* and then a plain write */
     page_bits listed;       /* others' calls can reach it */
@@ -71,9 +71,27 @@ struct page {
     struct word_page words; /* last: what it has beside its bits goes after the first pass */
 };
 
+/* What most accesses need of a page beside its blocks. */
 struct cached_page {
     uint64_t number;
-    struct page *page;
+    struct page *page; /* NULL: none */
+    uint32_t accessor; /* the page's */
+    bool has_guards;   /* the page has */
+};
+
+/* A bit for pages, by a hash. */
+typedef uint64_t page_filter[(1 << ATOMIC_BITS) / 64];
+
+/* What can be done without knowing the words, by a thread that reads ahead. */
+struct prepare {
+    struct memory *memory; /* of synchronisation and of words with atomics */
+    struct map atomics;    /* words that an atomic accesses */
+    page_filter atomic_pages;
+    struct prepared {
+        struct span span;
+        struct step *steps; /* owned */
+        size_t steps_cap;
+    } slots[AHEAD_SLOTS];
 };
 
 struct sieve {
@@ -82,15 +100,18 @@ struct sieve {
     size_t npages, pages_cap;
     struct cached_page cache[CACHE_PAGES];
     uint64_t nmeets, nsuspects; /* after the first pass */
+    /* Blocks that have words which matter, and those with words that are looked at for suspects,
+     * by a hash: most accesses are near none. */
+    uint64_t near_meets[(1 << NEAR_BITS) / 64], near_suspects[(1 << NEAR_BITS) / 64];
 
     /* first pass only */
-    struct memory *memory; /* of synchronisation and of words with atomics */
+    struct prepare *prepare;
     struct hb hb;
     bool handovers;
     struct words words;
     struct held_sets sets;
-    uint64_t atomic_pages[(1 << ATOMIC_BITS) / 64]; /* pages that atomics use, by a hash */
-    uint8_t *threads;                               /* enum, by thread */
+    page_filter atomic_pages; /* pages that atomics use */
+    uint8_t *threads;         /* enum, by thread */
     size_t threads_cap;
     bool several;            /* more than one thread has begun */
     bool orphan;             /* a thread began that nobody was seen to fork */
@@ -111,12 +132,28 @@ struct sieve *sieve_new(bool handovers)
     struct sieve *s = xcalloc(1, sizeof(*s));
 
     s->handovers = handovers;
-    s->memory = memory_new();
+    s->prepare = xcalloc(1, sizeof(*s->prepare));
+    s->prepare->memory = memory_new();
     hb_init(&s->hb);
     s->hb.no_lock_edges = true;
     held_sets_init(&s->sets);
     s->words.sets = &s->sets;
     return s;
+}
+
+static inline bool bit_get(const uint64_t *bits, unsigned i)
+{
+    return bits[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *bits, unsigned i)
+{
+    bits[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+static inline void bit_clear(uint64_t *bits, unsigned i)
+{
+    bits[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
 static uint64_t bits_in(const uint64_t *bits)
@@ -128,6 +165,26 @@ static uint64_t bits_in(const uint64_t *bits)
     return n;
 }
 
+static inline unsigned near_bit(uint64_t block)
+{
+    return (unsigned)(map_hash(block) & ((1 << NEAR_BITS) - 1));
+}
+
+static void note_near(struct sieve *s, const struct page *p)
+{
+    const uint8_t *meets = (const uint8_t *)p->words.meets, *mixed = (const uint8_t *)p->mixed;
+    const uint8_t *suspects = (const uint8_t *)p->words.suspects;
+
+    for (unsigned i = 0; i < PAGE_BLOCKS; i++) {
+        unsigned bit = near_bit((p->number << (PAGE_BITS - BLOCK_BITS)) + i);
+
+        if (meets[i])
+            bit_set(s->near_meets, bit);
+        if (suspects[i] | mixed[i])
+            bit_set(s->near_suspects, bit);
+    }
+}
+
 /* Its bits stay. */
 static struct page *shrink_page(struct sieve *s, struct page *p)
 {
@@ -136,22 +193,32 @@ static struct page *shrink_page(struct sieve *s, struct page *p)
     free(p->lockers);
     p->guards = NULL;
     p->lockers = NULL;
+    note_near(s, p);
     s->nmeets += bits_in(p->words.meets);
     s->nsuspects += bits_in(p->words.suspects);
     return xrealloc(p, 1, offsetof(struct page, words.blocks));
 }
 
+static void free_prepare(struct prepare *p)
+{
+    memory_free(p->memory);
+    map_release(&p->atomics);
+    for (unsigned i = 0; i < AHEAD_SLOTS; i++)
+        free(p->slots[i].steps);
+    free(p);
+}
+
 static void end_first_pass(struct sieve *s)
 {
-    if (!s->memory)
+    if (!s->prepare)
         return;
-    memory_free(s->memory);
+    free_prepare(s->prepare);
     hb_release(&s->hb);
     held_sets_release(&s->sets);
     free(s->threads);
     free(s->listed);
     map_release(&s->listed_index);
-    s->memory = NULL;
+    s->prepare = NULL;
     for (size_t i = 0; i < s->npages; i++)
         s->pages[i] = shrink_page(s, s->pages[i]);
     memset(s->cache, 0, sizeof(s->cache));
@@ -171,10 +238,16 @@ void sieve_free(struct sieve *s)
 
 /* ---- pages ---- */
 
+static inline struct cached_page *slot_of(struct sieve *s, uint64_t number)
+{
+    return &s->cache[number % CACHE_PAGES];
+}
+
 /* NULL where nothing of the page has been accessed, unless it is to be created. */
-static struct page *page_lookup(struct sieve *s, uint64_t number, bool create)
+static struct cached_page *page_lookup(struct sieve *s, uint64_t number, bool create)
 {
     uint32_t *index = create ? map_put(&s->page_index, number, 0) : map_get(&s->page_index, number);
+    struct cached_page *c = slot_of(s, number);
     struct page *p;
 
     if (!index)
@@ -186,38 +259,35 @@ static struct page *page_lookup(struct sieve *s, uint64_t number, bool create)
         *index = (uint32_t)++s->npages;
     }
     p = s->pages[*index - 1];
-    s->cache[number % CACHE_PAGES] = (struct cached_page){ number, p };
-    return p;
+    *c = (struct cached_page){ number, p, p->accessor, p->guards };
+    return c;
+}
+
+/* The page with what is at hand of it; it is created. */
+static inline struct cached_page *cached_at(struct sieve *s, uint64_t address)
+{
+    uint64_t number = address >> PAGE_BITS;
+    struct cached_page *c = slot_of(s, number);
+
+    if (__builtin_expect(c->page && c->number == number, 1))
+        return c;
+    return page_lookup(s, number, true);
 }
 
 static inline struct page *page_at(struct sieve *s, uint64_t address, bool create)
 {
     uint64_t number = address >> PAGE_BITS;
-    const struct cached_page *c = &s->cache[number % CACHE_PAGES];
+    const struct cached_page *c = slot_of(s, number);
 
     if (__builtin_expect(c->page && c->number == number, 1))
         return c->page;
-    return page_lookup(s, number, create);
+    c = page_lookup(s, number, create);
+    return c ? c->page : NULL;
 }
 
 static inline unsigned word_at(uint64_t address)
 {
     return address / WORD_BYTES % PAGE_WORDS;
-}
-
-static inline bool bit_get(const uint64_t *bits, unsigned i)
-{
-    return bits[i / 64] >> (i % 64) & 1;
-}
-
-static inline void bit_set(uint64_t *bits, unsigned i)
-{
-    bits[i / 64] |= (uint64_t)1 << (i % 64);
-}
-
-static inline void bit_clear(uint64_t *bits, unsigned i)
-{
-    bits[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
 /* The word after the one at the address. */
@@ -226,19 +296,30 @@ static inline uint64_t next_word(uint64_t address)
     return address / WORD_BYTES * WORD_BYTES + WORD_BYTES;
 }
 
+static inline unsigned filter_bit(uint64_t number)
+{
+    return (unsigned)(number & ((1 << ATOMIC_BITS) - 1));
+}
+
 static inline bool page_may_have_atomics(const struct sieve *s, uint64_t number)
 {
-    uint64_t h = number & ((1 << ATOMIC_BITS) - 1);
+    return bit_get(s->atomic_pages, filter_bit(number));
+}
 
-    return s->atomic_pages[h / 64] >> h % 64 & 1;
+static void note_atomic_pages(uint64_t *filter, const struct event *e)
+{
+    for (uint64_t n = e->target >> PAGE_BITS; n <= (e->target + e->size - 1) >> PAGE_BITS; n++)
+        bit_set(filter, filter_bit(n));
 }
 
 /* ---- accesses ---- */
 
-static void note_accessor(struct page *p, uint32_t thread)
+static inline void note_accessor(struct cached_page *c, uint32_t thread)
 {
-    if (p->accessor != thread + 1)
-        p->accessor = p->accessor ? ACCESSOR_MANY : thread + 1;
+    if (__builtin_expect(c->accessor == thread + 1 || c->accessor == ACCESSOR_MANY, 1))
+        return;
+    c->accessor = c->accessor ? ACCESSOR_MANY : thread + 1;
+    c->page->accessor = c->accessor;
 }
 
 static inline uint32_t set_of(const struct sieve *s, uint32_t thread)
@@ -272,15 +353,15 @@ static void access_words(struct sieve *s, const struct event *e, unsigned kind)
     uint64_t at = e->target, end = e->target + e->size;
 
     while (at < end) {
-        struct page *p = page_at(s, at, true);
+        struct cached_page *c = cached_at(s, at);
         uint64_t to = ((at >> PAGE_BITS) + 1) << PAGE_BITS;
 
         if (to > end)
             to = end;
-        note_accessor(p, e->thread);
-        if (__builtin_expect(page_may_have_atomics(s, p->number), 0))
-            note_mixed(p, word_at(at), word_at(to - 1), kind);
-        words_access(&s->words, &p->words, &a, word_at(at), word_at(to - 1));
+        note_accessor(c, e->thread);
+        if (__builtin_expect(page_may_have_atomics(s, c->number), 0))
+            note_mixed(c->page, word_at(at), word_at(to - 1), kind);
+        words_access(&s->words, &c->page->words, &a, word_at(at), word_at(to - 1));
         at = to;
     }
 }
@@ -315,23 +396,29 @@ static void learn_guard(struct sieve *s, const struct event *e, const struct gua
         hb_learn(&s->hb, hb_thread(&s->hb, e->thread), &g->clock);
 }
 
-static void keep_guard(struct sieve *s, struct page *p, unsigned i, const struct event *e,
+static void begin_guards(struct cached_page *c)
+{
+    struct guard *g = xcalloc(PAGE_WORDS, sizeof(*g));
+
+    for (size_t k = 0; k < PAGE_WORDS; k++)
+        g[k].clock = CLOCK_EMPTY;
+    c->page->guards = g;
+    c->has_guards = true;
+}
+
+static void keep_guard(struct sieve *s, struct cached_page *c, unsigned i, const struct event *e,
                        uint32_t set)
 {
     struct guard *g;
 
-    if (!p->guards) {
-        p->guards = xcalloc(PAGE_WORDS, sizeof(*p->guards));
-        for (size_t k = 0; k < PAGE_WORDS; k++)
-            p->guards[k].clock = CLOCK_EMPTY;
-    }
-    g = &p->guards[i];
+    if (!c->has_guards)
+        begin_guards(c);
+    g = &c->page->guards[i];
     g->target = e->target;
     g->size = e->size;
     g->set = set;
     clock_copy(&s->hb.pool, &g->clock, &hb_thread(&s->hb, e->thread)->clock);
-    bit_set(p->guarded, i);
-    p->has_guards = true;
+    bit_set(c->page->guarded, i);
 }
 
 /* Before the access is compared: a read keeps its writer. */
@@ -355,7 +442,7 @@ static void after_locked(struct sieve *s, const struct event *e, uint32_t set)
     uint64_t end = e->target + e->size;
 
     for (uint64_t a = e->target; a < end; a = next_word(a))
-        keep_guard(s, page_at(s, a, true), word_at(a), e, set);
+        keep_guard(s, cached_at(s, a), word_at(a), e, set);
     hb_thread(&s->hb, e->thread)->clock.time++;
 }
 
@@ -365,10 +452,10 @@ static void after_unlocked(struct sieve *s, const struct event *e)
     uint64_t end = e->target + e->size;
 
     for (uint64_t a = e->target; a < end; a = next_word(a)) {
-        struct page *p = page_at(s, a, true);
+        const struct cached_page *c = cached_at(s, a);
 
-        if (p->has_guards)
-            bit_clear(p->guarded, word_at(a));
+        if (c->has_guards)
+            bit_clear(c->page->guarded, word_at(a));
     }
 }
 
@@ -389,8 +476,9 @@ static void plain_access(struct sieve *s, const struct event *e)
 /* ---- memory that comes and goes ---- */
 
 /* A word that is allocated whole starts anew. */
-static void write_in_page(struct sieve *s, const struct event *e, struct page *p)
+static void write_in_page(struct sieve *s, const struct event *e, struct cached_page *c)
 {
+    struct page *p = c->page;
     struct word_access now = access_of(s, e->thread, STAMP_WRITE);
     uint64_t begin = p->number << PAGE_BITS, end = begin + (1 << PAGE_BITS);
     uint64_t from = e->target > begin ? e->target : begin;
@@ -398,9 +486,9 @@ static void write_in_page(struct sieve *s, const struct event *e, struct page *p
     uint64_t whole_from = (from + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
     uint64_t whole_to = to / WORD_BYTES * WORD_BYTES;
 
-    note_accessor(p, e->thread);
+    note_accessor(c, e->thread);
     for (uint64_t a = from; a < to; a = next_word(a)) {
-        if (p->has_guards)
+        if (c->has_guards)
             bit_clear(p->guarded, word_at(a));
         if (set_of(s, e->thread))
             access_under_lock(p, word_at(a), e->thread, true);
@@ -432,14 +520,12 @@ static void write_range(struct sieve *s, const struct event *e)
     if (e->value > BLOCK_BYTES_MAX && e->value >> PAGE_BITS > s->npages) {
         for (size_t i = 0; i < s->npages; i++)
             if (s->pages[i]->number >= first && s->pages[i]->number <= last)
-                write_in_page(s, e, s->pages[i]);
+                write_in_page(s, e, cached_at(s, s->pages[i]->number << PAGE_BITS));
         return;
     }
     for (uint64_t n = first; n <= last; n++) {
-        struct page *p = page_at(s, n << PAGE_BITS, e->value <= BLOCK_BYTES_MAX);
-
-        if (p)
-            write_in_page(s, e, p);
+        if (page_at(s, n << PAGE_BITS, e->value <= BLOCK_BYTES_MAX))
+            write_in_page(s, e, cached_at(s, n << PAGE_BITS));
     }
 }
 
@@ -520,27 +606,49 @@ void sieve_ready(struct sieve *s)
 
 /* ---- the first pass ---- */
 
-/* Plain accesses make no steps, except to words with atomics: a plain write ends a release
- * sequence. */
-static void mark_plain(struct sieve *s, struct event *e)
+static void note_atomic(struct prepare *p, const struct event *e)
+{
+    note_atomic_pages(p->atomic_pages, e);
+    for (uint64_t a = e->target; a < e->target + e->size; a = next_word(a))
+        map_put(&p->atomics, a / WORD_BYTES, 1);
+}
+
+static bool is_near_atomics(const struct prepare *p, const struct event *e)
 {
     uint64_t end = e->target + e->size;
-    bool atomic = op_is_atomic(e->op), near = atomic;
+    bool near = false;
 
-    for (uint64_t n = e->target >> PAGE_BITS; n <= (end - 1) >> PAGE_BITS; n++) {
-        if (atomic)
-            s->atomic_pages[(n & ((1 << ATOMIC_BITS) - 1)) / 64] |= (uint64_t)1 << n % 64;
-        near |= page_may_have_atomics(s, n);
-    }
-    for (uint64_t a = e->target; near && a < end; a = next_word(a)) {
-        struct page *p = page_at(s, a, true);
+    for (uint64_t n = e->target >> PAGE_BITS; n <= (end - 1) >> PAGE_BITS; n++)
+        near |= bit_get(p->atomic_pages, filter_bit(n));
+    for (uint64_t a = e->target; near && a < end; a = next_word(a))
+        if (map_get(&p->atomics, a / WORD_BYTES))
+            return true;
+    return false;
+}
 
-        if (op_is_atomic(e->op))
-            bit_set(p->atomic, word_at(a));
-        atomic |= bit_get(p->atomic, word_at(a));
-    }
-    if (!atomic)
+/* Plain accesses make no steps, except to words with atomics: a plain write ends a release
+ * sequence. */
+static void prepare_access(struct prepare *p, struct event *e)
+{
+    if (op_is_atomic(e->op))
+        note_atomic(p, e);
+    else if (!is_near_atomics(p, e))
         e->flags |= EV_SIEVED;
+}
+
+void sieve_prepare(struct sieve *s, struct batch *b, unsigned slot)
+{
+    struct prepare *p = s->prepare;
+    struct prepared *to = &p->slots[slot];
+
+    for (size_t i = 0; i < b->count; i++)
+        if (op_is_access(b->events[i].op) && !(b->events[i].flags & EV_IGNORED))
+            prepare_access(p, &b->events[i]);
+    memory_steps(p->memory, b, &to->span);
+    GROW(to->steps, to->steps_cap, to->span.count);
+    if (to->span.count)
+        memcpy(to->steps, to->span.steps, to->span.count * sizeof(*to->steps));
+    to->span.steps = to->steps;
 }
 
 /* A step of a lock: what the thread holds from here on. */
@@ -587,12 +695,18 @@ static void begin_thread(struct sieve *s, uint32_t thread)
     s->threads[thread] |= THREAD_SEEN;
 }
 
+static void atomic_access(struct sieve *s, const struct event *e)
+{
+    note_atomic_pages(s->atomic_pages, e);
+    access_words(s, e, STAMP_ATOMIC | (op_table[e->op].writes ? STAMP_WRITE : 0));
+}
+
 static void look_at(struct sieve *s, const struct event *e, const uint64_t *extra)
 {
     if (e->op == OP_READ || e->op == OP_WRITE)
         plain_access(s, e);
     else if (op_is_atomic(e->op))
-        access_words(s, e, STAMP_ATOMIC | (op_table[e->op].writes ? STAMP_WRITE : 0));
+        atomic_access(s, e);
     else if (e->op == OP_ALLOC || e->op == OP_FREE)
         write_range(s, e);
     else if (e->op == OP_CALL)
@@ -618,10 +732,10 @@ static void learn_event(struct sieve *s, const struct event *e, const uint64_t *
         hb_thread(&s->hb, e->thread)->clock.time++;
 }
 
-static inline void fetch(const struct sieve *s, const struct event *e)
+static inline void fetch(struct sieve *s, const struct event *e)
 {
     uint64_t number = e->target >> PAGE_BITS;
-    const struct cached_page *c = &s->cache[number % CACHE_PAGES];
+    const struct cached_page *c = slot_of(s, number);
 
     if (c->page && c->number == number)
         __builtin_prefetch(&c->page->words.blocks[e->target >> BLOCK_BITS & (PAGE_BLOCKS - 1)]);
@@ -633,24 +747,20 @@ void sieve_watch(struct sieve *s, void (*steps)(void *arg, const struct span *sp
     s->watch_arg = arg;
 }
 
-void sieve_learn(struct sieve *s, struct batch *b)
+void sieve_learn(struct sieve *s, const struct batch *b, unsigned slot)
 {
-    struct span span;
+    const struct span *span = &s->prepare->slots[slot].span;
     size_t at = 0;
 
-    for (size_t i = 0; i < b->count; i++)
-        if (op_is_access(b->events[i].op) && !(b->events[i].flags & EV_IGNORED))
-            mark_plain(s, &b->events[i]);
-    memory_steps(s->memory, b, &span);
     if (s->watch)
-        s->watch(s->watch_arg, &span);
-    hb_begin_span(&s->hb, &span);
+        s->watch(s->watch_arg, span);
+    hb_begin_span(&s->hb, span);
     for (size_t i = 0; i < b->count; i++) {
-        size_t n = steps_of(&span, at, b->first + i);
+        size_t n = steps_of(span, at, b->first + i);
 
         if (i + AHEAD < b->count)
             fetch(s, &b->events[i + AHEAD]);
-        learn_event(s, &b->events[i], b->extra, span.steps + at, n);
+        learn_event(s, &b->events[i], b->extra, span->steps + at, n);
         at += n;
     }
 }
@@ -685,10 +795,22 @@ bool sieve_listed(struct sieve *s, const struct event *e)
     return false;
 }
 
+static inline bool is_near(const uint64_t *near, const struct event *e)
+{
+    uint64_t last = (e->target + e->size - 1) >> BLOCK_BITS;
+
+    for (uint64_t block = e->target >> BLOCK_BITS; block <= last; block++)
+        if (bit_get(near, near_bit(block)))
+            return true;
+    return false;
+}
+
 static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects)
 {
     uint64_t end = e->target + e->size;
 
+    if (!is_near(suspects ? s->near_suspects : s->near_meets, e))
+        return false;
     for (uint64_t a = e->target; a < end; a = next_word(a)) {
         const struct page *p = page_at(s, a, false);
         unsigned i = word_at(a);

@@ -8,7 +8,7 @@
  * accesses: numbering and engines need memory and time for the words that
  * matter. (lockset, which knows no hard edges, must see them all.)
  *
- *     sieve_learn(s, batch)    first pass, every batch
+ *     sieve_prepare(s, batch, slot), sieve_learn(s, batch, slot)    first pass, every batch
  *     sieve_ready(s)           after it
  *     sieve_mark(s, batch)     later passes: sets EV_SIEVED where no step is needed
  *
@@ -30,8 +30,11 @@ void sieve_free(struct sieve *s);
 
 /* Engines to which synchronisation is enough see its steps during the first pass. */
 void sieve_watch(struct sieve *s, void (*steps)(void *arg, const struct span *span), void *arg);
-/* Changes marks of the batch's events, which nobody else must use. */
-void sieve_learn(struct sieve *s, struct batch *b);
+/* sieve_prepare() comes first, for each batch in turn; a thread that reads ahead may do it while
+ * another one learns from batches before. It changes marks of the events, which nobody else must
+ * use; what it finds out stays in the slot (< AHEAD_SLOTS) until that is used again. */
+void sieve_prepare(struct sieve *s, struct batch *b, unsigned slot);
+void sieve_learn(struct sieve *s, const struct batch *b, unsigned slot);
 void sieve_ready(struct sieve *s);
 /* After sieve_learn(): can some call of untraced code reach anything? */
 bool sieve_lists_all(const struct sieve *s);

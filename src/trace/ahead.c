@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Batches have 4,096 events, 160 KB: the ring stays in the cache that processors share. */
-enum { SLOTS = 8 };
+enum { SLOTS = AHEAD_SLOTS };
 
 struct slot {
     struct batch batch;
@@ -26,6 +26,7 @@ struct slot {
 
 struct ahead {
     struct trace *trace;
+    struct ahead_work work;
     bool threaded;
     pthread_t thread;
     struct slot slots[SLOTS]; /* number `filled` is the reader's, `taken` - 1 the caller's */
@@ -88,6 +89,12 @@ static void give(struct ahead *a, bool last)
     pthread_mutex_unlock(&a->lock);
 }
 
+static void run_work(const struct ahead *a, struct batch *b, unsigned slot)
+{
+    if (a->work.run)
+        a->work.run(a->work.arg, b, slot);
+}
+
 static void *read_trace(void *arg)
 {
     struct ahead *a = arg;
@@ -99,8 +106,10 @@ static void *read_trace(void *arg)
         s->got = trace_next(a->trace, &b, &s->err);
         s->info = *trace_info(a->trace);
         last = s->got <= 0;
-        if (!last)
+        if (!last) {
             keep_batch(s, &b);
+            run_work(a, &s->batch, (unsigned)(s - a->slots));
+        }
         give(a, last);
     }
     return NULL;
@@ -121,11 +130,13 @@ static bool start(struct ahead *a)
     return started;
 }
 
-struct ahead *ahead_new(struct trace *t, unsigned threads)
+struct ahead *ahead_new(struct trace *t, unsigned threads, const struct ahead_work *work)
 {
     struct ahead *a = xcalloc(1, sizeof(*a));
 
     a->trace = t;
+    if (work)
+        a->work = *work;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
     a->threaded = threads > 1 && start(a);
@@ -172,14 +183,24 @@ int ahead_next(struct ahead *a, struct batch *out, struct error *err)
 {
     const struct slot *s;
 
-    if (!a->threaded)
-        return trace_next(a->trace, out, err);
+    if (!a->threaded) {
+        int r = trace_next(a->trace, out, err);
+
+        if (r > 0)
+            run_work(a, out, 0);
+        return r;
+    }
     s = take(a);
     if (s->got < 0)
         *err = s->err;
     else if (s->got)
         *out = s->batch;
     return s->got;
+}
+
+unsigned ahead_slot(const struct ahead *a)
+{
+    return a->threaded ? (unsigned)((a->taken - 1) % SLOTS) : 0;
 }
 
 const struct trace_info *ahead_info(const struct ahead *a)

@@ -16,7 +16,7 @@ static struct trace *open_trace(const char *path)
 static void expect_same(const char *path, unsigned threads)
 {
     struct trace *plain = open_trace(path), *read = open_trace(path);
-    struct ahead *a = ahead_new(read, threads);
+    struct ahead *a = ahead_new(read, threads, NULL);
     struct error err = { "" }, ahead_err = { "" };
     struct batch b, c;
     int r, s;
@@ -73,7 +73,7 @@ static void an_error_comes_where_it_is(void **state)
     (void)state;
     write_file(path_to("a.std"), text, strlen(text));
     t = open_trace(path_to("a.std"));
-    a = ahead_new(t, 2);
+    a = ahead_new(t, 2, NULL);
     while ((r = ahead_next(a, &b, &err)) > 0)
         ;
     assert_int_equal(r, -1);
@@ -96,7 +96,7 @@ static void it_can_be_left_at_any_time(void **state)
                  &(struct hdl_options){ .compression = HDL_LZ4, .chunk_events = 1000 });
     trace = open_trace(path_to("a.hdl"));
     for (unsigned taken = 0; taken < 18; taken++) {
-        struct ahead *a = ahead_new(trace, 2);
+        struct ahead *a = ahead_new(trace, 2, NULL);
         struct batch b;
 
         for (unsigned i = 0; i < taken; i++)
@@ -110,9 +110,57 @@ static void it_can_be_left_at_any_time(void **state)
     tables_release(&t);
 }
 
+/* ---- work for the reader ---- */
+
+struct seen {
+    uint64_t next;               /* position that comes next */
+    uint64_t first[AHEAD_SLOTS]; /* of the batch in the slot */
+};
+
+static void see(void *arg, struct batch *b, unsigned slot)
+{
+    struct seen *s = arg;
+
+    if (b->first == s->next) /* else it stays behind */
+        s->next += b->count;
+    s->first[slot] = b->first;
+    b->events[0].value = b->first + 7;
+}
+
+static void the_reader_works_on_each_batch_once_and_in_order(void **state)
+{
+    struct error err = { "" };
+    struct tables t;
+    struct events e;
+    struct trace *trace;
+
+    (void)state;
+    make_events(6, 6, 70000, &t, &e);
+    write_merged(path_to("a.hdl"), &t, &e,
+                 &(struct hdl_options){ .compression = HDL_LZ4, .chunk_events = 1000 });
+    trace = open_trace(path_to("a.hdl"));
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        struct seen seen = { 0 };
+        struct ahead *a = ahead_new(trace, threads, &(struct ahead_work){ see, &seen });
+        struct batch b;
+
+        while (ahead_next(a, &b, &err) > 0) {
+            assert_int_equal(seen.first[ahead_slot(a)], b.first);
+            assert_int_equal(b.events[0].value, b.first + 7);
+        }
+        assert_int_equal(seen.next, e.count);
+        ahead_free(a);
+        assert_int_equal(trace_rewind(trace, &err), 0);
+    }
+    trace_close(trace);
+    events_release(&e);
+    tables_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reader_works_on_each_batch_once_and_in_order),
         cmocka_unit_test(all_events_come_in_order),
         cmocka_unit_test(an_error_comes_where_it_is),
         cmocka_unit_test(it_can_be_left_at_any_time),
