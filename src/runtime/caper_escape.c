@@ -93,7 +93,7 @@ enum { VMA_SHARED = 8 };
 static bool is_anonymous(uintptr_t low, uintptr_t high)
 {
     struct map_query q = { .size = sizeof(q), .address = low };
-    long fd = syscall(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    long fd = syscall(SYS_open, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     bool found = fd >= 0 && !syscall(SYS_ioctl, fd, _IOWR('f', 17, struct map_query), &q);
 
     if (fd >= 0)
@@ -113,7 +113,7 @@ static void open_pagemap(uintptr_t low, uintptr_t high)
     pagemap.fd = -1;
     pagemap.count = 0;
     if (high - low >= SPARSE_BYTES && is_anonymous(low, high))
-        pagemap.fd = syscall(SYS_open, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        pagemap.fd = syscall(SYS_open, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
 static void close_pagemap(void)

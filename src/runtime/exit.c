@@ -98,8 +98,9 @@ INTERPOSE(void, exit, int code)
 typedef int main_function(int argc, char **argv, char **env);
 static main_function *program_main;
 
-/* main()'s caller is no place that a user wants to see: it has no line. */
-static __attribute__((nodebug)) int run_main(int argc, char **argv, char **env)
+/* main()'s caller is no place that a user wants to see: it has no line, and a name that reports
+ * leave out. */
+static __attribute__((nodebug)) int __heddle_main(int argc, char **argv, char **env)
 {
     int code = program_main(argc, argv, env);
 
@@ -114,6 +115,6 @@ INTERPOSE(int, __libc_start_main, main_function *main, int argc, char **argv, vo
           void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     program_main = main;
-    return REAL(__libc_start_main)(run_main, argc, argv, init, fini, rtld_fini, stack_end);
+    return REAL(__libc_start_main)(__heddle_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 #endif

@@ -258,7 +258,7 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
     note_segments(info, is_system(path));
     l.traced = im->start || im->traced;
     if (!*path) {
-        n = syscall(SYS_readlink, "/proc/self/exe", own, sizeof(own) - 1);
+        n = syscall(SYS_readlink, "/proc/thread-self/exe", own, sizeof(own) - 1);
         own[n > 0 ? n : 0] = 0;
         path = own;
     }
@@ -276,7 +276,7 @@ void images_log_all(void)
     long n, fd;
     uint32_t i;
 
-    fd = syscall(SYS_open, "/proc/self/cmdline", 0);
+    fd = syscall(SYS_open, "/proc/thread-self/cmdline", 0);
     if (fd >= 0) {
         n = syscall(SYS_read, fd, line, sizeof(line) - 1);
         syscall(SYS_close, fd);

@@ -137,6 +137,7 @@ static void take_build_id(struct prod_image *im, const char *at, const char *end
     }
 }
 
+/* /proc/self is the main thread's, which has nothing to show once it has ended. */
 static void take_path(struct prod_image *im, const char *path)
 {
     size_t n = strnlen(path, sizeof(im->path) - 1);
@@ -144,7 +145,7 @@ static void take_path(struct prod_image *im, const char *path)
     if (n)
         memcpy(im->path, path, n);
     else
-        syscall(SYS_readlink, "/proc/self/exe", im->path, sizeof(im->path) - 1);
+        syscall(SYS_readlink, "/proc/thread-self/exe", im->path, sizeof(im->path) - 1);
 }
 
 /* Is it in the file already? A number that several processes count up. */

@@ -12,13 +12,14 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "stacks.c")
+MAIN = os.path.join(HERE, "stacks_main.c")
 BIN = os.path.abspath(sys.argv[1])
 OPTIONS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O2 -fPIC -fomit-frame-pointer",
            "-O2 -fno-asynchronous-unwind-tables -fno-unwind-tables", "-O3 -march=x86-64-v3", "-O2 -flto -fuse-ld=lld-19", "-O2 -static", "-O1 -static-pie"]
 
 
-def shapes():
-    with open(SOURCE, encoding="utf-8") as f:
+def shapes(source=SOURCE):
+    with open(source, encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
             mark = re.search(r"// \[(\w+)\]", line)
             if mark:
@@ -37,12 +38,11 @@ def wrong(shape, stack):
     return "ours" if any((f or "").startswith("__heddle_") for f in stack) else None
 
 
-def stacks_of(program, tool, line, scratch):
+def stacks_of(program, tool, pair, scratch):
     out = os.path.join(scratch, "r.json")
     if os.path.exists(out):
         os.unlink(out)
-    pair = f"stacks.c:{line},stacks.c:{line}"
-    done = subprocess.run([f"{BIN}/heddle", *tool, "--quiet", "--format", "json", "-o", out, "--pair", pair, "--", program], check=False,
+    done = subprocess.run([f"{BIN}/heddle", *tool, "--quiet", "--format", "json", "-o", out, "--pair", pair, "--", *program], check=False,
                           cwd=scratch, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if not os.path.exists(out):
         return done.stderr, []
@@ -54,12 +54,24 @@ def try_options(options, scratch):
     program, failed, seen = os.path.join(scratch, "p"), [], 0
     subprocess.run([f"{BIN}/heddle-cc", "--production", "-g", *options.split(), SOURCE, "-o", program, "-pthread"], check=True)
     for shape, line in shapes():
-        said, stacks = stacks_of(program, ["fullhb"], line, scratch)
+        said, stacks = stacks_of([program], ["fullhb"], f"stacks.c:{line},stacks.c:{line}", scratch)
         if not stacks:
             failed.append(f"{options}: {shape}: no race was seen {said}")
         failed += [f"{options}: {shape}: {why}: {s}" for s in stacks for why in [wrong(shape, s)] if why]
         seen += len(stacks)
     return failed, seen
+
+
+def try_main(scratch):
+    """Nobody sees who calls main() or a thread's function, also where main() has ended."""
+    program = os.path.join(scratch, "main")
+    lines = dict(shapes(MAIN))
+    pair = f"stacks_main.c:{lines['main']},stacks_main.c:{lines['thread']}"
+    subprocess.run([f"{BIN}/heddle-cc", "--production", "-g", "-O1", MAIN, "-o", program, "-pthread"], check=True)
+    for arguments in ([], ["ends"]):
+        said, stacks = stacks_of([program, *arguments], ["fullhb"], pair, scratch)
+        if sorted(stacks) != [["main"], ["work"]]:
+            yield f"main {arguments}: {stacks} {said}"
 
 
 def main():
@@ -73,6 +85,7 @@ def main():
             bad, n = try_options(options, scratch)
             failed += bad
             seen += n
+        failed += try_main(scratch)
     for line in failed:
         print("FAILED:", line)
     print(f"{seen} stacks")
