@@ -331,7 +331,7 @@ static struct word_access access_of(struct sieve *s, uint32_t thread, unsigned k
 {
     const struct clock *c = &hb_thread(&s->hb, thread)->clock;
 
-    return (struct word_access){ c, word_stamp_make(&s->words, c, set_of(s, thread), kind) };
+    return (struct word_access){ c, word_stamp_make(c, set_of(s, thread), kind) };
 }
 
 /* A plain write ends the release sequence of an atomic, which engines must hear of. */
@@ -667,7 +667,7 @@ static void hold(struct sieve *s, const struct step *step)
 /* Up to here there was one thread. */
 static void end_solitude(struct sieve *s, const struct step *fork)
 {
-    s->words.alone = word_stamp_make(&s->words, &hb_thread(&s->hb, fork->thread)->clock, 0, 0);
+    s->words.alone = word_stamp_make(&hb_thread(&s->hb, fork->thread)->clock, 0, 0);
 }
 
 static void before_step(struct sieve *s, const struct step *step)
@@ -774,7 +774,7 @@ uint64_t sieve_words(const struct sieve *s)
 
 bool sieve_knows_suspects(const struct sieve *s)
 {
-    return s->handovers && !s->odd_locks && !s->words.crowded && !(s->orphan && s->words.dropped);
+    return s->handovers && !s->odd_locks && !(s->orphan && s->words.dropped);
 }
 
 uint64_t sieve_suspects(const struct sieve *s)

@@ -54,12 +54,10 @@ static inline word_stamp with_set(word_stamp s, uint32_t set)
            (word_stamp)(set <= STAMP_SET_MAX ? set : 0) << SET_SHIFT;
 }
 
-word_stamp word_stamp_make(struct words *w, const struct clock *c, uint32_t set, unsigned kind)
+word_stamp word_stamp_make(const struct clock *c, uint32_t set, unsigned kind)
 {
-    if (__builtin_expect(c->slot >= STAMP_SLOT_MAX, 0)) {
-        w->crowded = true;
-        return (word_stamp)1 << SLOT_SHIFT;
-    }
+    if (__builtin_expect(c->slot >= STAMP_SLOT_MAX, 0))
+        return 0;
     return (word_stamp)(c->slot + 1) << SLOT_SHIFT |
            (word_stamp)(set <= STAMP_SET_MAX ? set : 0) << SET_SHIFT |
            (word_stamp)kind << KIND_SHIFT | c->time;
@@ -280,9 +278,22 @@ static inline unsigned words_between(unsigned from, unsigned to)
     return (1u << to) - (1u << from);
 }
 
+/* Whatever else is done to them. */
+static void suspect(struct word_page *p, unsigned first, unsigned last)
+{
+    for (unsigned i = first; i <= last; i++) {
+        p->meets[i / 64] |= UINT64_C(1) << i % 64;
+        p->suspects[i / 64] |= UINT64_C(1) << i % 64;
+    }
+}
+
 void words_access(struct words *w, struct word_page *p, const struct word_access *a, unsigned first,
                   unsigned last)
 {
+    if (__builtin_expect(!a->stamp, 0)) {
+        suspect(p, first, last);
+        return;
+    }
     for (unsigned i = first; i <= last; i = (i | (BLOCK_WORDS - 1)) + 1) {
         unsigned end = last - i < BLOCK_WORDS ? last % BLOCK_WORDS : BLOCK_WORDS - 1;
 
@@ -296,6 +307,10 @@ void words_access(struct words *w, struct word_page *p, const struct word_access
 void words_begin(struct words *w, struct word_page *p, const struct word_access *a, unsigned first,
                  unsigned last)
 {
+    if (__builtin_expect(!a->stamp, 0)) {
+        suspect(p, first, last);
+        return;
+    }
     for (unsigned i = first; i <= last; i++) {
         struct word_block *b = &p->blocks[i / BLOCK_WORDS];
 

@@ -9,11 +9,11 @@
  *
  * Most memory is used by one thread at a time, and handed on in order. So a block of 64 bytes
  * has an owner: the stamp of its last access, after which all others come or which is theirs, with
- * the locks that all of them had; which words were touched, which written, and the last write. 24 bytes for
- * 64 of the program, and usually one comparison. Where that is not enough the block becomes *fine*:
- * its words keep their last accesses one by one, as stamps of thread, locks and kind. An access
- * goes from that list where the next one comes after it, conflicts with all that it conflicts with,
- * and is under no more locks.
+ * the locks that all of them had; which words were touched, which written, and the last write. 24
+ * bytes for 64 of the program, and usually one comparison. Where that is not enough the block
+ * becomes *fine*: its words keep their last accesses one by one, as stamps of thread, locks and
+ * kind. An access goes from that list where the next one comes after it, conflicts with all that it
+ * conflicts with, and is under no more locks.
  *
  * What the only thread of a process did before it started the next one is known to all; of such
  * accesses nothing is kept once there are others.
@@ -83,10 +83,10 @@ struct words {
     struct held_sets *sets;
     word_stamp alone; /* stamp (slot and time) up to which its thread was alone; 0: nobody was */
     bool dropped;     /* something was left out because of `alone` */
-    bool crowded;     /* a stamp had no room: nothing is known for sure */
 };
 
-word_stamp word_stamp_make(struct words *w, const struct clock *c, uint32_t set, unsigned kind);
+/* 0: the slot has no room in a stamp. Words that are accessed with it are suspects from then on. */
+word_stamp word_stamp_make(const struct clock *c, uint32_t set, unsigned kind);
 
 /* Words [first, last] of the page. */
 void words_access(struct words *w, struct word_page *p, const struct word_access *a, unsigned first,

@@ -256,9 +256,34 @@ static void a_free_of_untouched_memory_races_with_a_much_later_access(void **sta
     buf_release(&text);
 }
 
+/* Threads that nobody waits for: their numbers are not used again, and the sieve's stamps have no
+ * room for them. */
+static void more_threads_than_stamps_can_name_hide_no_race(void **state)
+{
+    static const struct engine_options options = { .sieve = true, .find_only = true };
+    const struct engine *engine = &engine_hb;
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct text_trace t;
+    struct analysis a;
+
+    (void)state;
+    for (int i = 0; i < 66000; i++)
+        buf_addf(&text, "T%d|w(0x1000:8)|1\nT%d|fork(T%d)|2\n", i, i, i + 1);
+    buf_addstr(&text, "T66000|w(0x2000:8)|3\nT0|w(0x1000:8)|4\nT0|w(0x2000:8)|5\n");
+    text_trace_open(&t, text.data);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, &engine, 1, &options, NULL, &a, &err), 0);
+    assert_int_equal(a.runs[0].result.races.count, 2);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_threads_than_stamps_can_name_hide_no_race),
         cmocka_unit_test(a_free_of_untouched_memory_races_with_a_much_later_access),
         cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
         cmocka_unit_test(an_analysis_that_is_stopped_keeps_what_it_has_and_says_so),
