@@ -386,6 +386,7 @@ static bool is_outside(const struct deadlocks *d, struct walk *w)
 static bool walk_pattern(struct deadlocks *d, struct walk *w)
 {
     closure_set_clear(d->set);
+    w->units += closure_slots(d->closure);
     while (!is_over(w) && !d->failed) {
         w->units += UNITS_A_CLOSURE * w->count;
         for (uint32_t i = 0; i < w->count; i++)

@@ -19,6 +19,8 @@ struct osr_set {
     uint32_t *time;   /* per slot; room for whole leaves */
     uint64_t *before; /* per slot: of the next segment, events before this position are in */
 
+    uint64_t seen; /* slots that the last closing went through, counted each time */
+
     uint32_t *pinned; /* sections that the two accesses are inside of */
     size_t npinned, pinned_cap;
     bool reversed; /* a section of the set has to move before a pinned one */

@@ -27,13 +27,13 @@ enum { TRIES_MAX = 2000000 };
 /* Events in graphs of all pairs, for each event of the trace and besides: a quarter of a
  * microsecond each. */
 enum { ORDER_PER_EVENT = 8, ORDER_MORE = 20000000 };
-/* Tries between two looks at the user's patience; units of work in a try, and in an event of a
- * graph. */
+/* Tries between two looks at the user's patience; units of work in a try, besides one for each
+ * slot whenever it goes through all, and in an event of a graph. */
 enum { TRIES_A_LOOK = 64, UNITS_A_TRY = 1000, UNITS_IN_GRAPH = 25 };
 
 /* What a row did. */
 struct tally {
-    uint64_t tries, orders, order_events, reversals, unviewed, undecided;
+    uint64_t tries, slots, orders, order_events, reversals, unviewed, undecided;
 };
 
 struct search {
@@ -74,7 +74,7 @@ static const struct record *get(const struct list *l, size_t i)
 
 static uint64_t units_of(const struct tally *t)
 {
-    return UNITS_A_TRY * t->tries + UNITS_IN_GRAPH * t->order_events;
+    return UNITS_A_TRY * t->tries + t->slots + UNITS_IN_GRAPH * t->order_events;
 }
 
 static bool is_stopped(const struct seeker *k)
@@ -114,8 +114,11 @@ static bool find_order(struct seeker *k, const struct record *a, const struct re
 
 static bool is_race(struct seeker *k, const struct record *a, const struct record *b)
 {
+    bool closed = osr_set_close(&k->set, &a->past, &b->past);
+
+    k->tally->slots += k->set.seen;
     count_try(k);
-    if (!osr_set_close(&k->set, &a->past, &b->past))
+    if (!closed)
         return false;
     return !k->set.reversed || find_order(k, a, b);
 }

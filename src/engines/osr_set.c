@@ -253,12 +253,14 @@ bool osr_set_close(struct osr_set *x, const struct closure_past *a, const struct
     memset(x->before, 0, x->nslots * sizeof(*x->before));
     x->npinned = 0;
     x->reversed = false;
+    x->seen = x->nslots;
     add_past(x, a);
     add_past(x, b);
     if (contains(x, a) || contains(x, b) || !pin(x, a->clock.slot) || !pin(x, b->clock.slot))
         return false;
     while (changed) {
         changed = false;
+        x->seen += x->nslots;
         for (uint32_t s = 0; s < x->nslots; s++)
             if (s != a->clock.slot && s != b->clock.slot && x->time[s] &&
                 !close_slot(x, s, &changed))

@@ -27,14 +27,17 @@
 enum { STEPS_PER_EVENT = 20, STEPS_MORE = 50000000 };
 /* Steps of one walk, so that a few long lists cannot use up what all the others need. */
 enum { STEPS_A_WALK = 16000000 };
-/* Steps between two looks at the user's patience; units of work in a step. */
-enum { STEPS_A_LOOK = 1024, UNITS_A_WALK = 100 };
+/* Units of work between two looks at the user's patience, and in a step. */
+enum { UNITS_A_LOOK = 1 << 17, UNITS_A_WALK = 100 };
+/* A walk begins with an empty set, which takes a unit for each slot, and a step joins a clock: of
+ * so many slots in a unit. */
+enum { SLOTS_A_UNIT = 16 };
 /* As a row: found in an earlier round. */
 #define LONG_AGO UINT32_MAX
 
 /* What a row did. */
 struct tally {
-    uint64_t steps, undecided;
+    uint64_t steps, undecided, units;
 };
 
 struct search {
@@ -51,7 +54,7 @@ struct walker {
     struct search *s;
     struct closure_set *set;
     struct tally *tally; /* of the row */
-    uint64_t most;       /* steps for the row */
+    uint64_t most;       /* units for the row */
     uint64_t left;       /* for this walk */
     bool is_main;        /* may ask whole_poll() */
     uint32_t row;
@@ -72,7 +75,7 @@ static const struct record *get(const struct list *l, size_t i)
 
 static bool is_stopped(const struct walker *w)
 {
-    return w->tally->steps >= w->most || rows_is_stopped(&w->s->rows);
+    return w->tally->units >= w->most || rows_is_stopped(&w->s->rows);
 }
 
 /* ---- walks ---- */
@@ -83,11 +86,21 @@ static bool may_step(const struct walker *w)
     return w->left && !is_stopped(w);
 }
 
+static void spend(struct walker *w, uint64_t units)
+{
+    uint64_t before = w->tally->units;
+
+    w->tally->units += units;
+    if (w->tally->units / UNITS_A_LOOK != before / UNITS_A_LOOK && w->is_main &&
+        whole_poll(w->s->whole))
+        __atomic_store_n(&w->s->rows.stopped, true, __ATOMIC_RELAXED);
+}
+
 static void count_step(struct walker *w)
 {
     w->left--;
-    if (++w->tally->steps % STEPS_A_LOOK == 0 && w->is_main && whole_poll(w->s->whole))
-        __atomic_store_n(&w->s->rows.stopped, true, __ATOMIC_RELAXED);
+    w->tally->steps++;
+    spend(w, UNITS_A_WALK + closure_slots(w->s->c->closure) / SLOTS_A_UNIT);
 }
 
 /* The first access from i on that the set does not contain. */
@@ -130,6 +143,7 @@ static enum answer walk(struct walker *w, const struct list *a, const struct lis
 
     *i = *j = 0;
     w->left = STEPS_A_WALK;
+    spend(w, closure_slots(w->s->c->closure));
     closure_set_clear(x);
     closure_set_add(x, &get(a, 0)->past);
     closure_set_add(x, &get(b, 0)->past);
@@ -215,6 +229,10 @@ static void walk_site_pair(struct walker *w, const struct list *a, const struct 
 
     if (is_known(w, get(a, 0)->site, get(b, 0)->site))
         return;
+    if (is_stopped(w)) {
+        w->tally->undecided++;
+        return;
+    }
     switch (walk(w, a, b, &i, &j)) {
     case RACE:
         add_find(w, get(a, i), get(b, j));
@@ -279,12 +297,12 @@ static uint64_t run_row(void *worker, uint32_t row, uint64_t left)
 
     w->row = row;
     w->tally = &w->s->tally[row - w->s->rows.first];
-    w->most = left / UNITS_A_WALK + 1;
+    w->most = left + 1;
     *w->tally = (struct tally){ 0 };
     for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
         if (p->count && c->clusters[q].count && can_race(w->s, p, &c->clusters[q]))
             walk_clusters(w, p, &c->clusters[q]);
-    return UNITS_A_WALK * w->tally->steps;
+    return w->tally->units;
 }
 
 /* Forget what rows from `end` on have found. */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,6 +162,39 @@ static void a_view_beyond_the_budget_is_not_made(void **unused)
     trace_close(t);
 }
 
+static uint64_t counter_of(const struct engine_result *r, const char *name)
+{
+    for (size_t i = 0; i < r->ncounters; i++)
+        if (strcmp(r->counters[i].name, name) == 0)
+            return r->counters[i].value;
+    return 0;
+}
+
+/* A closure goes through all threads, of which there may be very many. */
+static void the_cost_of_a_closure_grows_with_the_threads(void **unused)
+{
+    enum { THREADS = 2000, WORK = 20000000 };
+    const struct engine *syncp = &engine_syncp;
+    const struct engine_options options = { .work = WORK, .jobs = 1, .find_only = true };
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct text_trace t;
+    struct analysis a;
+
+    (void)unused;
+    for (int i = 0; i < THREADS; i++)
+        buf_addf(&text, "T%d|w(0x1000:8)|%d\nT%d|fork(T%d)|1\n", i, i + 2, i, i + 1);
+    buf_addstr(&text, "T0|w(0x1000:8)|1\n");
+    text_trace_open(&t, text.data);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, &syncp, 1, &options, NULL, &a, &err), 0);
+    assert_false(a.runs[0].result.complete);
+    assert_in_range(counter_of(&a.runs[0].result, "closures"), 1, WORK / THREADS + 1);
+    analysis_release(&a);
+    text_trace_close(&t);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +202,7 @@ int main(void)
         cmocka_unit_test(memory_limits_the_events_that_are_held),
         cmocka_unit_test(an_engine_alone_loads_what_it_needs),
         cmocka_unit_test(a_view_beyond_the_budget_is_not_made),
+        cmocka_unit_test(the_cost_of_a_closure_grows_with_the_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
