@@ -40,6 +40,15 @@ static const struct rule {
     { "__kmpc_task_reduction_modifier_init", "__heddle_openmp_shared", true, { NONE } },
     { "__kmpc_task_reduction_modifier_fini", "__heddle_openmp_sums", false, { NONE } },
     { "__kmpc_omp_task_alloc", "__heddle_openmp_task", true, { RESULT, 3, 4 } },
+    { "__kmpc_taskloop", "__heddle_openmp_taskloop", false, { NONE } },
+    { "__kmpc_taskloop_5", "__heddle_openmp_taskloop", false, { NONE } },
+    { "omp_get_thread_num", "__heddle_openmp_own", true, { NONE } },
+    { "omp_get_ancestor_thread_num", "__heddle_openmp_own", true, { NONE } },
+    { "__kmpc_threadprivate_cached", "__heddle_openmp_own", true, { NONE } },
+    { "__kmpc_task_reduction_get_th_data", "__heddle_openmp_own", true, { NONE } },
+    { "pthread_self", "__heddle_openmp_own", true, { NONE } },
+    { "gettid", "__heddle_openmp_own", true, { NONE } },
+    { "pthread_getspecific", "__heddle_openmp_own", true, { NONE } },
 };
 
 /* The place behind a call; NULL where it is reached otherwise, too. */
@@ -76,10 +85,26 @@ void tell_openmp(struct pass *p, LLVMValueRef f)
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             const char *name = is_call(i) ? callee_name(i) : "";
-            if (!starts_with(name, "__kmpc_") && !starts_with(name, "omp_"))
+            if (!*name)
                 continue;
             for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
                 if (strcmp(name, rules[k].name) == 0)
                     apply(p, &rules[k], i);
+        }
+}
+
+/* Full builds append what they do without asking the runtime, which else sees the address: there
+ * the function is told of, as it begins. */
+void tell_openmp_own(struct pass *p, LLVMValueRef f, LLVMValueRef first)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            const char *name = LLVMIsACallInst(i) ? intrinsic_name(i) : NULL;
+            if (!name || !starts_with(name, "llvm.threadlocal.address"))
+                continue;
+            at_instruction(p, first);
+            LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(i));
+            call_runtime(p, "__heddle_openmp_own", EFFECT_ALL, p->none, 0, NULL);
+            return;
         }
 }

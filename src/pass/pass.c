@@ -110,7 +110,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     make_scratch(p, items);
     LLVMValueRef first = gather_allocas(p, f);
     if (p->full && items->count)
-        emit_thread_locals(p, f, first);
+        emit_thread_locals(p, f, first), tell_openmp_own(p, f, first);
     if (p->has_frame) {
         p->entry_site = table_site(p, SITE_ENTRY, NULL, 0, 0, "");
         back = emit_entry(p, p->entry_site, first, &site_word);

@@ -256,7 +256,8 @@ void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 
 /* openmp.c */
 void tell_forks(struct pass *p, LLVMValueRef function); /* calls.c */
-void tell_openmp(struct pass *p, LLVMValueRef f);       /* of a function that is instrumented */
+void tell_openmp_own(struct pass *p, LLVMValueRef f, LLVMValueRef first);
+void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
 
 /* stack.c */
 /* Before `first`. Gives the return address and the site, as words, to full.c. */

@@ -117,6 +117,7 @@ struct heddle_tls {
     uint32_t line_mask;     /* 60 */
     uint64_t seen_stamp;    /* 64: full builds: the value of __heddle_newest last taken up */
     uint32_t edge;          /* 72: the depth at which a function is entered from untraced code */
+    uint64_t lowest;        /* 80: ~ the lowest stack pointer that recorded (openmp_logical.c) */
 };
 
 /* `__heddle_newest`: the newest stamp of any thread's synchronisation. Where it is not the one last

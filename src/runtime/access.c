@@ -118,12 +118,20 @@ static inline bool is_near(const struct rt_thread *t, const struct run *r, uintp
     return r->key == run_key(t, where) && a - r->from <= r->span && !(where & WHERE_PC);
 }
 
+/* A thread-local variable of the system's thread. */
+static inline bool is_own(const struct rt_thread *t, uintptr_t a)
+{
+    return unlikely(a - t->own_low < t->own_bytes);
+}
+
 static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg, uint64_t where)
 {
     struct run *r = &t->runs[where % RUN_CACHE];
     uint64_t *w;
     unsigned n;
 
+    if (is_own(t, a))
+        event_own(t, where);
     if (is_near(t, r, a, where) && lengthen_near(t, r, a, arg, where))
         return; /* without the filter there are no runs */
     w = access_room(t);
@@ -140,9 +148,12 @@ static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg,
 static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,
                          uint64_t where)
 {
-    uint64_t *w = access_room(t);
+    uint64_t *w;
     unsigned n;
 
+    if (is_own(t, a))
+        event_own(t, where);
+    w = access_room(t);
     if (!w)
         return;
     n = stamp_now_and_then(t, w);
@@ -326,8 +337,10 @@ static inline __attribute__((always_inline)) bool append_usual(struct rt_thread 
         frames_aside(t);
     c = tls.chunk;
     if (unlikely(c->cursor >= c->limit || t->lost || t->since_stamp + 1 >= STAMP_EVERY ||
-                 __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE) >= t->stamp))
+                 __atomic_load_n(&__heddle_newest.stamp, __ATOMIC_ACQUIRE) >= t->stamp ||
+                 is_own(t, a)))
         return false;
+    stack_note();
     t->since_stamp++;
     w = (uint64_t *)((char *)c + c->cursor);
     w[0] = RING_WORD(R_ACCESS, arg, a);
@@ -461,6 +474,8 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 
 void rt_read(const void *p, uint64_t bytes, uint64_t where)
 {
+    if (rt_is_library(where))
+        return;
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
         note_access(p, (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false, where);
     else
@@ -469,6 +484,8 @@ void rt_read(const void *p, uint64_t bytes, uint64_t where)
 
 void rt_write(const void *p, uint64_t bytes, uint64_t where)
 {
+    if (rt_is_library(where))
+        return;
     if (bytes >= 8)
         reach_stored(p, bytes);
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
@@ -503,7 +520,7 @@ static void append_values(struct rt_thread *t, uintptr_t a, uint64_t bytes, uint
 
 void rt_wrote(const void *p, uint64_t bytes, uint64_t where)
 {
-    if (!rt.full || bytes > WROTE_BYTES_MAX) {
+    if (!rt.full || bytes > WROTE_BYTES_MAX || rt_is_library(where)) {
         rt_write(p, bytes, where);
         return;
     }

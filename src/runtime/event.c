@@ -17,6 +17,8 @@
 /* More is forgotten by forgetting everything. */
 enum { FORGET_BYTES = 1 << 15 };
 
+uintptr_t rt_library_low, rt_library_bytes;
+
 bool rt_is_full(void)
 {
     return rt.full;
@@ -152,6 +154,26 @@ void event_thread(unsigned op, uint32_t thread, uint64_t where)
     append_sync(tls.self, op, shown, STRIPE_THREAD, thread, where);
 }
 
+void event_own(struct rt_thread *t, uint64_t where)
+{
+    uint64_t object = t->own;
+
+    t->own = t->own_bytes = 0;
+    append_sync(t, OP_AFTER, object, ring_class(OP_AFTER), object, where);
+}
+
+void rt_own(uint64_t where)
+{
+    int saved = errno;
+
+    if (!tls.self || !tls.self->own || !rt_recording())
+        return;
+    rt_busy_begin();
+    event_own(tls.self, where);
+    rt_busy_end();
+    errno = saved;
+}
+
 void rt_fence(unsigned order, uint64_t where)
 {
     struct rt_thread *t;
@@ -207,6 +229,24 @@ static void forget_range(uintptr_t a, uint64_t bytes)
         filter_forget(a, bytes);
 }
 
+void rt_stack_fresh(uintptr_t low, uintptr_t high)
+{
+    int saved = errno;
+
+    if (!rt_recording())
+        return;
+    if (!rt.full && ~tls.lowest > low) /* code of full builds appends without leaving word */
+        low = ~tls.lowest;
+    tls.lowest = ~high;
+    if (low >= high)
+        return;
+    rt_busy_begin();
+    event_memory(OP_ALLOC, low, high - low, WHERE_PC);
+    forget_range(low, high - low);
+    rt_busy_end();
+    errno = saved;
+}
+
 static void allocated(const void *address, uint64_t bytes, bool from_malloc, uint64_t where)
 {
     int saved;
@@ -255,7 +295,8 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
         hand_forget(address, bytes);
     if (objects_on)
         objects_remove((uintptr_t)address, bytes);
-    if (!rt_recording() || tls.ignore) { /* what is allocated there next is a new object anyway */
+    if (!rt_recording() || tls.ignore ||
+        rt_is_library(where)) { /* what is allocated there next is a new object anyway */
         if (objects_on)
             __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } else {

@@ -47,6 +47,7 @@ static void after(bool child)
         sandbox_forked();
         threads_forked();
         contexts_forked();
+        openmp_forked();
         signals_forked();
     }
     for (int i = LOCKS; i-- > 0;)

@@ -244,6 +244,20 @@ UNLOCK(omp_unset_nest_lock, l, void *l)
 TEST(omp_test_lock)
 TEST(omp_test_nest_lock)
 
+/* ---- what belongs to the system's thread ---- */
+
+INTERPOSE(void, GOMP_task_reduction_remap, size_t count, size_t orig, void **pointers)
+{
+    __heddle_gomp_own(WHERE_CALLER());
+    GOMP(GOMP_task_reduction_remap)(count, orig, pointers);
+}
+
+INTERPOSE(int, omp_get_thread_num, void)
+{
+    __heddle_gomp_own(WHERE_CALLER());
+    return GOMP(omp_get_thread_num)();
+}
+
 /* ---- tasks ---- */
 
 typedef void copier(void *to, void *from);
@@ -276,6 +290,8 @@ INTERPOSE(void, GOMP_task, function *fn, void *data, copier *copy, long bytes, l
 
     t.depend = flags & GOMP_FLAG_DEPEND ? depend : NULL;
     t.detached = flags & GOMP_FLAG_DETACH;
+    t.undeferred = !if_clause;
+    t.final = flags & GOMP_FLAG_FINAL;
     t.back = t.detached && data && bytes ? 1 : 0;
     GOMP(GOMP_task)(__heddle_gomp_run, &t, __heddle_gomp_copy, (long)t.offset + bytes,
                     alignment(align), if_clause, flags, depend, priority, detach);
@@ -288,6 +304,8 @@ INTERPOSE(void, GOMP_task, function *fn, void *data, copier *copy, long bytes, l
     {                                                                                              \
         struct gomp_task t = new_task(fn, data, copy, bytes, align, WHERE_CALLER());               \
         t.back = 2;                                                                                \
+        t.undeferred = !(flags & GOMP_FLAG_IF);                                                    \
+        t.final = flags & GOMP_FLAG_FINAL;                                                         \
         t.reductions = bytes >= 24 ? ((void **)data)[2] : NULL;                                    \
         if (!(flags & GOMP_FLAG_NOGROUP))                                                          \
             __heddle_gomp_taskgroup(true, t.where);                                                \

@@ -7,8 +7,8 @@
  * Called before the step that lets others go on, or after the wait: that holds in libomp for all
  * but locks and doacross loops, which the plugin tells of (openmp_locks.c).
  *
- * Limits: tasks that the same thread runs one after the other are in its program order, so a race
- * between them is found only if two threads run them. Offloading is not watched.
+ * Limits: the parts of an untied task belong to the threads that run them. Offloading is not
+ * watched.
  */
 #include "runtime/openmp.h"
 
@@ -95,7 +95,7 @@ static void last_barrier(struct openmp_node *task, bool begins, uint64_t where)
     if (begins)
         openmp_enter(task, openmp_key(openmp_region, REGION_JOIN), where);
     else
-        openmp_waits = task->waited_outside;
+        openmp_waits = task->waited_outside, openmp_after_barrier();
 }
 
 static void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
@@ -161,11 +161,19 @@ static void dependences(ompt_data_t *data, const ompt_dependence_t *list, int co
             break; /* doacross: openmp_locks.c */
         case ompt_dependence_type_out_all_memory:
         case ompt_dependence_type_inout_all_memory:
-            openmp_depends(task, NULL, true);
+            openmp_depends(task, NULL, OPENMP_WRITES);
+            break;
+        case ompt_dependence_type_in:
+            openmp_depends(task, list[i].variable.ptr, OPENMP_READS);
+            break;
+        case ompt_dependence_type_mutexinoutset:
+            openmp_depends(task, list[i].variable.ptr, OPENMP_EXCLUDES);
+            break;
+        case ompt_dependence_type_inoutset:
+            openmp_depends(task, list[i].variable.ptr, OPENMP_IN_SET);
             break;
         default:
-            openmp_depends(task, list[i].variable.ptr,
-                           list[i].dependence_type != ompt_dependence_type_in);
+            openmp_depends(task, list[i].variable.ptr, OPENMP_WRITES);
         }
     }
 }
@@ -183,8 +191,30 @@ static void task_create(ompt_data_t *encountering, const ompt_frame_t *frame, om
         return;
     }
     data->ptr = task = openmp_task_new(parent, openmp_place(code));
-    if (task)
-        task->untied = (unsigned)flags & ompt_task_untied;
+    if (!task)
+        return;
+    task->untied = (unsigned)flags & ompt_task_untied;
+    task->undeferred = (unsigned)flags & ompt_task_undeferred;
+    task->copied = !openmp_allocated;
+    openmp_allocated = false;
+}
+
+static ompt_get_task_info_t task_info;
+static ompt_get_task_memory_t task_memory;
+
+/* The library calls the task's function from the frame that it calls us from. */
+static void begins(struct openmp_node *task)
+{
+    ompt_frame_t *frame = NULL;
+    size_t bytes = 0;
+
+    if (!task->started && task_info)
+        task_info(0, NULL, NULL, &frame, NULL, NULL);
+    if (!task->started && task->copied && task_memory)
+        task_memory(&task->memory, &bytes, 0);
+    task->bytes = bytes;
+    task->copied &= bytes != 0;
+    openmp_task_begins(task, frame ? frame->exit_frame.ptr : NULL);
 }
 
 static void task_schedule(ompt_data_t *before, ompt_task_status_t status, ompt_data_t *after)
@@ -198,9 +228,12 @@ static void task_schedule(ompt_data_t *before, ompt_task_status_t status, ompt_d
         break;
     case ompt_task_complete:
     case ompt_task_cancel:
-    case ompt_task_late_fulfill:
         if (prior)
             openmp_task_ends(prior), openmp_task_free(prior), before->ptr = NULL;
+        break;
+    case ompt_task_late_fulfill:
+        if (prior)
+            openmp_task_fulfilled(prior), openmp_task_free(prior), before->ptr = NULL;
         break;
     case ompt_task_detach: /* its body is done; the event is fulfilled later, by anybody */
         if (prior)
@@ -211,7 +244,7 @@ static void task_schedule(ompt_data_t *before, ompt_task_status_t status, ompt_d
             rt_sync_number(OP_BEFORE, openmp_key(prior->id, TASK_MOVED), openmp_place(NULL));
     }
     if (next && next->parent)
-        openmp_task_begins(next);
+        begins(next);
 }
 
 /* ---- the tool ---- */
@@ -224,6 +257,8 @@ static int initialise(ompt_function_lookup_t lookup, int device, ompt_data_t *da
     if (!set)
         return 0;
     hidden_ignore_openmp(*(void **)&lookup);
+    task_info = (ompt_get_task_info_t)lookup("ompt_get_task_info");
+    task_memory = (ompt_get_task_memory_t)lookup("ompt_get_task_memory");
     set(ompt_callback_parallel_begin, (ompt_callback_t)parallel_begin);
     set(ompt_callback_parallel_end, (ompt_callback_t)parallel_end);
     set(ompt_callback_implicit_task, (ompt_callback_t)implicit_task);

@@ -8,12 +8,13 @@
  * current task is a stack. Each thread's implicit task is over when the region's function returns;
  * tasks that are left are run in the last barrier, and come before the join.
  *
- * Limits: as openmp.c. All detached tasks share the object of
+ * Limits: all detached tasks share the object of
  * omp_fulfill_event(): more order, never less.
  */
 #include "runtime/ignore.h"
 #include "runtime/openmp_gomp.h"
 
+#include <link.h>
 #include <string.h>
 
 #include "runtime/openmp.h"
@@ -41,6 +42,36 @@ void __heddle_gomp_fork_quietly(struct gomp_region *r)
     ignore_begin();
 }
 
+/* libgomp's own memory goes from thread to thread in an order that only it knows. In static
+ * programs its code is not told from the program's. */
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    uintptr_t code = (uintptr_t)data, own = (uintptr_t)find_library, at;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+        at = info->dlpi_addr + h->p_vaddr;
+        if (h->p_type != PT_LOAD || code - at >= h->p_memsz)
+            continue;
+        if (own - at >= h->p_memsz) {
+            rt_library_low = at;
+            __atomic_store_n(&rt_library_bytes, h->p_memsz, __ATOMIC_RELEASE);
+        }
+        return 1;
+    }
+    return 0;
+}
+
+static void know_library(void *code)
+{
+    static bool known;
+
+    if (!__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
+        dl_iterate_phdr(find_library, code);
+}
+
 /* On each thread of the team. Other threads than the encountering one keep what they are in until
  * they are given something else to do. */
 void __heddle_gomp_body(void *region)
@@ -49,14 +80,17 @@ void __heddle_gomp_body(void *region)
     struct openmp_node implicit = { .id = openmp_new_id() };
     uint64_t join = openmp_key(r->id, REGION_JOIN);
 
+    know_library(__builtin_return_address(0));
     if (r->quiet == &current)
         ignore_end();
     current = &implicit;
     openmp_region = r->id;
     openmp_waits = 0;
+    openmp_after_barrier();
     rt_sync_number(OP_AFTER, openmp_key(r->id, REGION_FORK), openmp_place(NULL));
     r->function(r->data);
     current = NULL;
+    openmp_waits_for_own(openmp_place(NULL));
     openmp_waits = join;
     rt_sync_number(OP_BEFORE, join, openmp_place(NULL));
 }
@@ -67,6 +101,7 @@ void __heddle_gomp_join(const struct gomp_region *r, uint64_t where)
     openmp_waits = r->outer_waits;
     current = r->outer_task;
     rt_sync_number(OP_AFTER, openmp_key(r->id, REGION_JOIN), where);
+    openmp_after_barrier();
 }
 
 /* ---- waiting ---- */
@@ -137,27 +172,47 @@ void __heddle_gomp_tested(const void *lock, uint64_t where)
     rt_sync_tried(OP_ACQUIRE, lock, where);
 }
 
+void __heddle_gomp_own(uint64_t where)
+{
+    rt_own(where);
+}
+
 /* ---- dependences ---- */
+
+static enum openmp_access access_of(uintptr_t kind)
+{
+    enum { KIND_IN = 1, KIND_EXCLUDES = 4, KIND_IN_SET = 5 };
+
+    switch (kind) {
+    case KIND_IN:
+        return OPENMP_READS;
+    case KIND_EXCLUDES:
+        return OPENMP_EXCLUDES;
+    case KIND_IN_SET:
+        return OPENMP_IN_SET;
+    default:
+        return OPENMP_WRITES;
+    }
+}
 
 /* Two layouts: count, writers, then the addresses, writers first; or 0, count, writers, exclusive
  * writers, readers, then the addresses in that order and objects { address, kind }. */
 static void read_depend(struct openmp_node *task, void **depend)
 {
-    enum { KIND_IN = 1 };
     bool is_long = !depend[0];
     uintptr_t count = (uintptr_t)depend[is_long], out = (uintptr_t)depend[is_long + 1];
-    uintptr_t plain = count;
+    uintptr_t exclude = is_long ? out + (uintptr_t)depend[3] : out;
+    uintptr_t plain = is_long ? exclude + (uintptr_t)depend[4] : count;
     void **list = depend + (is_long ? 5 : 2);
 
-    if (is_long) {
-        out += (uintptr_t)depend[3];
-        plain = out + (uintptr_t)depend[4];
-    }
     for (uintptr_t i = 0; i < plain; i++)
-        openmp_depends(task, list[i], i < out);
+        openmp_depends(task, list[i],
+                       i < out       ? OPENMP_WRITES
+                       : i < exclude ? OPENMP_EXCLUDES
+                                     : OPENMP_READS);
     for (uintptr_t i = plain; i < count; i++) {
         void **object = list[i];
-        openmp_depends(task, object[0], (uintptr_t)object[1] != KIND_IN);
+        openmp_depends(task, object[0], access_of((uintptr_t)object[1]));
     }
 }
 
@@ -183,12 +238,20 @@ void __heddle_gomp_copy(void *to, void *from)
     char *data;
 
     *task = *(struct gomp_task *)from;
+    rt_alloc(to, task->offset + task->bytes, task->where);
     data = (char *)to + task->offset;
     if (task->copy)
         task->copy(data, task->data);
     else
         memcpy(data, task->data, task->bytes);
     task->node = openmp_task_new(current, task->where);
+    if (task->node) {
+        task->node->undeferred = task->undeferred || !openmp_region || (current && current->final);
+        task->node->final = task->final || (current && current->final);
+        task->node->copied = true;
+        task->node->memory = to;
+        task->node->bytes = task->offset + task->bytes;
+    }
     if (task->node && task->depend)
         read_depend(task->node, task->depend);
     if (task->detached)
@@ -205,9 +268,9 @@ void __heddle_gomp_run(void *p)
     for (unsigned i = 0; i < task->back; i++)
         ((volatile long *)(void *)data)[i] = task->bounds[i];
     current = node;
-    after_events(task->where);
     if (node)
-        openmp_task_begins(node);
+        openmp_task_begins(node, __builtin_frame_address(0));
+    after_events(task->where);
     task->function(data);
     if (node) {
         openmp_task_ends(node);

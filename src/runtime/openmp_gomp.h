@@ -38,11 +38,18 @@ EXPORT void __heddle_gomp_taskwait_depend(void **depend, uint64_t where);
 EXPORT void __heddle_gomp_turn(bool begins, uint64_t where);
 EXPORT void __heddle_gomp_fulfil(bool begins, uint64_t where);
 EXPORT void __heddle_gomp_lock(bool taken, const void *lock, uint64_t where);
+EXPORT void __heddle_gomp_own(uint64_t where);
 EXPORT void __heddle_gomp_tested(const void *lock, uint64_t where);
 
 /* ---- tasks: this, then the program's data at `offset` ---- */
 
-enum { GOMP_FLAG_DEPEND = 8, GOMP_FLAG_NOGROUP = 1 << 11, GOMP_FLAG_DETACH = 1 << 13 };
+enum {
+    GOMP_FLAG_FINAL = 2,
+    GOMP_FLAG_DEPEND = 8,
+    GOMP_FLAG_IF = 1 << 10, /* of a taskloop: it is true, or there is none */
+    GOMP_FLAG_NOGROUP = 1 << 11,
+    GOMP_FLAG_DETACH = 1 << 13
+};
 
 struct gomp_task {
     long bounds[2];   /* of a taskloop, written by libgomp; [0]: the event of a detached task */
@@ -54,7 +61,7 @@ struct gomp_task {
     void **depend;
     struct openmp_node *node;
     unsigned back; /* how many of `bounds` the program's data begins with */
-    bool detached;
+    bool detached, undeferred, final;
     uint64_t where;
 };
 

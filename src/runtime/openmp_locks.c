@@ -102,4 +102,18 @@ FUNCTION(__heddle_openmp_task, void *task, uint64_t bytes, uint64_t shared_bytes
 {
     if (task)
         rt_alloc(task, ((bytes + 7) & ~UINT64_C(7)) + shared_bytes, WHERE_CALLER());
+    openmp_allocated = true;
+}
+
+/* The library makes copies of the task, one for each part of the loop. */
+FUNCTION(__heddle_openmp_taskloop, void)
+{
+    openmp_allocated = false;
+}
+
+/* ---- what belongs to the system's thread ---- */
+
+FUNCTION(__heddle_openmp_own, void)
+{
+    rt_own(WHERE_CALLER());
 }

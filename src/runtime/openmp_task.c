@@ -24,6 +24,23 @@ uint64_t openmp_place(const void *code)
     return code ? WHERE_PC | (uint64_t)(uintptr_t)code : where_inside((const void *)openmp_place);
 }
 
+/* Each task has objects of its own, of which an analysis has as many: not for ever. */
+static uint64_t task_id(bool *shares)
+{
+    enum { OWN_OBJECTS = 1 << 16 };
+    static uint32_t count;
+    static _Thread_local uint64_t shared __attribute__((tls_model("initial-exec")));
+
+    *shares = __atomic_load_n(&count, __ATOMIC_RELAXED) >= OWN_OBJECTS;
+    if (!*shares) {
+        __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+        return openmp_new_id();
+    }
+    if (!shared)
+        shared = openmp_new_id();
+    return shared;
+}
+
 /* ---- nodes ---- */
 
 struct rt_lock openmp_lock; /* protects the list */
@@ -77,6 +94,7 @@ void openmp_task_free(struct openmp_node *task)
 
 _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
 _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
+_Thread_local bool openmp_allocated __attribute__((tls_model("initial-exec")));
 _Thread_local bool openmp_sums __attribute__((tls_model("initial-exec")));
 
 uint64_t openmp_ordered(void)
@@ -89,6 +107,7 @@ uint64_t openmp_ordered(void)
 void openmp_enter(struct openmp_node *task, uint64_t object, uint64_t where)
 {
     task->waited_outside = openmp_waits;
+    openmp_waits_for_own(where);
     openmp_waits = object;
     rt_sync_number(OP_BEFORE, object, where);
 }
@@ -103,6 +122,7 @@ void openmp_barrier(struct openmp_node *task, bool begins, uint64_t where)
         rt_sync_number(OP_AFTER, object, where);
         openmp_waits = task->waited_outside;
         task->barriers++;
+        openmp_after_barrier();
     }
 }
 
@@ -113,9 +133,8 @@ void openmp_taskgroup(struct openmp_node *task, bool begins, uint64_t where)
     if (!group)
         return;
     if (begins) {
-        *group = (struct openmp_node){ .id = openmp_new_id(),
-                                       .outer = task->group,
-                                       .next = task->groups };
+        *group = (struct openmp_node){ .outer = task->group, .next = task->groups };
+        group->id = task_id(&group->shares);
         task->groups = group;
         task->group = group->id;
     } else {
@@ -128,16 +147,16 @@ void openmp_taskgroup(struct openmp_node *task, bool begins, uint64_t where)
 
 /* ---- dependences ---- */
 
-/* The object of an address among the children of one task; `out`: of tasks that write it. */
-static uint64_t dependence_key(uint64_t parent, uint64_t address, bool out)
+/* The object of an address among the children of one task, for readers. */
+static uint64_t dependence_key(uint64_t parent, uint64_t address)
 {
     uint64_t h = (address ^ parent << 48 ^ parent) * UINT64_C(0x9e3779b97f4a7c15);
 
     h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    return OPENMP_KEYS | (h ^ h >> 32) % (OPENMP_KEYS / 4) * 2 | out;
+    return OPENMP_KEYS | (h ^ h >> 32) % (OPENMP_KEYS / ACCESSES) * ACCESSES;
 }
 
-static void depend(struct openmp_node *task, uint64_t address, bool out)
+static void depend(struct openmp_node *task, uint64_t address, enum openmp_access how)
 {
     struct openmp_node *d = task->dependences;
 
@@ -149,33 +168,41 @@ static void depend(struct openmp_node *task, uint64_t address, bool out)
         d->on.count = 0;
         task->dependences = d;
     }
-    d->on.out[d->on.count] = out;
-    d->on.key[d->on.count++] = dependence_key(task->parent, address, false);
+    d->on.how[d->on.count] = (uint8_t)how;
+    d->on.key[d->on.count++] = dependence_key(task->parent, address);
 }
 
-void openmp_depends(struct openmp_node *task, const void *address, bool out)
+void openmp_depends(struct openmp_node *task, const void *address, enum openmp_access how)
 {
-    depend(task, (uint64_t)(uintptr_t)address, out);
-    if (address)
-        depend(task, 0, false); /* of all memory */
+    if (how == OPENMP_EXCLUDES && task->shares)
+        how = OPENMP_WRITES; /* what it excludes is not known */
+    if (address && !task->dependences)
+        depend(task, 0, OPENMP_READS); /* all memory */
+    depend(task, (uint64_t)(uintptr_t)address, how);
 }
 
-/* A task that begins comes after the writers, and a writer after the readers. */
+/* A task that begins comes after those that access in another way, a writer after writers, too. */
 void openmp_depends_begin(const struct openmp_node *task)
 {
     for (const struct openmp_node *d = task->dependences; d; d = d->next)
         for (uint32_t i = 0; i < d->on.count; i++) {
-            rt_sync_number(OP_AFTER, d->on.key[i] | 1, openmp_place(NULL));
-            if (d->on.out[i])
-                rt_sync_number(OP_AFTER, d->on.key[i], openmp_place(NULL));
+            unsigned how = d->on.how[i];
+            for (unsigned k = 0; k < ACCESSES; k++)
+                if (k != how || how == OPENMP_WRITES)
+                    rt_sync_number(OP_AFTER, d->on.key[i] | k, openmp_place(NULL));
+            if (how == OPENMP_EXCLUDES)
+                rt_sync_tried(OP_ACQUIRE, (void *)(d->on.key[i] | how), openmp_place(NULL));
         }
 }
 
-static void dependences_end(const struct openmp_node *task)
+static void dependences_end(const struct openmp_node *task, bool excludes)
 {
     for (const struct openmp_node *d = task->dependences; d; d = d->next)
-        for (uint32_t i = 0; i < d->on.count; i++)
-            rt_sync_number(OP_BEFORE, d->on.key[i] | d->on.out[i], openmp_place(NULL));
+        for (uint32_t i = 0; i < d->on.count; i++) {
+            if (d->on.how[i] == OPENMP_EXCLUDES && excludes)
+                rt_sync(OP_RELEASE, (void *)(d->on.key[i] | OPENMP_EXCLUDES), openmp_place(NULL));
+            rt_sync_number(OP_BEFORE, d->on.key[i] | d->on.how[i], openmp_place(NULL));
+        }
 }
 
 /* ---- tasks ---- */
@@ -186,30 +213,57 @@ struct openmp_node *openmp_task_new(const struct openmp_node *parent, uint64_t w
 
     if (!task)
         return NULL;
-    task->id = openmp_new_id();
+    task->id = task_id(&task->shares);
     task->parent = parent ? parent->id : 0;
+    task->shares |= parent && parent->shares;
     task->group = parent ? parent->group : 0;
+    task->region = openmp_region;
+    task->where = where;
     rt_sync_number(OP_BEFORE, openmp_key(task->id, TASK_START), where);
     return task;
+}
+
+static void goes_on(const struct openmp_node *task, uint64_t where)
+{
+    if (task->parent)
+        rt_sync_number(OP_BEFORE, openmp_key(task->parent, TASK_CHILDREN), where);
+    if (task->group)
+        rt_sync_number(OP_BEFORE, openmp_key(task->group, TASK_CHILDREN), where);
 }
 
 void openmp_task_ends(struct openmp_node *task)
 {
     uint64_t where = openmp_place(NULL);
 
-    dependences_end(task);
-    if (task->parent)
-        rt_sync_number(OP_BEFORE, openmp_key(task->parent, TASK_CHILDREN), where);
-    if (task->group)
-        rt_sync_number(OP_BEFORE, openmp_key(task->group, TASK_CHILDREN), where);
+    dependences_end(task, true);
+    goes_on(task, where);
     if (openmp_waits)
         rt_sync_number(OP_BEFORE, openmp_waits, where);
+    else
+        openmp_ended_outside(task, where);
+    if (task->copied)
+        rt_alloc(task->memory, task->bytes, task->where); /* the next one's */
+    openmp_logical_leave(task);
 }
 
-void openmp_task_begins(struct openmp_node *task)
+/* The team's next barrier waits for it: which one that is, its thread may not know. */
+void openmp_task_fulfilled(struct openmp_node *task)
+{
+    static const enum openmp_part waits[] = { REGION_BARRIER, REGION_BARRIER + 1, REGION_JOIN };
+    uint64_t where = openmp_place(NULL);
+
+    dependences_end(task, false);
+    goes_on(task, where);
+    for (int i = 0; i < 3 && task->region; i++)
+        rt_sync_number(OP_BEFORE, openmp_key(task->region, waits[i]), where);
+}
+
+void openmp_task_begins(struct openmp_node *task, const void *top)
 {
     if (!task->started) {
         task->started = true;
+        if (!task->undeferred && !task->untied)
+            openmp_logical_enter(task, top);
         rt_sync_number(OP_AFTER, openmp_key(task->id, TASK_START), openmp_place(NULL));
         openmp_depends_begin(task);
     } else if (task->untied) {

@@ -82,10 +82,21 @@ HIDDEN void rt_write(const void *address, uint64_t bytes, uint64_t where);
 /* The same after it was written: full builds record the values, of results that are not large. */
 HIDDEN void rt_wrote(const void *address, uint64_t bytes, uint64_t where);
 
+/* Code of a library that is told of by other means: what it does to memory is not recorded. */
+extern HIDDEN uintptr_t rt_library_low, rt_library_bytes;
+static inline bool rt_is_library(uint64_t where)
+{
+    return unlikely((where & ~WHERE_PC) - rt_library_low < rt_library_bytes);
+}
+
 /* Memory: alloc after it was got, free before it is given back. */
 HIDDEN void rt_alloc(const void *address, uint64_t bytes, uint64_t where);
 HIDDEN void rt_malloced(const void *address, uint64_t bytes, uint64_t where); /* by malloc */
 HIDDEN void rt_free(const void *address, uint64_t bytes_or_0, uint64_t where);
+
+/* Part of the stack that the thread runs on, below all frames: what stood there is over, whoever's
+ * it was. */
+HIDDEN void rt_stack_fresh(uintptr_t low, uintptr_t high);
 
 /* Atomics done elsewhere (fibers, fences). */
 HIDDEN void rt_fence(unsigned order, uint64_t where);
@@ -141,6 +152,15 @@ HIDDEN void rt_thread_name_of(uint32_t thread, const char *name);
  * a thread of the trace. `ordered`: the switch orders (happens-before both ways). */
 struct rt_thread;
 HIDDEN struct rt_thread *rt_fiber_new(uint64_t where);
+/* One that nothing is seen to create: nothing orders it until something is done for that. */
+HIDDEN struct rt_thread *rt_fiber_found(const char *name);
+/* It runs on the stack of another one, and is ordered after `object` when it first uses what
+ * belongs to the system's thread: variables in [low, low + bytes), or what calls rt_own() (when it
+ * runs). */
+HIDDEN void rt_fiber_own(struct rt_thread *fiber, const struct rt_thread *other, uint64_t object,
+                         uintptr_t low, size_t bytes);
+HIDDEN bool rt_fiber_owns(const struct rt_thread *fiber);
+HIDDEN void rt_own(uint64_t where);
 HIDDEN void rt_fiber_free(struct rt_thread *fiber, uint64_t where);
 HIDDEN void rt_fiber_switch(struct rt_thread *fiber, bool ordered, uint64_t where);
 HIDDEN struct rt_thread *rt_fiber_current(void);

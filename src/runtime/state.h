@@ -99,6 +99,9 @@ struct rt_thread {
     uint32_t unit_mask, line_mask; /* go on, too */
     uintptr_t stack_low;           /* of a thread that was created under our eyes; else 0 bytes */
     uint64_t stack_bytes;
+    uintptr_t own_low; /* thread-local variables of the system's thread, of a fiber that is */
+    uint64_t own_bytes;
+    uint64_t own; /* not yet in that one's order (rt_fiber_own); else 0 */
     uint32_t number;
     uint32_t serial;   /* of the next chunk */
     uint32_t recorded; /* how many the trace knows of */
@@ -220,11 +223,15 @@ HIDDEN bool thread_attach(void);   /* a state for the calling thread */
 HIDDEN void thread_reset_tls(bool keep_frames);
 HIDDEN void threads_forget(void); /* in a forked child */
 
+/* ---- openmp_logical.c ---- */
+HIDDEN void openmp_thread_ends(void);
+
 /* ---- signal.c ---- */
 HIDDEN bool handlers_run(void); /* on this thread */
 
 /* ---- event.c ---- */
 HIDDEN void event_thread(unsigned op, uint32_t thread, uint64_t where);
+HIDDEN void event_own(struct rt_thread *t, uint64_t where); /* busy */
 HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where);
 
 /* ---- call.c ---- */
@@ -236,11 +243,23 @@ HIDDEN void images_tell_missing_calls(void); /* with it, and when images come */
 
 /* ---- appending ---- */
 
+/* Frames that have recorded anything lie above tls.lowest, which is the complement of an address:
+ * so that it begins with 0. */
+static inline void stack_note(void)
+{
+    uintptr_t sp;
+
+    __asm__("mov %%rsp, %0" : "=r"(sp));
+    if (unlikely(~sp > tls.lowest))
+        tls.lowest = ~sp;
+}
+
 /* Where the next record goes; NULL if there is no room to be had. */
 static inline uint64_t *room(struct rt_thread *t, bool must)
 {
     struct ring_chunk *c = tls.chunk;
 
+    stack_note();
     if (unlikely(c->cursor >= c->limit)) {
         if (!ring_next_chunk(t, must))
             return NULL;

@@ -101,6 +101,7 @@ static struct rt_thread *state_get(uint32_t number)
     t->fiber = t->too_deep = false;
     t->nannotated = t->nopen = 0;
     t->stack_low = t->stack_bytes = 0;
+    t->own = t->own_bytes = 0;
     return t;
 }
 
@@ -333,6 +334,7 @@ void rt_thread_end(void)
         prod_thread_end();
     if (!t || t->fiber)
         return;
+    openmp_thread_ends();
     rt_busy_begin();
     ended = true;
     if (objects_on && t->number < RING_THREADS_MAX && ring_thread_at(t->number)->stack_low)
@@ -400,9 +402,8 @@ struct rt_thread *rt_fiber_current(void)
     return rt_recording() ? tls.self : NULL;
 }
 
-struct rt_thread *rt_fiber_new(uint64_t where)
+static struct rt_thread *fiber(uint32_t number)
 {
-    uint32_t number = rt_mode ? UINT32_MAX : rt_thread_fork(where); /* modes see no fibers */
     struct rt_thread *t;
 
     if (number == UINT32_MAX)
@@ -418,6 +419,35 @@ struct rt_thread *rt_fiber_new(uint64_t where)
     }
     rt_busy_end();
     return t;
+}
+
+struct rt_thread *rt_fiber_new(uint64_t where)
+{
+    return fiber(rt_mode ? UINT32_MAX : rt_thread_fork(where)); /* modes see no fibers */
+}
+
+struct rt_thread *rt_fiber_found(const char *name)
+{
+    struct rt_thread *f = fiber(rt_recording() ? new_number() : UINT32_MAX);
+
+    if (f)
+        rt_thread_name_of(f->number, name);
+    return f;
+}
+
+void rt_fiber_own(struct rt_thread *f, const struct rt_thread *other, uint64_t object,
+                  uintptr_t low, size_t bytes)
+{
+    f->stack_low = other->stack_low;
+    f->stack_bytes = other->stack_bytes;
+    f->own = object;
+    f->own_low = low;
+    f->own_bytes = bytes;
+}
+
+bool rt_fiber_owns(const struct rt_thread *f)
+{
+    return !f->own;
 }
 
 /* Its last chunk is handed over; it must not be the one that runs. */
@@ -449,6 +479,7 @@ static void save(struct rt_thread *t)
 static void load(struct rt_thread *t)
 {
     uint32_t busy = tls.busy, ignore = tls.ignore;
+    uint64_t lowest = tls.lowest;
 
     if (!t->saved.self) {
         state_begin(t);
@@ -457,6 +488,7 @@ static void load(struct rt_thread *t)
     tls = t->saved;
     tls.busy = busy;
     tls.ignore = ignore;
+    tls.lowest = lowest;
 }
 
 void rt_fiber_switch(struct rt_thread *f, bool ordered, uint64_t where)
