@@ -66,15 +66,16 @@ static void note(struct finder *f, struct allocation_query *q, const struct even
         history_copy(&q->seen->calls, history_of(&f->history, ev->thread), STACK_KEEP);
 }
 
-/* True for the event that follows the begin of its thread. */
-static bool follows_begin(struct finder *f, const struct event *ev)
+/* True for the event that follows the begin of its thread, and where no place allocates: the part
+ * of a stack that an OpenMP task begins with. */
+static bool makes_stack(struct finder *f, const struct event *ev)
 {
     bool was;
 
     GROW(f->begins, f->begins_cap, (size_t)ev->thread + 1);
     was = f->begins[ev->thread];
     f->begins[ev->thread] = ev->op == OP_BEGIN;
-    return was;
+    return was || (ev->op == OP_ALLOC && ev->site == SITE_NONE);
 }
 
 static void feed_batch(struct finder *f, const struct batch *b)
@@ -85,7 +86,7 @@ static void feed_batch(struct finder *f, const struct batch *b)
 
         if (f->recorded || f->lives->count)
             history_event(&f->history, ev, b->first + i);
-        is_first = f->recorded && follows_begin(f, ev);
+        is_first = f->recorded && makes_stack(f, ev);
         if (!(ev->flags & EV_IGNORED))
             locklives_event(f->lives, &f->history, ev, b->first + i, is_first);
         if (ev->op != OP_ALLOC || (ev->flags & EV_IGNORED))
