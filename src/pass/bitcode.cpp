@@ -3,7 +3,7 @@
 // Three quarters of a module's bitcode are debug information, which no reader of ours looks at:
 // the site table has what they need. Copying the module to strip the copy would copy that, too; so
 // what leads to it is taken off for the time of writing, and put back. What is left out besides:
-// descriptions of loops, which hold lines; marks of assignments.
+// descriptions of loops, which hold lines; marks of assignments; types of what is allocated.
 //
 // C++, because LLVM-C has neither.
 #include "llvm-c/Core.h"
@@ -20,7 +20,7 @@ extern "C" {
 
 namespace
 {
-constexpr unsigned left_out[] = { llvm::LLVMContext::MD_loop, llvm::LLVMContext::MD_DIAssignID };
+constexpr const char *left_out[] = { "llvm.loop", "DIAssignID", "heapallocsite" };
 
 struct Line {
     llvm::Instruction *inst;
@@ -36,6 +36,8 @@ class Stripped
     explicit Stripped(llvm::Module &m)
         : module(m)
     {
+        for (size_t k = 0; k < std::size(left_out); k++)
+            kinds[k] = m.getMDKindID(left_out[k]);
         for (llvm::Function &f : m) {
             functions.push_back({ &f, f.getSubprogram() });
             f.setSubprogram(nullptr);
@@ -80,9 +82,9 @@ class Stripped
         Line l = { &i, i.getDebugLoc(), i.DebugMarker, {} };
         bool any = l.loc || l.marker;
         for (size_t k = 0; i.hasMetadataOtherThanDebugLoc() && k < std::size(left_out); k++) {
-            l.nodes[k] = i.getMetadata(left_out[k]);
+            l.nodes[k] = i.getMetadata(kinds[k]);
             any |= l.nodes[k] != nullptr;
-            i.setMetadata(left_out[k], nullptr);
+            i.setMetadata(kinds[k], nullptr);
         }
         i.setDebugLoc(llvm::DebugLoc());
         i.DebugMarker = nullptr;
@@ -90,16 +92,17 @@ class Stripped
             lines.push_back(std::move(l));
     }
 
-    static void putBack(Line &l)
+    void putBack(Line &l)
     {
         l.inst->setDebugLoc(l.loc);
         l.inst->DebugMarker = l.marker;
         for (size_t k = 0; k < std::size(left_out); k++)
             if (l.nodes[k])
-                l.inst->setMetadata(left_out[k], l.nodes[k]);
+                l.inst->setMetadata(kinds[k], l.nodes[k]);
     }
 
     llvm::Module &module;
+    unsigned kinds[std::size(left_out)];
     std::vector<Line> lines;
     std::vector<std::pair<llvm::Function *, llvm::DISubprogram *>> functions;
     std::vector<std::pair<llvm::GlobalVariable *, Expressions>> variables;

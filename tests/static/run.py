@@ -33,7 +33,7 @@ def marks_of(text):
 
 def pairs_of(heddle, prog, work, *options):
     r = subprocess.run([heddle, "static", prog, "--format", "json", *options], cwd=work, capture_output=True, text=True)
-    if r.returncode:
+    if r.returncode or r.stderr:
         return None, r.stderr
     result = json.loads(r.stdout)
     lines = [s["line"] for s in result["sites"]]
