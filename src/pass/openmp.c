@@ -28,6 +28,7 @@ static const struct rule {
     { "__kmpc_end_ordered", "__heddle_openmp_turn_ends", false, { NONE } },
     { "__kmpc_doacross_wait", "__heddle_openmp_turn", true, { NONE } },
     { "__kmpc_doacross_post", "__heddle_openmp_turn_ends", false, { NONE } },
+    { "__kmpc_flush", "__heddle_openmp_flush", false, { NONE } },
     { "__kmpc_reduce", "__heddle_openmp_reduces", false, { NONE } },
     { "__kmpc_reduce", "__heddle_openmp_reduced", true, { 6, RESULT, NONE } },
     { "__kmpc_reduce_nowait", "__heddle_openmp_reduces", false, { NONE } },

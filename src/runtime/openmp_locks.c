@@ -52,6 +52,12 @@ FUNCTION(__heddle_openmp_turn_ends, void)
     rt_sync_number(OP_BEFORE, openmp_ordered(), WHERE_CALLER());
 }
 
+/* A fence of all threads and variables, also where it names some: more order, never less. */
+FUNCTION(__heddle_openmp_flush, void)
+{
+    rt_fence(ORDER_SEQ_CST, WHERE_CALLER());
+}
+
 /* ---- reductions ----
  *
  * Result 1: the thread has the lock, or is the one that adds the sum of all; it ends with
