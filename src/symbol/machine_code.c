@@ -1,0 +1,489 @@
+/* machine_code.c - reading the code of functions: what they call, name and do (machine.h)
+ *
+ * Code is decoded from the start of each function to that of the next; nothing is computed but
+ * constants in two registers in front of a system call. Whatever an instruction names counts as
+ * used in any way. A folded index (`a[i - 1]` by way of `lea -8+a(%rip)`) names the bytes in front
+ * of a variable, so a variable that begins shortly behind an address counts as well.
+ */
+#include "symbol/machine_inside.h"
+#include "base/alloc.h"
+#include "base/rt_effects.h"
+#include "symbol/x86.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOLDED_BYTES = 64, /* constant part of an index that a compiler folds into an address */
+    TABLES_DEEP = 4,   /* constant tables that lead to constant tables */
+    RAX = 0,
+    RDI = 7,
+    WATCHED = 2
+};
+
+struct reader {
+    struct machine *m;
+    struct machine_function *f;
+    uint8_t *targets; /* a bit per byte of the section: is jumped to */
+    const struct machine_section *section;
+    int64_t constants[WATCHED]; /* of RAX and RDI; -1: not known */
+    bool framed;                /* RBP is a frame pointer */
+    bool added;                 /* the last instruction was an addition of registers, to: */
+    uint8_t added_to;
+    enum x86_flow last; /* of the last instruction that does something */
+};
+
+/* ---- what is found ---- */
+
+static void add_call(struct reader *r, struct machine_call c)
+{
+    struct machine *m = r->m;
+
+    GROW(m->calls, m->calls_cap, m->ncalls + 1);
+    m->calls[m->ncalls++] = c;
+    r->f->ncalls++;
+}
+
+static void add_ref(struct reader *r, struct machine_call c)
+{
+    struct machine *m = r->m;
+
+    if (r->f->nrefs && m->refs[m->nrefs - 1].address == c.address &&
+        m->refs[m->nrefs - 1].symbol == c.symbol)
+        return;
+    GROW(m->refs, m->refs_cap, m->nrefs + 1);
+    m->refs[m->nrefs++] = c;
+    r->f->nrefs++;
+}
+
+static void add_taken(struct machine *m, struct machine_call c)
+{
+    GROW(m->taken, m->taken_cap, m->ntaken + 1);
+    m->taken[m->ntaken++] = c;
+}
+
+/* ---- data ---- */
+
+static void name_variable(struct reader *r, uint64_t address)
+{
+    size_t piece = machine_piece_at(r->m, address);
+    const struct machine_piece *p = &r->m->pieces[piece];
+
+    if (piece == r->m->npieces)
+        return;
+    add_ref(r, (struct machine_call){ .address = p->low });
+    if (address != p->low && p->high - address <= FOLDED_BYTES && piece + 1 < r->m->npieces &&
+        p[1].low == p->high)
+        add_ref(r, (struct machine_call){ .address = p[1].low });
+}
+
+static void name_address(struct reader *r, uint64_t address, unsigned depth);
+
+static void name_word(struct reader *r, const struct machine_reloc *w, unsigned depth)
+{
+    if (w->local)
+        r->f->does |= MACHINE_LOCAL;
+    else if (w->symbol)
+        add_ref(r, (struct machine_call){ .symbol = w->symbol });
+    else if (!w->chosen)
+        name_address(r, w->value, depth);
+}
+
+/* At a fixed address the linker has filled the words in. */
+static void name_fixed(struct reader *r, const struct machine_section *s, uint64_t at,
+                       unsigned depth)
+{
+    const struct machine_section *to;
+    uint64_t word = 0;
+
+    if (s->bytes)
+        memcpy(&word, s->bytes + (at - s->low), sizeof(word));
+    to = machine_section_at(r->m, word);
+    if (to && (to->kind == SECTION_VARIABLE || to->kind == SECTION_CONSTANT))
+        name_address(r, word, depth);
+}
+
+/* A constant table: from the address to the next variable, or the end. */
+static void name_table(struct reader *r, const struct machine_section *s, uint64_t address,
+                       unsigned depth)
+{
+    const struct machine_file *f = r->m->file;
+    uint64_t end = s->high;
+    size_t at = 0, n = f->nvariables;
+    uint32_t number = (uint32_t)(r->f - r->m->functions) + 1;
+
+    while (at < n) {
+        size_t middle = at + (n - at) / 2;
+
+        if (f->variables[middle] <= address)
+            at = middle + 1;
+        else
+            n = middle;
+    }
+    if (r->m->named && at < f->nvariables && f->variables[at] < end)
+        end = f->variables[at];
+    address = at && f->variables[at - 1] >= s->low ? f->variables[at - 1] : s->low;
+    for (uint64_t word = (address + 7) & ~UINT64_C(7); f->fixed && word + 8 <= end; word += 8)
+        name_fixed(r, s, word, depth + 1);
+    for (size_t i = machine_reloc_from(r->m, address); i < f->nrelocs && f->relocs[i].at < end; i++)
+        if (f->relocs[i].seen != number) { /* tables lead to tables */
+            f->relocs[i].seen = number;
+            name_word(r, &f->relocs[i], depth + 1);
+        }
+}
+
+static void name_address(struct reader *r, uint64_t address, unsigned depth)
+{
+    const struct machine_section *s = machine_section_at(r->m, address);
+
+    if (!s) /* the end of the last variable of a section */
+        s = machine_section_at(r->m, address - 1);
+    if (!s)
+        return;
+    if (s->kind == SECTION_VARIABLE)
+        name_variable(r, address);
+    else if (s->kind == SECTION_CONSTANT && depth < TABLES_DEEP)
+        name_table(r, s, address, depth);
+    else if (s->kind == SECTION_CODE)
+        add_taken(r->m, (struct machine_call){ .address = address });
+}
+
+/* ---- stubs ---- */
+
+/* A word that the loader has filled in for good. */
+static const struct machine_reloc *constant_word(const struct machine *m, uint64_t address)
+{
+    const struct machine_section *s = machine_section_at(m, address);
+    size_t i = machine_reloc_from(m, address);
+
+    return s && s->kind == SECTION_CONSTANT && i < m->file->nrelocs &&
+                   m->file->relocs[i].at == address
+               ? &m->file->relocs[i]
+               : NULL;
+}
+
+static void call_word(struct reader *r, const struct machine_reloc *w, bool harmless)
+{
+    if (!w || w->local)
+        r->f->does |= MACHINE_POINTER;
+    else if (w->chosen) /* the function that chooses tells which ones there are */
+        r->f->does |= MACHINE_POINTER;
+    else
+        add_call(r, (struct machine_call){ w->value, w->symbol, harmless, w->weak });
+}
+
+/* A stub of the linker's: jumps through a word, after an instruction or two. */
+static const struct machine_reloc *behind_stub(const struct machine *m, uint64_t address)
+{
+    const struct machine_section *s = machine_section_at(m, address);
+
+    for (int i = 0; s && s->kind == SECTION_STUBS && s->bytes && i < 3 && address < s->high; i++) {
+        struct x86 in;
+        size_t n = x86_decode(&in, s->bytes + (address - s->low), s->high - address, address);
+
+        if (!n)
+            return NULL;
+        if (in.flow == X86_JUMP_FAR)
+            return in.relative ? constant_word(m, in.address) : NULL;
+        address += n;
+    }
+    return NULL;
+}
+
+/* ---- instructions ---- */
+
+static bool is_label(const struct reader *r, uint64_t address)
+{
+    uint64_t at = address - r->section->low;
+
+    return r->f->does & MACHINE_SWITCHES || r->targets[at / 8] >> at % 8 & 1;
+}
+
+static void call_to(struct reader *r, uint64_t target)
+{
+    const struct machine_section *s = machine_section_at(r->m, target);
+    bool harmless = effects_is_harmless(r->constants[1]);
+
+    if (s && s->kind == SECTION_STUBS)
+        call_word(r, behind_stub(r->m, target), harmless);
+    else if (s && (s->kind == SECTION_CODE || s->kind == SECTION_RUNTIME))
+        add_call(r, (struct machine_call){ .address = target, .harmless = harmless });
+    else
+        r->f->does |= MACHINE_UNKNOWN;
+}
+
+/* A switch computes the address that it jumps to, or takes it from a table of constants. */
+static bool is_switch(const struct reader *r, const struct x86 *in)
+{
+    if (in->notrack || (!in->has_memory && r->added && r->added_to == in->rm))
+        return true;
+    return in->has_memory && !in->relative && in->base == X86_NO_REGISTER && in->scale == 3;
+}
+
+static void follow(struct reader *r, const struct x86 *in)
+{
+    switch (in->flow) {
+    case X86_CALL:
+        call_to(r, in->target);
+        break;
+    case X86_JUMP:
+    case X86_BRANCH:
+        if (in->target < r->f->start || in->target >= r->f->end)
+            call_to(r, in->target);
+        break;
+    case X86_CALL_FAR:
+    case X86_JUMP_FAR:
+        if (in->relative && constant_word(r->m, in->address))
+            call_word(r, constant_word(r->m, in->address), effects_is_harmless(r->constants[1]));
+        else if (in->flow == X86_CALL_FAR || !is_switch(r, in))
+            r->f->does |= MACHINE_POINTER;
+        break;
+    case X86_SYSCALL:
+        if (!effects_is_harmless(r->constants[0]))
+            r->f->does |= MACHINE_KERNEL;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool loads_word(const struct x86 *in)
+{
+    return in->map == 0 && !in->vector && in->wide &&
+           (in->opcode == 0x8b || in->opcode == 0x3b || in->opcode == 0x39 || in->opcode == 0x83);
+}
+
+static void name_memory(struct reader *r, const struct x86 *in)
+{
+    enum { CANARY = 0x28 };
+    bool far = in->flow == X86_CALL_FAR || in->flow == X86_JUMP_FAR;
+    const struct machine_reloc *w;
+
+    if (in->thread_local && in->has_memory &&
+        !(in->base == X86_NO_REGISTER && in->index == X86_NO_REGISTER && !in->relative &&
+          in->displacement == CANARY))
+        r->f->does |= MACHINE_LOCAL;
+    if (in->relative) {
+        w = far || loads_word(in) ? constant_word(r->m, in->address) : NULL;
+        if (w && !far)
+            name_word(r, w, 0);
+        else if (!w)
+            name_address(r, in->address, 0);
+    } else if (r->m->file->fixed) {
+        if (in->has_memory && in->displacement > 0)
+            name_address(r, (uint64_t)in->displacement, 0);
+        if (in->immediate > 0)
+            name_address(r, (uint64_t)in->immediate, 0);
+    }
+}
+
+/* ---- what may be stored ---- */
+
+static bool is_on_stack(const struct reader *r, const struct x86 *in)
+{
+    return in->base == X86_RSP || (in->base == X86_RBP && r->framed);
+}
+
+/* Eight bytes or more that are not a constant. */
+static bool stores_word(const struct x86 *in)
+{
+    static const uint8_t vectors[] = { 0x11, 0x13, 0x17, 0x29, 0x2b, 0x7e, 0x7f, 0xd6, 0xe7 };
+
+    if (in->map == 0)
+        return in->wide && (in->opcode == 0x89 || in->opcode == 0x87);
+    if (in->map == 1 && !in->vector && (in->opcode == 0xb1 || in->opcode == 0xc7))
+        return in->wide;
+    return in->map == 1 && memchr(vectors, in->opcode, sizeof(vectors));
+}
+
+static void note_stores(struct reader *r, const struct x86 *in)
+{
+    bool moves = in->map == 0 && !in->vector && (in->opcode == 0xa4 || in->opcode == 0xa5);
+
+    if (moves || (in->has_memory && !in->relative && !in->thread_local && !is_on_stack(r, in) &&
+                  stores_word(in)))
+        r->f->does |= MACHINE_STORES;
+    if (in->map == 0 && in->rm != X86_NO_REGISTER &&
+        ((in->opcode == 0x89 && in->reg == X86_RSP && in->rm == X86_RBP) ||
+         (in->opcode == 0x8b && in->reg == X86_RBP && in->rm == X86_RSP)))
+        r->framed = true;
+}
+
+/* ---- constants ---- */
+
+static void set_constant(struct reader *r, uint8_t reg, int64_t value)
+{
+    if (reg == RAX)
+        r->constants[0] = value;
+    else if (reg == RDI)
+        r->constants[1] = value;
+}
+
+static void forget_constants(struct reader *r)
+{
+    for (int i = 0; i < WATCHED; i++)
+        r->constants[i] = -1;
+}
+
+static void note_constants(struct reader *r, const struct x86 *in)
+{
+    bool plain = in->map == 0 && !in->vector && in->flow == X86_NEXT;
+
+    r->added = plain && in->rm != X86_NO_REGISTER && (in->opcode == 0x01 || in->opcode == 0x03);
+    r->added_to = in->opcode == 0x01 ? in->rm : in->reg;
+    if (plain && in->opcode >= 0xb8 && in->opcode <= 0xbf)
+        set_constant(r, in->rm, in->immediate);
+    else if (plain && in->opcode == 0xc7 && in->rm != X86_NO_REGISTER)
+        set_constant(r, in->rm, in->immediate);
+    else if (plain && (in->opcode == 0x31 || in->opcode == 0x33) && in->rm == in->reg)
+        set_constant(r, in->rm, 0);
+    else if (plain && (in->opcode == 0x89 || in->opcode == 0xc7))
+        set_constant(r, in->rm, -1);
+    else if (plain && (in->opcode == 0x8b || in->opcode == 0x8d || in->opcode == 0x63))
+        set_constant(r, in->reg, -1);
+    else
+        forget_constants(r);
+}
+
+/* ---- functions ---- */
+
+static bool is_padding(const struct x86 *in)
+{
+    return (in->map == 0 && (in->opcode == 0x90 || in->opcode == 0xcc)) ||
+           (in->map == 1 && in->opcode == 0x1f);
+}
+
+static void read_instruction(struct reader *r, const struct x86 *in, uint64_t address)
+{
+    if (is_label(r, address))
+        forget_constants(r);
+    follow(r, in);
+    name_memory(r, in);
+    note_stores(r, in);
+    note_constants(r, in);
+    if (!is_padding(in))
+        r->last = in->flow;
+}
+
+/* Behind what never goes on may be data. */
+static bool is_over(const struct reader *r)
+{
+    return r->last == X86_RETURN || r->last == X86_JUMP || r->last == X86_JUMP_FAR;
+}
+
+static void read_function(struct reader *r)
+{
+    struct machine_function *f = r->f;
+    uint64_t address = f->start;
+
+    f->calls = (uint32_t)r->m->ncalls;
+    f->refs = (uint32_t)r->m->nrefs;
+    r->last = X86_RETURN;
+    r->framed = r->added = false;
+    forget_constants(r);
+    while (address < f->end) {
+        struct x86 in;
+        size_t n = x86_decode(&in, r->section->bytes + (address - r->section->low),
+                              f->end - address, address);
+
+        if (!n) {
+            if (!is_over(r))
+                f->does |= MACHINE_UNKNOWN;
+            address++;
+            continue;
+        }
+        read_instruction(r, &in, address);
+        address += n;
+    }
+    if ((r->last == X86_NEXT || r->last == X86_BRANCH || r->last == X86_SYSCALL) &&
+        f->end < r->section->high)
+        add_call(r, (struct machine_call){ .address = f->end });
+}
+
+/* All that is jumped to by name. */
+static void find_targets(struct reader *r)
+{
+    struct machine_function *f = r->f;
+
+    for (uint64_t address = f->start; address < f->end;) {
+        struct x86 in;
+        size_t n = x86_decode(&in, r->section->bytes + (address - r->section->low),
+                              f->end - address, address);
+        uint64_t to = in.target - r->section->low;
+
+        if (n && (in.flow == X86_JUMP || in.flow == X86_BRANCH) &&
+            to < r->section->high - r->section->low)
+            r->targets[to / 8] |= (uint8_t)(1 << to % 8);
+        if (n && in.flow == X86_JUMP_FAR)
+            f->does |= MACHINE_SWITCHES;
+        address += n ? n : 1;
+    }
+}
+
+static void read_section(struct machine *m, const struct machine_section *s)
+{
+    struct reader r = { .m = m, .section = s };
+
+    r.targets = xcalloc((s->high - s->low) / 8 + 1, 1);
+    for (size_t i = 0; i < 2 * m->nfunctions; i++) {
+        r.f = &m->functions[i % m->nfunctions];
+        if (r.f->start < s->low || r.f->start >= s->high)
+            continue;
+        if (i < m->nfunctions)
+            find_targets(&r);
+        else
+            read_function(&r);
+    }
+    free(r.targets);
+}
+
+static void find_word(struct machine *m, const struct machine_section *s, struct machine_call w)
+{
+    struct machine_function *f = w.symbol ? NULL : machine_function_at(m, w.address);
+
+    if (s->kind == SECTION_TRACED && f)
+        f->does |= MACHINE_TRACED;
+    else if (s->kind != SECTION_TRACED && s->kind != SECTION_START)
+        add_taken(m, w);
+}
+
+/* Words of data that hold the addresses of functions. */
+static void find_taken(struct machine *m)
+{
+    for (size_t i = 0; i < m->file->nrelocs; i++) {
+        const struct machine_reloc *w = &m->file->relocs[i];
+        const struct machine_section *s = machine_section_at(m, w->at);
+
+        if (w->local || w->slot || !s)
+            continue;
+        find_word(m, s, (struct machine_call){ w->value, w->symbol, false, w->weak });
+    }
+}
+
+/* The same in a program at a fixed address, where the linker has filled them in. */
+static void find_fixed(struct machine *m)
+{
+    for (size_t i = 0; m->file->fixed && i < m->file->nsections; i++) {
+        const struct machine_section *s = &m->file->sections[i];
+
+        if (!s->bytes || (s->kind != SECTION_CONSTANT && s->kind != SECTION_VARIABLE &&
+                          s->kind != SECTION_TRACED))
+            continue;
+        for (uint64_t at = (s->low + 7) & ~UINT64_C(7); at + 8 <= s->high; at += 8) {
+            uint64_t word;
+
+            memcpy(&word, s->bytes + (at - s->low), 8);
+            if (machine_function_at(m, word))
+                find_word(m, s, (struct machine_call){ .address = word });
+        }
+    }
+}
+
+void machine_read_code(struct machine *m)
+{
+    for (size_t i = 0; i < m->file->nsections; i++)
+        if (m->file->sections[i].kind == SECTION_CODE && m->file->sections[i].bytes)
+            read_section(m, &m->file->sections[i]);
+    find_taken(m);
+    find_fixed(m);
+}
