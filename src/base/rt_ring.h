@@ -18,13 +18,14 @@
 
 #define RING_MAGIC UINT64_C(0x31474e4952444448) /* "HDDRING1" */
 #define RING_VERSION                                                                               \
-    5 /* 1: without R_MOVE, 2: without frames in stretches, 3: without R_WAIT, 4: without          \
-         ACCESS_STEPS; writers read these, too */
+    6 /* 1: without R_MOVE, 2: without frames in stretches, 3: without R_WAIT, 4: without          \
+         ACCESS_STEPS, 5: without effects; writers read these, too */
 
 enum {
     RING_CHUNK_BYTES = 1 << 15,
-    RING_CHUNKS_MAX = 1 << 16,  /* 2 GiB of address space; memory only where touched */
-    RING_THREADS_MAX = 1 << 22, /* numbers given out; 64 bytes each where touched */
+    RING_CHUNKS_MAX = 1 << 16, /* 2 GiB of address space; memory only where touched */
+    RING_THREADS_MAX = (1 << 22) - (1 << 18), /* numbers given out; 64 bytes each where touched */
+    RING_EFFECTS_BYTES = 64 << 18,            /* tables of effects (rt_effects.h) */
     RING_LOG_BYTES = 8 << 20,
     RING_BENIGN_MAX = 192 /* what is left of the header's page */
 };
@@ -34,7 +35,8 @@ enum ring_mode { RING_MODE_OFF, RING_MODE_RECORD, RING_MODE_FULL };
 /* Offsets of the parts within the mapping. */
 #define RING_LOG_OFFSET     UINT64_C(4096)
 #define RING_THREADS_OFFSET (RING_LOG_OFFSET + RING_LOG_BYTES)
-#define RING_CHUNKS_OFFSET  (RING_THREADS_OFFSET + (uint64_t)RING_THREADS_MAX * 64)
+#define RING_EFFECTS_OFFSET (RING_THREADS_OFFSET + (uint64_t)RING_THREADS_MAX * 64)
+#define RING_CHUNKS_OFFSET  (RING_EFFECTS_OFFSET + RING_EFFECTS_BYTES)
 #define RING_BYTES_LEAST                                                                           \
     (RING_CHUNKS_OFFSET + (64 << 20)) /* with fewer chunks nothing is recorded */
 #define RING_BYTES (RING_CHUNKS_OFFSET + (uint64_t)RING_CHUNKS_MAX * RING_CHUNK_BYTES)
@@ -80,6 +82,11 @@ struct ring_header {
     } benign[RING_BENIGN_MAX];
     uint32_t paused; /* the writer sets it: accesses are not recorded for now */
     uint32_t forked; /* 1: the process has its parent's memory, and what locks its thread held */
+    /* What untraced code may do: the process asks, with the number of images it has logged so far;
+     * the writer answers with a table for these, as an offset (0: none), and the number. Futexes.
+     */
+    uint32_t effects_wanted, effects_done;
+    uint64_t effects_at;
 };
 _Static_assert(sizeof(struct ring_header) <= 4096, "RING_LOG_OFFSET");
 

@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "base/rt_effects.h"
 #include "base/rt_sites.h"
 #include "runtime/abi.h"
 
@@ -193,14 +194,28 @@ static LLVMValueRef lacks_target(struct pass *p, LLVMValueRef target)
 
 /* ---- code ---- */
 
-static LLVMValueRef callee_text(struct pass *p, LLVMValueRef callee)
+/* syscall() with a constant number that orders nothing but by memory. */
+static bool is_harmless(LLVMValueRef call)
+{
+    if (strcmp(callee_name(call), "syscall") != 0 || !LLVMGetNumArgOperands(call))
+        return false;
+    LLVMValueRef number = LLVMIsAConstantInt(LLVMGetOperand(call, 0));
+    return number && effects_is_harmless(LLVMConstIntGetSExtValue(number));
+}
+
+static LLVMValueRef callee_text(struct pass *p, LLVMValueRef call, LLVMValueRef callee)
 {
     if (!callee)
         return LLVMConstPointerNull(p->ptr);
     size_t n;
     const char *name = LLVMGetValueName2(callee, &n);
     name += name[0] == 1;
-    uint64_t known = map_get(&p->texts, callee);
+    const void *key = callee;
+    if (is_harmless(call)) {
+        name = EFFECTS_HARMLESS;
+        key = EFFECTS_HARMLESS;
+    }
+    uint64_t known = map_get(&p->texts, key);
     if (known)
         return (LLVMValueRef)(uintptr_t)known;
     LLVMValueRef data = LLVMConstStringInContext2(p->context, name, strlen(name), false);
@@ -210,7 +225,7 @@ static LLVMValueRef callee_text(struct pass *p, LLVMValueRef callee)
     LLVMSetGlobalConstant(text, true);
     LLVMSetUnnamedAddress(text, LLVMGlobalUnnamedAddr);
     LLVMSetAlignment(text, 1);
-    map_set(&p->texts, callee, (uint64_t)(uintptr_t)text);
+    map_set(&p->texts, key, (uint64_t)(uintptr_t)text);
     return text;
 }
 
@@ -222,7 +237,7 @@ static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, uint32_t numb
     LLVMValueRef count = const32(p, store_words(p, call));
     LLVMValueRef words = p->scratch ? p->scratch : LLVMConstPointerNull(p->ptr);
     if (callee) {
-        LLVMValueRef args[] = { site, callee_text(p, callee), count, words };
+        LLVMValueRef args[] = { site, callee_text(p, call, callee), count, words };
         return call_local(p, "__heddle_call", EFFECT_ALL, p->i32, 4, args, 0);
     }
     LLVMValueRef args[] = { site, LLVMGetCalledValue(call), count, words };

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "record/control.h"
 #include "record/pool.h"
+#include "record/reply.h"
 #include "record/tail.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ struct recorder {
     struct clock clock;
     struct pool *pool;
     struct tail *tail; /* NULL: all is kept */
+    struct reply *reply;
     struct control control;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     uint32_t flush;      /* request to bring the file up to date, that is to be answered; 0: none */
@@ -556,8 +558,10 @@ int recorder_run(struct ring *ring, const struct recorder_options *options, stru
         tell_begin(ring, options, WRITER_FAILED);
         return -1;
     }
+    r.reply = reply_start(ring);
     tell_begin(ring, options, WRITER_READY);
     record(&r);
+    reply_stop(r.reply);
     drain(&r);
     result = finish(&r, err);
     ring_tell(ring, WRITER_DONE);

@@ -287,6 +287,29 @@ void ring_wake_self(struct ring *r)
     futex(&r->header->wake_writer, FUTEX_WAKE, INT_MAX, NULL);
 }
 
+uint32_t ring_asked(const struct ring *r)
+{
+    struct ring_header *h = r->header;
+    uint32_t wanted;
+
+    while ((wanted = __atomic_load_n(&h->effects_wanted, __ATOMIC_ACQUIRE)) ==
+           __atomic_load_n(&h->effects_done, __ATOMIC_RELAXED))
+        futex(&h->effects_wanted, FUTEX_WAIT, wanted, NULL);
+    return wanted;
+}
+
+void ring_answer(struct ring *r, uint32_t number)
+{
+    __atomic_store_n(&r->header->effects_done, number, __ATOMIC_RELEASE);
+    futex(&r->header->effects_done, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void ring_ask_self(struct ring *r)
+{
+    __atomic_store_n(&r->header->effects_wanted, r->header->effects_done + 1, __ATOMIC_SEQ_CST);
+    futex(&r->header->effects_wanted, FUTEX_WAKE, INT_MAX, NULL);
+}
+
 void ring_tell(struct ring *r, enum ring_writer state)
 {
     __atomic_store_n(&r->header->writer_pid, (uint32_t)getpid(), __ATOMIC_SEQ_CST);

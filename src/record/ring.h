@@ -69,6 +69,10 @@ void ring_give_back(struct ring *r, uint32_t number);
  * for so long. */
 void ring_wait(const struct ring *r, uint32_t seen, unsigned milliseconds);
 void ring_wake_self(struct ring *r); /* end another thread's ring_wait() */
+/* Sleep until the process asks for effects, or ring_ask_self(); the number to answer with. */
+uint32_t ring_asked(const struct ring *r);
+void ring_answer(struct ring *r, uint32_t number);
+void ring_ask_self(struct ring *r);
 /* Tell the process how the writer is. */
 void ring_tell(struct ring *r, enum ring_writer state);
 void ring_stop(struct ring *r); /* record no more */

@@ -13,14 +13,18 @@
 #include "runtime/reach.h"
 
 #include "runtime/callback.h"
+#include "runtime/fd.h"
 #include "runtime/hidden.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+enum { KEYS = 32 }; /* of thread-specific data: later ones are rare */
 
 /* ---- records ---- */
 
@@ -53,8 +57,18 @@ void call_stamp(struct rt_thread *t)
     commit(1);
 }
 
+/* The object that has the pieces of untraced data that the call may touch; NULL: none. */
+static const uint64_t *set_of(const struct callee *c)
+{
+    bool *told;
+
+    return c->count && !(c->does & EFFECTS_ALL) ? effects_slots(c, &told) : NULL;
+}
+
 void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
 {
+    const uint64_t *set = set_of(&c->callee);
+    unsigned n = c->nroots + !!set;
     uint64_t *w;
 
     frames_flush(t);
@@ -62,11 +76,13 @@ void call_record(struct rt_thread *t, const struct call *c, unsigned flags)
     if (!w)
         return;
     w[0] = RING_WORD(R_STAMP, 0, next_stamp(t));
-    w[1] = RING_WORD(R_CALL, flags | c->flags | CALL_KNOWN, c->nroots);
+    w[1] = RING_WORD(R_CALL, flags | c->flags | CALL_KNOWN, n);
     w[2] = c->where;
     for (unsigned i = 0; i < c->nroots; i++)
         w[3 + i] = c->roots[i].pointer;
-    commit(3 + c->nroots);
+    if (set)
+        w[2 + n] = (uintptr_t)set;
+    commit(3 + n);
     if (flags & CALL_ALL)
         __atomic_fetch_add(&rt.ring->calls_all, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&rt.ring->calls, 1, __ATOMIC_RELAXED);
@@ -103,18 +119,21 @@ EXPORT void __heddle_return(uint32_t site, uint64_t value)
     hidden_call_ends();
     callback_call_ends(tls.self, site);
     record_return(tls.self, 0, site, value);
+    if (tls.self->nsuspects)
+        reach_returned(tls.self);
     rt_busy_end();
     errno = saved;
 }
 
-/* ---- hidden.c's: only the one thing in D ---- */
+/* ---- things that are no memory of the program ---- */
 
-static void add_hidden(struct call *c)
+static uint64_t kernel_thing; /* what system calls do that the runtime does not see */
+
+static void add_thing(struct call *c, const uint64_t *thing)
 {
-    struct object o = { .kind = OBJECT_LOOSE,
-                        .low = (uintptr_t)&hidden_thing,
-                        .high = (uintptr_t)(&hidden_thing + 1),
-                        .plain = true };
+    struct object o = {
+        .kind = OBJECT_LOOSE, .low = (uintptr_t)thing, .high = (uintptr_t)(thing + 1), .plain = true
+    };
 
     if (c->nroots < ROOTS_MAX)
         c->roots[c->nroots++] = (struct root){ o.low, o, true };
@@ -124,7 +143,7 @@ void call_hidden(void)
 {
     struct call c = { .where = CALL_HIDDEN };
 
-    add_hidden(&c);
+    add_thing(&c, &hidden_thing);
     reach_call(tls.self, &c);
 }
 
@@ -328,13 +347,46 @@ static void note_passed(struct passed *p, struct rt_thread *t, uint32_t pairs,
     t->nannotated = 0;
 }
 
+/* System calls that nobody sees: among themselves one thing, and whatever the program does by
+ * descriptors, whose keys are the lowest numbers (fd.h). */
+static void add_kernel(struct call *c)
+{
+    struct object none = { .kind = OBJECT_NONE };
+
+    add_thing(c, &kernel_thing);
+    if (c->nroots < ROOTS_MAX)
+        c->roots[c->nroots++] = (struct root){ KEY_SOCKETS, none, false };
+}
+
+/* Memory of the calling thread alone, which may lead to other memory. */
+static void add_own(struct call *c, uint32_t does)
+{
+    struct object o = { .kind = OBJECT_LOOSE };
+
+    if (does & EFFECTS_LOCAL && images_local(&o.low, &o.high) && c->nroots < ROOTS_MAX)
+        c->roots[c->nroots++] = (struct root){ o.low, o, true };
+    for (pthread_key_t k = 0; does & EFFECTS_KEYS && k < KEYS; k++)
+        if (pthread_getspecific(k))
+            add_word(c, (uintptr_t)pthread_getspecific(k), EXTENT_NUMBER);
+}
+
 static void add_passed(struct call *c, const struct passed *p)
 {
+    c->callee = p->callee;
+    if (hidden_threads && (p->pairs || !callee_does_nothing(&c->callee)))
+        add_thing(c, &hidden_thing);
+    if (p->callee.does & EFFECTS_KERNEL)
+        add_kernel(c);
     for (uint32_t i = 0; i < p->pairs; i++)
         add_word(c, p->words[2 * i], p->words[2 * i + 1]);
     add_rules(c, p->name);
-    if (hidden_threads)
-        add_hidden(c);
+    add_own(c, p->callee.does);
+}
+
+/* Does it order anything? */
+static bool may_order(const struct call *c)
+{
+    return c->nroots || c->callee.count || c->callee.does & EFFECTS_ALL;
 }
 
 /* ---- callbacks ---- */
@@ -342,6 +394,8 @@ static void add_passed(struct call *c, const struct passed *p)
 void call_goes_away(struct rt_thread *t)
 {
     record_return(t, RETURN_AWAY, CALL_HIDDEN, 0);
+    if (t->nsuspects)
+        reach_returned(t);
 }
 
 void call_comes_back(struct rt_thread *t, const struct passed *p)
@@ -354,11 +408,13 @@ void call_comes_back(struct rt_thread *t, const struct passed *p)
 
 /* ---- entry points ---- */
 
-static uint32_t begin(uint32_t site, const char *name, uint32_t pairs, const uint64_t *words,
-                      void *frame)
+/* `target`: where it is called by pointer. */
+static uint32_t begin(uint32_t site, const char *name, uintptr_t target, uint32_t pairs,
+                      const uint64_t *words, void *frame)
 {
     int saved = errno;
     struct call c = { .where = site };
+    struct callee callee;
     struct open_call *o;
     bool recorded;
 
@@ -367,19 +423,23 @@ static uint32_t begin(uint32_t site, const char *name, uint32_t pairs, const uin
     if (!rt_recording())
         return 0;
     hidden_call_begins(name);
-    if (!pairs && !nrules && !tls.self->nannotated && !rt.full && !hidden_threads)
+    callee = name ? effects_named(name) : effects_at(target);
+    if (!pairs && !nrules && !tls.self->nannotated && !rt.full && callee_does_nothing(&callee))
         return 0;
+    if (callee.does & EFFECTS_KERNEL) /* the object is there, for readers */
+        rt_sync_number(OP_BEFORE, KEY_KERNEL, site);
     rt_busy_begin();
     o = callback_new_call(tls.self, (uintptr_t)frame);
     o->passed.name = name;
+    o->passed.callee = callee;
     note_passed(&o->passed, tls.self, pairs, words);
     add_passed(&c, &o->passed);
-    recorded = c.nroots || rt.full;
+    recorded = may_order(&c) || rt.full;
     if (recorded) {
         reach_call(tls.self, &c);
         hidden_calls++;
     }
-    if (c.nroots) /* else it orders nothing */
+    if (may_order(&c))
         callback_call_begins(tls.self, o, site);
     rt_busy_end();
     errno = saved;
@@ -391,7 +451,7 @@ EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
 EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
                               const uint64_t *words)
 {
-    return begin(site, name, pairs, words, __builtin_frame_address(0));
+    return begin(site, name, 0, pairs, words, __builtin_frame_address(0));
 }
 
 extern EXPORT uint64_t __heddle_targets[TARGETS];
@@ -412,5 +472,5 @@ EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pair
         if (!statics_is_plt(f))
             __atomic_store_n(&untraced[at], f, __ATOMIC_RELAXED);
     }
-    return begin(site, NULL, pairs, words, __builtin_frame_address(0));
+    return begin(site, NULL, f, pairs, words, __builtin_frame_address(0));
 }

@@ -99,13 +99,16 @@ void fd_acquire(int fd, uint64_t where)
     if (unlikely(rt_sandbox)) {
         rt_sync_number(OP_AFTER, KEY_OTHERS, where);
         rt_sync_number(OP_AFTER, KEY_SOCKETS, where);
+        rt_sync_number(OP_AFTER, KEY_KERNEL, where);
         return;
     }
     if (!status_of(fd, &s))
         return;
     key = key_of_reader(fd, &s);
-    if (key)
-        rt_sync_number(OP_AFTER, key, where);
+    if (!key)
+        return;
+    rt_sync_number(OP_AFTER, key, where);
+    rt_sync_number(OP_AFTER, KEY_KERNEL, where);
 }
 
 /* ---- names ---- */

@@ -36,7 +36,8 @@ enum fd_shared_key {
     KEY_SOCKETS = 1, /* sockets whose peer is not known */
     KEY_OTHERS,      /* pipes, eventfds, terminals ... */
     KEY_CONNECT,     /* connect -> accept */
-    KEY_LISTEN       /* listen -> connect */
+    KEY_LISTEN,      /* listen -> connect */
+    KEY_KERNEL       /* system calls of untraced code -> readers (call.c) */
 };
 
 enum fd_salt {

@@ -6,6 +6,8 @@
  * starts and when an image registers; libraries that are not traced are seen at
  * these moments too.
  */
+#include "base/rt_system.h"
+#include "runtime/effects.h"
 #include "runtime/objects.h"
 #include "runtime/only.h"
 
@@ -25,6 +27,8 @@ static struct image {
     bool logged;
     bool traced; /* by -fsanitize=thread: it has no modules */
     bool present;
+    bool program; /* the executable file */
+    bool first;   /* it was there when recording began */
 } images[IMAGES_MAX];
 static uint32_t nimages;
 static uint32_t next_site; /* site 0 is a site like others */
@@ -83,21 +87,6 @@ static void find_range(const struct dl_phdr_info *info, uint64_t *low, uint64_t 
         if (info->dlpi_addr + p->p_vaddr + p->p_memsz > *high)
             *high = info->dlpi_addr + p->p_vaddr + p->p_memsz;
     }
-}
-
-/* Libraries that are part of the system: their functions are known (pass/system.c), and nobody
- * synchronises by their data. */
-static bool is_system(const char *path)
-{
-    static const char *const names[] = { "libc.so",      "libm.so",     "libpthread.so",
-                                         "libdl.so",     "librt.so",    "ld-linux",
-                                         "libstdc++.so", "libgcc_s.so", "libheddle-rt" };
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strncmp(name, names[i], strlen(names[i])))
-            return true;
-    return false;
 }
 
 /* Is it an address in code or constants of the image? */
@@ -208,6 +197,14 @@ static void log_modules(const struct image *im)
 /* How far below its pointer a thread has the variables of the images that were told so far. */
 static uint64_t tls_reach;
 
+/* The calling thread's variables of the images that were there from the start. */
+bool images_local(uintptr_t *low, uintptr_t *high)
+{
+    *high = (uintptr_t)pthread_self();
+    *low = *high - tls_reach;
+    return tls_reach;
+}
+
 /* The C library puts the thread-local variables of images that are there from the start one below
  * the other under each thread's pointer, at the same distance in all threads; what a dlopen() adds
  * is there, too, where there is room, else in blocks of its own, which say nothing about other
@@ -235,6 +232,8 @@ static void log_tls(const struct dl_phdr_info *info, size_t size)
     ring_log(LOG_TLS, &l, sizeof(l), "", 0);
 }
 
+static bool logging_all; /* for the first time */
+
 static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
 {
     struct log_image l = { .base = info->dlpi_addr };
@@ -255,17 +254,20 @@ static int log_image(struct dl_phdr_info *info, size_t size, void *unused)
         return 0;
     im->logged = true;
     im->high = l.high;
-    note_segments(info, is_system(path));
+    note_segments(info, is_system_library(path));
     l.traced = im->start || im->traced;
+    im->program = !*path;
     if (!*path) {
         n = syscall(SYS_readlink, "/proc/thread-self/exe", own, sizeof(own) - 1);
         own[n > 0 ? n : 0] = 0;
         path = own;
     }
+    im->first |= logging_all;
     find_build_id(info, &l);
     ring_log(LOG_IMAGE, &l, sizeof(l), path, strlen(path) + 1);
     log_tls(info, size);
     log_modules(im);
+    effects_new_image();
     return 0;
 }
 
@@ -285,7 +287,31 @@ void images_log_all(void)
     }
     for (i = 0; i < nimages; i++)
         images[i].logged = false;
+    logging_all = !rt.forked;
     dl_iterate_phdr(log_image, NULL);
+    logging_all = false;
+}
+
+bool images_known(uintptr_t a)
+{
+    for (uint32_t i = 0; i < nimages; i++)
+        if (images[i].logged && a - images[i].low < images[i].high - images[i].low)
+            return true;
+    return false;
+}
+
+/* What a traced program is linked with is there for good; with an untraced one, a traced library
+ * may have come by dlopen(), and others with it. */
+bool images_stay(uintptr_t a)
+{
+    bool traced = false, first = false;
+
+    for (uint32_t i = 0; i < nimages; i++) {
+        traced |= images[i].program && (images[i].start || images[i].traced);
+        if (a - images[i].low < images[i].high - images[i].low)
+            first = images[i].first;
+    }
+    return traced && first;
 }
 
 void rt_images_update(void)
@@ -317,7 +343,8 @@ void rt_images_closed(void)
             continue;
         images[i].logged = images[i].traced = false;
         images[i].start = images[i].stop = NULL;
-        rt_busy_begin(); /* what it writes is ours */
+        effects_new_image(); /* what is known of its functions is known no more */
+        rt_busy_begin();     /* what it writes is ours */
         if (objects_on)
             statics_remove(images[i].low, images[i].high);
         rt_busy_end();

@@ -65,9 +65,10 @@ HIDDEN void statics_remove(uintptr_t low, uintptr_t high); /* an image is gone *
 HIDDEN bool statics_find(uintptr_t a, struct object *o);
 HIDDEN bool statics_is_known(uintptr_t function); /* traced, interposed, or the system's */
 HIDDEN bool statics_is_untraced(uintptr_t function);
-HIDDEN bool statics_is_traced(uintptr_t code);    /* behind a traced function of its image */
-HIDDEN bool statics_is_code(uintptr_t a);         /* of an image: nobody writes there */
-HIDDEN bool statics_is_plt(uintptr_t function);   /* what it is may become known later */
+HIDDEN bool statics_is_traced(uintptr_t code);  /* behind a traced function of its image */
+HIDDEN bool statics_is_code(uintptr_t a);       /* of an image: nobody writes there */
+HIDDEN bool statics_is_plt(uintptr_t function); /* what it is may become known later */
+HIDDEN uintptr_t statics_behind_plt(uintptr_t function);
 HIDDEN uintptr_t statics_named(const char *name); /* a variable's address, 0: not known */
 HIDDEN void statics_forget(void);
 

@@ -21,6 +21,8 @@
  */
 #include "runtime/reach.h"
 
+#include "runtime/hidden.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,6 +33,8 @@
 enum {
     WORK_MAX = 1 << 20, /* objects of one call; dirty pieces */
     SEEN_MAX = 256,     /* loose ones of one call */
+    PIECES_MAX = 64,
+    SUSPECT_BYTES = 4096, /* larger objects are not looked at again and again */
     SLOTS_MAX = (RECORD_WORDS - 3) / 2,
     SLOTS_ZERO =
         256, /* objects up to this size tell their empty slots when they are logged again */
@@ -59,6 +63,9 @@ static struct {
     uintptr_t *logged;  /* pieces that were logged, for fork and calls=exact */
     uint32_t nwork, ndirty, nlogged, nseen;
     uintptr_t seen[SEEN_MAX];
+    const struct callee *callee;
+    uint32_t pieces[PIECES_MAX]; /* that pointers lead to, to be looked at */
+    uint32_t npieces;
     uint64_t objects, bytes; /* of the call at hand */
     uint64_t pointers;
     int64_t credit;                /* bytes that may be looked at; written under reach_lock */
@@ -387,11 +394,26 @@ static bool is_seen(uintptr_t low)
     return reach.partial;
 }
 
+/* A piece of an untraced image's data: the set that leads there has it from now on, too. */
+static bool meet_piece(uintptr_t a)
+{
+    const struct callee *c = reach.callee;
+    uint32_t piece = c && c->count ? effects_number(c->table, a) : UINT32_MAX;
+
+    if (piece == UINT32_MAX)
+        return false;
+    if (reach.npieces == PIECES_MAX || !effects_add_member(c, piece))
+        reach.partial = true;
+    else
+        reach.pieces[reach.npieces++] = piece;
+    return true;
+}
+
 /* An address that leads somewhere: its object is logged from now on. */
 static void meet(const struct object *o)
 {
     if (o->kind == OBJECT_LOOSE) {
-        if (!is_seen(o->low))
+        if (!is_seen(o->low) && !meet_piece(o->low))
             push(o->low, o->high, o, false, false);
     } else if (o->state && state_of(o->state) == STATE_FRESH) {
         push_object(o);
@@ -497,6 +519,165 @@ static void log_piece(struct rt_thread *t, const struct piece *p)
         flush(&out);
 }
 
+/* ---- data of untraced images ---- */
+
+static bool copy_piece(const struct piece_state *s, uintptr_t from, size_t bytes)
+{
+    struct piece p = { .own = s->stays, .object = from };
+
+    return copy(&p, from, bytes) == bytes;
+}
+
+static void look_at_word(struct out *out, uintptr_t slot, uint64_t was, uint64_t word)
+{
+    unsigned before = out->n;
+
+    look_at(out, slot, word, false);
+    if (was >= 1 << 16 && was >> 47 == 0 && out->n == before)
+        add_slot(out, slot, 0);
+}
+
+/* What changed since the last look. */
+static void log_words(struct out *out, const struct piece_state *s, uintptr_t low, uintptr_t high)
+{
+    low = (uintptr_t)piece_words(low);
+    for (uintptr_t at = low, next; at + 8 <= high; at = next) {
+        size_t bytes = high - at < BUFFER ? (high - at) & ~(size_t)7 : BUFFER;
+        uint64_t *kept = s->copy + (at - low) / 8;
+
+        next = at + bytes;
+        if (!copy_piece(s, at, bytes)) {
+            reach.partial = true;
+            continue;
+        }
+        for (size_t i = 0; i < bytes / 8; i++) {
+            uint64_t was = kept[i];
+
+            if (was == reach.buffer[i])
+                continue;
+            kept[i] = reach.buffer[i];
+            look_at_word(out, at + 8 * i, was, kept[i]);
+        }
+    }
+}
+
+static void log_untraced(struct rt_thread *t, uint32_t number)
+{
+    struct piece p = { 0 };
+    struct out out = { .t = t, .piece = &p };
+    uintptr_t low, high;
+    struct piece_state *s = effects_piece(reach.callee->table, number, &low, &high);
+    struct object o;
+
+    if (object_at(low, &o) && o.kind == OBJECT_VARIABLE) { /* of a traced module */
+        meet(&o);
+        return;
+    }
+    out.more = s->copy;
+    if (!s->copy)
+        s->copy = effects_new_copy(high - low);
+    p.object = low;
+    p.object_high = high;
+    reach.partial |= !s->copy;
+    if (s->copy)
+        log_words(&out, s, low, high);
+    if (out.n || !out.more)
+        flush(&out);
+}
+
+/* The pieces of the call's set; they stand in an object of ours, which is the root. */
+static void log_set(struct rt_thread *t, const struct callee *c)
+{
+    uint32_t n = effects_members(c);
+    struct piece p = { 0 };
+    struct out out = { .t = t, .piece = &p };
+    const uint64_t *slots;
+    bool *told;
+
+    if (!n)
+        return;
+    slots = effects_slots(c, &told);
+    for (uint32_t i = 0; i < n; i++)
+        log_untraced(t, effects_member(c, i));
+    if (*told)
+        return;
+    p.object = (uintptr_t)slots;
+    p.object_high = (uintptr_t)(slots + c->count);
+    for (uint32_t i = 0; i < c->count; i++)
+        add_slot(&out, (uintptr_t)&slots[i], slots[i]);
+    flush(&out);
+    __atomic_store_n(told, true, __ATOMIC_RELEASE);
+}
+
+/* ---- what calls store ---- */
+
+static void suspect(struct rt_thread *t, uintptr_t a)
+{
+    struct object o;
+
+    if (t->nsuspects == SUSPECTS || !object_at(a, &o) || !o.state || o.plain ||
+        o.high - o.low >= SUSPECT_BYTES)
+        return;
+    for (uint32_t i = 0; i < t->nsuspects; i++)
+        if (t->suspects[i] == o.low)
+            return;
+    t->suspects[t->nsuspects++] = o.low;
+}
+
+/* Words of memory that may be read; objects on the heap go at any time, so they are copied. */
+static void suspect_words(struct rt_thread *t, const uint64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n && t->nsuspects < SUSPECTS; i++)
+        if (words[i] >= 1 << 16 && words[i] >> 47 == 0)
+            suspect(t, words[i]);
+}
+
+static void suspect_behind(struct rt_thread *t, uintptr_t a)
+{
+    struct piece p = { 0 };
+    struct object o;
+    size_t bytes;
+
+    if (!object_at(a, &o) || o.kind != OBJECT_HEAP)
+        return;
+    p.object = o.low;
+    p.direct = o.direct;
+    bytes = copy(&p, o.low, (o.high - o.low) & ~(size_t)7);
+    suspect_words(t, reach.buffer, bytes / 8);
+}
+
+/* The objects that the call gets, those that they lead to, and those that statics lead to. */
+static void list_suspects(struct rt_thread *t, const struct call *c)
+{
+    uint32_t first = t->nsuspects, n;
+
+    for (unsigned i = 0; i < c->nroots; i++)
+        if (c->roots[i].own)
+            suspect_words(t, (const uint64_t *)((c->roots[i].object.low + 7) & ~(uintptr_t)7),
+                          (c->roots[i].object.high - c->roots[i].object.low) / 16);
+        else
+            suspect(t, c->roots[i].pointer);
+    for (uint32_t i = 0; i < effects_members(&c->callee); i++) {
+        uintptr_t low, high;
+        const struct piece_state *s =
+            effects_piece(c->callee.table, effects_member(&c->callee, i), &low, &high);
+
+        if (s->copy)
+            suspect_words(t, s->copy, piece_count(low, high));
+    }
+    n = t->nsuspects;
+    for (uint32_t i = first; i < n; i++)
+        suspect_behind(t, t->suspects[i]);
+}
+
+void reach_returned(struct rt_thread *t)
+{
+    for (uint32_t i = 0; i < t->nsuspects; i++)
+        make_dirty(t->suspects[i]);
+    if (!hidden_calls)
+        t->nsuspects = 0;
+}
+
 /* ---- a call ---- */
 
 static bool is_over(void)
@@ -567,7 +748,8 @@ static void unlog(void)
 static bool is_known(const struct call *c)
 {
     if (rt_options.calls != CALLS_ONCE || __atomic_load_n(&reach_lock, __ATOMIC_ACQUIRE) ||
-        __atomic_load_n(&reach.ndirty, __ATOMIC_ACQUIRE) || reach.lost || !reach.logged)
+        __atomic_load_n(&reach.ndirty, __ATOMIC_ACQUIRE) || reach.lost || !reach.logged ||
+        !effects_are_known(&c->callee) || c->callee.does & EFFECTS_STORES)
         return false;
     for (unsigned i = 0; i < c->nroots; i++) {
         const struct object *o = &c->roots[i].object;
@@ -585,16 +767,27 @@ static bool log_all(struct rt_thread *t, const struct call *c)
     bool all;
 
     reach.objects = reach.bytes = reach.pointers = reach.nseen = 0;
+    reach.npieces = 0;
     reach.partial = false;
+    reach.callee = &c->callee;
     pay();
     take_dirty();
     take_roots(c);
-    while (reach.nwork && !is_over()) {
-        struct piece p = reach.work[--reach.nwork];
+    log_set(t, &c->callee);
+    while ((reach.nwork || reach.npieces) && !is_over()) {
+        struct piece p;
 
+        if (reach.npieces) {
+            log_untraced(t, reach.pieces[--reach.npieces]);
+            continue;
+        }
+        p = reach.work[--reach.nwork];
         log_piece(t, &p);
     }
-    all = !reach.nwork && !reach.lost && !reach.partial;
+    if (c->callee.does & EFFECTS_STORES)
+        list_suspects(t, c);
+    reach.callee = NULL;
+    all = !reach.nwork && !reach.npieces && !reach.lost && !reach.partial;
     while (reach.nwork)
         put_off(&reach.work[--reach.nwork]);
     charge(reach.bytes + reach.objects * COST_OBJECT + reach.pointers * COST_POINTER);
@@ -607,6 +800,10 @@ void reach_call(struct rt_thread *t, const struct call *c)
 {
     bool all;
 
+    if (c->callee.does & EFFECTS_ALL) {
+        call_record(t, c, CALL_ALL);
+        return;
+    }
     if (is_known(c)) {
         call_record(t, c, 0);
         return;
@@ -663,6 +860,7 @@ void reach_fork_after(bool child)
         reach.lost = false;
         reach.credit = CREDIT_START;
         reach.paid = 0; /* of a ring of its own */
+        effects_forget();
         objects_forget();
         statics_forget();
     }

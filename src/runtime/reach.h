@@ -9,6 +9,7 @@
 #ifndef HEDDLE_RUNTIME_REACH_H
 #define HEDDLE_RUNTIME_REACH_H
 
+#include "runtime/effects.h"
 #include "runtime/objects.h"
 
 /* Pointers were stored to these bytes; cheap where nothing is logged. */
@@ -29,11 +30,12 @@ struct root {
     struct object object;
     bool own; /* a variable on the calling thread's stack */
 };
-enum { ROOTS_MAX = RECORD_WORDS - 3 };
+enum { ROOTS_MAX = RECORD_WORDS - 4 }; /* one more is the set of untraced data */
 
 struct call {
     uint64_t where;
     unsigned flags; /* CALL_BACK */
+    struct callee callee;
     unsigned nroots;
     struct root roots[ROOTS_MAX];
 };
@@ -43,6 +45,9 @@ HIDDEN void reach_call(struct rt_thread *t, const struct call *c);
 /* call.c: the record of the call itself, and the time before what belongs to it */
 HIDDEN void call_record(struct rt_thread *t, const struct call *c, unsigned flags);
 HIDDEN void call_stamp(struct rt_thread *t);
+
+/* A call has returned: what it may have stored pointers in is looked at by the next one. */
+HIDDEN void reach_returned(struct rt_thread *t);
 
 HIDDEN bool reach_is_thread(uintptr_t a); /* a pthread_t */
 HIDDEN void reach_fork_before(void);

@@ -250,6 +250,27 @@ bool ring_next_chunk(struct rt_thread *t, bool must)
     return true;
 }
 
+/* ---- questions ---- */
+
+bool ring_ask_effects(uint32_t number, unsigned tenths)
+{
+    const struct timespec tenth = { 0, 100000000 };
+    struct ring_header *r = rt.ring;
+
+    __atomic_store_n(&r->effects_wanted, number, __ATOMIC_SEQ_CST);
+    futex(&r->effects_wanted, FUTEX_WAKE, INT32_MAX, NULL);
+    for (unsigned i = 0; i < tenths; i++) {
+        uint32_t done = __atomic_load_n(&r->effects_done, __ATOMIC_ACQUIRE);
+
+        if (done == number)
+            return true;
+        if (likely(!rt_sandbox) && !writer_is_alive())
+            return false;
+        futex(&r->effects_done, FUTEX_WAIT, done, &tenth);
+    }
+    return false;
+}
+
 /* ---- the log ---- */
 
 void ring_log(uint32_t kind, const void *head, size_t head_bytes, const char *text,

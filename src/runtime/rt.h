@@ -27,12 +27,6 @@
 #include "runtime/system.h"
 #include "trace/event.h"
 
-/* The runtime's code has a section of its own: a function there is known to do what it records,
- * also when it is called through a pointer (statics.c). */
-#ifdef __clang__
-#pragma clang section text = "heddle_text"
-#endif
-
 #define HIDDEN      __attribute__((visibility("hidden")))
 #define EXPORT      __attribute__((visibility("default")))
 #define likely(x)   __builtin_expect(!!(x), 1)

@@ -33,6 +33,8 @@ enum {
     RUN_CACHE = 64,
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
+    CALLEES = 64, /* functions of untraced code, direct-mapped */
+    SUSPECTS = 16,
     OPEN_CALLS = 8,          /* inside each other; what deeper ones call back is part of them */
     QUIET = 256,             /* blocks in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */
@@ -73,6 +75,13 @@ struct quiet {
     uint64_t generation;
 };
 
+/* What the called function of untraced code may do. `does` 0 and no pieces: nothing. */
+struct callee {
+    const struct effects *table; /* NULL: there is none */
+    uint32_t does;               /* enum effects_does */
+    uint32_t set, count;         /* pieces */
+};
+
 /* A call of untraced code that has been recorded (callback.h). */
 struct open_call {
     uintptr_t sp; /* an address in its caller's frame */
@@ -81,9 +90,17 @@ struct open_call {
     bool away;            /* it has called traced code */
     struct passed {
         const char *name; /* NULL: by pointer */
+        struct callee callee;
         uint32_t pairs;
         uint64_t words[2 * (CALL_POINTERS_MAX + ANNOTATED_MAX)];
     } passed;
+};
+
+/* What a function may do, by its name's address or its own (effects.c). */
+struct callee_seen {
+    uint64_t key;
+    const struct effects *table;
+    uint32_t set;
 };
 
 /* One per thread (and fiber) of the trace; recycled, never given back to the system. */
@@ -127,6 +144,9 @@ struct rt_thread {
     struct quiet quiet[QUIET];
     uint32_t nopen;
     struct open_call open[OPEN_CALLS + 1]; /* innermost last; one more: not followed */
+    struct callee_seen callees[CALLEES];
+    uint32_t nsuspects; /* objects in which calls under way may store pointers (reach.c) */
+    uintptr_t suspects[SUSPECTS];
 };
 
 struct rt_process {
@@ -162,8 +182,10 @@ HIDDEN bool rt_start(void);           /* from MODE_RESTART; true when recording 
 HIDDEN void rt_stop(const char *why); /* NULL: the user is told by others */
 
 /* ---- ring.c ---- */
-HIDDEN bool ring_open(void);         /* map, start the writer */
-HIDDEN void ring_close(void);        /* in a forked child */
+HIDDEN bool ring_open(void);  /* map, start the writer */
+HIDDEN void ring_close(void); /* in a forked child */
+/* Has the writer said what the code of so many images may do, within `tenths` of a second? */
+HIDDEN bool ring_ask_effects(uint32_t number, unsigned tenths);
 HIDDEN void ring_reset_thread(void); /* tls.chunk is the one that nobody reads */
 /* The next chunk for the calling thread; false: none to be had, the thread's chunk is full.
  * `must`: wait even where accesses are to be lost. */
@@ -238,7 +260,10 @@ HIDDEN void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t wher
 HIDDEN void calls_read_globals(const char *path);
 
 /* ---- image.c ---- */
-HIDDEN void images_log_all(void);            /* when a recording starts */
+HIDDEN void images_log_all(void);      /* when a recording starts */
+HIDDEN bool images_known(uintptr_t a); /* the image there was logged */
+HIDDEN bool images_local(uintptr_t *low, uintptr_t *high);
+HIDDEN bool images_stay(uintptr_t a);        /* the image there is never unmapped */
 HIDDEN void images_tell_missing_calls(void); /* with it, and when images come */
 
 /* ---- appending ---- */

@@ -10,6 +10,8 @@
  */
 #include "runtime/objects.h"
 
+#include "runtime/effects.h"
+
 #include <string.h>
 
 enum { RANGES_MAX = 8192, LISTS_MAX = 4096 };
@@ -204,17 +206,18 @@ static const struct range *range_of(uintptr_t a, bool code)
     return NULL;
 }
 
-/* The bytes around, but not those of the variables before and behind. */
+/* The piece, or the bytes around, but not those of the variables before and behind. */
 static void loose(uintptr_t a, const struct range *r, uintptr_t low, uintptr_t high,
                   struct object *o)
 {
-    uintptr_t block = a & ~(uintptr_t)(LOOSE_BYTES - 1);
+    uintptr_t first = a & ~(uintptr_t)(LOOSE_BYTES - 1), end = first + LOOSE_BYTES;
 
+    effects_find(a, &first, &end);
     low = low > r->low ? low : r->low;
     high = high && high < r->high ? high : r->high;
     *o = (struct object){ .kind = OBJECT_LOOSE };
-    o->low = block > low ? block : low;
-    o->high = block + LOOSE_BYTES < high ? block + LOOSE_BYTES : high;
+    o->low = first > low ? first : low;
+    o->high = end < high ? end : high;
 }
 
 bool statics_find(uintptr_t a, struct object *o)
@@ -283,6 +286,13 @@ static uintptr_t behind_plt(uintptr_t f)
 bool statics_is_code(uintptr_t a)
 {
     return range_of(a, true);
+}
+
+uintptr_t statics_behind_plt(uintptr_t f)
+{
+    const struct range *r = range_of(f, true);
+
+    return r && r->high - f > 16 ? behind_plt(f) : f;
 }
 
 bool statics_is_plt(uintptr_t f)
