@@ -26,8 +26,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT_S = 180  # one build or one run, on a loaded machine; native runs take less than 0.3 s
 
-DIRECTIVE = re.compile(r"^// (race|deadlock|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|tsan): ?(.*)$")
-JOINED = re.compile(r"// \S.*\. (race|may|never|predicted|stack|deadlock|flags|gcc|engine|exit|stdout|args|options|library): \S")  # by a formatter
+DIRECTIVE = re.compile(r"^// (race|deadlock|may|never|predicted|stack|engine|flags|args|exit|stdout|options|library|gcc|full|tsan): ?(.*)$")
+JOINED = re.compile(r"// \S.*\. (race|may|never|predicted|stack|deadlock|flags|gcc|full|engine|exit|stdout|args|options|library): \S")  # by a formatter
 MARK = re.compile(r"// \[([\w, ]+)\]\s*$")
 
 
@@ -340,7 +340,7 @@ def selected(options):
     if options.patterns:
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
     elif options.driver == "full" and not options.all:
-        cases = [c for c in cases if "gcc" in c.says or c.is_race]
+        cases = [c for c in cases if "gcc" in c.says or "full" in c.says or c.is_race]
     elif options.driver == "plain" and not options.all:
         cases = [c for c in cases if c.is_race]
     elif options.driver != "clang" and not options.all:

@@ -1,0 +1,30 @@
+// A spin lock in a library that nobody passes.
+// library: untraced_state.c untraced
+// full: also
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+
+THREAD(first)
+{
+    state_lock();
+    x++;
+    state_unlock();
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_lock();
+    x++;
+    state_unlock();
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

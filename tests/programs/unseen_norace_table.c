@@ -1,0 +1,28 @@
+// A flag in a library, by functions in a table.
+// library: untraced_state.c untraced
+// full: also
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+
+THREAD(first)
+{
+    x = 1;
+    state_call_set();
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_call_wait();
+    x = 2;
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

@@ -1,0 +1,31 @@
+// A std::mutex in a C++ library. Not in the right place.
+// library: untraced_state_cxx.cc untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+
+THREAD(first)
+{
+    state_cxx_lock();
+    state_cxx_unlock();
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_cxx_lock();
+    state_cxx_unlock();
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

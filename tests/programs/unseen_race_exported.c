@@ -1,0 +1,30 @@
+// A flag that a library exports. Not in the right place.
+// library: untraced_state.c untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+
+THREAD(first)
+{
+    state_set_exported();
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_wait_exported();
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    USE(state_exported);
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

@@ -1,0 +1,31 @@
+// System calls by an instruction. Not in the right place.
+// library: untraced_state.c untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+static int fd[2];
+
+THREAD(first)
+{
+    state_send_inline(fd[1]);
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_receive_inline(fd[0]);
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    state_pipe(fd);
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

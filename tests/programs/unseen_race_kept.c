@@ -1,0 +1,32 @@
+// A pointer that a library was given before. Not in the right place.
+// library: untraced_state.c untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+static struct state_flag *f;
+
+THREAD(first)
+{
+    state_fire();
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_flag_wait(f);
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    f = state_flag_new();
+    state_keep(f);
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

@@ -1,0 +1,34 @@
+// A pointer in a list of a library. Not in the right place.
+// library: untraced_state.c untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+static struct state_flag *f;
+
+THREAD(first)
+{
+    state_table_fire(2);
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_flag_wait(f);
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    f = state_flag_new();
+    state_table_keep(1, state_flag_new());
+    state_table_keep(2, f);
+    state_table_keep(3, state_flag_new());
+    run_two(first, second);
+    USE(x);
+    return 0;
+}

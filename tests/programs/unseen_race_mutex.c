@@ -1,0 +1,31 @@
+// A mutex in a library that nobody passes. Not in the right place.
+// library: untraced_state.c untraced
+// full: also
+// race: a b
+#include "prog.h"
+#include "untraced_state.h"
+
+static int x;
+
+THREAD(first)
+{
+    state_mutex_lock();
+    state_mutex_unlock();
+    x = 1; // [a]
+    return NULL;
+}
+
+THREAD(second)
+{
+    state_mutex_lock();
+    state_mutex_unlock();
+    x = 2; // [b]
+    return NULL;
+}
+
+int main(void)
+{
+    run_two(first, second);
+    USE(x);
+    return 0;
+}
