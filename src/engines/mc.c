@@ -504,7 +504,7 @@ static int decide_pairs(struct mc *m, const struct view *view, struct error *err
 
     m->state = xcalloc(m->pairs.count, sizeof(*m->state));
     m->searched = xcalloc(m->pairs.count, sizeof(*m->searched));
-    if ((uint64_t)view->count * view->nthreads > MUST_ENTRIES_MAX)
+    if ((uint64_t)view->count * view->nthreads > must_entries_max(view->rows_max))
         m->hard = hard_new(view, HARD_BYTES_MAX);
     make_parts(m);
     r = try_parts(m, err);

@@ -468,6 +468,7 @@ void model_init(struct model *m, const struct view *v, const struct trace_info *
 
     *m = (struct model){ .view = v };
     m->problem.nthreads = v->nthreads;
+    m->problem.rows_max = v->rows_max;
     m->problem.branches = info->branches;
     build(&b);
 }
@@ -478,6 +479,7 @@ void model_init_free(struct model *m, const struct view *v, const bool *cells)
 
     *m = (struct model){ .view = v };
     m->problem.nthreads = v->nthreads;
+    m->problem.rows_max = v->rows_max;
     build(&b);
 }
 

@@ -376,6 +376,13 @@ bool whole_affords_view(const struct whole *w)
     return whole_left(w) > whole_view_units(w, w->engine, w->loaded ? w->events.count : events) / 4;
 }
 
+/* An eighth of the memory is for the rows of must.h: it is a third of what a search takes where
+ * there are 60 threads. */
+static uint64_t rows_max(const struct whole *w)
+{
+    return w->options->memory / 8 / sizeof(uint32_t);
+}
+
 const struct view *whole_view(struct whole *w, struct error *err)
 {
     const struct trace_mem *events = whole_events(w, err);
@@ -383,6 +390,7 @@ const struct view *whole_view(struct whole *w, struct error *err)
 
     if (events && !w->views[barriers]) {
         w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
+        w->views[barriers]->rows_max = rows_max(w);
         whole_spend(w, whole_view_units(w, w->engine, events->count));
     }
     return w->views[barriers];

@@ -60,6 +60,8 @@ struct view {
     const struct event *events; /* borrowed */
     uint32_t count;             /* events */
     uint32_t nthreads, ncells, nlocks, nsections;
+    uint64_t rows_max; /* entries of a table by event and thread that whoever made the view allows;
+                          0: as many as its user does */
 
     uint32_t *rank;         /* event -> its place in its thread, from 0; VIEW_NONE: ignored */
     uint32_t *thread_first; /* nthreads + 1 */

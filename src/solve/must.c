@@ -217,7 +217,7 @@ void must_make(struct problem *p)
     uint64_t entries = (uint64_t)p->nnodes * p->nthreads;
     struct maker m = { .p = p, .changed = true };
 
-    if (entries > MUST_ENTRIES_MAX)
+    if (entries > must_entries_max(p->rows_max))
         return;
     p->must = xcalloc(entries + 1, sizeof(*p->must));
     p->must_con = p->branches ? xcalloc(entries + 1, sizeof(*p->must_con)) : p->must;

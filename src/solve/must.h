@@ -54,7 +54,12 @@ uint32_t group_acquires_before(const struct problem *p, const struct problem_gro
 uint32_t group_excluding(const struct problem *p, const struct problem_group *g, uint32_t rank,
                          const struct problem_section *s);
 
-/* Fills p->must and p->must_con. */
+static inline uint64_t must_entries_max(uint64_t rows_max)
+{
+    return rows_max && rows_max < MUST_ENTRIES_MAX ? rows_max : MUST_ENTRIES_MAX;
+}
+
+/* Fills p->must and p->must_con, unless they would be too large. */
 void must_make(struct problem *p);
 
 #endif

@@ -87,6 +87,7 @@ struct problem {
     uint32_t *cell_group_first, *lock_group_first; /* cell, lock -> its groups */
     struct problem_group *cell_groups, *lock_groups;
     uint32_t *group_touch, *group_section;
+    uint64_t rows_max;         /* entries of must at most; 0: must.h's limit */
     uint32_t *must, *must_con; /* must.c; NULL: would be too large */
     uint32_t unreachable;      /* threads whose last node is never executed: none in a true trace */
 };
