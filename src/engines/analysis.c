@@ -169,6 +169,8 @@ static int learn_with(struct work *w, bool handovers, struct error *err)
     open_early(w);
     r = learn_sieve(w->sieve, w->trace, w->options->jobs, w->hooks, err);
     close_early(w, r == 0 && handovers == !trace_info(w->trace)->values);
+    if (r > 0) /* no engine has seen more */
+        w->a->seen = *trace_info(w->trace);
     return r;
 }
 
