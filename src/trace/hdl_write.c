@@ -34,7 +34,8 @@ enum {
                                  for programs of 6,000 sites, 8,192 nothing more */
     THREAD_CONTEXT_BITS = 9,  /* a thread's stretch uses few; many streams are open at once */
     SLICE = 1024,             /* events encoded at a time: columns grow in small steps */
-    MARKS = 64,               /* chunks given up at most to make room for the end mark */
+    MARKS = 64,               /* places to give up what follows, to make room for the end mark */
+    MARK_BYTES = 1024,        /* between two of them; together more than a process and its notes */
     SKIP_BYTES = 4096, /* a smaller column says nothing about the next ones, and is soon tried */
     SKIP_CHUNKS = 31 /* a column of stretches that loses less than two thirds is not tried again for
                       so many chunks: zstd -9 spent an eighth of all CPU time to make the file a
@@ -627,12 +628,22 @@ void hdl_packet_free(struct hdl_packet *c)
     free(c);
 }
 
+/* The file may end here. Chunks of short threads are small: places close to each other are one. */
+static void add_mark(struct hdl_writer *w)
+{
+    uint32_t n = w->nmarks;
+
+    if (n > 1 && w->bytes < w->marks[(n - 2) % MARKS].bytes + MARK_BYTES)
+        w->nmarks--;
+    w->marks[w->nmarks++ % MARKS] = (struct mark){ w->bytes, w->position, w->chunks };
+}
+
 int hdl_append(struct hdl_writer *w, const struct hdl_packet *c, struct error *err)
 {
     if (hdl_append_names(w, err) < 0 || write_chunk(w, c->header, c->payload, c->bytes, err) < 0)
         return -1;
     w->position += c->header.count;
-    w->marks[w->nmarks++ % MARKS] = (struct mark){ w->bytes, w->position, w->chunks };
+    add_mark(w);
     return 0;
 }
 
