@@ -9,7 +9,7 @@
  *
  * The encoder trusts its events; the decoder trusts nothing: it never reads
  * outside its columns, and checks every number against the tables.
- * Cost (docs/performance.md): about 6 ns an event either way.
+ * Cost (bench/results/analysis.md): about 6 ns an event either way.
  */
 #ifndef HEDDLE_TRACE_CODEC_H
 #define HEDDLE_TRACE_CODEC_H

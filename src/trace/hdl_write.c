@@ -24,7 +24,7 @@
 
 enum {
     DEFAULT_CHUNK_EVENTS = 65536, /* smaller: worse compression; larger: more memory, coarser
-                                     windows and losses (docs/performance.md) */
+                                     windows and losses (bench/results/analysis.md) */
     /* A chunk of the merged layout, before compression: at first small, so that a file that is cut
      * loses but a part, then up to 2^18, at most 150 KB of a file. All with 2^17 makes files 1 to
      * 9 % larger, with 2^16 up to 26 %. */
