@@ -1,37 +1,58 @@
 # Makefile - the front door; Meson does the work (meson.build)
 #
-#   make                build/heddle
-#   make demo           record and analyse a small racy program
-#   make test           everything that must hold before a commit (scripts/test)
+#   make                build/heddle and all the rest; names missing packages, installs none
+#   make deps           install the Debian packages that are missing (scripts/deps)
+#   make demo           build what recording and analysing a small racy program needs, and do it
+#   make check          before each commit: unit tests, command line, a sample of programs; 90 s
+#   make test           everything that must hold (scripts/test); 20 min on two cores
+#   make test-long      long campaigns: random traces, stress, fuzzing, all drivers (scripts/test-long)
 #   make test-real      real programs built with heddle-cc, recorded and analysed (tests/real)
 #   make bench          cost of recording and compiling; throughput and size on generated traces (bench/)
 #   make install        DESTDIR= PREFIX=/usr/local
 #   make format         clang-format all C files; check-format only looks
 #   make clean          remove every build directory
+#
+# demo and the tests install what they need, so that they work on a machine with make and gcc alone.
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   := build
 
 all: build
-.PHONY: all deps build demo test test-real bench install clean format check-format
+.PHONY: all deps deps-there build demo check test test-long test-real bench install clean format check-format
 
 deps:
 	@scripts/deps
 
+deps-there:
+	@scripts/deps --check
+
 # reconfigure only changes the prefix; Meson itself notices changed build files
-$(BUILD)/build.ninja: | deps
+$(BUILD)/build.ninja:
 	meson setup $(BUILD) --prefix=$(PREFIX)
 
-build: deps $(BUILD)/build.ninja
+build: deps-there
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
-demo: build
+demo: deps
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja -C $(BUILD) demo
 	@scripts/demo $(BUILD)/heddle
+
+check: deps
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@ninja --quiet -C $(BUILD)
+	@scripts/check $(BUILD)
 
 test:
 	@scripts/deps --tests
 	@scripts/test
+
+test-long:
+	@scripts/deps --tests
+	@$(MAKE) --no-print-directory build
+	@scripts/test-long $(BUILD)
 
 test-real: build
 	@tests/real/run $(BUILD)
@@ -41,7 +62,8 @@ bench: build
 	@bench/record $(BUILD)
 	@bench/compile $(BUILD)
 
-install: deps $(BUILD)/build.ninja
+install: deps-there
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@ninja -C $(BUILD)
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild

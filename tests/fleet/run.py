@@ -108,7 +108,7 @@ def races_come_in_all_formats():
 @case
 def the_program_runs_where_the_store_is_away_and_its_result_is_kept():
     before = status()['runs']
-    for store in ('racy/x.db', 'postgres:///none?host=/nonexistent'):
+    for store in ('racy/x.db', 'postgres:///none?host=/proc/nonexistent'):
         r = fleet('run', '--wait', '100ms', '--spool', 's.db.spool', '--', './racy', '10',
                   store=store, code=7)
         assert r.stdout == 'total 20\n' and r.stderr == '', r.stderr
@@ -288,7 +288,7 @@ def bad_stores_are_said():
         assert r.stderr == ("heddle: cannot open the store 'noise.db': file is not a database\n"), r
     r = fleet('status', store='none.db', code=2)
     assert 'unable to open database file' in r.stderr, r.stderr
-    r = fleet('status', store='postgres://u:secret@/x?host=/nonexistent', code=2)
+    r = fleet('status', store='postgres://u:secret@/x?host=/proc/nonexistent', code=2)
     assert 'secret' not in r.stderr and 'cannot open the store' in r.stderr, r.stderr
     heddle('fleet', 'nonsense', code=129)
     heddle('fleet', 'run', code=129)

@@ -954,7 +954,7 @@ static void a_server_that_is_not_there_is_said_and_no_password_shown(void **stat
     struct error err = { { 0 } };
 
     (void)state;
-    assert_null(store_open("postgres://u:secret@/x?host=/nonexistent", SQL_CREATE, 0, &err));
+    assert_null(store_open("postgres://u:secret@/x?host=/proc/nonexistent", SQL_CREATE, 0, &err));
     assert_null(strstr(err.text, "secret"));
     if (!strstr(err.text, "heddle-postgres.so")) /* else the module is not built here */
         assert_non_null(strstr(err.text, "cannot open the store 'postgres://u@/x"));

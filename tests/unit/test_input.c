@@ -212,7 +212,7 @@ static void what_is_no_file_gets_a_clear_error(void **state)
     struct error err;
 
     (void)state;
-    assert_null(input_open("/nonexistent/x.std", &err));
+    assert_null(input_open("/proc/nonexistent/x.std", &err));
     assert_string_equal(err.text, "No such file or directory");
     assert_null(input_open("/", &err));
     assert_string_equal(err.text, "Is a directory");
@@ -361,8 +361,9 @@ static void a_full_disk_is_reported(void **state)
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(access(path, F_OK), -1);
     assert_false(has_temporary(path));
-    assert_null(output_open("/nonexistent/x.std", &err));
-    assert_string_equal(err.text, "cannot create '/nonexistent/x.std': No such file or directory");
+    assert_null(output_open("/proc/nonexistent/x.std", &err));
+    assert_string_equal(err.text,
+                        "cannot create '/proc/nonexistent/x.std': No such file or directory");
     free(path);
     buf_release(&text);
 }

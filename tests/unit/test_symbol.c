@@ -3,6 +3,7 @@
  * Each library calls back from an inlined function, so that the return address
  * is code whose stack is known. Compilers that are not there are skipped.
  */
+#include "base/alloc.h"
 #include "symbol/symbol.h"
 #include "symbol/tidy.h"
 
@@ -239,6 +240,8 @@ static void cpp_code_has_readable_names(void **state)
 
 static void separate_debug_files_are_found(void **state)
 {
+    char folder[] = "/tmp/heddle_symbol_debug_XXXXXX", *after;
+
     (void)state;
     check_c("cc -O2 -g -Wl,--build-id=none",
             "objcopy --only-keep-debug lib.so lib.debug && strip lib.so && "
@@ -246,12 +249,15 @@ static void separate_debug_files_are_found(void **state)
     check_c("cc -O2 -g -Wl,--build-id=none",
             "mkdir .debug && objcopy --only-keep-debug lib.so .debug/lib.debug && strip lib.so && "
             "cd .debug && objcopy --add-gnu-debuglink=lib.debug ../lib.so");
-    setenv("HEDDLE_DEBUG_DIRECTORY", "/tmp/heddle_symbol_debug", 1);
-    check_c("cc -O2 -g -Wl,--build-id=0xabcdef0123456789",
-            "mkdir -p /tmp/heddle_symbol_debug/.build-id/ab && objcopy --only-keep-debug lib.so "
-            "/tmp/heddle_symbol_debug/.build-id/ab/cdef0123456789.debug && strip lib.so");
+    assert_non_null(mkdtemp(folder));
+    setenv("HEDDLE_DEBUG_DIRECTORY", folder, 1);
+    after = xasprintf("mkdir -p %s/.build-id/ab && objcopy --only-keep-debug lib.so "
+                      "%s/.build-id/ab/cdef0123456789.debug && strip lib.so",
+                      folder, folder);
+    check_c("cc -O2 -g -Wl,--build-id=0xabcdef0123456789", after);
     unsetenv("HEDDLE_DEBUG_DIRECTORY");
-    run("rm -r /tmp/heddle_symbol_debug");
+    run("rm -r %s", folder);
+    free(after);
 }
 
 static void a_debug_file_of_another_build_is_passed_over(void **state)
@@ -299,19 +305,20 @@ static void missing_and_wrong_files_say_so(void **state)
     uint64_t offset;
 
     (void)state;
-    assert_int_equal(symbolizer_add_image(s, "/nonexistent/x", 0x1000, 0x1000, 0x2000, NULL, 0), 0);
+    assert_int_equal(
+        symbolizer_add_image(s, "/proc/nonexistent/x", 0x1000, 0x1000, 0x2000, NULL, 0), 0);
     assert_int_equal(symbolizer_add_image(s, "/proc/self/exe", 0x3000, 0x3000, 0x4000, id, 20), 0);
     assert_int_equal(symbolizer_add_image(s, "/dev/null", 0x5000, 0x5000, 0x6000, NULL, 0), 0);
     assert_int_equal(symbolizer_frames(s, 0x1234, f, 2), 0);
     assert_string_equal(symbolizer_problem(s, 0x1234),
-                        "cannot open '/nonexistent/x': No such file or directory");
+                        "cannot open '/proc/nonexistent/x': No such file or directory");
     assert_int_equal(symbolizer_frames(s, 0x3234, f, 2), 0);
     assert_string_equal(symbolizer_problem(s, 0x3234),
                         "'/proc/self/exe' has another build id than the recorded one");
     assert_int_equal(symbolizer_data(s, 0x5000, 1, &d), 0);
     assert_string_equal(symbolizer_problem(s, 0x5000), "cannot read '/dev/null': not an ELF file");
     assert_null(symbolizer_problem(s, 0x9000));
-    assert_string_equal(symbolizer_image(s, 0x1fff, &offset), "/nonexistent/x");
+    assert_string_equal(symbolizer_image(s, 0x1fff, &offset), "/proc/nonexistent/x");
     assert_int_equal(offset, 0xfff);
     assert_null(symbolizer_image(s, 0x2000, NULL));
     symbolizer_free(s);

@@ -159,7 +159,7 @@ static void expect_error(const char *path, const char *reason)
 static void a_missing_file_is_named(void **state)
 {
     (void)state;
-    expect_error("/nonexistent/x.std", "No such file or directory");
+    expect_error("/proc/nonexistent/x.std", "No such file or directory");
 }
 
 static void a_directory_needs_exactly_one_trace(void **state)
