@@ -1,4 +1,4 @@
-/* caper_show.c - the state of caper as text and JSON (docs/schema/caper.schema.json) */
+/* caper_show.c - the state of caper as text and JSON */
 #include "cmd/caper_show.h"
 #include "base/plural.h"
 #include "base/alloc.h"

@@ -69,7 +69,7 @@ bool bitcode_is_own(struct bitcode *b, LLVMValueRef variable);
 
 void *bitcode_copy(struct bitcode *b, const void *from, size_t count, size_t bytes);
 
-/* decode_calls.c: what a call of an intrinsic is; I_CALL: it is none. */
+/* intrinsics.c: what a call of an intrinsic is; I_CALL: it is none. */
 struct intrinsic {
     enum inst_op op;
     uint8_t sub;

@@ -185,7 +185,7 @@ HIDDEN void rt_images_update(void); /* after dlopen and before dlclose gives mem
  * In the ordinary library this defines the function under its own name, weak; REAL looks the
  * next definition up with dlsym(RTLD_NEXT) on first use. With HEDDLE_STATIC (libheddle-rt-static)
  * it defines __wrap_NAME, and REAL is __real_NAME: the driver links with --wrap=NAME for every
- * name of runtime/wrap_list.h.
+ * name that scripts/rt-symbols finds in the archive.
  * In an interposer, WHERE_CALLER() is where the program called the function.
  *
  *     INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_t *m)
