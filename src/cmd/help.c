@@ -14,9 +14,9 @@ void help_overview(FILE *out)
           out);
     for (const struct command *c = commands; c->name; c++)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
-    fputs("\n'heddle help COMMAND' or 'heddle COMMAND --help' says more.\n"
+    fputs("\n'heddle help COMMAND' or 'heddle COMMAND --help' describes one of them.\n"
           "exit codes: 0 nothing found, 66 races found, 2 bad input or nothing to analyse,\n"
-          "128 own failure, 129 wrong usage\n",
+          "128 internal failure, 129 wrong usage\n",
           out);
 }
 
@@ -54,7 +54,7 @@ void help_command(const struct command *c, FILE *out)
         print_option(d, out);
     if (!takes(c, OPT_ENGINE))
         return;
-    fputs("\nengines, cheapest first; those of the cascade have a star:\n", out);
+    fputs("\nengines, cheapest first; those with a star run by default:\n", out);
     for (size_t i = 0; engine_registry[i]; i++)
         fprintf(out, "%c %-10s %s\n", engine_registry[i]->on_request ? ' ' : '*',
                 engine_registry[i]->name, engine_registry[i]->summary);

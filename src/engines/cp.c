@@ -168,7 +168,7 @@ static int cp_decide(void *state, struct whole *whole, struct error *err)
 
 const struct engine engine_cp = {
     .name = "cp",
-    .summary = "causally precedes: races that a reordering of independent sections can show",
+    .summary = "causally precedes (for comparison: contained in wcp)",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .on_request = true, /* wcp leaves all of its pairs unordered, too */

@@ -635,7 +635,7 @@ bool deadlock_finds_nothing(const void *engine)
 
 const struct engine engine_deadlock = {
     .name = "deadlock",
-    .summary = "threads that wait for each other in a reordering that keeps the order of critical "
+    .summary = "deadlocks of reorderings that keep the order of critical "
                "sections",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,

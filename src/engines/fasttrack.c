@@ -389,7 +389,7 @@ static void fasttrack_close(void *state)
 
 const struct engine engine_fasttrack = {
     .name = "fasttrack",
-    .summary = "happens-before races with epochs: fastest, a race on every racy variable",
+    .summary = "happens-before races by epochs: fastest; one race on every racy variable",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
     .on_request = true,

@@ -13,7 +13,7 @@ static void *hb_engine_open(struct engine_result *result, const struct engine_op
 
 const struct engine engine_hb = {
     .name = "hb",
-    .summary = "happens-before races: every access against the concurrent last accesses",
+    .summary = "happens-before races: each access against the concurrent last accesses",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
     .open = hb_engine_open,

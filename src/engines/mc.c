@@ -569,7 +569,7 @@ int mc_run(struct engine_result *result, struct whole *whole, struct error *err)
 
 const struct engine engine_mc = {
     .name = "mc",
-    .summary = "every race that a correct reordering can show, by an exact solver; with witnesses",
+    .summary = "every race that a correct reordering can show, by exact search",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .barriers = BARRIERS_UNSEEN,
@@ -581,7 +581,7 @@ const struct engine engine_mc = {
 /* rdit and sb are mc where calls of untraced code keep more order (docs/design/rdit.md). */
 const struct engine engine_rdit = {
     .name = "rdit",
-    .summary = "mc where calls of untraced code may hide anything on what they can reach",
+    .summary = "like mc, but calls of untraced code may synchronise by anything they can reach",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .barriers = BARRIERS_PAIRS,
@@ -592,7 +592,7 @@ const struct engine engine_rdit = {
 
 const struct engine engine_sb = {
     .name = "sb",
-    .summary = "rdit where all calls of untraced code keep their order",
+    .summary = "rdit with all calls of untraced code in their order (for comparison)",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .on_request = true,

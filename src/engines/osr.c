@@ -201,7 +201,7 @@ static int osr_decide(void *state, struct whole *w, struct error *err)
 
 const struct engine engine_osr = {
     .name = "osr",
-    .summary = "races in reorderings that reverse critical sections where that is easy to see",
+    .summary = "races of reorderings that may also swap critical sections",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .follows = &engine_syncp,

@@ -421,7 +421,7 @@ static int recipe_decide(void *state, struct whole *whole, struct error *err)
 
 const struct engine engine_recipe = {
     .name = "recipe",
-    .summary = "recipe-s, and races with code behind branches that went the other way",
+    .summary = "recipe-s, and races with code on the other side of a branch",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .barriers = BARRIERS_PAIRS,

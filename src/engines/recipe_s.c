@@ -290,7 +290,7 @@ static int recipe_s_decide(void *state, struct whole *whole, struct error *err)
 
 const struct engine engine_recipe_s = {
     .name = "recipe-s",
-    .summary = "mc where a read may see other values, as long as branches and addresses stay",
+    .summary = "mc, and reads may see other values if branches and addresses stay the same",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .barriers = BARRIERS_PAIRS,

@@ -20,7 +20,7 @@ static int shb_decide(void *state, struct whole *whole, struct error *err)
 
 const struct engine engine_shb = {
     .name = "shb",
-    .summary = "schedulable happens-before: reads keep their writers, so every race is possible",
+    .summary = "schedulable happens-before: reads keep their writers, so every race can happen",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
     .follows = &engine_hb,

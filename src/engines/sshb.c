@@ -476,8 +476,8 @@ static void sshb_steps(void *state, const struct span *span)
 
 const struct engine engine_sshb = {
     .name = "sshb",
-    .summary = "happens-before races, and which of them no write-read "
-               "dependency can order",
+    .summary = "happens-before races, and which of them no choice of "
+               "writers can order",
     .proves = STRENGTH_MAYBE,
     .sees_all = true,
     .follows = &engine_hb,

@@ -1,6 +1,6 @@
 /* sshb_causes.c - which races follow from another race
  *
- * A race would not be there if another one were mended, where that one's accesses, made atomic,
+ * A race would not be there if another one were fixed, where that one's accesses, made atomic,
  * would order its own: in all of its occurrences. One race is tried at a time. The graph has the
  * edges of happens-before, and from a write to a read only those between the two sites of that
  * race: what the read saw in the recorded order and, where that order is not exact, what it may

@@ -263,7 +263,7 @@ static int syncp_decide(void *state, struct whole *w, struct error *err)
 
 const struct engine engine_syncp = {
     .name = "syncp",
-    .summary = "races in reorderings that keep the order of critical sections, with witnesses",
+    .summary = "races of reorderings that keep the order of critical sections",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .open = syncp_open,

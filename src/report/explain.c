@@ -230,7 +230,7 @@ static void write_standing(FILE *out, const struct findings *f, const struct fin
         fprintf(out, "it %s\n", b.data);
     buf_release(&b);
     if (r->strength == STRENGTH_OBSERVED && r->independent)
-        fputs("it is independent: no other race, mended, would order the two accesses\n", out);
+        fputs("it is independent: fixing another race would not order the two accesses\n", out);
 }
 
 void text_explain(const struct findings *f, const struct finding *r, const struct steps *s,

@@ -352,7 +352,7 @@ static void write_standing(struct painter *p, const struct findings *f, const st
         fprintf(p->out, "  %s\n", b.data);
     buf_release(&b);
     if (r->strength == STRENGTH_OBSERVED && r->independent)
-        fputs("  independent: no other race, mended, would order the two accesses\n", p->out);
+        fputs("  independent: fixing another race would not order the two accesses\n", p->out);
 }
 
 static void write_race(struct painter *p, const struct findings *f, size_t i)

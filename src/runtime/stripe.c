@@ -66,7 +66,7 @@ uint64_t rt_held(void)
     return t->held | (rt_stripes[t->held - 1].version & 1) << 32;
 }
 
-/* A handler has mended what made the operation fault: it is tried again, under the lock again. */
+/* A handler has repaired what made the operation fault: it is tried again, under the lock again. */
 void rt_hold_again(uint64_t held)
 {
     if (held)

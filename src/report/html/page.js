@@ -187,7 +187,7 @@ function detail(f) {
       `${d.decided_by && engines.length > 1 ? `; decided by ${d.decided_by}` : ''}. `, el('code', {}, d.id)),
     d.doubt && !isPredicted(d) ? el('p', {}, `Not observed: ${d.doubt}.`) : null,
     d.follows_from || d.may_follow_from ? causeOf(d) : null,
-    d.strength === 'observed' && d.independent ? el('p', {}, 'Independent: no other race, mended, would order the two accesses.') : null,
+    d.strength === 'observed' && d.independent ? el('p', {}, 'Independent: fixing another race would not order the two accesses.') : null,
     el('div', { class: 'sides' }, f.sides.map((s, i) => sideOf(s, labels[i]))),
     d.thread_local_of ? el('p', {}, `Thread-local storage of ${d.thread_local_of}.`) : null,
     d.allocated ? el('p', {}, d.allocated.is_stack ? `${d.allocated.maybe_thread_local ? 'Stack or thread-local memory' : 'Stack'} of ${d.allocated.thread}.`
