@@ -409,7 +409,7 @@ static void add_edges(struct effects *e)
         add_taken(e, (uint32_t)i);
     for (size_t i = 0; i < e->nnodes; i++) /* it is recorded itself */
         if (e->nodes[i].does & (MACHINE_TRACED | MACHINE_RUNTIME)) {
-            e->nodes[i].does = MACHINE_TRACED;
+            e->nodes[i].does = MACHINE_TRACED | (e->nodes[i].does & MACHINE_RUNTIME);
             e->nodes[i].nedges = 0;
         }
 }
@@ -639,23 +639,34 @@ static void list_system(struct effects *e, const char *name)
     add_name(e, name, make_set(e, effects_of(does)));
 }
 
+/* `is_static`: the image has the C library in it. */
+static void list_name(struct effects *e, uint32_t image, const struct machine_symbol *s,
+                      bool is_static)
+{
+    const struct definition *d = s->imported ? find(e, s->name) : NULL;
+    uint32_t node = d                         ? node_at(e, d->image, d->symbol->address)
+                    : s->imported || !s->code ? NONE
+                                              : node_at(e, image, s->address);
+
+    if (starts_with(s->name, "__heddle_") || (node == NONE && !(s->imported && !d)))
+        return;
+    if (node == NONE || e->nodes[node].does & MACHINE_RUNTIME ||
+        (is_static && is_of_system(s->name)))
+        list_system(e, s->name);
+    else if (!(e->nodes[node].does & MACHINE_TRACED))
+        add_name(e, s->name, e->nodes[node].set);
+}
+
 /* What traced code may call by name: what its image imports, and what else is in it. */
 static void list_names(struct effects *e, uint32_t image)
 {
     const struct machine *m = &e->images[image].code;
+    bool is_static = true;
 
-    for (size_t i = 0; i < m->nsymbols; i++) {
-        const struct machine_symbol *s = &m->symbols[i];
-        const struct definition *d = s->imported ? find(e, s->name) : NULL;
-        uint32_t node = s->imported ? d ? node_at(e, d->image, d->symbol->address) : NONE
-                        : s->code   ? node_at(e, image, s->address)
-                                    : NONE;
-
-        if (node != NONE && !(e->nodes[node].does & MACHINE_TRACED))
-            add_name(e, s->name, e->nodes[node].set);
-        else if (s->imported && !d && !starts_with(s->name, "__heddle_"))
-            list_system(e, s->name);
-    }
+    for (size_t i = 0; i < m->nsymbols; i++)
+        is_static &= !m->symbols[i].imported;
+    for (size_t i = 0; i < m->nsymbols; i++)
+        list_name(e, image, &m->symbols[i], is_static);
 }
 
 static int compare_functions(const void *a, const void *b)
