@@ -240,10 +240,48 @@ static LLVMMetadataRef line_beside(struct pass *p, LLVMValueRef inst, LLVMMetada
     return NULL;
 }
 
+static LLVMMetadataRef line_of(LLVMValueRef value)
+{
+    LLVMMetadataRef at =
+        LLVMIsAInstruction(value) && !is_debug(value) ? LLVMInstructionGetDebugLoc(value) : NULL;
+    return has_line(at) ? at : NULL;
+}
+
+/* Another access of this function to the same place, with a line. */
+static LLVMMetadataRef line_of_place(struct pass *p, LLVMValueRef inst)
+{
+    LLVMValueRef place = LLVMGetOperand(inst, LLVMIsAStoreInst(inst) ? 1 : 0);
+    int looks = 256; /* a global may have uses all over the module */
+    for (LLVMUseRef use = LLVMGetFirstUse(place); use && looks--; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!LLVMIsALoadInst(user) && !LLVMIsAStoreInst(user))
+            continue;
+        LLVMMetadataRef at = line_of(user);
+        if (at && LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)) == p->function)
+            return at;
+    }
+    return NULL;
+}
+
+/* The compiler moved an access out of a loop (x++ in it: one load before, one store behind) and
+ * left it no location at all. The other one has the line of the source; else what uses the value,
+ * or made it. NULL: they have none either. */
+static LLVMMetadataRef line_of_moved(struct pass *p, LLVMValueRef inst)
+{
+    if (!LLVMIsALoadInst(inst) && !LLVMIsAStoreInst(inst))
+        return NULL;
+    LLVMMetadataRef at = line_of_place(p, inst);
+    for (LLVMUseRef use = LLVMGetFirstUse(inst); use && !at; use = LLVMGetNextUse(use))
+        at = line_of(LLVMGetUser(use));
+    return at || !LLVMIsAStoreInst(inst) ? at : line_of(LLVMGetOperand(inst, 0));
+}
+
 static void fill_location(struct pass *p, struct sites_site *s, LLVMValueRef inst)
 {
     LLVMMetadataRef at = inst ? LLVMInstructionGetDebugLoc(inst) : NULL;
-    LLVMMetadataRef beside = at && !has_line(at) ? line_beside(p, inst, at) : NULL;
+    LLVMMetadataRef beside = has_line(at) || !inst ? NULL
+                             : at                  ? line_beside(p, inst, at)
+                                                   : line_of_moved(p, inst);
     LLVMMetadataRef sub = LLVMGetSubprogram(p->function);
     size_t n;
     if (beside)
