@@ -275,8 +275,10 @@ static void count_undecided(struct sshb *p, bool asked)
         n += (f->pairs[i].verdict & (SSHB_OPEN | SSHB_ORDERED)) == SSHB_OPEN;
     if (n || f->full)
         engine_count(p->result, "occurrences_undecided", n);
-    if (n || f->full || !asked)
+    if (n || f->full)
         p->result->complete = false;
+    else
+        engine_leave(p->result, "stopped", !asked);
 }
 
 int sshb_decide(void *state, struct whole *whole, struct error *err)

@@ -37,13 +37,46 @@ static void write_left_out(struct painter *p, const struct findings *f)
     }
 }
 
-static void write_incomplete(struct painter *p, const struct findings_engine *e)
+/* The next thing that an engine left. What the trace has lost is the last line's. */
+static bool next_left(const struct findings_engine *e, size_t *at, struct buf *b)
+{
+    for (b->len = 0; undecided_next(e, at, b); b->len = 0)
+        if (*at > e->ncounters || strcmp(e->counters[*at - 1].name, UNDECIDED_CUT) != 0)
+            return true;
+    return false;
+}
+
+static bool has_left(const struct findings_engine *e, const char *what)
+{
+    struct buf b = { 0 };
+    bool same = false;
+
+    for (size_t at = 0; !same && next_left(e, &at, &b);)
+        same = strcmp(b.data, what) == 0;
+    buf_release(&b);
+    return same;
+}
+
+/* What several engines left for the same reason is one line, where the first of them has it. */
+static void write_left(struct painter *p, const struct findings *f, size_t first, const char *what)
+{
+    for (size_t i = 0; i < first; i++)
+        if (has_left(&f->engines[i], what))
+            return;
+    fprintf(p->out, "incomplete: %s", f->engines[first].name);
+    for (size_t i = first + 1; i < f->nengines; i++)
+        if (has_left(&f->engines[i], what))
+            fprintf(p->out, ", %s", f->engines[i].name);
+    fprintf(p->out, ": %s\n", what);
+}
+
+static void write_incomplete(struct painter *p, const struct findings *f)
 {
     struct buf b = { 0 };
 
-    for (size_t at = 0; undecided_next(e, &at, &b); b.len = 0)
-        if (at > e->ncounters || strcmp(e->counters[at - 1].name, UNDECIDED_CUT) != 0)
-            fprintf(p->out, "incomplete: %s: %s\n", e->name, b.data);
+    for (size_t i = 0; i < f->nengines; i++)
+        for (size_t at = 0; next_left(&f->engines[i], &at, &b);)
+            write_left(p, f, i, b.data);
     buf_release(&b);
 }
 
@@ -67,8 +100,7 @@ static void write_summary(struct painter *p, const struct findings *f)
     paint_engines(p, f, all_engines(f));
     fputc('\n', p->out);
     recording_text(&f->trace.recording, p->out);
-    for (size_t i = 0; i < f->nengines; i++)
-        write_incomplete(p, &f->engines[i]);
+    write_incomplete(p, f);
     write_left_out(p, f);
 }
 
