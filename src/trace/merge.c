@@ -835,6 +835,7 @@ static void forget_objects(struct merge *m)
     map_clear(&m->block_index);
     m->nblocks = 0;
     values_clear(&m->values);
+    m->values.on = false; /* each pass finds out when the first did: they must not differ */
 }
 
 void merge_rewind(struct merge *m)

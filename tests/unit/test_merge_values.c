@@ -309,6 +309,29 @@ static void the_rules_hold_and_fewer_reads_are_contradicted(void **state)
     assert_true(wrong * 2 < before);
 }
 
+/* The first thread has no read, so the first pass knows too late that values count. */
+static void a_second_pass_has_the_order_of_the_first(void **state)
+{
+    struct reading r;
+    struct events first;
+
+    (void)state;
+    program_start(2);
+    access_at(0, 10, OP_WRITE, CELL(0), 4, 5);
+    access_at(0, 20, OP_WRITE, CELL(0), 4, 0);
+    access_at(0, 20, OP_WRITE, CELL(0), 4, 5);
+    access_at(1, 15, OP_WRITE, CELL(3), 4, 1);
+    access_at(1, 20, OP_READ, CELL(0), 4, 5);
+    merge_it(&r, 100);
+    first = r.events;
+    r.events = (struct events){ 0 };
+    assert_int_equal(r.source->ops->rewind(r.source, &r.err), 0);
+    reading_pass(&r);
+    assert_events(&first, 0, r.events.list, r.events.extra, first.count);
+    events_release(&first);
+    reading_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_certain_order_is_not_changed_for_a_value),
         cmocka_unit_test(freed_memory_contradicts_nothing),
         cmocka_unit_test(what_untraced_code_wrote_is_marked),
+        cmocka_unit_test(a_second_pass_has_the_order_of_the_first),
         cmocka_unit_test(the_rules_hold_and_fewer_reads_are_contradicted),
     };
 
