@@ -289,13 +289,45 @@ static void warn_about_refused(const struct findings *f)
             warn_about_counter(&f->engines[i], &f->engines[i].counters[k]);
 }
 
+/* A signal that came while engines ran is theirs: what they found gets its details. One that comes
+ * now means these. */
+struct details {
+    struct progress progress;
+    bool heeds;
+};
+
+static bool tick_details(void *details, const struct trace_info *info)
+{
+    struct details *d = details;
+
+    progress_show(&d->progress, info);
+    return d->heeds && interrupts_came();
+}
+
+enum { UNTOLD_LISTED = 20 };
+
+/* What has no details has its places. */
+static void warn_about_untold(const struct findings *f)
+{
+    size_t n = f->untold.count;
+
+    if (f->stopped)
+        warn("warning",
+             "interrupted while the details of what was found were collected: where memory comes "
+             "from and schedules are not shown");
+    for (size_t i = 0; i < n && i < UNTOLD_LISTED; i++)
+        warn("warning", "found, and not in the report: %s", f->untold.names[i]);
+    if (n > UNTOLD_LISTED)
+        warn("warning", "found, and not in the report: %zu more", n - UNTOLD_LISTED);
+}
+
 /* What engines found becomes findings, with everything a report shows. */
 static int make_findings(struct result *r, const struct options *o, struct job *j,
                          struct error *err)
 {
     struct findings *f = &r->findings;
     struct analysis *a = &j->analysis;
-    struct progress progress;
+    struct details details = { .heeds = !interrupts_came() };
     int got;
 
     findings_set_trace(f, r->from.shown, j->trace);
@@ -304,12 +336,13 @@ static int make_findings(struct result *r, const struct options *o, struct job *
     add_runs(f, a, trace_tables(j->trace));
     add_excluded(f, trace_excluded(j->trace));
     warn_about_refused(f);
-    progress_start(&progress, !option_is(o, OPT_QUIET), "collecting details");
-    f->progress = progress_show;
-    f->progress_arg = &progress;
+    progress_start(&details.progress, !option_is(o, OPT_QUIET), "collecting details");
+    f->progress = tick_details;
+    f->progress_arg = &details;
     got = findings_finish(f, r->trace, err);
     f->progress = NULL;
-    progress_stop(&progress);
+    progress_stop(&details.progress);
+    warn_about_untold(f);
     return got;
 }
 
@@ -541,6 +574,8 @@ void result_release(struct result *r)
 
 static bool any_fails(const struct findings *f, const struct options *o)
 {
+    if (f->untold.count && strength_fails(o, f->untold_strength))
+        return true;
     for (size_t i = 0; i < f->count; i++)
         if (strength_fails(o, f->races[i].strength))
             return true;
@@ -554,6 +589,10 @@ static int result_code(const struct result *r, const struct options *o)
 {
     const struct findings *f = &r->findings;
 
+    for (size_t i = 0; i < r->nparts; i++)
+        if (r->parts[i].findings.untold.count &&
+            strength_fails(o, r->parts[i].findings.untold_strength))
+            return EXIT_RACES;
     if (any_fails(f, o))
         return EXIT_RACES;
     if ((f->count || f->ndeadlocks) && !option_is(o, OPT_QUIET))

@@ -122,17 +122,16 @@ static void answer(struct finder *f, struct allocation_query *q)
 
 static int read_trace(struct finder *f, uint64_t last, struct trace *t, struct error *err)
 {
-    const struct findings *home = f->naming->home;
+    struct findings *home = f->naming->home;
     struct batch b;
     int r;
 
     for (size_t i = 0; i < f->count; i++)
         last = f->queries[i].position > last ? f->queries[i].position : last;
     r = trace_rewind(t, err);
-    while (r >= 0 && (r = trace_next(t, &b, err)) > 0 && b.first < last) {
+    while (r >= 0 && !home->stopped && (r = trace_next(t, &b, err)) > 0 && b.first < last) {
         feed_batch(f, &b);
-        if (home->progress)
-            home->progress(home->progress_arg, trace_info(t));
+        home->stopped = home->progress && home->progress(home->progress_arg, trace_info(t));
     }
     return r < 0 ? -1 : 0;
 }
@@ -151,7 +150,7 @@ int allocations_find(struct naming *naming, struct allocation_query *queries, si
         qsort(queries, n, sizeof(*queries), compare_queries);
     r = read_trace(&f, last, t, err);
     for (size_t i = 0; i < n; i++) {
-        if (r == 0)
+        if (r == 0 && !naming->home->stopped) /* else the last one may come yet */
             answer(&f, &queries[i]);
         if (queries[i].seen)
             free(queries[i].seen->calls.calls);

@@ -320,17 +320,17 @@ static int read_trace(struct enricher *e, struct trace *t, struct error *err)
     struct batch b;
     int r = trace_rewind(t, err);
 
-    while (r >= 0 && (e->next < e->count || !trace_steps_done(e))) {
+    while (r >= 0 && !e->f->stopped && (e->next < e->count || !trace_steps_done(e))) {
         r = trace_next(t, &b, err);
         if (r == 0)
             return error_set(err, "the trace changed while it was read: event %" PRIu64 " is gone",
                              e->wanted[e->count - 1].position);
         if (r > 0)
             feed_batch(e, &b);
-        if (e->f->progress)
-            e->f->progress(e->f->progress_arg, trace_info(t));
+        e->f->stopped = e->f->progress && e->f->progress(e->f->progress_arg, trace_info(t));
     }
-    feed_flips(e);
+    if (!e->f->stopped)
+        feed_flips(e);
     return r < 0 ? -1 : 0;
 }
 
@@ -540,6 +540,7 @@ static void mark_locks(struct enricher *e, const struct finding *r, const struct
 
             l->only_here = life && (!locklife_spans(life, r->sides[0].event, r->sides[1].event) ||
                                     is_own_lock(e, r, &r->sides[k], life));
+            l->only_here |= e->f->stopped; /* nobody knows */
         }
 }
 
@@ -551,7 +552,7 @@ static int name_all(struct enricher *e, struct trace *t, struct error *err)
     uint64_t last = want_lives(e, &lives);
     int r = 0;
 
-    if ((n && e->allocations) || lives.count)
+    if (!e->f->stopped && ((n && e->allocations) || lives.count))
         r = allocations_find(&e->naming, queries, n, &lives, last, t, err);
     for (size_t i = 0; i < e->f->count && r == 0; i++)
         mark_locks(e, &e->f->races[i], &lives);
@@ -602,7 +603,7 @@ int findings_enrich(struct findings *f, struct trace *t, struct error *err)
     r = read_trace(&e, t, err);
     if (r == 0)
         r = name_all(&e, t, err);
-    if (r == 0)
+    if (r == 0 && !f->stopped)
         choose_schedules(&e);
     enricher_release(&e);
     return r;

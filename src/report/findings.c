@@ -22,6 +22,7 @@ void findings_release(struct findings *f)
     free(f->races);
     free(f->deadlocks);
     free(f->engines);
+    free(f->untold.names);
     intern_release(&f->strings);
     arena_release(&f->memory);
     map_release(&f->by_locations);
@@ -514,6 +515,7 @@ int findings_finish(struct findings *f, struct trace *t, struct error *err)
     findings_sort(f);
     if (findings_enrich(f, t, err) < 0)
         return -1;
+    findings_drop_untold(f);
     for (size_t i = 0; i < f->count; i++)
         f->races[i].doubt = findings_string(f, doubt_of(f, &f->races[i], t));
     findings_identify(f);

@@ -285,9 +285,15 @@ struct findings {
     uint64_t known;       /* findings left out because the baseline has them */
     const char *baseline; /* NULL: there is none */
     const char *test;     /* the test that this is the result of (run --test), or NULL */
-    /* Called after each batch while findings_finish() reads the trace; may be NULL. */
-    void (*progress)(void *arg, const struct trace_info *info);
+    /* Called after each batch while findings_finish() reads the trace; may be NULL. True: what was
+     * collected so far has to do. */
+    bool (*progress)(void *arg, const struct trace_info *info);
     void *progress_arg;
+    bool stopped; /* it was true */
+    /* Then: what there was no time to collect details of, "a.c:3:4 and b.c:5:6, observed", and the
+     * strongest of that (STRENGTH_COUNT: nothing). Not in JSON. */
+    struct findings_names untold;
+    enum strength untold_strength;
     struct intern strings;
     struct arena memory;
     struct map by_locations; /* pair of string numbers -> index, while races are added */
@@ -363,6 +369,7 @@ void findings_group(struct findings *f);
 /* The parts of findings_finish(). */
 void findings_sort(struct findings *f);                                      /* findings.c */
 int findings_enrich(struct findings *f, struct trace *t, struct error *err); /* enrich.c */
+void findings_drop_untold(struct findings *f);                               /* untold.c */
 void findings_identify(struct findings *f);                                  /* identity.c */
 
 /* Split "a.c:3:7" or "a.c:3" into its parts; false where the location is not of that form. */

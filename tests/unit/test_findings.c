@@ -518,6 +518,55 @@ static void a_trace_that_lost_its_events_since_is_an_error(void **state)
     fixture_close(&x);
 }
 
+/* ---- stopped while details are collected ---- */
+
+static bool stop_at_once(void *calls, const struct trace_info *info)
+{
+    (void)info;
+    ++*(unsigned *)calls;
+    return true;
+}
+
+/* Two races far apart: more than a batch lies between them. */
+static char *far_apart(unsigned *events)
+{
+    struct buf text = { 0 };
+
+    buf_addstr(&text, simple);
+    for (*events = 7; *events < 50000; ++*events)
+        buf_addstr(&text, "A|r(z)|6\n");
+    buf_addstr(&text, "A|w(late)|7\nB|w(late)|8\n");
+    *events += 2;
+    return buf_detach(&text);
+}
+
+static void of_a_stop_what_has_no_details_is_told_by_its_places(void **state)
+{
+    unsigned n, calls = 0;
+    char *text = far_apart(&n);
+    const struct pair found[] = { { 1, "2", 2, "3" }, { n - 2, "7", n - 1, "8" } };
+    struct fixture x;
+
+    (void)state;
+    fixture_open(&x, text);
+    add_engine(&x, "hb", STRENGTH_OBSERVED, found, 2);
+    x.f.progress = stop_at_once;
+    x.f.progress_arg = &calls;
+    finish(&x);
+    assert_int_equal(calls, 1);
+    assert_true(x.f.stopped);
+    assert_int_equal(x.f.count, 1);
+    assert_string_equal(x.f.races[0].variable, "x");
+    assert_string_equal(x.f.races[0].sides[1].thread, "B");
+    assert_int_equal(x.f.races[0].nschedule, 0);
+    assert_int_equal(x.f.engines[0].races, 1);
+    assert_int_equal(x.f.untold.count, 1);
+    assert_string_equal(x.f.untold.names[0], "7 and 8, observed");
+    assert_int_equal(x.f.untold_strength, STRENGTH_OBSERVED);
+    fixture_close(&x);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +588,7 @@ int main(void)
         cmocka_unit_test(control_characters_and_broken_utf8_are_escaped),
         cmocka_unit_test(locations_split_only_where_they_can_be_put_together_again),
         cmocka_unit_test(a_trace_that_lost_its_events_since_is_an_error),
+        cmocka_unit_test(of_a_stop_what_has_no_details_is_told_by_its_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
