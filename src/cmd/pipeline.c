@@ -42,6 +42,14 @@ static bool has_traced_code(const struct tables *t)
     return false;
 }
 
+/* Accesses that were made may be missing. */
+static bool may_lack_accesses(const struct trace *t)
+{
+    const struct process *p = &trace_tables(t)->process;
+
+    return process_was_paused(p) || p->numbers[PROCESS_LOST] || trace_info(t)->loss[0];
+}
+
 /* What makes a trace worth analysing. A program that was built for this and accesses nothing is
  * clean; one that was not is no clean bill, whatever locks it takes. */
 enum { WORTH_ACCESSES = 1, WORTH_LOCKS = 2, WORTH_ANYTHING = 4 };
@@ -63,24 +71,46 @@ static bool is_worth(const struct event *e, unsigned what)
            (what & WORTH_LOCKS && op_class_of(e->op) == CLASS_LOCK);
 }
 
-/* Look for the first event that is worth it, then start again. */
-static int find_access(struct result *r, const struct choice *c)
+/* A plain access: without any there is no race to be seen. */
+static bool is_seen(const struct event *e, unsigned unused)
 {
-    unsigned what = worth(r, c);
+    (void)unused;
+    return op_is_access(e->op) && !op_is_atomic(e->op);
+}
+
+/* Look for the first event of a kind; then start again, unless there is none. */
+static int find_event(struct result *r, bool (*wanted)(const struct event *, unsigned),
+                      unsigned what, bool *found)
+{
     struct batch b;
     struct error err;
-    bool found = false;
     int got = 0;
 
-    while (!found && !interrupts_came() && (got = trace_next(r->trace, &b, &err)) > 0)
-        for (size_t i = 0; i < b.count && !found; i++)
-            found = is_worth(&b.events[i], what);
-    if (got < 0)
-        return operand_error(&r->from, &err);
-    r->empty = !found && !interrupts_came();
-    if (!r->empty && trace_rewind(r->trace, &err) < 0)
+    *found = false;
+    while (!*found && !interrupts_came() && (got = trace_next(r->trace, &b, &err)) > 0)
+        for (size_t i = 0; i < b.count && !*found; i++)
+            *found = wanted(&b.events[i], what);
+    if (got < 0 || ((*found || interrupts_came()) && trace_rewind(r->trace, &err) < 0))
         return operand_error(&r->from, &err);
     return 0;
+}
+
+/* Where deadlocks alone can be found, and a race could not, that nothing was found says nothing. */
+static int find_access(struct result *r, const struct choice *c)
+{
+    bool found;
+    int code = find_event(r, is_worth, worth(r, c), &found);
+
+    r->empty = !found && !interrupts_came();
+    if (code == 0 && !r->empty && may_lack_accesses(r->trace)) {
+        struct error err;
+
+        code = find_event(r, is_seen, 0, &found);
+        r->blind = !found && !interrupts_came();
+        if (r->blind && trace_rewind(r->trace, &err) < 0)
+            code = operand_error(&r->from, &err);
+    }
+    return code;
 }
 
 static bool is_shown(void *unused, const struct race *r)
@@ -410,9 +440,23 @@ static int analyse_operand(struct result *r, const struct options *o)
 static int nothing_to_analyse(const struct result *r)
 {
     const struct trace_info *i = trace_info(r->trace);
+    const struct process *p = &trace_tables(r->trace)->process;
 
-    return bad_input("nothing to analyse: '%s' has no %s%s%s", r->from.shown,
-                     i->events ? "memory access" : "events", i->loss[0] ? "; lost: " : "", i->loss);
+    return bad_input("nothing to analyse: '%s' has no %s%s%s%s", r->from.shown,
+                     !i->events ? "events"
+                     : r->blind ? "plain memory access"
+                                : "memory access",
+                     i->loss[0] ? "; lost: " : "", i->loss,
+                     process_was_paused(p) ? "; " PROCESS_PAUSED : "");
+}
+
+/* Of several traces one that was seen is enough. */
+static bool is_blind(const struct result *r)
+{
+    for (size_t i = 0; i < r->nparts; i++)
+        if (!r->parts[i].blind)
+            return false;
+    return r->nparts || r->blind;
 }
 
 /* The operand is open. */
@@ -600,7 +644,11 @@ static int result_code(const struct result *r, const struct options *o)
              "nothing that was found is %s or stronger: it does not count for the exit code "
              "(--fail-on)",
              o->texts[OPT_FAIL_ON]);
-    return r->interrupted ? EXIT_OWN_FAILURE : EXIT_NOTHING;
+    if (r->interrupted)
+        return EXIT_OWN_FAILURE;
+    if (is_blind(r))
+        return nothing_to_analyse(r->nparts ? &r->parts[0] : r);
+    return EXIT_NOTHING;
 }
 
 static void write_as(const struct findings *f, const char *format, struct outfile *out)

@@ -19,6 +19,7 @@ struct result {
     struct findings findings;
     bool interrupted;
     bool empty;           /* the trace has no access: nothing was analysed */
+    bool blind;           /* it has no plain access, and some may be missing: no race can be seen */
     struct result *parts; /* owned: the processes' results, whose strings `findings` borrows */
     size_t nparts;
 };

@@ -407,8 +407,7 @@ static void answer(struct recorder *r, uint32_t serial, bool refused)
 static void note_stopped(struct recorder *r)
 {
     pthread_mutex_lock(&r->sink.lock);
-    sink_note(&r->sink,
-              "accesses were not recorded all the time: recording was stopped on request");
+    sink_note(&r->sink, "%s", PROCESS_PAUSED);
     pthread_mutex_unlock(&r->sink.lock);
 }
 

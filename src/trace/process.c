@@ -83,6 +83,14 @@ const char *process_thread_name(const struct process *p, uint32_t thread)
     return t ? t->name : NULL;
 }
 
+bool process_was_paused(const struct process *p)
+{
+    for (size_t i = 0; i < p->nnotes; i++)
+        if (strcmp(p->notes[i], PROCESS_PAUSED) == 0)
+            return true;
+    return false;
+}
+
 const char *process_end_text(const struct process *p, char *text, size_t n)
 {
     uint64_t status = p->numbers[PROCESS_STATUS];

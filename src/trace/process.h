@@ -83,11 +83,15 @@ struct image {
 
 /* So begins the note that says why nothing more was recorded: the size limit, a full disk. */
 #define PROCESS_STOPPED "recording stopped: "
+/* That of a recording whose accesses were left out for a time (record --stopped, heddle ctl). */
+#define PROCESS_PAUSED "accesses were not recorded all the time: recording was stopped on request"
 
 void process_release(struct process *p); /* a zeroed struct is empty */
 /* The thread, or NULL; the name the program gave it, or NULL. */
 const struct process_thread *process_thread(const struct process *p, uint32_t thread);
 const char *process_thread_name(const struct process *p, uint32_t thread);
+/* Was the recording of accesses stopped for a time? */
+bool process_was_paused(const struct process *p);
 /* "exited with status 3", "killed by signal 9 (KILL)"; NULL while running. */
 const char *process_end_text(const struct process *p, char *text, size_t n);
 

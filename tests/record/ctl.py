@@ -110,6 +110,20 @@ def case_stop(directory):
         raise Failed("analyze: %s%s" % (r.stdout, r.stderr))
 
 
+def case_never_started(directory):
+    """Where no access was recorded since nobody asked for it, there is no clean bill."""
+    data = os.path.join(directory, "stopped")
+    r = run([heddle, "record", "--stopped", "-o", data, os.path.join(directory, "endless"), "20"])
+    if r.returncode:
+        raise Failed("record --stopped exits with %d: %s" % (r.returncode, r.stderr))
+    r = run([heddle, "analyze", data])
+    if r.returncode != 2 or "nothing to analyse" not in r.stderr or "stopped on request" not in r.stderr:
+        raise Failed("analyze exits with %d: %s%s" % (r.returncode, r.stdout, r.stderr))
+    r = run([heddle, "run", "--stopped", "--trace", data, os.path.join(directory, "endless"), "20"])
+    if r.returncode != 2 or "stopped on request" not in r.stderr:
+        raise Failed("run --stopped exits with %d: %s" % (r.returncode, r.stderr))
+
+
 def case_again(directory):
     rng = random.Random(1)
     p = Program(directory, "endless")

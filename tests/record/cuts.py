@@ -143,7 +143,7 @@ class Recording:
         total = 0
         for trace in traces(self.data):
             i, result = info(opts, trace), analyse(opts, trace, self.full)
-            if result is None and (EMPTY in i.get("lost", {}).get("reason", EMPTY) or set(i["operations"]) <= {"begin"}):
+            if result is None and (EMPTY in i.get("lost", {}).get("reason", EMPTY) or not {"read", "write"} & set(i["operations"])):
                 self.empty += 1 # killed before, or nothing was lost at all
                 continue
             if result is None or i["events"] < least:
