@@ -228,6 +228,44 @@ static void call_access(struct pass *p, const struct item *item, LLVMValueRef po
         define_local(p, f, name, true, 1);
 }
 
+/* ---- rows ---- */
+
+static LLVMValueRef call_row(struct pass *p, const struct item *item, bool write, LLVMValueRef low,
+                             LLVMValueRef length)
+{
+    char name[48], local[56];
+    snprintf(name, sizeof name, "__heddle_%s_%s", write ? "write" : "read",
+             asks_units(item) ? "units" : "bytes");
+    snprintf(local, sizeof local, "%s_at", name);
+    LLVMValueRef args[] = { low, length, const32(p, 0) };
+    LLVMValueRef call = call_preserving(p, local, EFFECT_RECORD, 3, args);
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, local);
+    if (LLVMIsDeclaration(f))
+        define_local(p, f, name, true, 2);
+    return call;
+}
+
+void emit_row(struct pass *p, struct item *item, LLVMValueRef low, LLVMValueRef length)
+{
+    at_instruction(p, item->place);
+    if (!item->write || item->update)
+        item->rows[0] = call_row(p, item, false, low, length);
+    if (item->write || item->update)
+        item->rows[1] = call_row(p, item, true, low, length);
+}
+
+static void finish_rows(struct pass *p, const struct item *item)
+{
+    for (int i = 0; i < 2; i++)
+        if (item->rows[i])
+            LLVMSetOperand(item->rows[i], 2, const32(p, item->site + (i == 1 && item->update)));
+}
+
+static LLVMValueRef place_of(const struct item *item)
+{
+    return item->place ? item->place : item->inst;
+}
+
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)
 {
     at_instruction(p, before);
@@ -236,7 +274,7 @@ void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef befo
 
 static void emit_filtered(struct pass *p, const struct item *item)
 {
-    struct detour d = detour_begin(p, item->inst);
+    struct detour d = detour_begin(p, place_of(item));
     LLVMValueRef pointer = ITEM_ADDRESS(item);
     LLVMValueRef wanted = ask_filter(p, item, pointer);
     if (!item->update && stores_vtable(item->inst))
@@ -269,10 +307,12 @@ void emit_range(struct pass *p, const struct item *item)
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
-    if ((small || item->bytes == 16) && (item->hot || stores_vtable(item->inst)))
+    if (item->rows[0] || item->rows[1])
+        finish_rows(p, item);
+    else if ((small || item->bytes == 16) && (item->hot || stores_vtable(item->inst)))
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
-        emit_access_call(p, item, item->inst);
+        emit_access_call(p, item, place_of(item));
     else
         emit_range(p, item);
 }
@@ -352,7 +392,8 @@ static int hotter(const void *a, const void *b)
 static uint64_t heat_of(const struct map *heat, const struct item *item)
 {
     bool access = (item->kind == ITEM_ACCESS || item->kind == ITEM_LINK) && !item->dropped;
-    return access ? map_get(heat, LLVMGetInstructionParent(item->inst)) : 0;
+    bool row = item->rows[0] || item->rows[1];
+    return access && !row ? map_get(heat, LLVMGetInstructionParent(place_of(item))) : 0;
 }
 
 /* The hottest accesses in loops. */

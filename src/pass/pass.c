@@ -103,6 +103,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     if (!p->full && !p->no_elimination) {
         drop_covered(p, f, items);
         join_adjacent(p, items);
+        leave_loops(p, f, items);
     }
     if (!p->full)
         find_alignments(p, items);

@@ -54,6 +54,8 @@ struct item {
     uint32_t block;       /* number in the function */
     uint64_t bytes;
     LLVMValueRef inst;    /* code goes before it */
+    LLVMValueRef place;   /* or before this, outside of a loop (loops.cpp); else NULL */
+    LLVMValueRef rows[2]; /* calls that record all that the loop reads, and writes there */
     uint32_t operand;     /* of inst: the address. Not the value itself: emitting replaces values */
     uint32_t length;      /* of inst: ITEM_RANGE's number of bytes */
     LLVMValueRef partner; /* update: the write */
@@ -189,6 +191,9 @@ bool is_member(struct pass *p, LLVMValueRef inst); /* accesses a member of a str
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
 
+/* loops.cpp: sets `place` and `rows` */
+void leave_loops(struct pass *p, LLVMValueRef function, struct items *items);
+
 /* adjacent.c */
 void join_adjacent(struct pass *p, struct items *items);
 
@@ -201,6 +206,8 @@ void emit_item(struct pass *p, struct item *item);
 void number_site(struct pass *p, struct item *item); /* of accesses; emit_* does the others */
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
 void emit_prefetches(struct pass *p, LLVMValueRef f);
+/* At item->place, as item->rows: a call that records `length` bytes; its site comes later. */
+void emit_row(struct pass *p, struct item *item, LLVMValueRef low, LLVMValueRef length);
 void emit_range(struct pass *p, const struct item *item);
 
 /* stub.c: give the function its code: it asks, and calls the runtime's `name` or __heddle_stored */

@@ -197,6 +197,8 @@ enum {
  * *void __heddle_ask_{read,write,update}...(void *address, uint32_t site)    the same where code
  *      has not asked the filter: they do (objects of earlier versions; now the module has functions
  *      of its own that ask, pass/stub.c)
+ * *void __heddle_{read,write}_{units,bytes}(void *address, uint64_t bytes, uint32_t site)
+ *      consecutive accesses that a loop is going to make: aligned ones of 4 bytes and more, others
  * void __heddle_read_range(void *address, uint64_t bytes, uint32_t site)
  * void __heddle_write_range(void *address, uint64_t bytes, uint32_t site)
  *      other sizes, memory intrinsics; bytes may be 0

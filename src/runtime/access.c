@@ -14,6 +14,9 @@
 /* Values are 24 bytes a word: structures that a call fills in, not buffers. */
 enum { WROTE_BYTES_MAX = 256 };
 
+/* A longer row is marked anew without asking whether it is known. */
+enum { ROW_ASKED = 4096 };
+
 #define ENTRY EXPORT __attribute__((preserve_most))
 
 /* Room for an access, or NULL: it is lost, and counted. */
@@ -145,6 +148,48 @@ static inline void append_access(struct rt_thread *t, uintptr_t a, unsigned arg,
         *r = run_of(t, w + n, a, where);
 }
 
+/* Consecutive accesses of the size in `arg`, as one record; it goes on with the site's last one if
+ * that ends, or begins, where they begin or end. */
+static void append_row(struct rt_thread *t, uintptr_t a, uint64_t bytes, unsigned arg,
+                       uint64_t where)
+{
+    struct run *r = &t->runs[where % RUN_CACHE];
+    uintptr_t size = (uintptr_t)1 << (arg >> ACCESS_SIZE_SHIFT), low = a, high = a + bytes;
+    uint64_t *w;
+    unsigned n;
+
+    if (is_own(t, a))
+        event_own(t, where);
+    if (r->key == run_key(t, where) && !r->step && !t->too_deep && rt_options.filter &&
+        r->stack == (frames_are_told(t) ? t->stack : frames_stack_now(t))) {
+        uint64_t head = r->record[0];
+        uintptr_t from = head & RING_LOW,
+                  to = from + (head >> 48 & ACCESS_RUN ? r->record[1] >> 32 : size);
+
+        low = from < low ? from : low;
+        high = to > high ? to : high;
+        if (a <= to && a + bytes >= from && high - low <= RUN_BYTES_MAX) {
+            r->from = low - size;
+            r->span = (uint32_t)(high - r->from);
+            rewrite(r, arg | ACCESS_RUN, low, where | (uint64_t)(high - low) << 32);
+            return;
+        }
+    }
+    w = access_room(t);
+    if (!w)
+        return;
+    n = stamp_now_and_then(t, w);
+    w[n] = RING_WORD(R_ACCESS, arg | ACCESS_RUN, a);
+    w[n + 1] = where | bytes << 32;
+    commit(n + 2);
+    if (rt_options.filter)
+        *r = (struct run){ .record = w + n,
+                           .key = run_key(t, where),
+                           .stack = t->stack,
+                           .from = a - size,
+                           .span = (uint32_t)(bytes + size) };
+}
+
 static void append_range(struct rt_thread *t, uintptr_t a, uint64_t bytes, bool write,
                          uint64_t where)
 {
@@ -222,6 +267,27 @@ static inline bool access_begins(void)
 {
     return likely(tls.self && !(tls.busy | tls.ignore) && rt.mode == MODE_ON) ||
            access_begins_slow();
+}
+
+/* As mark_range(), but in one table only: that of the accesses which the row stands for. */
+static bool mark_row(uintptr_t a, uint64_t bytes, bool units, bool write)
+{
+    uintptr_t end = a + bytes;
+    uint64_t blocks = units ? tls.unit_mask >> (FILTER_UNITS_SHIFT + 1)
+                            : tls.line_mask >> (FILTER_LINES_SHIFT + 1);
+    bool covered = true;
+
+    if (!rt_options.filter || bytes > blocks << FILTER_BLOCK_SHIFT)
+        return false;
+    for (uintptr_t next; a < end; a = next) {
+        unsigned take;
+
+        next = filter_block_end(a, end);
+        take = (unsigned)(next - a);
+        covered &= units ? filter_mark_units(a, filter_unit_bits(a, take), write)
+                         : filter_mark_bytes(a, take, write);
+    }
+    return covered;
 }
 
 static bool mark(uintptr_t a, unsigned bytes, bool aligned, bool write)
@@ -471,6 +537,42 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
         append_range(tls.self, (uintptr_t)p, bytes, write, where);
     rt_busy_end();
 }
+
+/* All that a loop accesses at one site, before it begins: consecutive elements (pass/loops.cpp).
+ * The size in `arg` is that of 4 bytes or of one: the filter's. */
+static ASIDE void row_aside(uintptr_t a, uint64_t bytes, unsigned arg, uint32_t site)
+{
+    bool write = arg & ACCESS_WRITE, units = arg >> ACCESS_SIZE_SHIFT && !(a & 3);
+
+    if (!bytes || only_leaves_out(site) || !access_begins())
+        return;
+    rt_busy_begin();
+    if (is_benign((void *)a, bytes) || mark_row(a, bytes, units, write))
+        ;
+    else if (unlikely(rt.paused))
+        lose_paused(tls.self);
+    else if (bytes <= RUN_BYTES_MAX)
+        append_row(tls.self, a, bytes, arg, site);
+    else
+        append_range(tls.self, a, bytes, write, site);
+    rt_busy_end();
+}
+
+#define ROWS(name, write, units)                                                                   \
+    ENTRY void __heddle_##name(void *p, uint64_t bytes, uint32_t site);                            \
+    ENTRY void __heddle_##name(void *p, uint64_t bytes, uint32_t site)                             \
+    {                                                                                              \
+        if (bytes > ROW_ASKED || !((units) ? filter_covers_units((uintptr_t)p, bytes, write)       \
+                                           : filter_covers_bytes((uintptr_t)p, bytes, write)))     \
+            row_aside((uintptr_t)p, bytes,                                                         \
+                      ((write) ? ACCESS_WRITE : 0) | ((units) ? 2 << ACCESS_SIZE_SHIFT : 0),       \
+                      site);                                                                       \
+    }
+
+ROWS(read_units, false, true)
+ROWS(write_units, true, true)
+ROWS(read_bytes, false, false)
+ROWS(write_bytes, true, false)
 
 void rt_read(const void *p, uint64_t bytes, uint64_t where)
 {

@@ -150,15 +150,56 @@ static inline bool filter_mark_units(uintptr_t address, uint32_t bits, bool writ
 
 /* ---- ranges ---- */
 
-/* Bytes of one block, in both tables. True if they were covered before. */
-static inline bool filter_mark_block(uintptr_t a, unsigned bytes, bool write)
+static inline uintptr_t filter_block_end(uintptr_t a, uintptr_t end)
+{
+    uintptr_t next = (a | ((1u << FILTER_BLOCK_SHIFT) - 1)) + 1;
+
+    return next < end ? next : end;
+}
+
+/* Are all these units covered? The address and the number are multiples of 4. */
+static inline bool filter_covers_units(uintptr_t a, uint64_t bytes, bool write)
+{
+    for (uintptr_t end = a + bytes, next; a < end; a = next) {
+        const struct heddle_filter_units *u = filter_units(a);
+        uint32_t bits;
+
+        next = filter_block_end(a, end);
+        bits = filter_unit_bits(a, (unsigned)(next - a));
+        if (u->tag != filter_tag(a) || ((write ? u->written : u->read) & bits) != bits)
+            return false;
+    }
+    return true;
+}
+
+/* A bit for each byte of the block. */
+static inline unsigned __int128 filter_byte_bits(uintptr_t a, unsigned bytes)
+{
+    return ~(unsigned __int128)0 >> (128 - bytes) << (a & ((1u << FILTER_BLOCK_SHIFT) - 1));
+}
+
+/* Are all these bytes covered? */
+static inline bool filter_covers_bytes(uintptr_t a, uint64_t bytes, bool write)
+{
+    for (uintptr_t end = a + bytes, next; a < end; a = next) {
+        const struct heddle_filter_line *l = filter_line(a);
+        unsigned __int128 mask, seen;
+
+        next = filter_block_end(a, end);
+        mask = filter_byte_bits(a, (unsigned)(next - a));
+        __builtin_memcpy(&seen, write ? l->written : l->read, sizeof(seen));
+        if (l->tag != filter_tag(a) || (seen & mask) != mask)
+            return false;
+    }
+    return true;
+}
+
+/* Bytes of one block, in the table of bytes. True if they were covered before. */
+static inline bool filter_mark_bytes(uintptr_t a, unsigned bytes, bool write)
 {
     struct heddle_filter_line *l = filter_line(a);
-    unsigned at = a & ((1u << FILTER_BLOCK_SHIFT) - 1), unit = (at + 3) / 4, end = (at + bytes) / 4;
-    unsigned __int128 mask = ~(unsigned __int128)0 >> (128 - bytes) << at, seen, read;
+    unsigned __int128 mask = filter_byte_bits(a, bytes), seen, read;
 
-    if (unit < end)
-        filter_mark_units(a, (uint32_t)(((UINT64_C(1) << (end - unit)) - 1) << unit), write);
     filter_freshen(l, a);
     __builtin_memcpy(&read, l->read, sizeof(read));
     __builtin_memcpy(&seen, write ? l->written : l->read, sizeof(seen));
@@ -171,6 +212,16 @@ static inline bool filter_mark_block(uintptr_t a, unsigned bytes, bool write)
         __builtin_memcpy(l->written, &seen, sizeof(seen));
     }
     return false;
+}
+
+/* The same in both tables. */
+static inline bool filter_mark_block(uintptr_t a, unsigned bytes, bool write)
+{
+    unsigned at = a & ((1u << FILTER_BLOCK_SHIFT) - 1), unit = (at + 3) / 4, end = (at + bytes) / 4;
+
+    if (unit < end)
+        filter_mark_units(a, (uint32_t)(((UINT64_C(1) << (end - unit)) - 1) << unit), write);
+    return filter_mark_bytes(a, bytes, write);
 }
 
 /* ---- forgetting ---- */

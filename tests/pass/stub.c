@@ -2,6 +2,7 @@
  *
  *     read 4 12          access, bytes, site
  *     range-write 40 13
+ *     row-write 40 13    consecutive accesses of a loop, before it
  *     atomic add 4 6 14  operation, bytes, order, site
  *     fence 6 15
  *     enter 3 / left-to 1   full builds: records of the chunk, decoded
@@ -148,6 +149,21 @@ void __heddle_write_range(void *p, uint64_t bytes, uint32_t site)
     flush();
     say("range-write %d %d\n", (int)bytes, (int)(site - base));
 }
+
+/* What a loop is going to access; nothing if it makes no round. */
+#define ROW(verb, name)                                                                            \
+    __attribute__((preserve_most)) void __heddle_##verb##_##name(void *p, uint64_t bytes,          \
+                                                                 uint32_t site)                    \
+    {                                                                                              \
+        (void)p;                                                                                   \
+        flush();                                                                                   \
+        if (bytes)                                                                                 \
+            say("row-" #verb " %d %d\n", (int)bytes, (int)(site - base));                          \
+    }
+ROW(read, units)
+ROW(write, units)
+ROW(read, bytes)
+ROW(write, bytes)
 
 static void atomic(const char *verb, int bytes, uint32_t order, uint32_t site)
 {
