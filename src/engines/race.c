@@ -1,6 +1,7 @@
 /* race.c - the table of racing site pairs */
 #include "engines/race.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 
 #include <stdlib.h>
 
@@ -70,6 +71,7 @@ void race_table_add(struct race_table *t, struct access earlier, struct access l
     uint32_t *recent = &t->recent[map_hash(pair) % RECENT];
     struct race *r;
 
+    invariant(earlier.position <= later.position && strength < STRENGTH_COUNT);
     if (*recent >= t->count ||
         site_pair(t->races[*recent].first.site, t->races[*recent].second.site) != pair) {
         uint32_t found = find_race(t, earlier, later, strength);
@@ -81,6 +83,7 @@ void race_table_add(struct race_table *t, struct access earlier, struct access l
         *recent = found;
     }
     r = &t->races[*recent];
+    invariant(site_pair(r->first.site, r->second.site) == pair);
     if (strength < r->strength && !r->witness) {
         r->first = earlier;
         r->second = later;
@@ -116,6 +119,7 @@ void race_table_keep(struct race_table *t, bool (*keep)(void *arg, const struct 
         t->races[kept++] = *r;
     }
     t->count = kept;
+    invariant(t->by_sites.count == kept);
     for (size_t i = 0; i < RECENT; i++)
         t->recent[i] = UINT32_MAX;
 }

@@ -18,6 +18,7 @@
  */
 #include "engines/sieve.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/map.h"
 #include "engines/words.h"
 #include "order/barriers.h"
@@ -177,6 +178,8 @@ static void note_near(struct sieve *s, const struct page *p)
 
     for (unsigned i = 0; i < PAGE_BLOCKS; i++) {
         unsigned bit = near_bit((p->number << (PAGE_BITS - BLOCK_BITS)) + i);
+
+        invariant(!(suspects[i] & ~meets[i])); /* every suspect matters */
 
         if (meets[i])
             bit_set(s->near_meets, bit);

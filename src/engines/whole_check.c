@@ -6,6 +6,7 @@
  */
 #include "engines/whole_inside.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "engines/certain.h"
 #include "program/execution.h"
 #include "witness/witness.h"
@@ -254,11 +255,21 @@ void whole_note(struct whole *w, struct race *r, size_t n)
     w->not_kept++;
 }
 
+/* A schedule says nothing of a race that it does not end with. */
+static bool ends_with_race(const struct race *r, const uint64_t *list, size_t n)
+{
+    uint64_t first = r->first.position, second = r->second.position;
+
+    return n >= 2 && ((list[n - 2] == first && list[n - 1] == second) ||
+                      (list[n - 2] == second && list[n - 1] == first));
+}
+
 /* In positions of the trace. */
 static void keep_list(struct whole *w, struct race *r, uint64_t *list, size_t n)
 {
     for (size_t i = 0; w->part && i < n; i++)
         list[i] = whole_position(w, list[i]);
+    invariant(r->nflips || ends_with_race(r, list, n));
     note_shown(w, r, 0);
     r->witness = list;
     r->nwitness = n;

@@ -14,6 +14,7 @@
  * program's row is locked first, so claims of one program come one after the other.
  */
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "fleet/store_inside.h"
 
 #include <stdlib.h>
@@ -220,6 +221,8 @@ static int claim_body(struct store *s, void *arg, struct error *err)
         return -1;
     if (choose(s, c, err) < 0)
         return -1;
+    /* a chase has a pair to chase, and nothing else has */
+    invariant((c->out->kind == FLEET_CHASE) == (c->out->s1 && c->out->s2));
     if (c->out->kind == FLEET_PLAIN) /* nothing to hold */
         return 0;
     if (write_run(s, c, err) < 0)

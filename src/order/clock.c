@@ -4,6 +4,7 @@
  * return the reference to the result; arguments named `from` are borrowed.
  */
 #include "order/clock.h"
+#include "base/assert.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -50,7 +51,10 @@ static void node_put(struct clock_pool *p, struct clock_node *n)
 {
     struct clock_node **list;
 
-    if (!n || --n->refs)
+    if (!n)
+        return;
+    invariant(n->refs > 0);
+    if (--n->refs)
         return;
     if (n->height)
         for (int i = 0; i < FAN; i++)
@@ -266,6 +270,7 @@ bool clock_join(struct clock_pool *p, struct clock *dst, const struct clock *src
         if (clock_knows(dst, src->slot, src->time))
             return false;
         learn(p, dst, src);
+        invariant(clock_knows(dst, src->slot, src->time));
         return true;
     }
     node_get(before); /* so that a change cannot happen in place and go unnoticed */

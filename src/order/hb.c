@@ -5,6 +5,7 @@
  */
 #include "order/hb.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "order/hb_objects.h"
 
 #include <stdlib.h>
@@ -52,6 +53,8 @@ void hb_learn_new(struct hb *h, struct hb_thread *t, const struct clock *from)
 
 void hb_publish(struct hb *h, struct hb_thread *t, struct clock *to)
 {
+    /* a pair (slot, time) names one snapshot (clock.h): it must have a slot, and must not wrap */
+    invariant(t->clock.slot != SLOT_NONE && t->clock.time < UINT32_MAX);
     clock_copy(&h->pool, to, &t->clock);
     t->clock.time++;
 }
@@ -107,6 +110,8 @@ static void join_thread(struct hb *h, const struct step *s)
     hb_publish(h, child, &last);
     hb_learn(h, t, &last);
     GROW(h->free_slots, h->free_cap, h->nfree + 1);
+    /* else a thread that takes over the slot would pass for a successor of the joined one */
+    invariant(clock_knows(&t->clock, last.slot, last.time));
     h->free_slots[h->nfree++] = (struct hb_free_slot){ last.slot, last.time };
     child->clock.slot = SLOT_NONE;
     child->clock.time = 0;

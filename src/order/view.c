@@ -10,6 +10,7 @@
  */
 #include "order/view.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/map.h"
 #include "base/sorted.h"
 #include "order/barriers.h"
@@ -630,6 +631,37 @@ static void builder_release(struct builder *b)
     free(b->freed);
 }
 
+/* What engines and solver take for granted of an event: needs and writers are earlier events that
+ * take part, needs of other threads. */
+static bool is_sound_event(const struct view *v, uint32_t i)
+{
+    uint32_t thread = v->events[i].thread;
+
+    for (uint32_t k = v->need_first[i]; k < v->need_first[i + 1]; k++)
+        if (v->need[k] >= i || v->rank[v->need[k]] == VIEW_NONE ||
+            v->events[v->need[k]].thread == thread)
+            return false;
+    for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
+        if (v->cell[k] >= v->ncells || (v->writer[k] != VIEW_NONE && v->writer[k] >= i))
+            return false;
+    return v->rank[i] == VIEW_NONE || v->thread_event[v->thread_first[thread] + v->rank[i]] == i;
+}
+
+static bool is_sound(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (!is_sound_event(v, i))
+            return false;
+    for (uint32_t i = 0; i < v->nsections; i++) {
+        const struct view_section *s = &v->sections[i];
+
+        if (s->lock >= v->nlocks || v->section_of[s->acquire] != i || s->end < s->acquire ||
+            (s->release != VIEW_NONE && s->release <= s->acquire))
+            return false;
+    }
+    return true;
+}
+
 struct view *view_new(const struct trace_mem *t, enum barriers barriers)
 {
     return view_new_named(t, barriers, NULL);
@@ -654,6 +686,7 @@ struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
     list_accesses(v);
     list_sections(v);
     builder_release(&b);
+    invariant(is_sound(v));
     return v;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "program/flip_inside.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,19 @@ static void walk_trace(struct program *p, const struct trace_mem *trace, struct 
     walk_free(w);
 }
 
+/* A path begins with its branch and its conditions are of its events, in their order: a condition
+ * that came too late would let a schedule take a way that the values forbid. */
+static bool is_sound_path(const struct flip_path *p, size_t trace_events)
+{
+    if (p->branch >= trace_events || !p->nconditions || !p->nevents)
+        return false;
+    for (size_t k = 0; k < p->nconditions; k++)
+        if (p->conditions[k].event >= p->nevents ||
+            (k && p->conditions[k].event < p->conditions[k - 1].event))
+            return false;
+    return true;
+}
+
 /* Values beside the nodes are there for all who only read. */
 static void settle_values(struct flips *all, struct exprs *x)
 {
@@ -171,6 +185,7 @@ static void settle_values(struct flips *all, struct exprs *x)
     for (size_t i = 0; i < all->npaths; i++) {
         const struct flip_path *p = &all->paths[i];
 
+        invariant(is_sound_path(p, all->trace->count));
         for (size_t k = 0; k < p->nconditions; k++)
             expr_value(x, p->conditions[k].value, &v);
         for (size_t k = 0; k < p->npieces; k++)

@@ -6,6 +6,7 @@
  * visiting, not after each wave, which saves about half of the waves.
  */
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "program/static_inside.h"
 
 #include <stdlib.h>
@@ -358,6 +359,16 @@ static void visit_node(struct statics *s, uint32_t n)
     set_release(&fresh);
 }
 
+/* Nothing is left to hand on: else a pair might be missing. */
+static bool is_settled(const struct statics *s)
+{
+    for (uint32_t n = 0; n < s->nnodes; n++)
+        if (node_rep((struct statics *)s, n) == n &&
+            (s->nodes[n].dirty || set_size(&s->nodes[n].set) != set_size(&s->nodes[n].done)))
+            return false;
+    return true;
+}
+
 void nodes_solve(struct statics *s)
 {
     uint32_t *order = NULL;
@@ -388,4 +399,5 @@ void nodes_solve(struct statics *s)
         s->counters.waves++;
     }
     free(order);
+    invariant(is_settled(s));
 }

@@ -1,7 +1,7 @@
 /* emit.c - writing JSON: commas, indentation, escapes */
 #include "report/emit.h"
+#include "base/assert.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void lead_in(struct emitter *e, const char *key)
 
 void emit_open(struct emitter *e, const char *key, char bracket, bool compact)
 {
-    assert(e->depth < EMIT_DEPTH);
+    invariant(e->depth < EMIT_DEPTH);
     lead_in(e, key);
     fputc(bracket, e->out);
     e->levels[e->depth++] = (struct emit_level){ bracket == '{' ? '}' : ']', compact, false };

@@ -3,10 +3,10 @@
 #include "report/naming.h"
 #include "report/changes.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/buf.h"
 #include "report/clean.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ void findings_set_trace(struct findings *f, const char *path, const struct trace
 
 size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete)
 {
-    assert(f->nengines < FINDINGS_ENGINES);
+    invariant(f->nengines < FINDINGS_ENGINES);
     GROW(f->engines, f->engines_cap, f->nengines + 1);
     f->engines[f->nengines] = (struct findings_engine){
         .name = findings_string(f, name),

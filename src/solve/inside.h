@@ -133,6 +133,7 @@ struct solver {
     uint32_t *into;                        /* node -> edge + 1 */
     struct knots *knots;                   /* by thread */
     uint32_t *reached, *expanded, *behind; /* thread -> rank; scratch of the search */
+    uint32_t *executed;                    /* thread -> nodes; scratch of a check */
     struct move *moves;
     size_t nmoves, moves_cap;
     struct search_record *records;

@@ -13,6 +13,7 @@
  * "no" does not count; then the rest.
  */
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "solve/inside.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ struct solver *solver_new(const struct problem *p)
     s->reached = xcalloc((size_t)p->nthreads + 1, sizeof(*s->reached));
     s->behind = xcalloc((size_t)p->nthreads + 1, sizeof(*s->behind));
     s->expanded = xcalloc((size_t)p->nthreads + 1, sizeof(*s->expanded));
+    s->executed = xcalloc((size_t)p->nthreads + 1, sizeof(*s->executed));
     s->choice_of = xcalloc(touches + 1, sizeof(*s->choice_of));
     s->scanned = xcalloc((size_t)s->nchains + 1, sizeof(*s->scanned));
     s->latest = xcalloc((size_t)p->nlocks + 1, sizeof(*s->latest));
@@ -118,6 +120,7 @@ void solver_free(struct solver *s)
     free(s->place);
     free(s->placed);
     free(s->behind);
+    free(s->executed);
     graph_discard(s);
     free(s->reached);
     free(s->expanded);
@@ -415,7 +418,24 @@ static enum solve_answer search_all(struct solver *s, uint32_t a, uint32_t b)
     return answer;
 }
 
-enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
+/* Is what is executed a prefix of each thread, without a and b, after which both are next? */
+static bool leads_to_both(struct solver *s, uint32_t a, uint32_t b)
+{
+    const struct problem *p = s->p;
+    uint32_t *next = s->executed;
+
+    for (uint32_t t = 0; t < p->nthreads; t++)
+        next[t] = 0;
+    for (size_t i = 0; i < s->order.count; i++) {
+        uint32_t n = s->order.items[i];
+
+        if (p->rank[n] != next[p->thread[n]]++)
+            return false;
+    }
+    return next[p->thread[a]] == p->rank[a] && next[p->thread[b]] == p->rank[b];
+}
+
+static enum solve_answer decide(struct solver *s, uint32_t a, uint32_t b,
                                 const struct solve_budget *budget)
 {
     enum solve_answer answer;
@@ -444,6 +464,15 @@ enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
     answer = search_all(s, a, b);
     if (answer == SOLVE_FEASIBLE)
         shorten_order(s, a, b);
+    return answer;
+}
+
+enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
+                                const struct solve_budget *budget)
+{
+    enum solve_answer answer = decide(s, a, b, budget);
+
+    invariant(answer != SOLVE_FEASIBLE || leads_to_both(s, a, b));
     return answer;
 }
 

@@ -22,6 +22,7 @@
  */
 #include "trace/merge.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/map.h"
 #include "base/rt_stripe.h"
 #include "trace/codec.h"
@@ -421,6 +422,7 @@ static void place(struct merge *m, uint32_t n)
 /* An operation came by: whoever waited for it is ready now. */
 static void wake(struct merge *m, struct object *o, uint64_t sequence)
 {
+    invariant(sequence - 1 <= o->seen); /* its predecessor on the object came before */
     if (sequence > o->seen)
         o->seen = sequence;
     while (o->waiting.count && m->streams[o->waiting.at[0]]->key - 1 <= o->seen) {
@@ -462,7 +464,10 @@ static void note_free(struct merge *m, struct event *ev)
 
 static void deliver(struct merge *m, struct stream *s)
 {
-    struct event *to = &m->events[m->nevents++];
+    struct event *to;
+
+    invariant(m->nevents < BATCH_EVENTS && s->at < s->count && !s->waits);
+    to = &m->events[m->nevents++];
 
     *to = s->events[s->at];
     if (to->op == OP_CALL) {

@@ -15,8 +15,8 @@
 #include "trace/reach.h"
 #include "trace/source.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -267,6 +267,7 @@ struct trace *trace_open(const char *path, struct error *err)
     struct trace *t = xcalloc(1, sizeof(*t));
 
     t->path = resolve_path(path, err);
+    invariant_subject(t->path);
     if (t->path)
         t->source = open_any(t, err);
     if (!t->source) {
@@ -437,7 +438,7 @@ void trace_select(struct trace *t, const struct trace_selection *s)
 
 void trace_hold(struct trace *t, struct trace_mem *events)
 {
-    assert(!t->holds && !t->selection);
+    invariant(!t->holds && !t->selection);
     t->holds = true;
     t->held = *events;
     *events = (struct trace_mem){ 0 };
@@ -449,7 +450,7 @@ void trace_let_go(struct trace *t)
 {
     if (!t->holds)
         return;
-    assert(!t->selection);
+    invariant(!t->selection);
     t->holds = false;
     trace_mem_release(&t->held);
     t->info.events = t->in_file;
