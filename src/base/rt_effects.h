@@ -15,7 +15,8 @@ enum effects_does {
     EFFECTS_LOCAL = 1 << 1,  /* looks at thread-local variables */
     EFFECTS_KEYS = 1 << 2,   /* ... thread-specific data */
     EFFECTS_STORES = 1 << 3, /* may store pointers into memory that it was given */
-    EFFECTS_ALL = 1 << 4     /* may touch anything */
+    EFFECTS_ALL = 1 << 4,    /* may touch anything */
+    EFFECTS_TRACED = 1 << 5  /* of a name: traced functions alone have it */
 };
 
 struct effects_table {

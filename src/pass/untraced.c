@@ -229,6 +229,13 @@ static LLVMValueRef callee_text(struct pass *p, LLVMValueRef call, LLVMValueRef 
     return text;
 }
 
+/* Code for a fixed address asks for no address here: the linker could refuse one of a library's
+ * protected function, or make it that of the program's own entry for it. */
+static bool may_take_address(struct pass *p, LLVMValueRef callee)
+{
+    return is_only_declared(callee) && LLVMGetModuleFlag(p->module, "PIC Level", 9);
+}
+
 /* At the builder's position; whether a return is to be recorded. */
 static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, uint32_t number)
 {
@@ -237,7 +244,9 @@ static LLVMValueRef call_begins(struct pass *p, LLVMValueRef call, uint32_t numb
     LLVMValueRef count = const32(p, store_words(p, call));
     LLVMValueRef words = p->scratch ? p->scratch : LLVMConstPointerNull(p->ptr);
     if (callee) {
-        LLVMValueRef args[] = { site, callee_text(p, call, callee), count, words };
+        LLVMValueRef args[] = { site, callee_text(p, call, callee), count, words, callee };
+        if (may_take_address(p, callee))
+            return call_local(p, "__heddle_call_function", EFFECT_ALL, p->i32, 5, args, 0);
         return call_local(p, "__heddle_call", EFFECT_ALL, p->i32, 4, args, 0);
     }
     LLVMValueRef args[] = { site, LLVMGetCalledValue(call), count, words };

@@ -233,6 +233,8 @@ enum {
  * Calls of untraced code. `words` are pairs: a pointer (or a number that may be one) and the bytes
  * of the object it points to with EXTENT_PLAIN, 0 if not known.
  * uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs, const uint64_t *words)
+ * uint32_t __heddle_call_function(uint32_t site, const char *name, uint32_t pairs,
+ *      const uint64_t *words, void *f)     the same, where the linker found no mark of f
  * uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
  *      const uint64_t *words)              a function that is not in __heddle_targets
  * void __heddle_return(uint32_t site, uint64_t value)      after it, if that was not 0

@@ -408,7 +408,16 @@ void call_comes_back(struct rt_thread *t, const struct passed *p)
 
 /* ---- entry points ---- */
 
-/* `target`: where it is called by pointer. */
+/* Where the address is known, it says more than a name that only traced functions have: the
+ * function is not one of those. */
+static struct callee find_callee(const char *name, uintptr_t target)
+{
+    struct callee c = name ? effects_named(name) : effects_at(target);
+
+    return c.does & EFFECTS_TRACED && target ? effects_at(target) : c;
+}
+
+/* `target`: where the function is, if that is known. */
 static uint32_t begin(uint32_t site, const char *name, uintptr_t target, uint32_t pairs,
                       const uint64_t *words, void *frame)
 {
@@ -422,8 +431,10 @@ static uint32_t begin(uint32_t site, const char *name, uintptr_t target, uint32_
         return rt.full && rt_recording();
     if (!rt_recording())
         return 0;
+    callee = find_callee(name, target);
+    if (callee.does & EFFECTS_TRACED)
+        return 0;
     hidden_call_begins(name);
-    callee = name ? effects_named(name) : effects_at(target);
     if (!pairs && !nrules && !tls.self->nannotated && !rt.full && callee_does_nothing(&callee))
         return 0;
     if (callee.does & EFFECTS_KERNEL) /* the object is there, for readers */
@@ -454,6 +465,26 @@ EXPORT uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs,
     return begin(site, name, 0, pairs, words, __builtin_frame_address(0));
 }
 
+/* As __heddle_call(), where the linker knows no mark of f: its module may hide it. A function that
+ * is in no module's list is looked up in all of them, so the last answer is kept for each address.
+ */
+EXPORT uint32_t __heddle_call_function(uint32_t site, const char *name, uint32_t pairs,
+                                       const uint64_t *words, void *f);
+EXPORT uint32_t __heddle_call_function(uint32_t site, const char *name, uint32_t pairs,
+                                       const uint64_t *words, void *f)
+{
+    uintptr_t a = (uintptr_t)f, at = a >> TARGET_SHIFT & (TARGETS - 1);
+    uint64_t *others = statics_others.called;
+
+    if (__atomic_load_n(&others[at], __ATOMIC_RELAXED) != a) {
+        if (statics_is_listed(a))
+            return 0;
+        if (!statics_is_plt(a))
+            __atomic_store_n(&others[at], a, __ATOMIC_RELAXED);
+    }
+    return begin(site, name, a, pairs, words, __builtin_frame_address(0));
+}
+
 extern EXPORT uint64_t __heddle_targets[TARGETS];
 
 EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
@@ -461,8 +492,8 @@ EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pair
 EXPORT uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs,
                                       const uint64_t *words)
 {
-    static uint64_t untraced[TARGETS];
     uintptr_t f = (uintptr_t)target, at = f >> TARGET_SHIFT & (TARGETS - 1);
+    uint64_t *untraced = statics_others.pointed;
 
     if (__atomic_load_n(&untraced[at], __ATOMIC_RELAXED) != f) {
         if (!target || statics_is_known(f)) {

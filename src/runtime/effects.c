@@ -188,7 +188,14 @@ static struct callee find_name(const struct effects *e, const char *name)
     uint64_t hash = effects_hash(name);
     uint32_t i = lower(e->names, e->table->nnames, sizeof(*e->names), hash);
 
-    return i < e->table->nnames && e->names[i].hash == hash ? of_set(e, e->names[i].set) : anything;
+    struct callee c = anything;
+
+    for (; i < e->table->nnames && e->names[i].hash == hash; i++) {
+        c = of_set(e, e->names[i].set);
+        if (!(c.does & EFFECTS_TRACED))
+            return c;
+    }
+    return c;
 }
 
 static const struct effects_image *in_image(const struct effects *e, uintptr_t a)

@@ -63,7 +63,14 @@ HIDDEN void statics_add_range(uintptr_t low, uintptr_t high, bool system);
 HIDDEN void statics_add_code(uintptr_t low, uintptr_t high, bool system);
 HIDDEN void statics_remove(uintptr_t low, uintptr_t high); /* an image is gone */
 HIDDEN bool statics_find(uintptr_t a, struct object *o);
-HIDDEN bool statics_is_known(uintptr_t function); /* traced, interposed, or the system's */
+HIDDEN bool statics_is_known(uintptr_t function);  /* traced, interposed, or the system's */
+HIDDEN bool statics_is_listed(uintptr_t function); /* in the list of a traced module */
+/* Functions of which is known that they are not traced, by address: of those called by name, and by
+ * pointer. */
+struct other_targets {
+    uint64_t called[TARGETS], pointed[TARGETS];
+};
+extern HIDDEN struct other_targets statics_others;
 HIDDEN bool statics_is_untraced(uintptr_t function);
 HIDDEN bool statics_is_traced(uintptr_t code);  /* behind a traced function of its image */
 HIDDEN bool statics_is_code(uintptr_t a);       /* of an image: nobody writes there */

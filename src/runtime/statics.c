@@ -97,6 +97,15 @@ static struct list *new_list(void)
     return nlists < LISTS_MAX ? &lists[nlists] : NULL;
 }
 
+struct other_targets statics_others;
+
+/* A list that comes or goes changes what is known of addresses. */
+static void forget_targets(void)
+{
+    memset(__heddle_targets, 0, sizeof(__heddle_targets));
+    memset(&statics_others, 0, sizeof(statics_others));
+}
+
 EXPORT void __heddle_register_lists(void **functions, void **functions_stop,
                                     struct heddle_variable *variables,
                                     struct heddle_variable *variables_stop);
@@ -127,7 +136,7 @@ EXPORT void __heddle_register_lists(void **functions, void **functions_stop,
         for (uint32_t i = 0; i < nranges; i++)
             if (!ranges[i].code && l->low - ranges[i].low < ranges[i].high - ranges[i].low)
                 ranges[i].list = l;
-        memset(__heddle_targets, 0, sizeof(__heddle_targets));
+        forget_targets();
         if (l == &lists[nlists])
             __atomic_store_n(&nlists, nlists + 1, __ATOMIC_RELEASE);
     }
@@ -175,7 +184,7 @@ void statics_remove(uintptr_t low, uintptr_t high)
     for (uint32_t i = 0; i < nlists; i++)
         if (lists[i].low >= low && lists[i].low < high)
             lists[i].nfunctions = lists[i].nvariables = lists[i].low = 0;
-    memset(__heddle_targets, 0, sizeof(__heddle_targets));
+    forget_targets();
 }
 
 /* ---- finding ---- */
@@ -321,6 +330,11 @@ bool statics_is_known(uintptr_t f)
         return true;
     real = r && r->high - f > 16 ? behind_plt(f) : f;
     return real != f && is_known(real, range_of(real, true));
+}
+
+bool statics_is_listed(uintptr_t f)
+{
+    return is_listed(f) || is_listed(statics_behind_plt(f));
 }
 
 /* Not of a module that was built without calls: it lists no functions. */

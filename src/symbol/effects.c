@@ -69,6 +69,7 @@ struct effects {
     size_t pieces_cap, nodes_cap, edges_cap, definitions_cap, sets_cap, members_cap, functions_cap,
         names_cap, stack_cap, seen_cap, list_cap;
     uint32_t any, counter, stamp;
+    uint32_t traced; /* the set of traced functions */
 };
 
 struct effects *effects_new(void)
@@ -653,11 +654,12 @@ static void list_name(struct effects *e, uint32_t image, const struct machine_sy
     if (node == NONE || e->nodes[node].does & MACHINE_RUNTIME ||
         (is_static && is_of_system(s->name)))
         list_system(e, s->name);
-    else if (!(e->nodes[node].does & MACHINE_TRACED))
-        add_name(e, s->name, e->nodes[node].set);
+    else
+        add_name(e, s->name, e->nodes[node].does & MACHINE_TRACED ? e->traced : e->nodes[node].set);
 }
 
-/* What traced code may call by name: what its image imports, and what else is in it. */
+/* What traced code may call by name: what its image imports, and what else is in it. A name of
+ * several functions may be listed with several sets. */
 static void list_names(struct effects *e, uint32_t image)
 {
     const struct machine *m = &e->images[image].code;
@@ -741,6 +743,8 @@ void effects_make(struct effects *e, struct buf *out)
     add_edges(e);
     make_sets(e);
     list_functions(e);
+    e->nlist = 0;
+    e->traced = make_set(e, EFFECTS_TRACED);
     for (size_t i = 0; i < e->nimages; i++)
         if (e->images[i].code.traced)
             list_names(e, (uint32_t)i);

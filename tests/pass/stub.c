@@ -267,6 +267,14 @@ uint32_t __heddle_call(uint32_t site, const char *name, uint32_t pairs, const ui
     return 1;
 }
 
+uint32_t __heddle_call_function(uint32_t site, const char *name, uint32_t pairs,
+                                const uint64_t *words, void *f)
+{
+    if (!f)
+        abort();
+    return __heddle_call(site, name, pairs, words);
+}
+
 uint32_t __heddle_call_pointer(uint32_t site, void *target, uint32_t pairs, const uint64_t *words)
 {
     if (!target)
