@@ -133,9 +133,13 @@ struct ring_chunk {
 enum ring_chunk_state { CHUNK_FREE, CHUNK_FILLING, CHUNK_FULL };
 enum { RING_CHUNK_HEADER = 64, RING_SLACK = 256, RING_STAMP_SHIFT = 6 };
 
-/* Objects have 47 bits; this one marks an acquire that would not have waited for ever: trylock, a
- * lock with a time limit. */
-#define RING_TRY (UINT64_C(1) << 47)
+/* Objects have 47 bits; this one marks an acquire that would not have waited for ever (trylock, a
+ * lock with a time limit), and a post that begins a semaphore (event_begins_semaphore()). */
+#define RING_MARK (UINT64_C(1) << 47)
+static inline int ring_may_be_marked(unsigned op)
+{
+    return op == 8 || op == 10 || op == 21; /* OP_ACQUIRE, OP_ACQUIRE_SHARED, OP_SEM_POST */
+}
 
 /* ---- records ----
  *
@@ -152,8 +156,7 @@ enum ring_kind {
                  arg ENTER_DEPTH: word 1 is site | depth << 32 */
     R_EXIT,   /* 48: number of frames left; arg EXIT_TO: depth of the shadow stack afterwards */
     R_SYNC,   /* 48: object (thread number for fork, join; 0 for begin, end), arg: enum op;
-                 word 1: WHERE; word 2: sequence number; an acquire's object with RING_TRY: it would
-                 not have waited */
+                 word 1: WHERE; word 2: sequence number; an object with RING_MARK: see there */
     R_ATOMIC, /* 48: address, arg: op - OP_LOAD | log2 size << 2 | values << 6;
                  word 1: WHERE; word 2: sequence << 8 | order;
                  values 1: word 3 is the value; values 2: word 4 is also the old one */

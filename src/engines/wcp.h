@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "engines/engine.h"
 #include "order/clock.h"
+#include "order/tokens.h"
 
 /* What an access does, or what a section did with a variable. */
 enum { WCP_READ = 1, WCP_WRITE = 2, WCP_ATOMIC = 4, WCP_SHARED = 8 };
@@ -102,7 +103,7 @@ struct wcp_lock {
 /* A synchronisation object: a lock or something with hard edges. */
 struct wcp_object {
     struct wcp_lock *lock;
-    struct wcp_sources sources; /* semaphore, annotation, once */
+    struct wcp_sources sources; /* annotation, once */
     struct wcp_barrier *barrier;
 };
 
@@ -167,6 +168,9 @@ struct wcp {
 
     struct wcp_object *objects;
     size_t objects_cap;
+    struct tokens posts;  /* of semaphores, that are left, */
+    struct clock *posted; /* and what they know, by token */
+    size_t posted_cap;
     struct wcp_variable *vars;
     size_t vars_cap;
     struct wcp_block *blocks;

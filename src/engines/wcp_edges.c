@@ -232,6 +232,30 @@ static void once_step(struct wcp *w, struct wcp_object *o, struct wcp_thread *t,
         publish(w, &o->sources, s);
 }
 
+/* A wait needs the post that it takes (tokens.h). */
+static void post_step(struct wcp *w, struct wcp_thread *t, const struct step *s)
+{
+    uint32_t token = tokens_post(&w->posts, s->id, s->thread);
+    size_t known = w->posted_cap;
+
+    GROW(w->posted, w->posted_cap, (size_t)token + 1);
+    for (; known < w->posted_cap; known++)
+        w->posted[known] = CLOCK_EMPTY;
+    clock_copy(&w->pool, &w->posted[token], &t->h);
+    t->h.time++;
+}
+
+static void semaphore_wait_step(struct wcp *w, struct wcp_thread *t, const struct step *s)
+{
+    uint32_t token = tokens_take(&w->posts, s->id, s->thread);
+
+    if (token == TOKEN_NONE)
+        return;
+    if (w->posted[token].slot != t->h.slot)
+        wcp_learn(w, t, &w->posted[token]);
+    clock_clear(&w->pool, &w->posted[token]);
+}
+
 void wcp_sync(struct wcp *w, const struct step *s)
 {
     struct wcp_thread *t = wcp_thread(w, s->thread);
@@ -245,10 +269,14 @@ void wcp_sync(struct wcp *w, const struct step *s)
         barrier_step(w, &w->objects[s->id], t, s);
         break;
     case OP_SEM_POST:
+        post_step(w, t, s);
+        break;
+    case OP_SEM_WAIT:
+        semaphore_wait_step(w, t, s);
+        break;
     case OP_BEFORE:
         publish(w, &w->objects[s->id].sources, s);
         break;
-    case OP_SEM_WAIT:
     case OP_AFTER:
         learn_sources(w, t, &w->objects[s->id].sources);
         break;
@@ -282,4 +310,6 @@ void wcp_edges_free(struct wcp *w)
         free(w->atomics[i].heads.list);
     free(w->atomics);
     free(w->free_atomics);
+    free(w->posted);
+    tokens_release(&w->posts);
 }

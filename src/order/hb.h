@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "order/clock.h"
 #include "order/step.h"
+#include "order/tokens.h"
 
 struct hb_thread {
     struct clock clock;   /* slot == SLOT_NONE: has no slot yet */
@@ -62,6 +63,9 @@ struct hb {
 
     struct hb_object *objects;
     size_t objects_cap;
+    struct tokens posts;  /* predictive orders: posts of semaphores that are left, */
+    struct clock *posted; /* and what they know, by token */
+    size_t posted_cap;
 
     struct hb_block *blocks;
     size_t blocks_cap;

@@ -63,7 +63,8 @@ struct memory {
 
     struct heap heap;
     struct map objects; /* target and kind -> object */
-    uint32_t threads;   /* largest number seen + 1 */
+    uint32_t nobjects;
+    uint32_t threads; /* largest number seen + 1 */
 
     struct step *steps;
     size_t nsteps, steps_cap;
@@ -532,22 +533,31 @@ static void free_event(struct memory *m, const struct event *ev, const struct st
 static uint32_t object_number(struct memory *m, const struct event *ev)
 {
     uint64_t key = sync_object_key(ev->op, ev->target);
-    const uint32_t *known = map_get(&m->objects, key);
+    uint32_t *known = map_put(&m->objects, key, m->nobjects);
 
-    return known ? *known : *map_put(&m->objects, key, (uint32_t)m->objects.count);
+    if (event_begins_semaphore(ev))
+        *known = m->nobjects;
+    m->nobjects += *known == m->nobjects;
+    return *known;
 }
 
 static void other_event(struct memory *m, const struct event *ev, const struct step *like)
 {
+    uint32_t number;
+
     switch (op_class_of(ev->op)) {
     case CLASS_LOCK:
     case CLASS_REQUEST:
     case CLASS_COND:
     case CLASS_BARRIER:
-    case CLASS_SEM:
     case CLASS_ONCE:
     case CLASS_ANNOTATION:
         emit(m, like, object_number(m, ev), 0);
+        break;
+    case CLASS_SEM:
+        number = object_number(m, ev);
+        if (!event_begins_semaphore(ev))
+            emit(m, like, number, 0);
         break;
     case CLASS_THREAD:
         if (ev->op == OP_FORK || ev->op == OP_JOIN) {
@@ -681,5 +691,5 @@ void memory_steps(struct memory *m, const struct batch *b, struct span *out)
         steps = m->steps;
     }
     m->threads = threads > m->threads ? threads : m->threads;
-    *out = (struct span){ m->steps, made, m->threads, m->nvars, (uint32_t)m->objects.count };
+    *out = (struct span){ m->steps, made, m->threads, m->nvars, m->nobjects };
 }

@@ -6,6 +6,7 @@
  */
 #include "order/needs.h"
 #include "base/alloc.h"
+#include "order/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,11 @@ struct needs {
     uint32_t nthreads;
     struct frontier *frontiers; /* of objects, then of cells with atomics or an alloc */
     size_t nfrontiers, frontiers_cap;
-    struct map of_object; /* sync_object_key() -> frontier */
-    uint32_t *heads_of;   /* cell -> frontier + 1: heads of its release sequence */
+    struct map of_object;  /* sync_object_key() -> frontier */
+    struct tokens posts;   /* left of semaphores */
+    struct source *posted; /* by token */
+    size_t posted_cap;
+    uint32_t *heads_of; /* cell -> frontier + 1: heads of its release sequence */
     size_t heads_cap;
     uint32_t *alloc_of; /* cell -> index into allocs + 1 */
     size_t alloc_of_cap;
@@ -94,6 +98,10 @@ void needs_free(struct needs *n)
             free(n->barriers[i].rounds[r].list);
         free(n->barriers[i].rounds);
     }
+    for (size_t i = 0; i < n->posted_cap; i++)
+        clock_clear(&n->pool, &n->posted[i].clock);
+    free(n->posted);
+    tokens_release(&n->posts);
     map_release(&n->of_object);
     map_release(&n->looked);
     map_release(&n->barrier_of);
@@ -238,6 +246,8 @@ static uint32_t object_number(struct needs *n)
     uint64_t key = sync_object_key(n->event->op, n->event->target);
     uint32_t *f = map_put(&n->of_object, key, (uint32_t)n->nfrontiers);
 
+    if (event_begins_semaphore(n->event))
+        *f = (uint32_t)n->nfrontiers;
     return *f == n->nfrontiers ? new_frontier(n) : *f;
 }
 
@@ -302,6 +312,31 @@ static void at_once(struct needs *n)
         frontier_add_this(n, f);
 }
 
+static void at_post(struct needs *n)
+{
+    uint32_t semaphore = object_number(n), token;
+    size_t known = n->posted_cap;
+
+    if (event_begins_semaphore(n->event))
+        return;
+    token = tokens_post(&n->posts, semaphore, n->event->thread);
+    GROW(n->posted, n->posted_cap, (size_t)token + 1);
+    for (; known < n->posted_cap; known++)
+        n->posted[known].clock = CLOCK_EMPTY;
+    n->posted[token].event = n->position;
+    clock_copy(&n->pool, &n->posted[token].clock, &self(n)->clock);
+}
+
+static void at_semaphore_wait(struct needs *n)
+{
+    uint32_t token = tokens_take(&n->posts, object_number(n), n->event->thread);
+
+    if (token == TOKEN_NONE)
+        return;
+    need(n, n->posted[token].event, &n->posted[token].clock);
+    clock_clear(&n->pool, &n->posted[token].clock);
+}
+
 static void at_object(struct needs *n)
 {
     switch (n->event->op) {
@@ -314,11 +349,16 @@ static void at_object(struct needs *n)
     case OP_ONCE:
         at_once(n);
         break;
+    case OP_SEM_POST:
+        at_post(n);
+        break;
     case OP_SEM_WAIT:
+        at_semaphore_wait(n);
+        break;
     case OP_AFTER:
         need_unseen(n, object_number(n));
         break;
-    default: /* post, before */
+    default: /* before */
         frontier_add_this(n, object_frontier(n));
         break;
     }

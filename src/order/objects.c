@@ -8,7 +8,8 @@
  * Condition variables have none: a wait may end without a wake, so a wake is
  * no order. The mutex orders, whose release and acquire are events of their own.
  * Barriers: edges are per phase (phases.h).
- * Semaphores and annotations sum up all that was posted.
+ * Semaphores and annotations sum up all that was posted; for predictive orders a semaphore's wait
+ * comes after one post (tokens.h).
  */
 #include "order/hb_objects.h"
 #include "base/alloc.h"
@@ -58,6 +59,8 @@ void hb_objects_release(struct hb *h)
         free(o->holders.shared);
     }
     free(h->objects);
+    free(h->posted);
+    tokens_release(&h->posts);
 }
 
 /* Add the thread's knowledge to a sum that others learn from. */
@@ -201,6 +204,41 @@ static void barrier_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
         barrier_leave(h, o->barrier, t, s->thread);
 }
 
+/* ---- semaphores ---- */
+
+/* Predictive orders: a wait needs the post that it takes. */
+static void token_step(struct hb *h, struct hb_thread *t, const struct step *s)
+{
+    size_t known = h->posted_cap;
+    uint32_t token;
+
+    if (s->op == OP_SEM_WAIT) {
+        token = tokens_take(&h->posts, s->id, s->thread);
+        if (token == TOKEN_NONE)
+            return;
+        hb_learn(h, t, &h->posted[token]);
+        clock_clear(&h->pool, &h->posted[token]);
+        return;
+    }
+    token = tokens_post(&h->posts, s->id, s->thread);
+    GROW(h->posted, h->posted_cap, (size_t)token + 1);
+    for (; known < h->posted_cap; known++)
+        h->posted[known] = CLOCK_EMPTY;
+    hb_publish(h, t, &h->posted[token]);
+}
+
+/* What happened: a wait comes after all posts before it. */
+static void semaphore_step(struct hb *h, struct hb_object *o, struct hb_thread *t,
+                           const struct step *s)
+{
+    if (h->no_lock_edges)
+        token_step(h, t, s);
+    else if (s->op == OP_SEM_POST)
+        publish_into(h, t, &o->clock);
+    else
+        hb_learn(h, t, &o->clock);
+}
+
 /* ---- the rest ---- */
 
 void hb_object_step(struct hb *h, const struct step *s)
@@ -223,10 +261,12 @@ void hb_object_step(struct hb *h, const struct step *s)
         barrier_step(h, o, t, s);
         break;
     case OP_SEM_POST:
+    case OP_SEM_WAIT:
+        semaphore_step(h, o, t, s);
+        break;
     case OP_BEFORE:
         publish_into(h, t, &o->clock);
         break;
-    case OP_SEM_WAIT:
     case OP_AFTER:
         hb_learn(h, t, &o->clock);
         break;

@@ -667,12 +667,12 @@ static const char *take_sync(struct raw_reader *r, struct raw_thread *t, const u
 {
     unsigned op = w[0] >> 48 & 0xff;
     uint64_t target = w[0] & RING_LOW;
-    bool tried = (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED) && target & RING_TRY;
+    bool marked = ring_may_be_marked(op) && target & RING_MARK;
 
     if (op < OP_ACQUIRE || op > OP_AFTER)
         return "unknown kind of synchronisation";
-    if (tried)
-        target &= ~RING_TRY;
+    if (marked)
+        target &= ~RING_MARK;
     if (op == OP_FORK || op == OP_JOIN) {
         if (!ring_knows_thread(r->ring, target))
             return "impossible thread";
@@ -680,7 +680,7 @@ static const char *take_sync(struct raw_reader *r, struct raw_thread *t, const u
     }
     if (op == OP_BEGIN || op == OP_END)
         target = 0;
-    new_event(r, t, op, target, site_of(r, w[1]), w[2])->flags = tried ? EV_BARE : 0;
+    new_event(r, t, op, target, site_of(r, w[1]), w[2])->flags = marked ? EV_BARE : 0;
     if (op == OP_BEGIN)
         t->ended = false;
     if (op == OP_END)

@@ -65,6 +65,9 @@ HIDDEN void rt_sync(enum op op, const void *object, uint64_t where);
 HIDDEN void rt_sync_tried(enum op op, const void *object, uint64_t where);
 /* The same for an object that is not an address: any number below 2^47. */
 HIDDEN void rt_sync_number(enum op op, uint64_t object, uint64_t where);
+/* A semaphore was initialised; a larger value than this counts as this. */
+enum { SEMAPHORE_VALUE_MAX = 64 };
+HIDDEN void rt_semaphore_begins(const void *semaphore, unsigned value, uint64_t where);
 
 /* Around an acquire that has to wait: where the wait never ends, the trace tells of it. */
 HIDDEN void rt_wait_begin(enum op op, const void *lock, uint64_t where);

@@ -2,7 +2,8 @@
  *
  * Post before, wait after, failed waits not at all. Within a process a named
  * semaphore is at one address however often it is opened, so the address is the
- * object. Opening, closing and sem_getvalue() order nothing; its result is a write.
+ * object. What sem_init() gives is posts: predicting engines count (docs/design/proof.md). Opening,
+ * closing and sem_getvalue() order nothing; its result is a write.
  */
 #include "runtime/interpose.h"
 
@@ -13,6 +14,17 @@ ALWAYS_INLINE void taken(const sem_t *s, int result, uint64_t where)
 {
     if (result == 0)
         rt_sync(OP_SEM_WAIT, s, where);
+}
+
+/* One that processes share may be taken from elsewhere: what its value is, nobody knows. */
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_init, (s, shared, value), sem_t *s, int shared,
+                 unsigned value)
+{
+    int r = REAL(sem_init)(s, shared, value);
+
+    if (r == 0)
+        rt_semaphore_begins(s, shared ? 0 : value, WHERE_CALLER());
+    return r;
 }
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_post, (s), sem_t *s)

@@ -84,13 +84,13 @@ static inline bool read_access(const uint64_t *w, const uint64_t *end, struct co
 static bool read_sync(const uint64_t *w, struct common *c)
 {
     unsigned op = w[0] >> 48 & 0xff;
-    bool tried = (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED) && w[0] & RING_TRY;
+    bool marked = ring_may_be_marked(op) && w[0] & RING_MARK;
 
     if (op < OP_ACQUIRE || op > OP_AFTER || (op >= OP_FORK && op <= OP_END))
         return false; /* those of threads make names, too */
-    if (tried)
-        c->target &= ~RING_TRY;
-    c->shape = shape_of(op, 0, tried ? EV_BARE : 0);
+    if (marked)
+        c->target &= ~RING_MARK;
+    c->shape = shape_of(op, 0, marked ? EV_BARE : 0);
     c->sequence = w[2];
     return true;
 }

@@ -74,11 +74,13 @@ enum memory_order {
 };
 
 enum event_flag {
-    EV_VALUE = 1 << 0,     /* `value` is known: loaded, stored, or a branch's outcome */
-    EV_SIGNED = 1 << 1,    /* `value` (and `old`) read as signed numbers in text */
-    EV_OLD = 1 << 2,       /* rmw: `old` holds the value before */
-    EV_BARE = 1 << 3,      /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
-                              acquires: would not have waited for ever (trylock, a time limit) */
+    EV_VALUE = 1 << 0,  /* `value` is known: loaded, stored, or a branch's outcome */
+    EV_SIGNED = 1 << 1, /* `value` (and `old`) read as signed numbers in text */
+    EV_OLD = 1 << 2,    /* rmw: `old` holds the value before */
+    EV_BARE =
+        1 << 3,            /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
+                              acquires: would not have waited for ever (trylock, a time limit);
+                              semaphore post: none, a new semaphore begins here (event_begins_semaphore()) */
     EV_BY_CALL = 1 << 7,   /* with EV_UNSEEN: a call of untraced code wrote it; set by unseen.c */
     EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check.c */
     EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check.c */
@@ -108,6 +110,8 @@ struct event {
     uint8_t order; /* enum memory_order */
     uint16_t flags;
 };
+
+#define TEXT_SEMINIT "seminit" /* the text of event_begins_semaphore() */
 
 /* Named things live where no user address can be. */
 #define NAMED_BIT        60
@@ -263,6 +267,13 @@ static inline bool event_ends_stretch(const struct event *e)
     if (op_is_access(e->op))
         return (e->op == OP_STORE || e->op == OP_RMW) && order_releases(e->order);
     return e->op < OP_ALLOC && e->op != OP_AFTER;
+}
+
+/* A semaphore is initialised: what was posted on its address before counts no more. Its value is
+ * posts that follow. */
+static inline bool event_begins_semaphore(const struct event *e)
+{
+    return e->op == OP_SEM_POST && e->flags & EV_BARE;
 }
 
 /* The value that a read saw, where the trace tells it and may have a write of it. */

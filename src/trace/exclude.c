@@ -596,10 +596,12 @@ static void add_written(struct exclude *x, const struct event *ev, const uint64_
         touched_add(&x->written, extra[ev->value + 2 * i], extra[ev->value + 2 * i + 1]);
 }
 
+/* Semaphores are counters, also for those who stay: what is taken here is not left for them. */
 static bool stays_visible(const struct thread *t, const struct event *ev)
 {
     return ev->op == OP_BEGIN || ev->op == OP_END || ev->op == OP_FENCE || ev->op == OP_ALLOC ||
-           op_class_of(ev->op) == CLASS_LINK || (ev->op == OP_BRANCH && t->accessed);
+           op_class_of(ev->op) == CLASS_LINK || op_class_of(ev->op) == CLASS_SEM ||
+           (ev->op == OP_BRANCH && t->accessed);
 }
 
 static void learn_call(struct exclude *x, struct thread *t, uint32_t pair)

@@ -285,7 +285,7 @@ static bool takes_order(int op)
     return op_is_atomic((unsigned)op) || op == OP_FENCE;
 }
 
-enum { TRIED = 1 << 16 }; /* with an operation: tacq, tacqs */
+enum { BARE = 1 << 16 }; /* with an operation: tacq, tacqs, seminit */
 
 /* An acquire that would not have waited. */
 static bool is_tried(const char *p, size_t n)
@@ -295,7 +295,13 @@ static bool is_tried(const char *p, size_t n)
     return op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED;
 }
 
-/* The operation and order that "load.acq" names, as op | order << 8, perhaps | TRIED; 0 and an
+/* A word of its own for a post that is none. */
+static bool is_seminit(const char *p, size_t n)
+{
+    return n == strlen(TEXT_SEMINIT) && !memcmp(p, TEXT_SEMINIT, n);
+}
+
+/* The operation and order that "load.acq" names, as op | order << 8, perhaps | BARE; 0 and an
  * error. */
 static unsigned find_operation(const char *p, size_t n, struct error *err)
 {
@@ -304,7 +310,9 @@ static unsigned find_operation(const char *p, size_t n, struct error *err)
     int op = find_op(p, nop), order = ORDER_NONE;
 
     if (is_tried(p, n))
-        return (unsigned)find_op(p + 1, n - 1) | TRIED;
+        return (unsigned)find_op(p + 1, n - 1) | BARE;
+    if (is_seminit(p, n))
+        return OP_SEM_POST | BARE;
     if (!op || (dot && !takes_order(op))) {
         error_set(err, "unknown operation %s", quote_text(p, n));
         return 0;
@@ -373,7 +381,7 @@ static int parse_operation(struct std *s, struct event *ev, const struct fields 
         return -1;
     ev->op = (uint8_t)(found & 0xff);
     ev->order = (uint8_t)(found >> 8);
-    if (found & TRIED)
+    if (found & BARE)
         ev->flags = EV_BARE;
     switch (op_class_of(ev->op)) {
     case CLASS_ACCESS:

@@ -94,7 +94,7 @@ static struct object *object_of(struct builder *b, const struct event *e)
 /* Operations whose events are members of their object's list. */
 static bool is_source(unsigned op)
 {
-    return op == OP_BARRIER_ENTER || op == OP_SEM_POST || op == OP_BEFORE;
+    return op == OP_BARRIER_ENTER || op == OP_BEFORE;
 }
 
 static bool is_atomic_store(unsigned op)
@@ -307,11 +307,9 @@ static void at_object(struct builder *b, uint32_t i)
     case OP_BARRIER_LEAVE:
         at_leave(b, i);
         break;
-    case OP_SEM_POST:
     case OP_BEFORE:
         list_add(b, &o->list, i);
         break;
-    case OP_SEM_WAIT:
     case OP_AFTER:
         need_members(b, o->list.lo, o->list.hi);
         break;

@@ -2,9 +2,10 @@
  *
  * An event needs others to come before it. A need is either one event
  * (need.hi == NEED_EVENT, need.lo its position) or all members [lo, hi) of a
- * list: the posts of a semaphore so far, the enters of a barrier's round, the
+ * list: the annotations of an object so far, the enters of a barrier's round, the
  * heads of a release sequence. A member stands for an event (`source`); an
  * event may be several members.
+ * Semaphores are counters, and not here (witness_inside.h).
  * docs/design/proof.md lists which events need which.
  * Allocations are not here: witness.c asks each cell whether it is there yet.
  */

@@ -338,6 +338,10 @@ static void post(struct witness_order *o, const struct event *e)
 {
     uint32_t n = object_of(o, e);
 
+    if (event_begins_semaphore(e)) {
+        o->objects[n].exclusive = 0;
+        return;
+    }
     o->objects[n].exclusive |= carrier(o, e->thread)->dye;
 }
 

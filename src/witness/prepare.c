@@ -40,12 +40,44 @@ static void prepare_lock(struct witness_trace *w, struct map *locks, uint32_t i)
     w->places[i].lock = lock;
 }
 
+/* A semaphore that is initialised again is another one. Its first value is the least that lets the
+ * waits of the trace be where they are; what sem_init() gave it are posts. */
+struct semaphores {
+    struct map of; /* object -> number */
+    uint32_t *left;
+    size_t cap;
+};
+
+static void prepare_semaphore(struct witness_trace *w, struct semaphores *s, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    uint32_t *n = map_put(&s->of, object_key(e), (uint32_t)w->nsemaphores);
+
+    if (event_begins_semaphore(e))
+        *n = (uint32_t)w->nsemaphores;
+    if (*n == w->nsemaphores) {
+        GROW(w->posts, w->posts_cap, w->nsemaphores + 1);
+        GROW(s->left, s->cap, w->nsemaphores + 1);
+        w->nsemaphores++;
+    }
+    w->places[i].semaphore = *n;
+    if (event_begins_semaphore(e))
+        return;
+    if (e->op == OP_SEM_POST)
+        s->left[*n]++;
+    else if (s->left[*n])
+        s->left[*n]--;
+    else
+        w->posts[*n]++;
+}
+
 static void prepare_events(struct witness_trace *w)
 {
     struct touch *now = xcalloc(w->cells.count + 1, sizeof(*now));
     uint32_t *length = xcalloc(w->nthreads + 1, sizeof(*length));
     size_t *last = xcalloc(w->nthreads + 1, sizeof(*last));
     struct map locks = { 0 };
+    struct semaphores semaphores = { 0 };
 
     for (; w->nlives < w->cells.count; w->nlives++)
         now[w->nlives] = (struct touch){ NONE, w->nlives };
@@ -62,10 +94,14 @@ static void prepare_events(struct witness_trace *w)
             w->places[last[e->target]].over = true;
         if (op_is_on_lock(e->op))
             prepare_lock(w, &locks, (uint32_t)i);
+        if (op_class_of(e->op) == CLASS_SEM)
+            prepare_semaphore(w, &semaphores, (uint32_t)i);
         prepare_touches(w, now, (uint32_t)i);
     }
     w->nlocks = locks.count;
     map_release(&locks);
+    map_release(&semaphores.of);
+    free(semaphores.left);
     free(length);
     free(last);
     free(now);
@@ -105,6 +141,9 @@ static struct scratch *scratch_new(const struct witness_trace *w)
     s->contents = xcalloc((size_t)w->nlives + 1, sizeof(*s->contents));
     s->locks = xcalloc(w->nlocks + 1, sizeof(*s->locks));
     s->threads = xcalloc(w->nthreads + 1, sizeof(*s->threads));
+    s->posts = xcalloc(w->nsemaphores + 1, sizeof(*s->posts));
+    for (size_t n = 0; n < w->nsemaphores; n++)
+        s->posts[n] = w->posts[n];
     s->next = xmalloc((w->edges.nmembers + 1) * sizeof(*s->next));
     for (uint32_t life = 0; life < w->nlives; life++)
         s->contents[life] = initial_content(w, life);
@@ -159,6 +198,8 @@ void witness_trace_free(struct witness_trace *w)
     changing_free(w->changing);
     free(w->scratch->contents);
     free(w->scratch->locks);
+    free(w->scratch->posts);
+    free(w->posts);
     free(w->scratch->threads);
     free(w->scratch->next);
     free(w->scratch->holds);

@@ -110,10 +110,20 @@ static bool check_calls(const struct witness_trace *w, uint64_t position, struct
     return true;
 }
 
+/* A semaphore is a counter: a wait needs a post that nobody has taken, whosever it is. */
+static bool check_posts(const struct witness_trace *w, uint64_t position, struct error *err)
+{
+    if (w->events[position].op != OP_SEM_WAIT || w->scratch->posts[w->places[position].semaphore])
+        return true;
+    return refuse(err, position, "no post of semaphore %s is left",
+                  name_target(w, &w->events[position]).text);
+}
+
 bool check_next(const struct witness_trace *w, uint64_t position, struct error *err)
 {
     return check_program_order(w, position, err) && check_needs(w, position, err) &&
-           (!w->calls || check_calls(w, position, err)) && check_allocated(w, position, err) &&
+           check_posts(w, position, err) && (!w->calls || check_calls(w, position, err)) &&
+           check_allocated(w, position, err) &&
            (!w->relaxed || changing_check_next(w->changing, (uint32_t)position, err));
 }
 
@@ -431,6 +441,10 @@ bool replay_event(const struct witness_trace *w, uint64_t position, struct error
     if (!replay_effect(w, i, err))
         return false;
     s->threads[w->events[i].thread].progress++;
+    if (w->events[i].op == OP_SEM_WAIT)
+        s->posts[w->places[i].semaphore]--;
+    else if (w->events[i].op == OP_SEM_POST && !event_begins_semaphore(&w->events[i]))
+        s->posts[w->places[i].semaphore]++;
     if (w->places[i].over) /* no event says so, but the join does */
         drop_all_holds(s, w->events[i].thread);
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
@@ -448,6 +462,8 @@ void undo_event(const struct witness_trace *w, uint32_t i)
     s->threads[e->thread] = (struct thread_state){ .holds = NONE };
     if (op_class_of(e->op) == CLASS_LOCK)
         s->locks[p->lock] = (struct lock_state){ .owner = NONE };
+    if (op_class_of(e->op) == CLASS_SEM)
+        s->posts[p->semaphore] = w->posts[p->semaphore];
     for (uint32_t c = 0; c < p->count; c++) {
         uint32_t life = w->touches[p->touch + c].life;
 

@@ -26,7 +26,7 @@ struct name name_target(const struct witness_trace *w, const struct event *e)
     struct buf b = { 0 };
     struct name n;
 
-    if (w->names && op_is_on_lock(e->op))
+    if (w->names && (op_is_on_lock(e->op) || op_class_of(e->op) == CLASS_SEM))
         tables_name_object(w->names, e->target, &b);
     else if (w->names)
         tables_name_variable(w->names, e->target, op_is_access(e->op) ? e->size : e->value, &b);

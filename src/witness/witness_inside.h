@@ -30,6 +30,7 @@ struct place {
     union {
         uint32_t cell; /* the first it touches */
         uint32_t lock;
+        uint32_t semaphore;
     };
     uint32_t count;   /* cells it touches */
     uint32_t stretch; /* rank in its thread at which it is surely over, see is_over() */
@@ -78,6 +79,7 @@ struct thread_state {
 struct scratch {
     struct content *contents; /* by lifetime */
     struct lock_state *locks;
+    uint32_t *posts; /* by semaphore: that are left */
     struct thread_state *threads;
     uint32_t *next; /* forest over members */
     struct hold *holds;
@@ -91,6 +93,8 @@ struct witness_trace {
     const struct event *events;
     size_t count;
     size_t nthreads, nlocks;
+    uint32_t *posts; /* by semaphore: what it must have had at first, by the waits of the trace */
+    size_t nsemaphores, posts_cap;
     bool *handed; /* by lock: some thread releases it that does not hold it */
     size_t handed_cap;
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */

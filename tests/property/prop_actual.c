@@ -65,6 +65,7 @@ static void order_with_calls(const struct subject *s, bool lifetimes, struct rel
     relation_init(r, s->mem.count);
     naive_program_order(&s->mem, r);
     naive_hard_edges(&s->mem, r);
+    naive_posts(&s->mem, r);
     naive_lock_edges(&s->mem, r);
     if (lifetimes)
         naive_lifetimes(&s->mem, r);

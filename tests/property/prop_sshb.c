@@ -239,6 +239,7 @@ static bool really_ordered(const struct subject *s, size_t a, size_t b)
     relation_remove(&r, a, b);
     naive_program_order(&s->mem, &r);
     naive_hard_edges(&s->mem, &r);
+    naive_posts(&s->mem, &r);
     naive_lock_edges(&s->mem, &r);
     naive_lifetimes(&s->mem, &r);
     relation_close(&r);

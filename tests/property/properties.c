@@ -259,14 +259,14 @@ static enum verdict knowledge_adds_races(struct subject *s, struct buf *why)
     return v;
 }
 
-static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, struct buf *why)
+static enum verdict are_accepted(const struct subject *s, const struct oracle *o, struct buf *why)
 {
     struct witness_trace *w = witness_trace_new(&s->mem, s->info);
     struct error err = { "" };
     enum verdict v = HOLDS;
 
-    for (size_t i = 0; i < s->oracle.count && v == HOLDS; i++) {
-        const struct oracle_race *r = &s->oracle.races[i];
+    for (size_t i = 0; i < o->count && v == HOLDS; i++) {
+        const struct oracle_race *r = &o->races[i];
 
         if (witness_check(w, r->witness, r->nwitness, &err))
             continue;
@@ -275,6 +275,26 @@ static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, stru
         v = VIOLATED;
     }
     witness_trace_free(w);
+    return v;
+}
+
+static enum verdict witnesses_of_the_oracle_are_accepted(struct subject *s, struct buf *why)
+{
+    return are_accepted(s, &s->oracle, why);
+}
+
+/* Semaphores as counters: all that the posts which engines keep in order allow is possible, and the
+ * checker agrees on what else is. */
+static enum verdict counts_allow_what_posts_allow(struct subject *s, struct buf *why)
+{
+    struct oracle counted;
+    enum verdict v = DOES_NOT_APPLY;
+
+    oracle_run_counted(&s->mem, s->info, 1000000, &counted);
+    if (counted.complete && s->oracle.complete)
+        v = both(subset(&s->oracle.pairs, &counted.pairs, "is lost when posts are counted", why),
+                 are_accepted(s, &counted, why));
+    oracle_release(&counted);
     return v;
 }
 
@@ -410,6 +430,7 @@ const struct property properties_observed[] = {
     { "the-first-hb-race-is-predictable", the_first_hb_race_is_predictable, 1 },
     { "predictable-races-have-no-common-lock", predictable_races_have_no_common_lock, 1 },
     { "knowledge-adds-races", knowledge_adds_races, 2 },
+    { "counts-allow-what-posts-allow", counts_allow_what_posts_allow, 2 },
     { "witnesses-of-the-oracle-are-accepted", witnesses_of_the_oracle_are_accepted, 1 },
     { "shb-races-have-witnesses", shb_races_have_witnesses, 1 },
     { "hdl-keeps-every-event", hdl_keeps_every_event, 4 },

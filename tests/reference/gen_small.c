@@ -438,6 +438,11 @@ static bool do_sem(struct sim *s, uint32_t t, enum op op)
 
     if (op == OP_SEM_WAIT && !s->sem[n])
         return false;
+    if (op == OP_SEM_POST && rng_percent(&s->rng, 15)) { /* a new one */
+        emit(s, t, op, object(s, SEMS, n))->flags |= EV_BARE;
+        s->sem[n] = 0;
+        return true;
+    }
     s->sem[n] += op == OP_SEM_POST ? 1 : -1;
     emit(s, t, op, object(s, SEMS, n));
     return true;

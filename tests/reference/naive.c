@@ -177,12 +177,73 @@ static void object_edges(const struct trace_mem *t, struct relation *r, size_t a
 
     if (!counts(x) || !counts(y) || !same_object(x, y))
         return;
-    if (x->op == OP_SEM_POST && y->op == OP_SEM_WAIT)
-        relation_add(r, a, b);
     if (x->op == OP_BEFORE && y->op == OP_AFTER)
         relation_add(r, a, b);
     if (x->op == OP_ONCE && y->op == OP_ONCE && is_first_once(t, a))
         relation_add(r, a, b);
+}
+
+/* ---- semaphores ---- */
+
+static bool is_post(const struct event *e, const struct event *of)
+{
+    return counts(e) && e->op == OP_SEM_POST && !event_begins_semaphore(e) && same_object(e, of);
+}
+
+/* The first event of the semaphore that event i is about: where it was last initialised, or 0. */
+static size_t semaphore_start(const struct trace_mem *t, size_t i)
+{
+    size_t k = i;
+
+    while (k > 0 && !(counts(&t->events[k]) && event_begins_semaphore(&t->events[k]) &&
+                      same_object(&t->events[k], &t->events[i])))
+        k--;
+    return k;
+}
+
+void naive_posts(const struct trace_mem *t, struct relation *r)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (!counts(&t->events[i]) || t->events[i].op != OP_SEM_WAIT)
+            continue;
+        for (size_t k = semaphore_start(t, i); k < i; k++)
+            if (is_post(&t->events[k], &t->events[i]))
+                relation_add(r, k, i);
+    }
+}
+
+/* The post that the wait at i takes, of those that are left: its thread's latest, else the oldest;
+ * SIZE_MAX: none is left. */
+static size_t taken_post(const struct trace_mem *t, size_t i, const bool *taken)
+{
+    size_t start = semaphore_start(t, i), oldest = SIZE_MAX;
+
+    for (size_t k = i; k-- > start;) {
+        if (taken[k] || !is_post(&t->events[k], &t->events[i]))
+            continue;
+        if (t->events[k].thread == t->events[i].thread)
+            return k;
+        oldest = k;
+    }
+    return oldest;
+}
+
+void naive_taken(const struct trace_mem *t, struct relation *r)
+{
+    bool *taken = xcalloc(t->count + 1, sizeof(*taken));
+
+    for (size_t i = 0; i < t->count; i++) {
+        size_t post;
+
+        if (!counts(&t->events[i]) || t->events[i].op != OP_SEM_WAIT)
+            continue;
+        post = taken_post(t, i, taken);
+        if (post == SIZE_MAX)
+            continue;
+        taken[post] = true;
+        relation_add(r, post, i);
+    }
+    free(taken);
 }
 
 /* ---- atomics ---- */
@@ -379,9 +440,13 @@ void naive_order(const struct trace_mem *t, enum naive_order which, struct relat
     relation_init(r, t->count);
     naive_program_order(t, r);
     naive_hard_edges(t, r);
-    if (which != NAIVE_HB)
+    if (which == NAIVE_HB || which == NAIVE_SHB)
+        naive_posts(t, r);
+    else if (which != NAIVE_COUNTED)
+        naive_taken(t, r);
+    if (which != NAIVE_HB && which != NAIVE_HB_HARD)
         naive_lifetimes(t, r);
-    if (which != NAIVE_MUST)
+    if (which != NAIVE_MUST && which != NAIVE_COUNTED)
         naive_lock_edges(t, r);
     if (which == NAIVE_SHB)
         naive_reads_from(t, r);
@@ -580,6 +645,7 @@ static void shb_before_reading(const struct trace_mem *t, const struct relation 
     relation_init(&direct, t->count);
     naive_program_order(t, &direct);
     naive_hard_edges(t, &direct);
+    naive_posts(t, &direct);
     naive_lifetimes(t, &direct);
     naive_lock_edges(t, &direct);
     relation_copy(r, &direct);

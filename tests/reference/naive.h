@@ -45,15 +45,19 @@ void relation_close(struct relation *r);
 
 /* Each adds its edges to r. */
 void naive_program_order(const struct trace_mem *t, struct relation *r);
-void naive_hard_edges(const struct trace_mem *t, struct relation *r); /* without the next */
-void naive_lifetimes(const struct trace_mem *t, struct relation *r);  /* alloc -> its uses */
+void naive_hard_edges(const struct trace_mem *t, struct relation *r); /* without the next three */
+void naive_posts(const struct trace_mem *t, struct relation *r); /* every post -> later waits */
+void naive_taken(const struct trace_mem *t, struct relation *r); /* a post -> the wait it lets on */
+void naive_lifetimes(const struct trace_mem *t, struct relation *r); /* alloc -> its uses */
 void naive_lock_edges(const struct trace_mem *t, struct relation *r);
 void naive_reads_from(const struct trace_mem *t, struct relation *r); /* last writer -> read */
 
 enum naive_order {
-    NAIVE_MUST, /* program order, hard edges, lifetimes: what every reordering keeps */
-    NAIVE_HB,   /* program order, hard edges, locks */
-    NAIVE_SHB   /* all of these and reads-from */
+    NAIVE_MUST, /* program order, hard edges, posts that are taken, lifetimes: what engines keep */
+    NAIVE_COUNTED, /* without the posts: what every reordering keeps besides the counts */
+    NAIVE_HB,      /* program order, hard edges, posts, locks */
+    NAIVE_HB_HARD, /* the same with posts that are taken: for cp and wcp */
+    NAIVE_SHB      /* NAIVE_HB, lifetimes and reads-from */
 };
 /* A closed order; release it. */
 void naive_order(const struct trace_mem *t, enum naive_order which, struct relation *r);

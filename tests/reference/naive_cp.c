@@ -154,7 +154,7 @@ static void close_rules(struct rules *r, size_t limit)
 
 static bool synchronises(const struct event *e)
 {
-    return counts(e) && !(e->flags & EV_NESTED) &&
+    return counts(e) && !(e->flags & EV_NESTED) && !event_begins_semaphore(e) &&
            (op_is_atomic(e->op) ||
             (e->op > OP_WRITE && e->op < OP_ALLOC && e->op != OP_BEGIN && e->op != OP_END));
 }
@@ -226,6 +226,7 @@ static void add_hard_edges(struct rules *r)
     size_t n = r->t->count;
 
     naive_hard_edges(r->t, &r->cp);
+    naive_taken(r->t, &r->cp);
     for (size_t a = 0; a < n; a++) {
         const struct event *x = &r->t->events[a];
         bool foreign = is_lock_event(x) && !is_acquire(x);
@@ -262,7 +263,7 @@ static void rules_init(struct rules *r, const struct trace_mem *t, size_t window
     for (size_t i = 0; i < t->count; i++)
         if (is_acquire(&t->events[i]))
             r->sections[r->nsections++] = section_of(t, i);
-    naive_order(t, NAIVE_HB, &r->hb);
+    naive_order(t, NAIVE_HB_HARD, &r->hb);
     relation_init(&r->cp, t->count);
     add_hard_edges(r);
     if (window)

@@ -199,9 +199,10 @@ static void rules_init(struct rules *r, const struct trace_mem *t)
     *r = (struct rules){ 0 };
     extend(t, &r->x);
     find_sections(r);
-    naive_order(&r->x.mem, NAIVE_HB, &r->hb);
+    naive_order(&r->x.mem, NAIVE_HB_HARD, &r->hb);
     relation_init(&r->wcp, r->x.mem.count);
     naive_hard_edges(&r->x.mem, &r->wcp);
+    naive_taken(&r->x.mem, &r->wcp);
     for (size_t a = 0; a < r->x.mem.count; a++) /* within a thread they are program order */
         for (size_t b = a + 1; b < r->x.mem.count; b++)
             if (r->x.mem.events[a].thread == r->x.mem.events[b].thread)

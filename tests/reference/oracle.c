@@ -48,6 +48,8 @@ struct search {
     struct cell cells[ORACLE_CELLS];
     size_t ncells;
     uint8_t observed[ORACLE_EVENTS][ORACLE_CELLS]; /* writer each read saw */
+    uint64_t semaphore[ORACLE_EVENTS];             /* waits: the posts and waits of its semaphore */
+    int first_value[ORACLE_EVENTS]; /* and the least value that it must have begun with */
     /* Where calls count: */
     enum barriers barriers;
     uint64_t listed[ORACLE_EVENTS]; /* calls and returns: cells they may write */
@@ -194,8 +196,55 @@ static void make_calls(struct search *s)
     }
 }
 
+/* ---- semaphores ---- */
+
+static int value_of(const struct search *s, uint64_t events)
+{
+    int value = 0;
+
+    for (size_t i = 0; i < s->t->count; i++)
+        if (events >> i & 1)
+            value += s->t->events[i].op == OP_SEM_POST ? 1 : -1;
+    return value;
+}
+
+static bool is_on(const struct event *e, const struct event *semaphore)
+{
+    return takes_part(e) && op_class_of(e->op) == CLASS_SEM && e->target == semaphore->target;
+}
+
+/* From where it is initialised to where it is initialised again. */
+static void make_semaphore(struct search *s, size_t wait)
+{
+    const struct event *events = s->t->events, *e = &events[wait];
+    size_t from = wait, to = wait;
+
+    while (from > 0 && !(is_on(&events[from], e) && event_begins_semaphore(&events[from])))
+        from--;
+    while (to < s->t->count && !(is_on(&events[to], e) && event_begins_semaphore(&events[to])))
+        to++;
+    for (size_t i = from; i < to; i++) {
+        int value;
+
+        if (!is_on(&events[i], e) || event_begins_semaphore(&events[i]))
+            continue;
+        s->semaphore[wait] |= 1ull << i;
+        value = -value_of(s, s->semaphore[wait]);
+        if (value > s->first_value[wait])
+            s->first_value[wait] = value;
+    }
+}
+
+static void make_semaphores(struct search *s)
+{
+    for (size_t i = 0; i < s->t->count; i++)
+        if (takes_part(&s->t->events[i]) && s->t->events[i].op == OP_SEM_WAIT)
+            make_semaphore(s, i);
+}
+
+/* `order`: NAIVE_MUST or NAIVE_COUNTED. */
 static bool search_init(struct search *s, const struct trace_mem *t, const struct trace_info *info,
-                        enum barriers barriers, const struct tables *names)
+                        enum barriers barriers, const struct tables *names, enum naive_order order)
 {
     struct relation must;
 
@@ -222,7 +271,8 @@ static bool search_init(struct search *s, const struct trace_mem *t, const struc
     make_observed(s);
     if (barriers)
         make_calls(s);
-    naive_order(t, NAIVE_MUST, &must);
+    make_semaphores(s);
+    naive_order(t, order, &must);
     if (!naive_barriers(t, barriers, names, &must)) {
         relation_release(&must);
         return false;
@@ -404,6 +454,12 @@ static bool may_come(const struct search *s, const struct state *st, int i)
     return !(s->before[i] & ~executed(s, st));
 }
 
+/* Is a post left? */
+static bool has_post(const struct search *s, const struct state *st, int i)
+{
+    return value_of(s, s->semaphore[i] & executed(s, st)) + s->first_value[i] > 0;
+}
+
 /* Execute the next event of a thread; false where that is not allowed. */
 static bool execute(const struct search *s, struct state *st, int i)
 {
@@ -414,6 +470,8 @@ static bool execute(const struct search *s, struct state *st, int i)
         return false;
     if ((e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) && !(e->flags & EV_NESTED) &&
         !lock_is_free(s, st, e))
+        return false;
+    if (e->op == OP_SEM_WAIT && !has_post(s, st, i))
         return false;
     if ((e->op == OP_BRANCH || e->op == OP_CALL) && st->tainted & me)
         return false;
@@ -521,15 +579,15 @@ void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t
     oracle_run_calls(t, info, BARRIERS_NONE, NULL, max_states, out);
 }
 
-void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
-                      enum barriers barriers, const struct tables *names, size_t max_states,
-                      struct oracle *out)
+static void run(const struct trace_mem *t, const struct trace_info *info, enum barriers barriers,
+                const struct tables *names, enum naive_order order, size_t max_states,
+                struct oracle *out)
 {
     struct search *s = xcalloc(1, sizeof(*s));
 
     *out = (struct oracle){ 0 };
     pair_set_init(&out->pairs, t->count);
-    if (search_init(s, t, info, barriers, names)) {
+    if (search_init(s, t, info, barriers, names, order)) {
         struct state st = first_state(s);
 
         s->out = out;
@@ -541,6 +599,19 @@ void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
     }
     search_release(s);
     free(s);
+}
+
+void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
+                      enum barriers barriers, const struct tables *names, size_t max_states,
+                      struct oracle *out)
+{
+    run(t, info, barriers, names, NAIVE_MUST, max_states, out);
+}
+
+void oracle_run_counted(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
+                        struct oracle *out)
+{
+    run(t, info, BARRIERS_NONE, NULL, NAIVE_COUNTED, max_states, out);
 }
 
 void oracle_release(struct oracle *o)
@@ -585,7 +656,7 @@ bool oracle_accepts_calls(const struct trace_mem *t, const struct trace_info *in
                           size_t n)
 {
     struct search *s = xcalloc(1, sizeof(*s));
-    bool ok = search_init(s, t, info, barriers, names) && follow(s, order, n);
+    bool ok = search_init(s, t, info, barriers, names, NAIVE_COUNTED) && follow(s, order, n);
 
     search_release(s);
     free(s);

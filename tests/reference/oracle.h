@@ -33,7 +33,12 @@ struct oracle {
 
 void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
                 struct oracle *out);
-/* The same where calls of untraced code count (docs/design/rdit.md, "Rules"); names may be NULL. */
+/* There a wait comes after the post that it took (order/tokens.h), as engines have it. Here any
+ * post lets it on, as the checker has it: */
+void oracle_run_counted(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
+                        struct oracle *out);
+/* The first where calls of untraced code count (docs/design/rdit.md, "Rules"); names may be NULL.
+ */
 void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
                       enum barriers barriers, const struct tables *names, size_t max_states,
                       struct oracle *out);

@@ -236,7 +236,7 @@ static void add_other(struct run *r, uint64_t *seed, uint64_t stamp)
     case 0:
         ev.op = OP_ACQUIRE;
         ev.flags = below(seed, 2) ? EV_BARE : 0;
-        w[0] = RING_WORD(R_SYNC, OP_ACQUIRE, object | (ev.flags ? RING_TRY : 0));
+        w[0] = RING_WORD(R_SYNC, OP_ACQUIRE, object | (ev.flags ? RING_MARK : 0));
         break;
     case 1:
         ev.op = OP_RELEASE;

@@ -81,7 +81,7 @@ static bool agrees(const struct gen_trace *g)
 
     pair_set_init(&d.pairs, g->mem.count);
     try_all(&d, 0, 0);
-    oracle_run(&g->mem, &g->info, MAX_STATES, &o);
+    oracle_run_counted(&g->mem, &g->info, MAX_STATES, &o);
     same = o.complete && sets_are_equal(&d.pairs, &o.pairs);
     pair_set_release(&d.pairs);
     oracle_release(&o);
@@ -193,7 +193,7 @@ static void check_witnesses(const struct gen_trace *g, struct rng *r, struct ver
     struct error err = { "" };
     struct oracle o;
 
-    oracle_run(&g->mem, &g->info, MAX_STATES, &o);
+    oracle_run_counted(&g->mem, &g->info, MAX_STATES, &o);
     for (size_t i = 0; i < o.count; i++) {
         if (!witness_check(w, o.races[i].witness, o.races[i].nwitness, &err)) {
             print_trace(g);
@@ -237,7 +237,7 @@ static void expect_races(const char *text, const char *expected)
     struct oracle o;
 
     text_trace_open(&t, text);
-    oracle_run(&t.mem, trace_info(t.trace), MAX_STATES, &o);
+    oracle_run_counted(&t.mem, trace_info(t.trace), MAX_STATES, &o);
     for (size_t i = 0; i < t.mem.count; i++)
         for (size_t k = i + 1; k < t.mem.count; k++)
             if (pair_set_has(&o.pairs, i, k))

@@ -295,16 +295,35 @@ static void implied_edges_are_left_out(void **state)
     text_trace_close(&t);
 }
 
-static void posts_that_a_thread_knows_give_no_edge_again(void **state)
+/* A thread's own latest post, else the oldest that is left, else none. */
+static void a_wait_needs_the_post_that_it_takes(void **state)
 {
     struct text_trace t;
     struct view *v;
 
     (void)state;
-    from_text("T0|post(s)|1\nT1|semwait(s)|2\nT0|post(s)|3\nT0|post(s)|4\nT1|semwait(s)|5\n"
+    from_text("T0|post(s)|1\nT1|semwait(s)|2\nT0|post(s)|3\nT2|post(s)|4\nT1|semwait(s)|5\n"
+              "T0|post(s)|6\nT2|post(s)|7\nT2|semwait(s)|8\nT1|semwait(s)|9\nT1|semwait(s)|10\n"
+              "T1|semwait(s)|11\n",
+              &t, &v);
+    assert_int_equal(v->need[v->need_first[4]], 2);
+    assert_int_equal(count_needs(v, 7), 0);
+    assert_int_equal(v->need[v->need_first[8]], 3);
+    assert_int_equal(v->need[v->need_first[9]], 5);
+    assert_int_equal(count_needs(v, 10), 0);
+    view_free(v);
+    text_trace_close(&t);
+}
+
+static void what_is_initialised_again_has_no_posts(void **state)
+{
+    struct text_trace t;
+    struct view *v;
+
+    (void)state;
+    from_text("T0|seminit(s)|1\nT0|post(s)|2\nT0|seminit(s)|3\nT0|post(s)|4\nT1|semwait(s)|5\n"
               "T1|semwait(s)|6\n",
               &t, &v);
-    assert_int_equal(count_needs(v, 4), 1);
     assert_int_equal(v->need[v->need_first[4]], 3);
     assert_int_equal(count_needs(v, 5), 0);
     view_free(v);
@@ -344,7 +363,8 @@ int main(void)
         cmocka_unit_test(random_traces_look_as_defined),
         cmocka_unit_test(long_sequences_of_one_kind_look_as_defined),
         cmocka_unit_test(implied_edges_are_left_out),
-        cmocka_unit_test(posts_that_a_thread_knows_give_no_edge_again),
+        cmocka_unit_test(a_wait_needs_the_post_that_it_takes),
+        cmocka_unit_test(what_is_initialised_again_has_no_posts),
         cmocka_unit_test(an_open_section_ends_with_its_thread),
         cmocka_unit_test(an_empty_trace_has_an_empty_view),
     };

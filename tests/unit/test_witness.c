@@ -150,11 +150,28 @@ static void semaphores_once_and_annotations_order(void **state)
 {
     (void)state;
     expect("T0|w(x)|1\nT0|post(s)|2\nT1|semwait(s)|3\nT1|w(x)|4\n", "2 0 3",
-           "event 2: needs event 1 (semaphore-post) before it");
+           "event 2: no post of semaphore s is left");
     expect("T0|w(x)|1\nT0|once(o)|2\nT1|once(o)|3\nT1|w(x)|4\n", "2 0 3",
            "event 2: needs event 1 (once) before it");
     expect("T0|w(x)|1\nT0|before(a)|2\nT1|after(a)|3\nT1|w(x)|4\n", "2 0 3",
            "event 2: needs event 1 (happens-before) before it");
+}
+
+/* Any two posts let two waits on; the least first value lets the trace be possible. */
+static void semaphores_count(void **state)
+{
+    const char *guard =
+        "T0|seminit(s)|1\nT0|post(s)|2\nT0|post(s)|3\nT0|fork(T1)|4\nT0|fork(T2)|5\n"
+        "T1|semwait(s)|6\nT1|w(x)|7\nT1|post(s)|8\nT2|semwait(s)|9\nT2|w(x)|10\n";
+
+    (void)state;
+    expect(guard, "0 1 2 3 4 8 5 6 9", NULL);
+    expect(guard, "0 1 3 4 8 5 6 9", "event 3: an earlier event of T0 is missing before it");
+    expect("T1|semwait(s)|1\nT1|w(x)|2\nT1|post(s)|3\nT2|semwait(s)|4\nT2|w(x)|5\n", "3 0 1 4",
+           "event 0: no post of semaphore s is left");
+    expect("T1|semwait(s)|1\nT1|w(x)|2\nT1|post(s)|3\nT2|seminit(s)|4\nT2|semwait(s)|5\n"
+           "T2|w(x)|6\n",
+           "3 4 0 1 5", NULL);
 }
 
 static void an_acquire_load_comes_after_the_release_it_read(void **state)
@@ -708,6 +725,7 @@ int main(void)
         cmocka_unit_test(a_wait_may_end_without_a_wake),
         cmocka_unit_test(barrier_edges_are_per_round),
         cmocka_unit_test(semaphores_once_and_annotations_order),
+        cmocka_unit_test(semaphores_count),
         cmocka_unit_test(an_acquire_load_comes_after_the_release_it_read),
         cmocka_unit_test(fences_stand_in_for_the_orders_of_their_neighbours),
         cmocka_unit_test(a_plain_write_or_a_free_ends_a_release_sequence),
