@@ -10,6 +10,7 @@
 #include "runtime/ignore.h"
 #include "runtime/only.h"
 #include "runtime/reach.h"
+#include "runtime/steer.h"
 
 /* Values are 24 bytes a word: structures that a call fills in, not buffers. */
 enum { WROTE_BYTES_MAX = 256 };
@@ -292,6 +293,8 @@ static bool mark_row(uintptr_t a, uint64_t bytes, bool units, bool write)
 
 static bool mark(uintptr_t a, unsigned bytes, bool aligned, bool write)
 {
+    if (steer_watches(a, bytes))
+        return false;
     return aligned && rt_options.filter ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
                                         : mark_range(a, bytes, write);
 }
@@ -315,6 +318,8 @@ static void note_access(const void *p, unsigned arg, bool aligned, uint64_t wher
     begins = access_begins();
     if (!begins && (rt.mode != MODE_OFF || tls.self))
         return;
+    if (begins && !is_benign(p, bytes))
+        steer_access(p, bytes, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, where);
     rt_busy_begin();
     if (begins && is_benign(p, bytes)) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
@@ -528,8 +533,11 @@ static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 {
     if (!bytes || only_leaves_out(where) || !access_begins())
         return;
+    if (!is_benign(p, bytes))
+        steer_access(p, bytes, write ? OP_WRITE : OP_READ, where);
     rt_busy_begin();
-    if (is_benign(p, bytes) || mark_range((uintptr_t)p, bytes, write))
+    if (is_benign(p, bytes) ||
+        (!steer_watches((uintptr_t)p, bytes) && mark_range((uintptr_t)p, bytes, write)))
         ;
     else if (unlikely(rt.paused))
         lose_paused(tls.self);

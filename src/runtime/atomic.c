@@ -18,6 +18,7 @@
  */
 #include "runtime/hand.h"
 #include "runtime/reach.h"
+#include "runtime/steer.h"
 #include "runtime/stripe.h"
 
 #include <sys/syscall.h>
@@ -61,6 +62,7 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     w[3] = value;
     w[4] = old;
     commit(n + 3 + values);
+    steer_count(op, where);
     runs_forget(tls.self); /* what a load guards stays behind it, for those who reorder */
 }
 
@@ -82,6 +84,18 @@ static bool prepare(void)
         return true;
     rt_busy_end();
     return false;
+}
+
+/* The same for a known place, where a controlled run may hold the thread up. */
+static bool prepare_at(const void *p, uint64_t bytes, unsigned op, unsigned order, uint64_t where)
+{
+    if (unlikely(steer_on) && rt_recording()) {
+        if (order_releases(order))
+            steer_leaves();
+        steer_before(op, where);
+        steer_access(p, bytes, op, where);
+    }
+    return prepare();
 }
 
 /* ---- loads that need no record ---- */
@@ -201,7 +215,7 @@ static inline bool cas_would_fail(bool differs)
         uint64_t stamp, number;                                                                    \
         u##n was;                                                                                  \
                                                                                                    \
-        if (!prepare())                                                                            \
+        if (!prepare_at(p, n, OP_RMW, order, where))                                               \
             return perform;                                                                        \
         stripe_lock(tls.self, stripe, true);                                                       \
         was = perform;                                                                             \
@@ -228,7 +242,7 @@ static inline bool cas_would_fail(bool differs)
         uint64_t version, stamp, number;                                                           \
         u##n was;                                                                                  \
                                                                                                    \
-        if (!prepare())                                                                            \
+        if (!prepare_at(p, n, OP_LOAD, order, where))                                              \
             return DO_LOAD(n);                                                                     \
         stripe_lock(tls.self, stripe, false);                                                      \
         was = DO_LOAD(n);                                                                          \
@@ -261,7 +275,7 @@ static inline bool cas_would_fail(bool differs)
         uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
         uint64_t stamp, number;                                                                    \
                                                                                                    \
-        if (!prepare()) {                                                                          \
+        if (!prepare_at(p, n, OP_STORE, order, where)) {                                           \
             DO_STORE(n);                                                                           \
             return;                                                                                \
         }                                                                                          \
@@ -297,7 +311,7 @@ static inline bool cas_would_fail(bool differs)
             if (was != expected)                                                                   \
                 return was;                                                                        \
         }                                                                                          \
-        if (!prepare()) {                                                                          \
+        if (!prepare_at(p, n, OP_RMW, order, where)) {                                             \
             __atomic_compare_exchange_n(p, &was, desired, false, __ATOMIC_SEQ_CST,                 \
                                         __ATOMIC_SEQ_CST);                                         \
             return was;                                                                            \
@@ -349,6 +363,8 @@ ATOMICS_OF(16)
 EXPORT void __heddle_atomic_begin(void *p);
 EXPORT void __heddle_atomic_begin(void *p)
 {
+    if (!tls.busy)
+        steer_leaves();
     if (prepare())
         stripe_lock(tls.self, ring_stripe(STRIPE_ATOMIC, (uintptr_t)p), true);
 }
@@ -387,7 +403,7 @@ void rt_hand_store(void *p, uint32_t bytes, uint64_t where)
     uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
     uint64_t stamp, number;
 
-    if (!prepare())
+    if (!prepare_at(p, bytes, OP_STORE, ORDER_RELEASE, where))
         return;
     stripe_lock(tls.self, stripe, true);
     stamp = clock_publish();

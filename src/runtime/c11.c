@@ -67,7 +67,10 @@ ALWAYS_INLINE pthread_mutex_t *mutex_of(mtx_t *m)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_trylock, (m), mtx_t *m)
 {
-    int r = REAL(mtx_trylock)(m);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(mtx_trylock)(m);
 
     if (r == thrd_success)
         mutex_tried(mutex_of(m), 0, WHERE_CALLER());
@@ -86,7 +89,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_lock, (m), mtx_t *m)
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_timedlock, (m, until), mtx_t *restrict m,
                  const struct timespec *restrict until)
 {
-    int r = REAL(mtx_timedlock)(m, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(mtx_timedlock)(m, until);
 
     if (r == thrd_success)
         mutex_tried(mutex_of(m), 0, WHERE_CALLER());

@@ -15,6 +15,7 @@
 #include "runtime/callback.h"
 #include "runtime/fd.h"
 #include "runtime/hidden.h"
+#include "runtime/steer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -437,6 +438,7 @@ static uint32_t begin(uint32_t site, const char *name, uintptr_t target, uint32_
     hidden_call_begins(name);
     if (!pairs && !nrules && !tls.self->nannotated && !rt.full && callee_does_nothing(&callee))
         return 0;
+    steer_leaves();
     if (callee.does & EFFECTS_KERNEL) /* the object is there, for readers */
         rt_sync_number(OP_BEFORE, KEY_KERNEL, site);
     rt_busy_begin();

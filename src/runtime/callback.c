@@ -3,6 +3,7 @@
 
 #include "runtime/hidden.h"
 #include "runtime/interpose.h"
+#include "runtime/steer.h"
 
 /* ---- calls ---- */
 
@@ -89,6 +90,7 @@ __attribute__((preserve_most)) void __heddle_edge(bool entered)
 
     if (!rt_recording())
         return;
+    steer_leaves();
     o = call_here(tls.self);
     if (!o)
         hidden_outermost(entered);

@@ -13,6 +13,7 @@
 #include "runtime/prod.h"
 #include "runtime/state.h"
 #include "runtime/stripe.h"
+#include "runtime/steer.h"
 
 /* More is forgotten by forgetting everything. */
 enum { FORGET_BYTES = 1 << 15 };
@@ -74,6 +75,7 @@ static void append_sync(struct rt_thread *t, unsigned op, uint64_t object, unsig
     w[0] = RING_WORD(R_STAMP, 0, t->stamp = clock_publish());
     commit(4);
     epoch_next(t);
+    steer_count(op, where);
 }
 
 /* Nobody has released it yet: acquiring it orders nothing. Data from another process, mostly. */
@@ -96,6 +98,8 @@ static void sync_marked(enum op op, uint64_t object, uint64_t mark, uint64_t whe
     }
     if (!rt_recording() || is_fresh(op, object))
         return;
+    if (steer_op_releases(op))
+        steer_leaves();
     rt_busy_begin();
     append_sync(tls.self, op, object | mark, ring_class(op), object, where);
     rt_busy_end();
@@ -124,6 +128,11 @@ void rt_semaphore_begins(const void *semaphore, unsigned value, uint64_t where)
 void rt_sync(enum op op, const void *object, uint64_t where)
 {
     rt_sync_number(op, (uintptr_t)object, where);
+}
+
+void rt_steer(enum op op, uint64_t where)
+{
+    steer_before(op, where);
 }
 
 /* The frames are told first: the wait may be the last that is heard of the thread. */
@@ -160,6 +169,8 @@ void event_thread(unsigned op, uint32_t thread, uint64_t where)
 {
     uint64_t shown = op == OP_BEGIN || op == OP_END ? 0 : thread;
 
+    if (op == OP_FORK)
+        steer_thread(tls.self->number, thread);
     append_sync(tls.self, op, shown, STRIPE_THREAD, thread, where);
 }
 
@@ -190,6 +201,7 @@ void rt_fence(unsigned order, uint64_t where)
 
     if (!rt_recording())
         return;
+    steer_leaves();
     rt_busy_begin();
     t = tls.self;
     w = sync_room(t);
@@ -225,6 +237,9 @@ void event_memory(unsigned op, uintptr_t a, uint64_t bytes, uint64_t where)
     w[4] = stripe_take(ring_stripe(STRIPE_MEMORY, a));
     w[0] = RING_WORD(R_STAMP, 0, t->stamp = clock_publish());
     commit(5);
+    steer_count(op, where);
+    if (op == OP_ALLOC && unlikely(steer_on))
+        steer_allocated(a, bytes);
 }
 
 /* What this thread did to the bytes before is about another variable: the filter must not drop an
@@ -272,6 +287,7 @@ static void allocated(const void *address, uint64_t bytes, bool from_malloc, uin
         objects_add((uintptr_t)address, bytes, from_malloc);
     if (!rt_recording())
         return;
+    steer_allocates();
     rt_busy_begin();
     event_memory(OP_ALLOC, (uintptr_t)address, bytes, where);
     forget_range((uintptr_t)address, bytes);
@@ -300,6 +316,9 @@ void rt_free(const void *address, uint64_t bytes, uint64_t where)
         prod_free((uintptr_t)address, bytes);
         return;
     }
+    steer_frees();
+    if (unlikely(steer_on) && rt_recording())
+        steer_access(address, bytes, OP_FREE, where);
     if (unlikely(rt_hand_locks))
         hand_forget(address, bytes);
     if (objects_on)

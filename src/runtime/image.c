@@ -10,6 +10,7 @@
 #include "runtime/effects.h"
 #include "runtime/objects.h"
 #include "runtime/only.h"
+#include "runtime/steer.h"
 
 #include <elf.h>
 #include <link.h>
@@ -383,6 +384,11 @@ static struct image *image_at(const void *address)
 static bool has_no_calls; /* a module without calls of untraced code */
 bool rt_tsan_objects;     /* code of an image calls the __tsan_* interface, which has none either */
 
+bool images_tell_calls(void)
+{
+    return !has_no_calls && !rt_tsan_objects;
+}
+
 /* A reader has to know what synchronisation cannot be in the trace. The writer keeps each text
  * once. */
 void images_tell_missing_calls(void)
@@ -414,6 +420,7 @@ EXPORT void __heddle_register(struct heddle_module *start, struct heddle_module 
         m->known = 1;
         next_site += m->sites;
         only_module(m);
+        steer_module(m);
         if (m->flags & MODULE_FULL)
             rt.full = true;
         has_no_calls |= m->flags & MODULE_NO_CALLS;

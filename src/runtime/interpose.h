@@ -96,6 +96,8 @@ extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
 #define LOCK_OR_WAIT(lock, try, object, op, busy)                                                  \
     ({                                                                                             \
         bool tries = !rt_deaf_to_sync && rt_recording();                                           \
+        if (tries)                                                                                 \
+            rt_steer(op, WHERE_CALLER());                                                          \
         int result = tries ? REAL(try)(object) : REAL(lock)(object);                               \
         if (tries && unlikely(result == (busy))) {                                                 \
             rt_wait_begin(op, (const void *)(object), WHERE_CALLER());                             \

@@ -37,7 +37,10 @@ void own_tid_forget(void)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_trylock, (m), pthread_mutex_t *m)
 {
-    int r = REAL(pthread_mutex_trylock)(m);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_mutex_trylock)(m);
 
     mutex_tried(m, r, WHERE_CALLER());
     return r;
@@ -54,7 +57,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_lock, (m), pthread_mutex_t 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_timedlock, (m, until),
                  pthread_mutex_t *restrict m, const struct timespec *restrict until)
 {
-    int r = REAL(pthread_mutex_timedlock)(m, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_mutex_timedlock)(m, until);
 
     mutex_tried(m, r, WHERE_CALLER());
     return r;
@@ -64,7 +70,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_clocklock, (m, clock, until
                  pthread_mutex_t *restrict m, clockid_t clock,
                  const struct timespec *restrict until)
 {
-    int r = REAL(pthread_mutex_clocklock)(m, clock, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_mutex_clocklock)(m, clock, until);
 
     mutex_tried(m, r, WHERE_CALLER());
     return r;

@@ -16,6 +16,7 @@
 #include "runtime/options.h"
 #include "runtime/only.h"
 #include "runtime/state.h"
+#include "runtime/steer.h"
 
 struct rt_options rt_options = {
     .filter = true,
@@ -62,6 +63,7 @@ static const struct {
     { "writer", NULL, NULL, rt_options.writer, "path of the heddle command" },
     { "control", NULL, NULL, rt_options.control,
       "control file of a production run (heddle chase, caper ...)" },
+    { "steer", NULL, NULL, rt_options.steer, "control file of a controlled run (heddle confirm)" },
     { "patch", NULL, NULL, rt_options.patch,
       "how production runs change text: auto, write, replace, none (auto)" },
     { "writer_options", NULL, NULL, rt_options.writer_options, "handed to heddle writer" },
@@ -178,6 +180,8 @@ void options_read(void)
         rt_options.record = false;
     if (rt_options.record && rt_options.only[0])
         only_read(rt_options.only);
+    if (rt_options.record && rt_options.steer[0])
+        steer_start(rt_options.steer);
     if (rt_options.max_memory_mib > 1024)
         rt_options.max_memory_mib = 1024;
     set_calls();

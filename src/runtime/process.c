@@ -7,6 +7,7 @@
  */
 #include "runtime/prod.h"
 #include "runtime/reach.h"
+#include "runtime/steer.h"
 
 void rt_fork_before(void)
 {
@@ -28,6 +29,7 @@ void rt_fork_after(bool child)
         ring_close();
         thread_reset_tls(true);
         threads_forget();
+        steer_forked();
     }
     reach_fork_after(child);
     rt_busy_end();

@@ -69,6 +69,9 @@ HIDDEN void rt_sync_number(enum op op, uint64_t object, uint64_t where);
 enum { SEMAPHORE_VALUE_MAX = 64 };
 HIDDEN void rt_semaphore_begins(const void *semaphore, unsigned value, uint64_t where);
 
+/* Ahead of an acquire of any kind: a controlled run may hold the thread up (steer.h). */
+HIDDEN void rt_steer(enum op op, uint64_t where);
+
 /* Around an acquire that has to wait: where the wait never ends, the trace tells of it. */
 HIDDEN void rt_wait_begin(enum op op, const void *lock, uint64_t where);
 HIDDEN void rt_wait_end(void);
@@ -264,6 +267,7 @@ struct rt_options {
     char run[512];            /* file in it that lists the traces of this run */
     char writer_options[512]; /* handed through to the writer */
     char control[512];        /* of a production run (prod.h) */
+    char steer[512];          /* control file of a controlled run (steer.h) */
     char patch[16];
 };
 extern HIDDEN struct rt_options rt_options;

@@ -23,7 +23,10 @@ ALWAYS_INLINE void tried(const pthread_rwlock_t *l, enum op op, int result, uint
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_tryrdlock, (l), pthread_rwlock_t *l)
 {
-    int r = REAL(pthread_rwlock_tryrdlock)(l);
+    int r;
+
+    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
+    r = REAL(pthread_rwlock_tryrdlock)(l);
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -41,7 +44,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_rdlock, (l), pthread_rwloc
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedrdlock, (l, until),
                  pthread_rwlock_t *restrict l, const struct timespec *restrict until)
 {
-    int r = REAL(pthread_rwlock_timedrdlock)(l, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
+    r = REAL(pthread_rwlock_timedrdlock)(l, until);
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -51,7 +57,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockrdlock, (l, clock, un
                  pthread_rwlock_t *restrict l, clockid_t clock,
                  const struct timespec *restrict until)
 {
-    int r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
+    r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -59,7 +68,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockrdlock, (l, clock, un
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_trywrlock, (l), pthread_rwlock_t *l)
 {
-    int r = REAL(pthread_rwlock_trywrlock)(l);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_rwlock_trywrlock)(l);
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
@@ -76,7 +88,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_wrlock, (l), pthread_rwloc
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedwrlock, (l, until),
                  pthread_rwlock_t *restrict l, const struct timespec *restrict until)
 {
-    int r = REAL(pthread_rwlock_timedwrlock)(l, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_rwlock_timedwrlock)(l, until);
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
@@ -86,7 +101,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockwrlock, (l, clock, un
                  pthread_rwlock_t *restrict l, clockid_t clock,
                  const struct timespec *restrict until)
 {
-    int r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+    int r;
+
+    rt_steer(OP_ACQUIRE, WHERE_CALLER());
+    r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;

@@ -11,6 +11,7 @@
 #include "runtime/interpose.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
+#include "runtime/steer.h"
 
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -204,6 +205,8 @@ __asm__(".pushsection .text\n"
         "    je rt_syscall_seccomp\n"
         "    cmpq $157, %rdi\n" /* SYS_prctl */
         "    je rt_syscall_seccomp\n"
+        "    cmpq $324, %rdi\n" /* SYS_membarrier */
+        "    je rt_syscall_seccomp\n"
         "    movq %rdi, %rax\n"
         "    movq %rsi, %rdi\n"
         "    movq %rdx, %rsi\n"
@@ -220,7 +223,8 @@ __asm__(".pushsection .text\n"
         ".cfi_endproc\n"
         ".size " SYSCALL ", . - " SYSCALL "\n"
         ".popsection\n");
-_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157, "as in the assembly");
+_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157 && SYS_membarrier == 324,
+               "as in the assembly");
 
 HIDDEN __attribute__((used)) long rt_syscall_fails(long error);
 long rt_syscall_fails(long error)
@@ -237,9 +241,13 @@ long rt_syscall_seccomp(long number, long a, long b, long c, long d, long e, lon
     bool begins = number == SYS_seccomp
                       ? a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER
                       : a == PR_SET_SECCOMP;
-    uint32_t before = begins ? sandbox_begins(strict ? SANDBOX_STRICT : SANDBOX_FILTER) : 0;
-    long r = rt_call_kernel(number, a, b, c, d, e, f);
+    uint32_t before;
+    long r;
 
+    if (number == SYS_membarrier && unlikely(steer_on))
+        steer_ordered_all();
+    before = begins ? sandbox_begins(strict ? SANDBOX_STRICT : SANDBOX_FILTER) : 0;
+    r = rt_call_kernel(number, a, b, c, d, e, f);
     if (begins && r < 0)
         sandbox_failed(before);
     return r;

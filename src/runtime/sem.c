@@ -37,6 +37,7 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
 {
     int r;
 
+    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
     rt_asleep_begin();
     r = REAL(sem_wait)(s);
     rt_asleep_end();
@@ -46,7 +47,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_trywait, (s), sem_t *s)
 {
-    int r = REAL(sem_trywait)(s);
+    int r;
+
+    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+    r = REAL(sem_trywait)(s);
 
     taken(s, r, WHERE_CALLER());
     return r;
@@ -55,7 +59,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_trywait, (s), sem_t *s)
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_timedwait, (s, until), sem_t *restrict s,
                  const struct timespec *restrict until)
 {
-    int r = REAL(sem_timedwait)(s, until);
+    int r;
+
+    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+    r = REAL(sem_timedwait)(s, until);
 
     taken(s, r, WHERE_CALLER());
     return r;
@@ -64,7 +71,10 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_timedwait, (s, until), sem_t *restric
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_clockwait, (s, clock, until), sem_t *restrict s,
                  clockid_t clock, const struct timespec *restrict until)
 {
-    int r = REAL(sem_clockwait)(s, clock, until);
+    int r;
+
+    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+    r = REAL(sem_clockwait)(s, clock, until);
 
     taken(s, r, WHERE_CALLER());
     return r;

@@ -10,6 +10,7 @@
 #include "runtime/options.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
+#include "runtime/steer.h"
 #include "runtime/stripe.h"
 
 #include <dlfcn.h>
@@ -50,7 +51,7 @@ bool rt_start(void)
         stripes_clear();
         if (rt.full) /* every load counts there */
             rt_options.filter = false;
-        rt.picky |= only_bits || !rt_options.filter;
+        rt.picky |= only_bits || steer_plan || !rt_options.filter;
         if (ring_open()) {
             images_log_all();
             images_tell_missing_calls();

@@ -7,6 +7,7 @@
  */
 #include "runtime/objects.h"
 #include "runtime/prod.h"
+#include "runtime/steer.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -231,6 +232,7 @@ uint32_t rt_thread_fork(uint64_t where)
         return prod_thread_fork();
     if (!rt_recording())
         return number;
+    steer_leaves();
     rt_busy_begin();
     number = new_number();
     event_thread(OP_FORK, number, where);
@@ -299,6 +301,7 @@ static void record_stack(uint32_t number)
 
     if (!rt_own_stack(&low, &bytes))
         return;
+    steer_allocates();
     r->stack_low = low;
     r->stack_high = low + bytes;
     tls.self->stack_low = low;
@@ -335,6 +338,7 @@ void rt_thread_end(void)
     if (!t || t->fiber)
         return;
     openmp_thread_ends();
+    steer_leaves();
     rt_busy_begin();
     ended = true;
     if (objects_on && t->number < RING_THREADS_MAX && ring_thread_at(t->number)->stack_low)
@@ -497,6 +501,7 @@ void rt_fiber_switch(struct rt_thread *f, bool ordered, uint64_t where)
 
     if (!f || !from || f == from)
         return;
+    steer_leaves();
     if (ordered)
         rt_sync(OP_BEFORE, from, where);
     rt_busy_begin();

@@ -1,0 +1,110 @@
+/* steer.h - a controlled run: threads are held up so that two of them meet (heddle confirm)
+ *
+ * docs/design/confirm.md; base/rt_steer.h is the plan. The program is recorded as always. Besides,
+ * a thread that comes to one of the two accesses of the race stops before it until another one
+ * comes to the other access, to the same memory: then both stand before their accesses, which is
+ * what a race is. On the way there a thread may wait at a synchronisation or an atomic operation
+ * until another one has done one of its own ("gate").
+ *
+ * Every wait ends: by a time limit, when all threads wait for each other, by a signal (and is then
+ * taken up again), or because the time for the whole run is over. What is held up is only ever
+ * longer on its way, never sent another one.
+ *
+ * Concurrency: any thread, not busy, holding no lock of the runtime (steer_count(): busy).
+ */
+#ifndef HEDDLE_RUNTIME_STEER_H
+#define HEDDLE_RUNTIME_STEER_H
+
+#include "base/rt_steer.h"
+#include "runtime/state.h"
+
+/* The run is controlled, and the race has not been met yet. */
+extern HIDDEN bool steer_on;
+
+HIDDEN void steer_start(const char *path);                  /* of the control file */
+HIDDEN void steer_module(const struct heddle_module *m);    /* it has its base */
+HIDDEN void steer_forked(void);                             /* in a child process */
+HIDDEN void steer_thread(uint32_t creator, uint32_t child); /* a fork event */
+
+/* An event is done, or (releases, frees) about to be; busy. */
+HIDDEN void steer_count_slow(unsigned op, uint64_t where);
+static inline void steer_count(unsigned op, uint64_t where)
+{
+    if (unlikely(steer_on))
+        steer_count_slow(op, where);
+}
+/* The allocation that was counted last returned this. */
+HIDDEN void steer_allocated(uintptr_t a, uint64_t bytes);
+
+/* Ahead of an operation: wait for what the plan puts before it. */
+HIDDEN void steer_before_slow(unsigned op, uint64_t where);
+static inline void steer_before(unsigned op, uint64_t where)
+{
+    if (unlikely(steer_on))
+        steer_before_slow(op, where);
+}
+
+/* Ahead of whatever may order what the thread did before what another one does: a release, a fence,
+ * the thread's end, a call of untraced code. Not busy. */
+extern HIDDEN _Thread_local bool steer_lingers __attribute__((tls_model("initial-exec")));
+HIDDEN void steer_leaves_slow(void);
+static inline void steer_leaves(void)
+{
+    if (unlikely(steer_lingers))
+        steer_leaves_slow();
+}
+/* Something orders what all threads did so far (membarrier). */
+HIDDEN void steer_ordered_all(void);
+/* A free orders what comes before it for who gets the memory next: any allocation, to be simple. */
+HIDDEN void steer_frees_slow(void);
+static inline void steer_frees(void)
+{
+    if (unlikely(steer_lingers))
+        steer_frees_slow();
+}
+extern HIDDEN uint32_t steer_freed; /* threads that have freed something while they linger */
+HIDDEN void steer_allocates_slow(void);
+static inline void steer_allocates(void)
+{
+    if (unlikely(__atomic_load_n(&steer_freed, __ATOMIC_SEQ_CST)))
+        steer_allocates_slow();
+}
+static inline bool steer_op_releases(unsigned op)
+{
+    return op == OP_RELEASE || op == OP_RELEASE_SHARED || op == OP_FORK || op == OP_END ||
+           op == OP_BARRIER_ENTER || op == OP_SEM_POST || op == OP_ONCE || op == OP_BEFORE;
+}
+
+struct steer_access {
+    uintptr_t address;
+    uint64_t bytes;
+    uint64_t where;
+    uint8_t op; /* OP_READ, OP_WRITE, OP_FREE or an atomic's */
+};
+/* Ahead of an access: stop, if it is one of the race's. */
+HIDDEN void steer_access_slow(struct steer_access a);
+static inline void steer_access(const void *p, uint64_t bytes, unsigned op, uint64_t where)
+{
+    if (unlikely(steer_on))
+        steer_access_slow((struct steer_access){ (uintptr_t)p, bytes, where, (uint8_t)op });
+}
+
+/* The filter must not drop accesses there: the race may be. */
+HIDDEN bool steer_watches_slow(uintptr_t a, uint64_t bytes);
+static inline bool steer_watches(uintptr_t a, uint64_t bytes)
+{
+    return unlikely(steer_on) && steer_watches_slow(a, bytes);
+}
+
+/* ---- between steer.c and steer_wait.c ---- */
+
+extern HIDDEN struct steer_plan *steer_plan;
+HIDDEN uint64_t steer_now_ns(void);
+HIDDEN bool steer_gate_is_open(uint32_t gate);
+HIDDEN void steer_gate_wait(uint32_t gate);
+/* Stand at these sides of the race (bits), until somebody comes to the other. */
+HIDDEN void steer_stand(const struct steer_access *a, unsigned sides);
+HIDDEN void steer_wake(void); /* something was counted */
+HIDDEN void steer_wait_forked(void);
+
+#endif
