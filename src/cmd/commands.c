@@ -345,6 +345,24 @@ static const struct option_def explain_options[] = { { OPT_FULL, "full", 0, KIND
                                                      QUIET,
                                                      HELP,
                                                      END };
+static const struct option_def confirm_options[] = {
+    { OPT_TRACE, "trace", 't', KIND_TEXT, "TRACE|RESULT.json", "where the races are",
+      "heddle.data" },
+    { OPT_TRIES, "tries", 'n', KIND_NUMBER, "N", "run the program at most so often for each race",
+      "10" },
+    { OPT_WAIT, "wait", 0, KIND_TEXT, "TIME",
+      "how long a thread waits for another one; ten times that in a run", "1s" },
+    { OPT_TIMEOUT, "timeout", 0, KIND_TEXT, "TIME", "end a run that takes longer", "60s" },
+    PLAIN_FORMAT,
+    OUTPUT,
+    EFFORT,
+    MEMORY("0"),
+    ANALYSIS,
+    RECORDING,
+    QUIET,
+    HELP,
+    END
+};
 static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
 static const struct option_def diff_options[] = { PLAIN_FORMAT, FAIL_ON, OUTPUT, HELP, END };
 static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
@@ -460,6 +478,13 @@ const struct command commands[] = {
       "Shows the two accesses, why nothing orders them, how certain that is, and the schedule\n"
       "step by step. RACE is an id, the beginning of one, or a number in the report.\n",
       explain_options, 2, 2, OPTIONS_ANYWHERE, cmd_explain },
+    { "confirm", "[RACE...] [-- PROG ARGS...]", "make races happen on the real program",
+      "Runs the program again as it was recorded, without building it anew, and holds its threads\n"
+      "up so that two of them stand before the race's accesses at the same time. RACE is a race's\n"
+      "id, the start of it, or its number in the report; all of them without. Exit code 66: a "
+      "race\n"
+      "was confirmed; 0: none.\n",
+      confirm_options, 0, MANY, OPTIONS_ANYWHERE, cmd_confirm },
     { "gdb", "RESULT.json RACE", "write breakpoints for a race",
       "Writes a gdb script with a breakpoint at each of the two accesses; a thread that reaches "
       "one\n"

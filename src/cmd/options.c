@@ -207,7 +207,7 @@ int options_parse(struct options *o, const struct command *c, int argc, char **a
     bool ended = c->grammar == OPTIONS_NONE;
     int r = 0;
 
-    *o = (struct options){ .command = c };
+    *o = (struct options){ .command = c, .before_dashes = -1 };
     o->arguments = xcalloc((size_t)argc + 1, sizeof(*o->arguments));
     set_defaults(o);
     for (int i = 0; i < argc && r == 0; i++) {
@@ -217,6 +217,7 @@ int options_parse(struct options *o, const struct command *c, int argc, char **a
                      (c->grammar == OPTIONS_AFTER_WORD && o->narguments > 1);
         } else if (strcmp(argv[i], "--") == 0) {
             ended = true;
+            o->before_dashes = o->narguments;
         } else if (argv[i][1] == '-') {
             r = parse_long(o, argc, argv, &i, err);
         } else {

@@ -99,6 +99,8 @@ enum option_id {
     OPT_NO_LIBRARIES,
     OPT_LIBRARY,
     OPT_LIST,
+    OPT_TRIES,
+    OPT_TIMEOUT,
     OPTIONS
 };
 
@@ -152,6 +154,7 @@ struct options {
     } lists[OPTIONS];
     char **arguments; /* owned array, borrowed strings */
     int narguments;
+    int before_dashes; /* arguments before "--"; -1: there is none */
 };
 
 extern const struct command commands[]; /* ends with a NULL name */

@@ -13,6 +13,7 @@
 #include "base/rt_ring.h"
 #include "base/seconds.h"
 #include "base/tempfile.h"
+#include "cmd/command_file.h"
 #include "cmd/common.h"
 #include "cmd/follow.h"
 #include "cmd/globals.h"
@@ -168,7 +169,7 @@ static void add_options(struct buf *b, const struct options *o)
     buf_release(&writer);
 }
 
-static int let_go(struct recording *r, struct launch *l, const struct options *o)
+static int let_go(struct recording *r, struct launch *l, const struct options *o, const char *steer)
 {
     char *changes[3] = { NULL };
     struct buf b = { 0 };
@@ -180,7 +181,10 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
         code = add_globals(&b, o->texts[OPT_GLOBALS], l->argv[0]);
     if (code == 0 && option_is(o, OPT_ONLY_SITES))
         code = add_only(r, &b, o, l->argv[0]);
+    if (code == 0 && steer)
+        code = add_path(&b, "steer", steer);
     if (code == 0) {
+        command_file_write(r->list.path, l->argv);
         add_options(&b, o);
         buf_addf(&b, "pid=%d\nrun=%s\n", (int)l->pid, r->list.name);
         changes[0] = b.data;
@@ -286,7 +290,8 @@ static void remove_untraced(struct recording *r)
     r->traces.count = kept;
 }
 
-int recording_run(struct recording *r, const struct options *o, const char *directory, bool live)
+static int run(struct recording *r, const struct options *o, const char *directory, bool live,
+               const char *steer)
 {
     struct launch l;
     struct follow *follow;
@@ -310,7 +315,7 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
         launch_cancel(&l);
         return code;
     }
-    code = let_go(r, &l, o);
+    code = let_go(r, &l, o, steer);
     if (code) {
         run_list_drop(&r->list);
         return code;
@@ -326,6 +331,17 @@ int recording_run(struct recording *r, const struct options *o, const char *dire
     wait_for_writers(r);
     remove_untraced(r);
     return 0;
+}
+
+int recording_run(struct recording *r, const struct options *o, const char *directory, bool live)
+{
+    return run(r, o, directory, live, NULL);
+}
+
+int recording_run_steered(struct recording *r, const struct options *o, const char *directory,
+                          const char *control)
+{
+    return run(r, o, directory, false, control);
 }
 
 void recording_release(struct recording *r)

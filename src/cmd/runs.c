@@ -74,10 +74,13 @@ static void release(struct run_list *l)
 static void remove_list(const char *path)
 {
     char *sites = xasprintf("%s.sites", path); /* record --only-sites */
+    char *command = xasprintf("%s" RUN_COMMAND, path);
 
     unlink(sites);
+    unlink(command);
     unlink(path);
     free(sites);
+    free(command);
 }
 
 void run_list_drop(struct run_list *l)
@@ -181,6 +184,30 @@ static void consider(const char *path, void *arg)
     free(l->path);
     l->path = xstrndup(path, strlen(path));
     l->start = start;
+}
+
+struct search {
+    const char *name;
+    char *path;
+};
+
+static void look_for(const char *path, void *arg)
+{
+    struct search *s = arg;
+    struct buf names = { 0 };
+
+    read_names(&names, path);
+    if (!s->path && has_name(&names, s->name))
+        s->path = xstrndup(path, strlen(path));
+    buf_release(&names);
+}
+
+char *run_list_of(const char *directory, const char *trace)
+{
+    struct search s = { .name = trace };
+
+    for_lists(directory, look_for, &s);
+    return s.path;
 }
 
 struct older {

@@ -27,6 +27,11 @@ void run_list_finish(struct run_list *l, const char *directory);
 /* The same for a run that has left nothing: it removes nothing. */
 void run_list_drop(struct run_list *l);
 
+/* Beside the list: what was run (command_file.h). */
+#define RUN_COMMAND ".command"
+/* The path of the list that has a trace of this name; owned by the caller, NULL: none. */
+char *run_list_of(const char *directory, const char *trace);
+
 /* Keep those of the run. */
 void run_list_select(const struct run_list *l, struct tracedir *d);
 /* Leave out traces of runs that are not the last one (to begin). */

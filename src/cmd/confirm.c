@@ -1,0 +1,300 @@
+/* confirm.c - heddle confirm: make a race happen on the real program (docs/design/confirm.md)
+ *
+ * The races come from a trace, or from a result and the trace it names; the program is run again
+ * as it was recorded. Each race has its own runs.
+ */
+#include "cmd/confirm.h"
+#include "base/alloc.h"
+#include "cmd/command_file.h"
+#include "cmd/commands.h"
+#include "cmd/confirm_plan.h"
+#include "cmd/noise.h"
+#include "cmd/pipeline.h"
+#include "cmd/production.h"
+#include "cmd/runs.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const verdict_names[4] = { "not met", "diverged", "confirmed", "not tried" };
+
+struct job {
+    const struct options *options;
+    struct result result;
+    struct confirmation *list;
+    size_t count;
+    char *first_trace; /* owned: absolute */
+    struct command_file command;
+    char **argv; /* what is run */
+};
+
+/* ---- which races ---- */
+
+/* The file that a race's positions are in; owned. */
+static char *trace_of(const struct job *j, const struct finding *r)
+{
+    const char *path = r->trace ? r->trace : j->result.findings.trace.path;
+    struct tracedir d = { 0 };
+    char *only = NULL;
+
+    if (!tracedir_is(path))
+        return realpath(path, NULL);
+    if (tracedir_read(&d, path) == 0)
+        runs_select_last(&d, path);
+    if (d.count == 1)
+        only = realpath(d.files[0].path, NULL);
+    tracedir_release(&d);
+    return only;
+}
+
+static void not_tried(struct confirmation *c, const char *why)
+{
+    c->verdict = VERDICT_NOT_TRIED;
+    c->why = xstrndup(why, strlen(why));
+}
+
+static void plan_race(struct job *j, struct confirmation *c)
+{
+    char *path = trace_of(j, c->race);
+    struct error err;
+    struct trace *t = NULL;
+
+    if (!path)
+        not_tried(c, "its trace is not there any more");
+    else if (!(t = trace_open(path, &err)))
+        not_tried(c, err.text);
+    if (t) {
+        c->plan = xcalloc(1, sizeof(*c->plan));
+        if (confirm_plan(c->plan, c->race, t, &err) < 0)
+            not_tried(c, err.text);
+        trace_close(t);
+    }
+    if (!j->first_trace) {
+        j->first_trace = path;
+        path = NULL;
+    }
+    free(path);
+}
+
+static void take_race(struct job *j, size_t i)
+{
+    for (size_t k = 0; k < j->count; k++)
+        if (j->list[k].race == &j->result.findings.races[i])
+            return;
+    j->list[j->count++] = (struct confirmation){ .race = &j->result.findings.races[i] };
+}
+
+static int choose(struct job *j, char *const *names, int n)
+{
+    const struct findings *f = &j->result.findings;
+    struct error err;
+
+    j->list = xcalloc(f->count + 1, sizeof(*j->list));
+    for (size_t i = 0; n == 0 && i < f->count; i++)
+        take_race(j, i);
+    for (int k = 0; k < n; k++) {
+        size_t i = findings_find(f, names[k], &err);
+
+        if (i == SIZE_MAX)
+            return bad_input("%s", err.text);
+        if (i >= f->count)
+            return bad_input("'%s' is a deadlock; only races can be confirmed", names[k]);
+        take_race(j, i);
+    }
+    for (size_t i = 0; i < j->count; i++)
+        plan_race(j, &j->list[i]);
+    return 0;
+}
+
+/* ---- what is run ---- */
+
+static int enter_recorded(struct job *j)
+{
+    struct error err;
+
+    if (!j->first_trace || command_file_read(&j->command, j->first_trace, &err) < 0)
+        return bad_input("how the program was run is not known (%s); say '-- PROG ARGS...'",
+                         j->first_trace ? err.text : "there is no trace");
+    if (chdir(j->command.directory) < 0)
+        return bad_input("cannot go to '%s': %s", j->command.directory, strerror(errno));
+    environ = j->command.environment;
+    j->argv = j->command.argv;
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path), 0;
+}
+
+static int scratch_make(struct confirm_run *run)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    run->scratch = xasprintf("%s/heddle-confirm-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    if (mkdtemp(run->scratch))
+        return 0;
+    free(run->scratch);
+    run->scratch = NULL;
+    return own_failure("cannot make a temporary directory: %s", strerror(errno));
+}
+
+static void scratch_remove(struct confirm_run *run)
+{
+    if (!run->scratch)
+        return;
+    nftw(run->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run->scratch);
+}
+
+/* ---- tries ---- */
+
+/* Why the first try, which insisted on everything, did not meet. */
+static char *reason(const struct steer_done *d)
+{
+    const struct steer_note *n = d->notes ? &d->note[0] : NULL;
+
+    if (!d->taken_up)
+        return xasprintf("no process of the program took the plan up");
+    if (d->gates_left && n && n->kind == STEER_NOTE_GATE)
+        return xasprintf("a thread waited in vain for a step of the schedule");
+    if (!d->came[0] || !d->came[1])
+        return xasprintf("%s came to %s",
+                         d->came[0] || d->came[1] ? "only one thread" : "no thread",
+                         d->came[0]   ? "the second access of the schedule"
+                         : d->came[1] ? "the first access of the schedule"
+                                      : "either access");
+    if (n && n->kind == STEER_NOTE_ELSEWHERE)
+        return xasprintf("the threads came to different addresses");
+    if (n && n->kind == STEER_NOTE_BLOCKED)
+        return xasprintf("the other thread was blocked while one waited at its access");
+    return xasprintf("nobody came while a thread waited at its access");
+}
+
+static bool has_diverged(const struct steer_done *d)
+{
+    return !d->taken_up || d->gates_left || !d->came[0] || !d->came[1];
+}
+
+static int confirm_one(const struct confirm_run *run, struct confirmation *c, uint64_t tries)
+{
+    struct steer_plan *plan = xcalloc(1, sizeof(*plan));
+    int code = 0;
+
+    for (; code == 0 && c->tries < tries && c->verdict != VERDICT_CONFIRMED; c->tries++) {
+        confirm_vary(plan, c->plan, c->tries);
+        code = confirm_run_once(run, plan, c);
+        if (code == 0 && c->seen.count)
+            c->verdict = VERDICT_CONFIRMED;
+    }
+    if (code == 0 && c->verdict != VERDICT_CONFIRMED) {
+        c->verdict = has_diverged(&c->done) ? VERDICT_DIVERGED : VERDICT_NOT_MET;
+        c->why = reason(&c->done);
+    }
+    free(plan);
+    return code;
+}
+
+static int take_times(struct confirm_run *run, const struct options *o)
+{
+    if (!parse_duration(o->texts[OPT_WAIT], &run->patience_ns) || !run->patience_ns)
+        return usage_error(o->command, "option '--wait' takes a time like '1s', not '%s'",
+                           o->texts[OPT_WAIT]);
+    if (!parse_duration(o->texts[OPT_TIMEOUT], &run->limit_ns) || !run->limit_ns)
+        return usage_error(o->command, "option '--timeout' takes a time like '60s', not '%s'",
+                           o->texts[OPT_TIMEOUT]);
+    run->budget_ns = 10 * run->patience_ns;
+    return 0;
+}
+
+static int confirm_all(struct job *j)
+{
+    const struct options *o = j->options;
+    struct confirm_run run = { .options = o, .argv = j->argv };
+    int code = take_times(&run, o);
+
+    if (code == 0)
+        code = scratch_make(&run);
+    for (size_t i = 0; i < j->count && code == 0; i++)
+        if (j->list[i].verdict != VERDICT_NOT_TRIED)
+            code = confirm_one(&run, &j->list[i], o->numbers[OPT_TRIES]);
+    scratch_remove(&run);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static int show(const struct job *j, struct outfile *out)
+{
+    bool any = false;
+    int code;
+
+    confirm_show(j->list, j->count, j->options, out->file);
+    for (size_t i = 0; i < j->count; i++)
+        any |= j->list[i].verdict == VERDICT_CONFIRMED;
+    code = outfile_close(out, true);
+    return code ? code : any ? EXIT_RACES : EXIT_NOTHING;
+}
+
+static void release(struct job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        findings_release(&j->list[i].seen);
+        free(j->list[i].plan);
+        free(j->list[i].why);
+    }
+    free(j->list);
+    free(j->first_trace);
+    command_file_release(&j->command);
+    result_release(&j->result);
+}
+
+static int run_job(struct job *j, const struct options *o, int names)
+{
+    int code = choose(j, o->arguments, names);
+
+    if (code == 0 && names < o->narguments)
+        j->argv = o->arguments + names;
+    else if (code == 0 && j->count)
+        code = enter_recorded(j);
+    return code ? code : confirm_all(j);
+}
+
+/* The file for the result is named from where we are now. */
+static int run_and_show(struct job *j, const struct options *o, int names)
+{
+    struct outfile out;
+    int code = outfile_open(&out, o->texts[OPT_OUTPUT], stdout);
+
+    if (code)
+        return code;
+    code = run_job(j, o, names);
+    if (code == 0)
+        return show(j, &out);
+    outfile_close(&out, false);
+    return code;
+}
+
+int cmd_confirm(const struct options *o)
+{
+    int names = o->before_dashes >= 0 ? o->before_dashes : o->narguments, code;
+    struct confirm_run unused;
+    struct job j = { .options = o };
+
+    if (o->before_dashes == o->narguments)
+        return usage_error(o->command, "a program is missing behind '--'");
+    code = take_times(&unused, o);
+    if (code == 0)
+        code = result_load(&j.result, o, o->texts[OPT_TRACE]);
+    if (code)
+        return code;
+    code = run_and_show(&j, o, names);
+    release(&j);
+    return code;
+}

@@ -1,0 +1,208 @@
+/* confirm_run.c - one controlled run of the program
+ *
+ * It is recorded like any other, into a folder that is removed afterwards, since the runtime's
+ * interposers and filter are what the scheduler hangs on. The program's output goes to a file: the
+ * tenth run of a program shall not print its results for the tenth time. Its input is the file that
+ * is ours, from the start, or nothing: what came through a pipe or was typed is gone.
+ */
+#include "cmd/confirm.h"
+#include "base/alloc.h"
+#include "base/seconds.h"
+#include "cmd/common.h"
+#include "cmd/production.h"
+#include "cmd/production_findings.h"
+#include "cmd/recording.h"
+#include "symbol/linked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- its streams ---- */
+
+struct streams {
+    int saved[3];
+};
+
+static int input(void)
+{
+    struct stat st;
+
+    if (fstat(0, &st) == 0 && S_ISREG(st.st_mode))
+        return open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void put(struct streams *s, int to, int fd)
+{
+    s->saved[to] = fcntl(to, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return;
+    dup2(fd, to);
+    close(fd);
+}
+
+static void streams_divert(struct streams *s, const struct confirm_run *run)
+{
+    char *path = xasprintf("%s/output", run->scratch);
+
+    fflush(NULL);
+    put(s, 0, input());
+    put(s, 1, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+    put(s, 2, fcntl(1, F_DUPFD_CLOEXEC, 3));
+    free(path);
+}
+
+static void streams_restore(struct streams *s)
+{
+    fflush(NULL);
+    for (int i = 0; i < 3; i++)
+        if (s->saved[i] >= 0) {
+            dup2(s->saved[i], i);
+            close(s->saved[i]);
+        }
+}
+
+/* ---- its end ---- */
+
+/* A program that does not end by itself in time is asked to, and then made to. */
+struct watchdog {
+    pthread_t thread;
+    bool running;
+    uint32_t stop; /* futex */
+    uint64_t limit_ns;
+    const struct recording *recording;
+};
+enum { KILL_AFTER_NS = 2000000000 };
+
+static bool wait_for_stop(struct watchdog *w, uint64_t ns)
+{
+    const struct timespec all = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE))
+        if (syscall(SYS_futex, &w->stop, FUTEX_WAIT_PRIVATE, 0, &all, NULL, 0) < 0 &&
+            errno == ETIMEDOUT)
+            return false;
+    return true;
+}
+
+static void *watch(void *arg)
+{
+    struct watchdog *w = arg;
+    pid_t pid;
+
+    if (wait_for_stop(w, w->limit_ns))
+        return NULL;
+    pid = __atomic_load_n(&w->recording->pid, __ATOMIC_ACQUIRE);
+    if (pid <= 0)
+        return NULL;
+    kill(pid, SIGTERM);
+    if (!wait_for_stop(w, KILL_AFTER_NS))
+        kill(pid, SIGKILL);
+    return NULL;
+}
+
+static void watchdog_start(struct watchdog *w)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    w->running = pthread_create(&w->thread, NULL, watch, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void watchdog_stop(struct watchdog *w)
+{
+    if (!w->running)
+        return;
+    __atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &w->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    pthread_join(w->thread, NULL);
+}
+
+/* ---- what it leaves ---- */
+
+static void remove_traces(const struct recording *r)
+{
+    for (size_t i = 0; i < r->traces.count; i++)
+        unlink(r->traces.files[i].path);
+}
+
+/* The meeting as a race of the program, with names and stacks. */
+static void keep_sighting(struct confirmation *c, const struct production *p, const char *program,
+                          const struct confirm_run *run)
+{
+    char *path = program_find(program);
+    struct linked files = { 0 };
+    struct error unused;
+    struct sighting_report about = { .program = run->argv[0],
+                                     .engine = "confirm",
+                                     .strength = STRENGTH_CONFIRMED,
+                                     .complete = true,
+                                     .files = &files };
+
+    findings_release(&c->seen);
+    if (path)
+        (void)linked_open(&files, path, true, &unused);
+    production_findings(&c->seen, p->control, &about);
+    linked_release(&files);
+    free(path);
+}
+
+static int run_program(const struct confirm_run *run, struct production *p, struct confirmation *c)
+{
+    struct options o = *run->options;
+    char *data = xasprintf("%s/data", run->scratch);
+    struct recording r = { 0 };
+    struct streams streams = { { -1, -1, -1 } };
+    struct watchdog dog = { .limit_ns = run->limit_ns, .recording = &r };
+    double start = seconds_now();
+    int code;
+
+    o.arguments = run->argv;
+    streams_divert(&streams, run);
+    watchdog_start(&dog);
+    code = recording_run_steered(&r, &o, data, p->path);
+    watchdog_stop(&dog);
+    streams_restore(&streams);
+    c->seconds += seconds_now() - start;
+    c->code = r.code;
+    if (code)
+        own_failure("cannot run '%s' again", run->argv[0]);
+    remove_traces(&r);
+    recording_release(&r);
+    free(data);
+    return code;
+}
+
+int confirm_run_once(const struct confirm_run *run, const struct steer_plan *plan,
+                     struct confirmation *c)
+{
+    struct production p = { 0 };
+    struct steer_plan *shared;
+    int code = production_open(&p, PROD_OFF, sizeof(*plan));
+
+    if (code)
+        return code;
+    shared = (struct steer_plan *)(p.control + 1);
+    *shared = *plan;
+    shared->patience_ns = run->patience_ns;
+    shared->budget_ns = run->budget_ns;
+    p.control->disposable = 1;
+    code = run_program(run, &p, c);
+    if (code == 0 && (c->tries == 0 || shared->done.met))
+        c->done = shared->done;
+    if (code == 0 && shared->done.met)
+        keep_sighting(c, &p, run->argv[0], run);
+    production_close(&p);
+    return code;
+}
