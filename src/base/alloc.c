@@ -77,3 +77,15 @@ void *grow_array(void *array, size_t *cap, size_t need, size_t bytes)
     *cap = n;
     return array;
 }
+
+void *grow_large_array(void *array, size_t *cap, size_t need, size_t bytes)
+{
+    size_t n = *cap + *cap / 2;
+
+    if (need <= *cap)
+        return array;
+    if (n < need + 16)
+        n = need + 16;
+    *cap = n;
+    return xrealloc(array, n, bytes);
+}

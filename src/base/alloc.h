@@ -25,7 +25,19 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
             (array) = grow_array((array), &(cap), need_, sizeof(*(array)));                        \
     } while (0)
 
-/* The function behind GROW; new memory is zeroed. `cap` is a size_t. */
+/* The same where the array is large and its new elements are written before they are read: the
+ * capacity grows by half, and what is not in use takes no memory. */
+#define GROW_LARGE(array, cap, need)                                                               \
+    do {                                                                                           \
+        size_t need_ = (need);                                                                     \
+                                                                                                   \
+        if (__builtin_expect(need_ > (cap), 0))                                                    \
+            (array) = grow_large_array((array), &(cap), need_, sizeof(*(array)));                  \
+    } while (0)
+
+/* The functions behind GROW and GROW_LARGE; the first one's new memory is zeroed. `cap` is a
+ * size_t. */
 void *grow_array(void *array, size_t *cap, size_t need, size_t bytes);
+void *grow_large_array(void *array, size_t *cap, size_t need, size_t bytes);
 
 #endif

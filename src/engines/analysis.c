@@ -662,15 +662,9 @@ static bool may_be_shortened(const struct work *w)
            !o->window && trace_info(w->trace)->events >= (o->gist_from ? o->gist_from : GIST_FROM);
 }
 
-/* What is left out matters where a call of untraced code can reach anything, too. */
-static bool wants_gist(const struct work *w)
+static int take_gist(struct work *w, const struct gist_limits *limits, struct error *err)
 {
-    return may_be_shortened(w) && !sieve_lists_all(w->sieve);
-}
-
-static int take_gist(struct work *w, size_t max, enum gist_of of, struct error *err)
-{
-    int r = gist_take(&w->gist, w->trace, w->sieve, max, of, w->options->jobs, w->hooks, err);
+    int r = gist_take(&w->gist, w->trace, w->sieve, limits, w->options->jobs, w->hooks, err);
 
     if (!w->gist)
         return r;
@@ -680,12 +674,34 @@ static int take_gist(struct work *w, size_t max, enum gist_of of, struct error *
     return r;
 }
 
-/* Half of the memory is for what the pass needs. */
+/* Half of the memory is for what the pass needs. Engines that predict need more than a unit for
+ * each event that they see, whatever it is: what the effort leaves no room for they do not. */
 static size_t gist_max(const struct work *w)
 {
     uint64_t limit = whole_limit(w->whole), memory = w->options->memory;
+    uint64_t effort = w->options->work / UNITS_A_PREDICTED_EVENT;
 
-    return memory && memory / 2 / GIST_EVENT_BYTES < limit ? memory / 2 / GIST_EVENT_BYTES : limit;
+    if (memory && memory / 2 / GIST_EVENT_BYTES < limit)
+        limit = memory / 2 / GIST_EVENT_BYTES;
+    if (memory && w->options->work && effort < limit)
+        limit = effort > WHOLE_EVENTS_MIN ? effort : WHOLE_EVENTS_MIN;
+    return limit + !limit;
+}
+
+/* Where memory is limited, the gist is what matters of a beginning (all of it, where calls of
+ * untraced code may make anything matter), and what the engines that go by suspects need of the
+ * rest. Else what is left out matters where such a call can reach anything, too. */
+static int take_first_gist(struct work *w, struct error *err)
+{
+    struct gist_limits limits = { GIST_OF_ALL, gist_max(w), 0 };
+
+    if (w->options->memory && w->suspects) {
+        limits.of = sieve_lists_all(w->sieve) ? GIST_BEGINNING : GIST_OF_BEGINNING;
+        limits.suspects = w->options->memory / 2 / GIST_SUSPECT_BYTES + 1;
+    } else if (sieve_lists_all(w->sieve)) {
+        return 0;
+    }
+    return take_gist(w, &limits, err);
 }
 
 /* `r` as above. */
@@ -826,13 +842,22 @@ static int run_second(struct work *w, struct error *err)
 
 /* Where memory is limited, the second turn looks at the beginning of the trace, as far as there is
  * room: at what matters of it or, where calls of untraced code may make anything matter, at all. */
-static int run_beginning(struct work *w, struct error *err)
+static int take_beginning(struct work *w, struct error *err)
 {
     bool calls = trace_info(w->trace)->calls;
-    int r = trace_rewind(w->trace, err);
+    struct gist_limits limits = { calls ? GIST_BEGINNING : GIST_OF_BEGINNING, gist_max(w), 0 };
 
-    if (r == 0)
-        r = take_gist(w, gist_max(w), calls ? GIST_BEGINNING : GIST_OF_BEGINNING, err);
+    if (w->gist) {
+        trace_shorten(w->trace, gist_cut(w->gist));
+        return trace_rewind(w->trace, err);
+    }
+    return trace_rewind(w->trace, err) < 0 ? -1 : take_gist(w, &limits, err);
+}
+
+static int run_beginning(struct work *w, struct error *err)
+{
+    int r = take_beginning(w, err);
+
     whole_free(w->whole); /* it is about the whole trace */
     w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
     if (r == 0)
@@ -843,11 +868,16 @@ static int run_beginning(struct work *w, struct error *err)
     return r;
 }
 
+static bool has_cut(const struct work *w)
+{
+    return w->gist && gist_cut(w->gist);
+}
+
 /* Is all that the second turn looks at more than there is room for? */
 static bool needs_beginning(const struct work *w)
 {
-    return w->options->memory && !w->gist && may_be_shortened(w) &&
-           trace_info(w->trace)->events > gist_max(w);
+    return has_cut(w) || (w->options->memory && !w->gist && may_be_shortened(w) &&
+                          trace_info(w->trace)->events > gist_max(w));
 }
 
 static bool all_is_over(const struct analysis *a)
@@ -867,10 +897,11 @@ static int run_all(struct work *w, struct error *err)
         w->a->seen = *trace_info(w->trace);
         return 0;
     }
-    r = wants_gist(w) ? take_gist(w, gist_max(w), GIST_OF_ALL, err) : 0;
-
+    r = may_be_shortened(w) ? take_first_gist(w, err) : 0;
     if (r)
         return r;
+    if (has_cut(w))
+        whole_set_beginning(w->whole, gist_cut(w->gist));
     divide(w);
     r = run_turn(w, err);
     if (r == 0 && w->divided)

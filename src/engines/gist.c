@@ -25,7 +25,8 @@ struct gist {
     bool has_calls;
     bool keeps_all;
     bool complete; /* else it is that of the beginning of the trace, */
-    uint64_t seen; /* so many events */
+    uint64_t seen; /* so many events, */
+    size_t cut;    /* and of what lies behind, from this number on, has suspects only; 0: nothing */
 };
 
 /* ---- taking ---- */
@@ -33,11 +34,11 @@ struct gist {
 /* What untraced code calls is part of its call (docs/design/rdit.md), whatever it accesses. */
 static bool is_kept(const struct gist *g, struct sieve *s, const struct event *e)
 {
-    if (g->keeps_all || g->calls[e->thread])
+    if (!g->cut && (g->keeps_all || g->calls[e->thread]))
         return true;
     if (e->op == OP_ENTER || e->op == OP_EXIT)
         return false;
-    return !(e->flags & EV_SIEVED) || (g->has_calls && sieve_listed(s, e));
+    return !(e->flags & EV_SIEVED) || (!g->cut && g->has_calls && sieve_listed(s, e));
 }
 
 static void follow_calls(struct gist *g, const struct event *e)
@@ -50,35 +51,40 @@ static void follow_calls(struct gist *g, const struct event *e)
 
 static void note(struct gist *g, const struct event *e, uint64_t position)
 {
-    GROW(g->positions, g->positions_cap, g->count + 1);
-    GROW(g->gaps, g->gaps_cap, g->count + 1);
-    GROW(g->threads, g->threads_cap, g->count + 1);
+    GROW_LARGE(g->positions, g->positions_cap, g->count + 1);
+    GROW_LARGE(g->gaps, g->gaps_cap, g->count + 1);
+    GROW_LARGE(g->threads, g->threads_cap, g->count + 1);
     g->positions[g->count] = position;
     g->threads[g->count] = e->thread;
     g->gaps[g->count++] = g->pending[e->thread];
     g->pending[e->thread] = 0;
 }
 
-static void take_batch(struct gist *g, struct sieve *s, struct loader *l, const struct batch *b)
+/* Up to the first event that there is no room for: its number in the batch. */
+static size_t take_events(struct gist *g, struct sieve *s, struct loader *l, const struct batch *b,
+                          size_t most)
 {
-    size_t kept = 0;
+    size_t kept = 0, i;
 
-    for (size_t i = 0; i < b->count; i++) {
+    for (i = 0; i < b->count; i++) {
         const struct event *e = &b->events[i];
 
         GROW(g->pending, g->pending_cap, (size_t)e->thread + 1);
         GROW(g->calls, g->calls_cap, (size_t)e->thread + 1);
-        follow_calls(g, e);
         if (is_kept(g, s, e)) {
+            if (g->count == most)
+                break;
             note(g, e, b->first + i);
             b->events[kept] = *e;
             b->events[kept++].flags &= (uint16_t)~EV_SIEVED;
         } else {
             g->pending[e->thread] += g->pending[e->thread] < UINT32_MAX;
         }
+        follow_calls(g, e);
     }
     if (kept)
         loader_add(l, b, 0, kept);
+    return i;
 }
 
 static void gist_free(struct gist *g)
@@ -95,7 +101,8 @@ static void gist_free(struct gist *g)
 static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
 {
     if (good) {
-        g->seen = g->count ? g->positions[g->count - 1] + 1 : 0;
+        if (!g->cut)
+            g->seen = g->count ? g->positions[g->count - 1] + 1 : 0;
         trace_hold(g->trace, &l->mem);
     } else {
         trace_mem_release(&l->mem);
@@ -105,7 +112,26 @@ static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
     return good ? g : NULL;
 }
 
-int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
+/* What is sieved already stays so: every suspect matters. False: there was no room for all. */
+static bool take_batch(struct gist *g, struct sieve *s, struct loader *l,
+                       const struct gist_limits *limits, struct batch b)
+{
+    size_t taken = 0;
+
+    if (!g->cut) {
+        sieve_mark(s, &b);
+        taken = take_events(g, s, l, &b, limits->max);
+        if (taken == b.count || !limits->suspects)
+            return taken == b.count;
+        g->cut = g->count;
+        g->seen = b.first + taken;
+    }
+    b = (struct batch){ b.events + taken, b.count - taken, b.first + taken, b.extra };
+    sieve_mark_suspects(s, &b);
+    return take_events(g, s, l, &b, g->cut + limits->suspects) == b.count;
+}
+
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, const struct gist_limits *limits,
               unsigned threads, const struct analysis_hooks *hooks, struct error *err)
 {
     struct gist *g = xcalloc(1, sizeof(*g));
@@ -117,17 +143,16 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, e
 
     g->trace = t;
     g->has_calls = trace_info(t)->calls;
-    g->keeps_all = of == GIST_BEGINNING;
+    g->keeps_all = limits->of == GIST_BEGINNING;
     a = ahead_new(t, threads, NULL);
     while (!stopped && fits && (r = ahead_next(a, &b, err)) > 0) {
-        sieve_mark(s, &b);
-        take_batch(g, s, &l, &b);
-        fits = l.mem.count <= max;
+        fits = take_batch(g, s, &l, limits, b);
         stopped = hooks && hooks->progress && hooks->progress(hooks->arg, ahead_info(a));
     }
     ahead_free(a);
-    g->complete = fits;
-    *out = finish_taking(g, &l, r >= 0 && !stopped && (fits || of != GIST_OF_ALL));
+    g->complete = fits && !g->cut;
+    *out = finish_taking(g, &l,
+                         r >= 0 && !stopped && (fits || (limits->of != GIST_OF_ALL && !g->cut)));
     if (r < 0 || stopped)
         return r < 0 ? -1 : 1;
     return trace_rewind(t, err);
@@ -136,6 +161,11 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, e
 uint64_t gist_missing(const struct gist *g)
 {
     return g->complete ? 0 : trace_held_of(g->trace) - g->seen;
+}
+
+size_t gist_cut(const struct gist *g)
+{
+    return g->cut;
 }
 
 const uint64_t *gist_positions(const struct gist *g)

@@ -28,6 +28,8 @@
 enum { GIST_FROM = 500000 };
 /* With all that engines make of an event of it (lbzip2, 1.3 million events: 300 MB). */
 enum { GIST_EVENT_BYTES = 256 };
+/* Of one behind the beginning: itself, where it was, and what engines know of suspects. */
+enum { GIST_SUSPECT_BYTES = 96 };
 
 struct gist;
 
@@ -39,10 +41,20 @@ enum gist_of {
                           those of the trace */
 };
 
+/* How much is taken. `suspects`: behind a beginning so many events at most go on being taken,
+ * synchronisation and accesses to suspects: enough for engines that go by races of hb. Where that
+ * is too few, nothing is taken; 0: the gist ends with the beginning. */
+struct gist_limits {
+    enum gist_of of;
+    size_t max, suspects;
+};
+
 /* Read the trace from its beginning. 0: the trace is rewound, and is the gist if *out is not NULL.
  * 1: stopped. -1 and an error. With two threads one reads ahead. */
-int gist_take(struct gist **out, struct trace *t, struct sieve *s, size_t max, enum gist_of of,
+int gist_take(struct gist **out, struct trace *t, struct sieve *s, const struct gist_limits *limits,
               unsigned threads, const struct analysis_hooks *hooks, struct error *err);
+/* The number of the first event behind the beginning; 0: there is none. */
+size_t gist_cut(const struct gist *g);
 /* Events of the trace that lie behind its beginning; 0: the gist is that of all. */
 uint64_t gist_missing(const struct gist *g);
 /* The trace is itself again. Unless `a` is NULL, its results get the trace's positions, schedules

@@ -255,8 +255,14 @@ static uint64_t within_memory(const struct whole *w, uint64_t events)
 uint64_t whole_limit(const struct whole *w)
 {
     uint64_t part = w->options->part;
+    uint64_t limit = !part ? within_memory(w, WHOLE_EVENTS_MAX) : part < 2 ? 2 : part;
 
-    return !part ? within_memory(w, WHOLE_EVENTS_MAX) : part < 2 ? 2 : part;
+    return w->beginning && w->beginning < limit ? w->beginning : limit;
+}
+
+void whole_set_beginning(struct whole *w, uint64_t events)
+{
+    w->beginning = events;
 }
 
 uint64_t whole_listed(const struct whole *w)
@@ -271,7 +277,7 @@ static size_t part_length(const struct whole *w)
 
 bool whole_has_parts(const struct whole *w)
 {
-    return trace_info(w->trace)->events > whole_limit(w);
+    return !w->beginning && trace_info(w->trace)->events > whole_limit(w);
 }
 
 static void begin_parts(struct whole *w, struct error *err)

@@ -57,6 +57,9 @@ void whole_set_certain(struct whole *w, struct certain *c);
 enum { UNITS_A_SECOND = 100000000 };
 enum { UNITS_AN_EVENT = 10 /* of a pass over the trace */, UNITS_A_STEP = 3 /* of the checker */ };
 
+/* Of each event that matters: the passes of all engines that predict. */
+enum { UNITS_A_PREDICTED_EVENT = 100 };
+
 /* Of each event: of the view and the model over it; and where calls of untraced code bring orders
  * (leveldb: 2 us). */
 enum { UNITS_A_VIEWED_EVENT = 50, UNITS_A_CALL_EVENT = 150 };
@@ -91,6 +94,9 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err);
  * will, no more are loaded. */
 const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err);
 uint64_t whole_limit(const struct whole *w);
+/* Of the trace only so many events tell all that matters: no more are held, and there are no parts
+ * behind. */
+void whole_set_beginning(struct whole *w, uint64_t events);
 /* The first events of the trace of which closures keep lists. */
 uint64_t whole_listed(const struct whole *w);
 /* Reads among these that see what nobody wrote and nobody knows who did (trace/unseen.h). */

@@ -19,6 +19,7 @@ struct whole {
     const struct engine *engine; /* that decides now */
     struct trace_info info;      /* the trace's, but branches only if they count */
     bool code_sought, has_code;
+    uint64_t beginning;        /* whole_set_beginning(), or 0 */
     uint64_t allowance, spent; /* units of this engine */
     double done;               /* as whole_stop() was told */
     bool stopped, interrupted;

@@ -61,7 +61,7 @@ void loader_add(struct loader *l, const struct batch *b, size_t from, size_t cou
 {
     struct event *to;
 
-    GROW(l->mem.events, l->events_cap, l->mem.count + count);
+    GROW_LARGE(l->mem.events, l->events_cap, l->mem.count + count);
     to = l->mem.events + l->mem.count;
     memcpy(to, b->events + from, count * sizeof(*to));
     if (l->batch.count)

@@ -456,6 +456,14 @@ void trace_let_go(struct trace *t)
     t->info.events = t->in_file;
 }
 
+void trace_shorten(struct trace *t, size_t count)
+{
+    invariant(t->holds && !t->selection && count <= t->held.count);
+    t->held.events = xrealloc(t->held.events, count + !count, sizeof(*t->held.events));
+    t->held.count = count;
+    t->info.events = count;
+}
+
 uint64_t trace_held_of(const struct trace *t)
 {
     return t->in_file;

@@ -149,6 +149,8 @@ void trace_mem_release(struct trace_mem *m);
  * had. */
 void trace_hold(struct trace *t, struct trace_mem *events);
 void trace_let_go(struct trace *t);
+/* Of what is held only the first `count` events from here on, after a rewind. */
+void trace_shorten(struct trace *t, size_t count);
 /* Events of the file, while some are held. */
 uint64_t trace_held_of(const struct trace *t);
 
