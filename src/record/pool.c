@@ -19,8 +19,9 @@ enum {
     CHUNK_BYTES_MIN = 1 << 13,
     CHUNK_BYTES_MIN_FULL = 1 << 15,
     PARTS_MIN = 16,
-    KEEP_PARTS = 32, /* of a file of which only the last part is kept */
-    LEVEL_FAST = -4  /* gives up sooner on what does not compress */
+    SPAN_STORED = 500, /* bytes of the file: what a chunk has besides events is a sixth of that */
+    KEEP_PARTS = 32,   /* of a file of which only the last part is kept */
+    LEVEL_FAST = -4    /* gives up sooner on what does not compress */
 };
 
 static uint64_t now_ms(void)
@@ -289,6 +290,7 @@ void pool_set_chunk_bytes(struct pool *p)
         most = limit < CHUNK_BYTES_MIN ? CHUNK_BYTES_MIN : limit;
     bytes = part < least ? least : part;
     __atomic_store_n(&p->chunk_bytes, bytes < most ? bytes : most, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->span_bytes, sink_raw_bytes(p->sink, SPAN_STORED), __ATOMIC_RELAXED);
 }
 
 /* ---- chunks that are being filled; lock held ---- */

@@ -12,8 +12,7 @@ enum {
     FIRST_CONTEXT_BITS = 9, /* most threads are short: small to make, small to read */
     CONTEXT_BITS = 11,
     CONTEXT_BITS_LARGE = 13, /* for threads that use that many sites in turn */
-    SPAN_NS_MIN = 8000000,
-    SPAN_BYTES_MIN = 2048
+    SPAN_NS_MIN = 500000     /* threads that last for some milliseconds have several chunks, too */
 };
 
 /* ---- encoders ---- */
@@ -133,7 +132,7 @@ static bool is_full(struct pool *p, struct stream *s)
     note_pending(p, s, bytes);
     return s->encoder->count >= p->chunk_events ||
            bytes >= __atomic_load_n(&p->chunk_bytes, __ATOMIC_RELAXED) ||
-           (bytes >= SPAN_BYTES_MIN && is_long(p, s));
+           (bytes >= __atomic_load_n(&p->span_bytes, __ATOMIC_RELAXED) && is_long(p, s));
 }
 
 /* A slice of events: into the stream's encoder. */

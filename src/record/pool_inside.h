@@ -58,6 +58,7 @@ struct pool {
     const struct clock *clock;
     uint32_t chunk_events; /* at most */
     size_t chunk_bytes;    /* atomic */
+    size_t span_bytes;     /* atomic; of a chunk that ends because it spans much time, at least */
     unsigned active;       /* atomic: streams of the last checkpoint */
     bool full;             /* records of a full build */
     uint64_t began_ns;     /* CLOCK_MONOTONIC, as stamps */

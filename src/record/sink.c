@@ -235,6 +235,16 @@ uint64_t sink_part(struct sink *o, unsigned parts)
     return (uint64_t)n;
 }
 
+uint64_t sink_raw_bytes(struct sink *o, uint64_t stored)
+{
+    double n;
+
+    pthread_mutex_lock(&o->lock);
+    n = (double)stored / compression(o);
+    pthread_mutex_unlock(&o->lock);
+    return (uint64_t)n;
+}
+
 void sink_tell_process(struct sink *o)
 {
     struct error err;

@@ -84,6 +84,8 @@ static inline void sink_check_size(struct sink *o, uint64_t pending, uint64_t st
 
 uint64_t sink_bytes(struct sink *o); /* of the file with what is staged; takes the lock */
 uint64_t sink_part(struct sink *o, unsigned parts); /* of these, before compression; likewise */
+uint64_t sink_raw_bytes(struct sink *o,
+                        uint64_t stored); /* what is so much in the file; likewise */
 /* The process as it is known now, so that a file that is cut says why; takes the lock. */
 void sink_tell_process(struct sink *o);
 

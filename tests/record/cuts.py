@@ -288,19 +288,19 @@ def case_heddle(opts, directory, rng):
     return "%d kills, %d events" % (opts.kills, events)
 
 
-def whole(opts, directory, rng, rounds):
+def whole(opts, directory, rng, rounds, kinds=[k for k in ALONE if k != "many"]):
     # of two hundred threads a small file has a single group of chunks, which depend on each other
-    r = Recording(opts, directory, rng, rounds=rounds, kinds=[k for k in ALONE if k != "many"])
+    r = Recording(opts, directory, rng, rounds=rounds, kinds=kinds)
     r.finish()
     return r, traces(r.data)[0]
 
 
-def cut_anywhere(opts, name, trace, full, rng, n, share):
-    """Cut copies; of the share of the bytes, `share` is there in events."""
+def cut_anywhere(opts, name, trace, full, rng, n, share, part=None):
+    """Cut copies; of the share of the bytes, `share` is there in events. Anywhere, or behind a part."""
     data, events = open(trace, "rb").read(), info(opts, trace)["events"]
     cut, worst = os.path.join(opts.scratch, "cut.hdl"), 1.0
     for i in range(n):
-        at = rng.randrange(64, len(data))
+        at = int(part * len(data)) if part else rng.randrange(64, len(data))
         open(cut, "wb").write(data[:at])
         found = info(opts, cut)
         analyse(opts, cut, full)
@@ -324,6 +324,10 @@ def case_truncate(opts, directory, rng):
         r, trace = whole(opts, directory, rng, 6000)
         worst = min(worst, cut_anywhere(opts, str(r), trace, r.full, rng, n, 0.15))
         done += n
+    for i in range(max(2, opts.truncations // 20)): # of some milliseconds: it has several chunks a thread, too
+        r, trace = whole(opts, directory, rng, 1000, ["pool"])
+        cut_anywhere(opts, str(r), trace, r.full, rng, 1, 0.05, 0.8)
+        done += 1
     return "%d cuts; the part of the events that was there was %.2f of the part of the bytes, at least" % (done, worst)
 
 
