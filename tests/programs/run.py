@@ -7,8 +7,8 @@
 Prints TAP, a case per program. docs/design/test-programs.md describes the comments that hold
 the expectations; PATTERN is a shell pattern or a part of a program's name. The driver gcc compiles with
 -fsanitize=thread, full is clang with values, branches and calls recorded, plain clang with
---no-elimination: it must find the same. gcc runs only the programs
-that say `// gcc: also`, full those and all with a race, plain those with a race, unless --all is given. Each case has a directory of its own, so they run
+--no-elimination: both must find what a default build finds. gcc runs only the programs
+that say `// gcc: also`, full those and all with a race or a deadlock, plain those with one, unless --all is given. Each case has a directory of its own, so they run
 side by side.
 """
 import argparse
@@ -340,9 +340,9 @@ def selected(options):
     if options.patterns:
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
     elif options.driver == "full" and not options.all:
-        cases = [c for c in cases if "gcc" in c.says or "full" in c.says or c.is_race]
+        cases = [c for c in cases if "gcc" in c.says or "full" in c.says or c.is_race or c.deadlocks]
     elif options.driver == "plain" and not options.all:
-        cases = [c for c in cases if c.is_race]
+        cases = [c for c in cases if c.is_race or c.deadlocks]
     elif options.driver != "clang" and not options.all:
         cases = [c for c in cases if "gcc" in c.says]
     return cases
