@@ -1,9 +1,10 @@
 /* emit.c - the code of default builds: a question to the filter, and a call where it does not know
  *
  * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
- * In loops it stands inline: two compares and two branches that are hardly ever taken, the call in
- * a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of the code: some 12
- * bytes instead of 100. Compilers take their time for code, so that halves the time of compiling.
+ * In loops without calls it stands inline: two compares and two branches that are hardly ever
+ * taken, the call in a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of
+ * the code: some 12 bytes instead of 100. Compilers take their time for code, so that halves the
+ * time of compiling.
  */
 #include "pass/pass.h"
 

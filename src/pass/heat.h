@@ -7,7 +7,8 @@
 
 #include "pass/util.h"
 
-/* Blocks in loops: a number that grows with how often they are executed when the function is. */
+/* Blocks in loops that mostly make no calls: a number that grows with how often they are executed
+ * when the function is. */
 void find_heat(LLVMValueRef function, struct map *heat);
 
 #endif
