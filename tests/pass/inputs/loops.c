@@ -20,25 +20,31 @@ LOOP(down, for (int i = n - 1; i >= 0; i--), s += a[i];, s)           /* @down *
 LOOP(bytes, for (int i = 0; i < n; i++), text[i] = (char)(3 * i);, s) /* @bytes */
 LOOP(both, for (int i = 0; i < n; i++), a[i] += i;, s)                /* @both */
 LOOP(after, int i = 0; do, { s += a[i]; } while (++i < n);, s)        /* @after */
-LOOP(
-    behind, for (int i = 0;;),
-    {
+LOOP(gaps, for (int i = 0; i < n; i += 2), s += a[i];, s)             /* @gaps */
+LOOP(calls, for (int i = 0; i < n; i++), s += a[other(i)];, s)        /* @call */
+LOOP(sees, for (int i = 1; i < n; i++), a[i] = a[i - 1] ^ i;, s)      /* @sees */
+
+__attribute__((noinline)) int behind(int n)
+{
+    int s = 0;
+    for (int i = 0;;) {
         if (++i >= n)
             break;
-        s ^= a[i];
-    },
-    s)                                                    /* @behind */
-LOOP(gaps, for (int i = 0; i < n; i += 2), s += a[i];, s) /* @gaps */
-LOOP(
-    found, for (int i = 0; i < n; i++),
-    {
-        if (a[i] == 14)
+        s ^= a[i]; /* @behind */
+    }
+    return s;
+}
+
+__attribute__((noinline)) int found(int n)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        if (a[i] == 14) /* @found */
             break;
         s++;
-    },
-    s)                                                           /* @found */
-LOOP(calls, for (int i = 0; i < n; i++), s += a[other(i)];, s)   /* @call */
-LOOP(sees, for (int i = 1; i < n; i++), a[i] = a[i - 1] ^ i;, s) /* @sees */
+    }
+    return s;
+}
 
 /* The last round may end before the second access. */
 __attribute__((noinline)) int early(int n, int end)
