@@ -253,7 +253,7 @@ static int check_sighting(const struct sighting *seen, const struct tables *t, s
         return ev->op == OP_BRANCH ? 0
                                    : error_set(err, "event %" PRIu64 " is a %s, not a branch",
                                                s->event, op_table[ev->op].name);
-    if (strcmp(op_table[op_wanted(ev->op)].name, s->op) != 0)
+    if (strcmp(op_table[op_wanted(ev->op)].name, findings_access(s)) != 0)
         return error_set(err, "event %" PRIu64 " is a %s, not a %s", s->event,
                          op_table[ev->op].name, s->op);
     if (!is_text(tables_location(t, ev->site), s->location))

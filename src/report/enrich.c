@@ -380,6 +380,8 @@ static void name_variable(struct enricher *e, struct finding *r, const struct wa
     r->address = start;
     r->bytes = bytes;
     r->variable = naming_global(&e->naming, start, bytes);
+    if (naming_is_descriptor(&e->naming, start))
+        findings_descriptor(r);
     if (!r->variable)
         r->variable = compiler_name(a, b, start);
 }

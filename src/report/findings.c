@@ -429,7 +429,8 @@ static size_t *find_places(const struct findings *f)
 static bool is_cause(const struct finding *cause, const struct finding *r)
 {
     return r->strength == STRENGTH_OBSERVED && !cause->cause && !cause->follows &&
-           strcmp(cause->sides[0].op, "free") != 0 && strcmp(cause->sides[1].op, "free") != 0;
+           !cause->descriptor && strcmp(cause->sides[0].op, "free") != 0 &&
+           strcmp(cause->sides[1].op, "free") != 0;
 }
 
 static void name_causes(struct findings *f)
@@ -532,6 +533,9 @@ const char *race_meaning(const struct findings *f, const struct finding *r)
     if (r->strength == STRENGTH_MAYBE && is_predicted(f, r))
         return "synchronisation orders the two accesses in this recording; the engines hold "
                "another order possible, but no schedule shows it";
+    if (r->strength == STRENGTH_OBSERVED && r->descriptor)
+        return "all synchronisation of this execution was recorded, and none of it orders closing "
+               "the descriptor and using it";
     if (r->strength == STRENGTH_MAYBE && r->doubt)
         return "no synchronisation that was recorded orders the two accesses";
     return strength_meaning(r->strength);

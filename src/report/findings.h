@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -153,6 +154,7 @@ struct finding {
     uint64_t cause;      /* its number in the list, from 1; 0: none, or it is not listed */
     uint64_t serial;     /* inside, while findings are put in order */
     const char *doubt;   /* why it is not `observed` though no synchronisation orders it; or NULL */
+    bool descriptor;     /* it is about a file descriptor: used against closed */
     uint64_t count;
     uint64_t engines;              /* bit i: findings.engines[i] found it; the lowest one first */
     const char *decided_by;        /* the engine that its strength, instance and witness are from */
@@ -370,7 +372,22 @@ void findings_group(struct findings *f);
 void findings_sort(struct findings *f);                                      /* findings.c */
 int findings_enrich(struct findings *f, struct trace *t, struct error *err); /* enrich.c */
 void findings_drop_untold(struct findings *f);                               /* untold.c */
-void findings_identify(struct findings *f);                                  /* identity.c */
+/* A race on a descriptor: its sides use it and close it. */
+#define FD_RACE "fd-race"
+static inline void findings_descriptor(struct finding *r)
+{
+    r->descriptor = true;
+    for (int i = 0; i < 2; i++) {
+        r->sides[i].op = strcmp(r->sides[i].op, "free") == 0 ? "close" : "use";
+        r->sides[i].bytes = 0;
+    }
+}
+/* What such a side is in the trace. */
+static inline const char *findings_access(const struct side *s)
+{
+    return strcmp(s->op, "close") == 0 ? "free" : strcmp(s->op, "use") == 0 ? "read" : s->op;
+}
+void findings_identify(struct findings *f); /* identity.c */
 
 /* Split "a.c:3:7" or "a.c:3" into its parts; false where the location is not of that form. */
 bool location_split(const char *location, size_t *file_len, uint32_t *line, uint32_t *column);

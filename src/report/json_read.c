@@ -725,6 +725,7 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
         race->sides[race->flips[i].side].unexecuted = true;
     read_allocation(r, o, race);
     race->thread_local_of = get_string(r, o, "thread_local_of", OPTIONAL);
+    race->descriptor = get_string(r, o, "kind", OPTIONAL) != NULL;
     read_changes(r, o, race);
     race->after = get_number(r, o, "after", OPTIONAL);
     race->part = get_number(r, o, "part", OPTIONAL);

@@ -347,6 +347,8 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     emit_open(e, NULL, '{', false);
     emit_string(e, "id", r->id);
     emit_string_if(e, "trace", r->trace);
+    if (r->descriptor)
+        emit_string(e, "kind", FD_RACE);
     emit_string(e, "variable", r->variable);
     write_address(e, r);
     write_found_by(e, f, r->engines);
@@ -362,7 +364,7 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
     write_access(e, &r->sides[0]);
     write_access(e, &r->sides[1]);
     emit_close(e);
-    if (r->allocation)
+    if (r->allocation && !r->descriptor)
         write_allocation(e, r->allocation);
     if (r->thread_local_of)
         emit_string(e, "thread_local_of", r->thread_local_of);

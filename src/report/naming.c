@@ -134,6 +134,9 @@ const char *naming_object(struct naming *n, uint64_t target)
     return take_text(n, &b);
 }
 
+/* And what stands for descriptors (runtime/fd_race.c), 8 bytes each. */
+#define DESCRIPTORS "__heddle_descriptor"
+
 /* What functions of the C library keep to themselves stands in variables of our runtime. */
 static const char *hidden_state(const char *name)
 {
@@ -160,8 +163,20 @@ const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
         buf_addf(&b, "hidden state of the C library (%s)", hidden_state(d.name));
         return take_text(n, &b);
     }
+    if (strcmp(d.name, DESCRIPTORS) == 0) {
+        buf_addf(&b, "file descriptor %" PRIu64, d.offset / 8);
+        return take_text(n, &b);
+    }
     add_path(&b, &d);
     return take_text(n, &b);
+}
+
+bool naming_is_descriptor(struct naming *n, uint64_t address)
+{
+    struct sym_data d;
+
+    return n->symbols && symbolizer_data(n->symbols, address, 1, &d) &&
+           strcmp(d.name, DESCRIPTORS) == 0;
 }
 
 /* The pointer of a thread whose storage an address may be in, with the number of threads that had

@@ -40,6 +40,8 @@ const char *naming_location(struct naming *n, const char *location);
 /* A lock or another synchronisation object: "m", "table[3].lock", "lock 0x7f00". */
 const char *naming_object(struct naming *n, uint64_t target);
 /* A global or static variable: "table[3].next"; NULL where that is none. */
+/* Does the memory stand for a file descriptor of the program? */
+bool naming_is_descriptor(struct naming *n, uint64_t address);
 const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes);
 
 /* Is an address in the thread-local storage of a thread? `thread`: whose stack and storage are

@@ -270,6 +270,8 @@ void paint_allocation(struct painter *p, const struct finding *r)
 {
     const struct allocation *a = r->allocation;
 
+    if (r->descriptor)
+        return;
     if (r->thread_local_of)
         fprintf(p->out, "  memory  thread-local storage of %s\n", r->thread_local_of);
     if (!a)

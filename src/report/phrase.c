@@ -47,7 +47,7 @@ void phrase_side(struct buf *b, const struct side *s)
 
 void phrase_race(struct buf *b, const struct finding *r)
 {
-    buf_addf(b, "data race on %s: ", r->variable);
+    buf_addf(b, "%s on %s: ", r->descriptor ? FD_RACE : "data race", r->variable);
     phrase_side(b, &r->sides[0]);
     buf_addstr(b, ", and ");
     phrase_side(b, &r->sides[1]);

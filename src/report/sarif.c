@@ -9,12 +9,14 @@
 #define SCHEMA                                                                                     \
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-enum rule { RULE_RACE, RULE_DEADLOCK, RULE_COUNT };
+enum rule { RULE_RACE, RULE_FD_RACE, RULE_DEADLOCK, RULE_COUNT };
 static const struct {
     const char *id, *name, *text;
 } rules[RULE_COUNT] = {
     { "data-race", "DataRace",
       "Two threads access the same memory, at least one writes, and nothing orders them." },
+    { FD_RACE, "DescriptorRace",
+      "A thread closes a file descriptor that another one uses, and nothing orders them." },
     { "deadlock", "Deadlock", "Threads wait for each other's locks for ever." },
 };
 
@@ -216,12 +218,12 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
 
     phrase_race(&b, r);
     emit_open(e, NULL, '{', false);
-    write_head(e, RULE_RACE, r->strength, b.data);
+    write_head(e, r->descriptor ? RULE_FD_RACE : RULE_RACE, r->strength, b.data);
     write_locations(e, &r->sides[0]);
     emit_open(e, "relatedLocations", '[', false);
     for (int k = 0; k < 2; k++)
         write_sides_related(e, &r->sides[k], &id);
-    if (r->allocation && !r->allocation->is_stack)
+    if (r->allocation && !r->allocation->is_stack && !r->descriptor)
         write_related(e, ++id, r->allocation->location, NULL, "the memory was allocated here");
     emit_close(e);
     emit_open(e, "stacks", '[', false);

@@ -55,6 +55,8 @@ struct finding *sighting_add(struct findings *f, struct naming *n, const struct 
     for (int i = 0; i < 2; i++)
         fill_side(&r->sides[i], f, n, t, &sides[i]);
     r->variable = name_of(f, n, r);
+    if (naming_is_descriptor(n, address))
+        findings_descriptor(r);
     findings_identify(f);
     return r;
 }

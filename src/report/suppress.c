@@ -234,10 +234,14 @@ static void match_race(struct lookup *l, const struct finding *f, uint32_t *best
 {
     take(best, patterns_first(&l->of[RULE_VARIABLE], f->variable));
     take(best, patterns_first(&l->of[RULE_RACE], f->variable));
+    if (f->descriptor)
+        take(best, patterns_first(&l->of[RULE_FD_RACE], f->variable));
     for (int k = 0; k < 2; k++) {
         const struct side *s = &f->sides[k];
 
         match_any(&l->of[RULE_RACE], s, best);
+        if (f->descriptor)
+            match_any(&l->of[RULE_FD_RACE], s, best);
         match_top(&l->of[RULE_RACE_TOP], s, best);
         match_library(&l->of[RULE_LIB], s, best);
         take(best, patterns_first(&l->of[RULE_LOCATION], s->location));

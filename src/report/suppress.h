@@ -23,6 +23,7 @@
 enum rule_kind {
     RULE_RACE,     /* any frame of either side, or the variable */
     RULE_RACE_TOP, /* the innermost frame of either side */
+    RULE_FD_RACE,  /* any frame of either side of a race on a file descriptor */
     RULE_LIB,      /* the innermost frames are code of this library */
     RULE_DEADLOCK, /* any frame of any request */
     RULE_BLOCK,    /* Valgrind: a stack that begins like this, of a race */

@@ -20,6 +20,7 @@ static const struct {
     const char *word;
     enum rule_kind kind;
 } keywords[] = {
+    { "fd_race", RULE_FD_RACE },     { "fd-race", RULE_FD_RACE },
     { "race", RULE_RACE },           { "race_top", RULE_RACE_TOP },
     { "called_from_lib", RULE_LIB }, { "deadlock", RULE_DEADLOCK },
     { "mutex", RULE_NOTHING },       { "thread", RULE_NOTHING },

@@ -395,8 +395,8 @@ static void write_race(struct painter *p, const struct findings *f, size_t i)
     paint_bold(p, r->id);
     fputs(", ", p->out);
     paint_bold(p, strength_names[r->strength]);
-    fprintf(p->out, ": variable %s, seen %" PRIu64 " time%s, ", r->variable, r->count,
-            plural(r->count));
+    fprintf(p->out, ": %s %s, seen %" PRIu64 " time%s, ",
+            r->descriptor ? FD_RACE " on" : "variable", r->variable, r->count, plural(r->count));
     paint_finders(p, f, r);
     fprintf(p->out, "\n  %s means: %s\n", strength_names[r->strength], race_meaning(f, r));
     write_standing(p, f, r);

@@ -295,6 +295,31 @@ static void allocated(const void *address, uint64_t bytes, bool from_malloc, uin
     errno = saved;
 }
 
+void rt_begins(const void *thing, uint64_t bytes, uint64_t where)
+{
+    int saved = errno;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    event_memory(OP_ALLOC, (uintptr_t)thing, bytes, where);
+    forget_range((uintptr_t)thing, bytes);
+    rt_busy_end();
+    errno = saved;
+}
+
+void rt_ends(const void *thing, uint64_t bytes, uint64_t where)
+{
+    int saved = errno;
+
+    if (!rt_recording())
+        return;
+    rt_busy_begin();
+    event_memory(OP_FREE, (uintptr_t)thing, bytes, where);
+    rt_busy_end();
+    errno = saved;
+}
+
 void rt_alloc(const void *address, uint64_t bytes, uint64_t where)
 {
     allocated(address, bytes, false, where);

@@ -73,6 +73,12 @@ static inline void fd_number_acquire(int fd, uint64_t where)
     rt_sync_number(OP_AFTER, fd_key(SALT_NUMBER, (unsigned)fd, 0), where);
 }
 
+/* ---- fd_race.c: before a descriptor is used, and before it is closed ---- */
+
+HIDDEN void fd_used(int fd, uint64_t where);
+HIDDEN void fd_closes(int fd, uint64_t where);
+HIDDEN void fd_forgotten(int fd); /* another file takes its place, or libc closes it */
+
 /* ---- fd_socket.c ---- */
 
 /* Keys of the socket with that inode; in 0: unknown, KEY_SOCKETS stands in. */

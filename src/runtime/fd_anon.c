@@ -255,6 +255,7 @@ INTERPOSE(int, timerfd_settime, int fd, int flags, const struct itimerspec *new,
 /* The reader at the other end sees the end; a lock on a file goes. */
 INTERPOSE(int, close, int fd)
 {
+    fd_closes(fd, WHERE_CALLER());
     fd_release(fd, WHERE_CALLER());
     fd_number_release(fd, WHERE_CALLER());
     anon_close(fd);
@@ -277,6 +278,8 @@ INTERPOSE(int, dup2, int fd, int to)
     if (fd != to)
         fd_release(to, WHERE_CALLER());
     copy = REAL(dup2)(fd, to);
+    if (copy >= 0 && copy != fd)
+        fd_forgotten(copy);
     if (copy >= 0)
         anon_copy(fd, copy);
     return copy;
@@ -288,7 +291,9 @@ INTERPOSE(int, dup3, int fd, int to, int flags)
 
     fd_release(to, WHERE_CALLER());
     copy = REAL(dup3)(fd, to, flags);
-    if (copy >= 0)
+    if (copy >= 0) {
+        fd_forgotten(copy);
         anon_copy(fd, copy);
+    }
     return copy;
 }

@@ -39,6 +39,7 @@ static void got(int fd, const struct fd_call *c, ssize_t r, void *p)
 
 static void gives(int fd, const struct fd_call *c, const void *p, size_t n)
 {
+    fd_used(fd, c->where);
     if (c->buffers && p)
         rt_read(p, n, c->where);
     fd_release(fd, c->where);
@@ -49,8 +50,10 @@ static void gives(int fd, const struct fd_call *c, const void *p, size_t n)
     INTERPOSE(type, name, __VA_ARGS__)                                                             \
     {                                                                                              \
         struct fd_call c = FD_CALL();                                                              \
-        type r = REAL(name) args;                                                                  \
+        type r;                                                                                    \
                                                                                                    \
+        fd_used(fd, c.where);                                                                      \
+        r = REAL(name) args;                                                                       \
         got(fd, &c, r, buffer);                                                                    \
         return r;                                                                                  \
     }

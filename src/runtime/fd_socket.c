@@ -188,8 +188,10 @@ INTERPOSE(int, listen, int fd, int backlog)
 INTERPOSE(int, accept, int fd, struct sockaddr *a, socklen_t *bytes)
 {
     uint64_t where = FD_CALL().where;
-    int r = REAL(accept)(fd, a, bytes);
+    int r;
 
+    fd_used(fd, where);
+    r = REAL(accept)(fd, a, bytes);
     if (r >= 0) {
         rt_sync_number(OP_AFTER, KEY_CONNECT, where);
         fd_number_acquire(r, where);
@@ -200,8 +202,10 @@ INTERPOSE(int, accept, int fd, struct sockaddr *a, socklen_t *bytes)
 INTERPOSE(int, accept4, int fd, struct sockaddr *a, socklen_t *bytes, int flags)
 {
     uint64_t where = FD_CALL().where;
-    int r = REAL(accept4)(fd, a, bytes, flags);
+    int r;
 
+    fd_used(fd, where);
+    r = REAL(accept4)(fd, a, bytes, flags);
     if (r >= 0) {
         rt_sync_number(OP_AFTER, KEY_CONNECT, where);
         fd_number_acquire(r, where);
@@ -212,6 +216,7 @@ INTERPOSE(int, accept4, int fd, struct sockaddr *a, socklen_t *bytes, int flags)
 /* The reader at the other end sees the end. */
 INTERPOSE(int, shutdown, int fd, int how)
 {
+    fd_used(fd, WHERE_CALLER());
     fd_release(fd, WHERE_CALLER());
     return REAL(shutdown)(fd, how);
 }

@@ -56,6 +56,11 @@ static void after(bool child)
     errno = saved;
 }
 
+bool fork_is_other_process(void)
+{
+    return (pid_t)syscall(SYS_getpid) != process;
+}
+
 static void after_in_parent(void)
 {
     after(false);

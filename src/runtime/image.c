@@ -301,6 +301,14 @@ bool images_known(uintptr_t a)
     return false;
 }
 
+bool images_traced(uintptr_t a)
+{
+    for (uint32_t i = 0; i < nimages; i++)
+        if (images[i].traced && a - images[i].low < images[i].high - images[i].low)
+            return true;
+    return false;
+}
+
 /* What a traced program is linked with is there for good; with an untraced one, a traced library
  * may have come by dlopen(), and others with it. */
 bool images_stay(uintptr_t a)

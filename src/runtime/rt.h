@@ -72,6 +72,13 @@ HIDDEN void rt_semaphore_begins(const void *semaphore, unsigned value, uint64_t 
 /* Ahead of an acquire of any kind: a controlled run may hold the thread up (steer.h). */
 HIDDEN void rt_steer(enum op op, uint64_t where);
 
+/* fork.c: this is vfork()'s child, with our memory. */
+HIDDEN bool fork_is_other_process(void);
+
+/* Memory of ours that stands for a thing: it begins, and ends. */
+HIDDEN void rt_begins(const void *thing, uint64_t bytes, uint64_t where);
+HIDDEN void rt_ends(const void *thing, uint64_t bytes, uint64_t where);
+
 /* Around an acquire that has to wait: where the wait never ends, the trace tells of it. */
 HIDDEN void rt_wait_begin(enum op op, const void *lock, uint64_t where);
 HIDDEN void rt_wait_end(void);

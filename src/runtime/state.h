@@ -264,6 +264,7 @@ HIDDEN void images_log_all(void);      /* when a recording starts */
 HIDDEN bool images_known(uintptr_t a); /* the image there was logged */
 HIDDEN bool images_local(uintptr_t *low, uintptr_t *high);
 HIDDEN bool images_tell_calls(void);         /* all traced code tells of calls of untraced code */
+HIDDEN bool images_traced(uintptr_t a);      /* the image there is of -fsanitize=thread */
 HIDDEN bool images_stay(uintptr_t a);        /* the image there is never unmapped */
 HIDDEN void images_tell_missing_calls(void); /* with it, and when images come */
 

@@ -71,6 +71,8 @@ INTERPOSE(int, fclose, FILE *f)
 {
     if (f)
         stdio_release(f, WHERE_CALLER());
+    if (f)
+        fd_forgotten(fileno_unlocked(f));
     return REAL(fclose)(f);
 }
 

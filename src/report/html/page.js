@@ -36,6 +36,8 @@ function isPredicted(d) {
   return d.strength === 'maybe' && d.accesses && !d.engines.some(e => OBSERVING.includes(e));
 }
 function meaningOf(d) {
+  if (d.strength === 'observed' && d.kind === 'fd-race')
+    return 'all synchronisation of this execution was recorded, and none of it orders closing the descriptor and using it';
   if (!isPredicted(d)) return MEANING[d.strength] || '';
   return MEANING[result.engines.some(e => OBSERVING.includes(e.name)) ? 'predicted' : 'possible'];
 }
@@ -49,7 +51,7 @@ const place = s => {
 const short = p => p.replace(/^.*\/(?=[^/]+$)/, '');
 const findings = [
   ...result.races.map((r, i) => ({
-    kind: 'race', n: i + 1, data: r, title: r.variable, sides: r.accesses,
+    kind: 'race', n: i + 1, data: r, title: r.kind ? `${r.kind} on ${r.variable}` : r.variable, sides: r.accesses,
     where: r.accesses.map(a => `${a.op} ${short(place(a))}`).join('  ·  ') })),
   ...result.deadlocks.map((d, i) => ({
     kind: 'deadlock', n: result.races.length + i + 1, data: d,
