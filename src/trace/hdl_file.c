@@ -297,6 +297,20 @@ void hdl_file_lost(const struct hdl_file *f, size_t chunk, const char *why, stru
 
 /* ---- payloads and names ---- */
 
+/* Payloads of the map that were looked at are in the way of nobody, but count as memory of this
+ * process: let go of them now and then. */
+static const uint8_t *map_payload(struct hdl_file *f, const struct hdl_chunk *c)
+{
+    enum { AT_A_TIME = 16 << 20 };
+
+    f->looked_at += c->header.stored_bytes;
+    if (f->looked_at > AT_A_TIME) {
+        (void)madvise((void *)f->map, f->mapped, MADV_DONTNEED);
+        f->looked_at = 0;
+    }
+    return f->map + c->offset;
+}
+
 /* NULL where it is not there any more. */
 static const uint8_t *read_payload(struct hdl_file *f, const struct hdl_chunk *c)
 {
@@ -314,7 +328,7 @@ static const uint8_t *read_payload(struct hdl_file *f, const struct hdl_chunk *c
 const uint8_t *hdl_file_payload(struct hdl_file *f, size_t chunk, struct error *err)
 {
     const struct hdl_chunk *c = hdl_file_chunk(f, chunk);
-    const uint8_t *payload = f->fd < 0 ? f->map + c->offset : read_payload(f, c);
+    const uint8_t *payload = f->fd < 0 ? map_payload(f, c) : read_payload(f, c);
 
     if (!payload) {
         error_set(err, "the file has become shorter");

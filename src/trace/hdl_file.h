@@ -30,8 +30,9 @@ struct hdl_chunk {
 struct hdl_file {
     const uint8_t *map; /* of its first `mapped` bytes */
     uint64_t mapped;
-    int fd;          /* of a file that grows: read, since it may be made shorter; else -1 */
-    uint8_t *buffer; /* the payload that was read last; owned */
+    uint64_t looked_at; /* bytes of payloads, since the system was last told to let go of them */
+    int fd;             /* of a file that grows: read, since it may be made shorter; else -1 */
+    uint8_t *buffer;    /* the payload that was read last; owned */
     size_t buffer_cap;
     uint64_t size;
     struct hdl_file_header header;
