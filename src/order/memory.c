@@ -676,11 +676,14 @@ void memory_steps(struct memory *m, const struct batch *b, struct span *out)
     steps = m->steps;
     for (size_t i = 0; i < n; i++) {
         const struct event *ev = &events[i];
-        uint32_t var = known_variable(m, ev);
+        uint32_t var;
 
-        if (i + EVENTS_AHEAD < n)
-            prefetch_cell(m, ev[EVENTS_AHEAD].target);
         threads = threads > ev->thread ? threads : ev->thread + 1;
+        if (ev->flags & EV_SIEVED)
+            continue; /* nearly all, in passes that go by a sieve */
+        if (i + EVENTS_AHEAD < n && !(ev[EVENTS_AHEAD].flags & EV_SIEVED))
+            prefetch_cell(m, ev[EVENTS_AHEAD].target);
+        var = known_variable(m, ev);
         if (__builtin_expect(var != 0 && made < m->steps_cap, 1)) {
             plain_step(&steps[made++], ev, first + i, var);
             continue;

@@ -134,6 +134,7 @@ struct decoder {
     uint32_t count, done; /* events of the chunk */
     bool threads;
     bool moves, repeats; /* the chunk may have some */
+    bool valued;         /* some event of the chunk may have a value */
     uint32_t thread;     /* of the next event, unless it switches */
     uint32_t *last_site; /* of that thread, in the context */
     uint64_t stamp;

@@ -100,6 +100,7 @@ static int read_shapes(struct decoder *d, struct error *err)
     size_t bytes = (size_t)(d->end[COL_SHAPES] - p);
 
     d->nshapes = 0;
+    d->valued = d->columns == COLUMNS_MIXED;
     if (!bytes && (d->columns == COLUMNS_MIXED || d->moves))
         return 0; /* records of stretches and moves need none */
     if (!bytes)
@@ -112,6 +113,7 @@ static int read_shapes(struct decoder *d, struct error *err)
         if (!shape_is_valid(d->shapes[i], d->threads))
             return error_set(err, "impossible kind of event 0x%016llx",
                              (unsigned long long)d->shapes[i]);
+        d->valued |= d->shapes[i] >> 48 & EV_VALUE;
     }
     d->at[COL_SHAPES] = p + 1 + d->nshapes * SHAPE_BYTES;
     return 0;

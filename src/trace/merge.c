@@ -283,6 +283,7 @@ static bool stream_decode(struct merge *m, struct stream *s)
 {
     struct decoder *d;
     struct error err;
+    bool valued;
     size_t left;
     long n;
 
@@ -294,6 +295,7 @@ static bool stream_decode(struct merge *m, struct stream *s)
     stream_room(s, s->count + (left < STREAM_EVENTS ? left : STREAM_EVENTS));
     n = decoder_next(d, m->tables, s->events + s->count, s->events_cap - s->count,
                      s->sequences + s->count, s->stamps + s->count, &err);
+    valued = d->valued;
     if (n > 0)
         stream_take_extra(s, d, (size_t)n);
     if (d->done == d->count) {
@@ -310,7 +312,7 @@ static bool stream_decode(struct merge *m, struct stream *s)
     s->seen = true;
     if (!n)
         return stream_decode(m, s);
-    if (!m->following)
+    if (!m->following && valued)
         values_decoded(&m->values, s->events + s->count, (size_t)n);
     s->count += (size_t)n;
     return true;
@@ -603,6 +605,42 @@ static struct stream *end_of_wait(struct merge *m)
     return s;
 }
 
+/* What is delivered needs a look by itself. */
+static inline bool is_odd(const struct event *ev)
+{
+    return ev->op == OP_CALL || ev->op == OP_ALLOC || ev->op == OP_FREE;
+}
+
+/* May an event with this stamp come before those of the other stream? (NULL: there is none.) */
+static inline bool comes_first(const struct stream *s, uint64_t stamp, const struct stream *other)
+{
+    return !other || stamp < other->key || (stamp == other->key && s->thread < other->thread);
+}
+
+/* Events that nobody could come between, and that need no look: all at once. The first of them may
+ * come now. False: it needs a look. */
+static bool take_plain(struct merge *m, struct stream *s)
+{
+    size_t room = BATCH_EVENTS - m->nevents, left = s->count - s->at, n = 0;
+    const struct stream *next = m->ready.count ? m->streams[m->ready.at[0]] : NULL;
+    uint64_t stamp = s->stamps[s->at];
+
+    if (left < room)
+        room = left;
+    for (; n < room && !s->sequences[s->at + n] && !is_odd(&s->events[s->at + n]); n++) {
+        uint64_t now = s->stamps[s->at + n];
+
+        if (now != stamp && (now > m->limit || !comes_first(s, now, next)))
+            break;
+        stamp = now;
+    }
+    memcpy(m->events + m->nevents, s->events + s->at, n * sizeof(*m->events));
+    m->nevents += n;
+    s->at += n;
+    s->index += n;
+    return n > 0;
+}
+
 /* May the stream go on without asking anybody? */
 static bool may_go_on(struct merge *m, struct stream *s, uint32_t n)
 {
@@ -621,6 +659,8 @@ static bool take_run(struct merge *m, uint32_t n)
     if (m->values.on)
         begin_others(m, next_stamp(s));
     do {
+        if (!m->values.on && !m->nhopeful && take_plain(m, s))
+            continue;
         sequence = s->sequences[s->at];
         if (m->values.on && wait_for_value(m, s))
             return false;
