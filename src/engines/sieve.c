@@ -28,6 +28,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     PAGE_BITS = WORDS_PAGE_BITS,
@@ -35,7 +36,9 @@ enum {
     AHEAD = 16,          /* events whose memory is fetched beforehand */
     ATOMIC_BITS = 14,
     NEAR_BITS = 17, /* 16 KiB: in the first cache, and rarely wrong for ten thousand blocks */
-    BLOCK_BYTES_MAX = 1 << 20
+    BLOCK_BYTES_MAX = 1 << 20,
+    HUGE_BYTES = 2 << 20,
+    STORE_BYTES = 64 << 20 /* of addresses; memory comes as it is touched */
 };
 
 /* Who accessed a word under a lock, whichever it was. */
@@ -60,10 +63,15 @@ struct guard {
     struct clock clock;
 };
 
+/* By block: BLOCK_WORDS, or NULL. */
+struct guards {
+    struct guard *blocks[PAGE_BLOCKS];
+};
+
 struct page {
     uint64_t number;
     uint32_t accessor; /* the one thread that accessed it, + 1; 0: none, ACCESSOR_MANY: several */
-    struct guard *guards;   /* PAGE_WORDS, or NULL: nothing was written under a lock */
+    struct guards *guards;  /* or NULL: nothing was written under a lock */
     struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
     page_bits alive;        /* one did, since the word was allocated */
     page_bits mixed;        /* and then a plain write */
@@ -95,10 +103,19 @@ struct prepare {
     } slots[AHEAD_SLOTS];
 };
 
+/* Where pages stand in the first pass, one after the other, in huge pages of the system: accesses
+ * go all over them, and to find small pages would take longer than to read them. */
+struct store {
+    char **blocks; /* of STORE_BYTES */
+    size_t count, cap;
+    char *next, *end; /* of the last one */
+};
+
 struct sieve {
     struct map page_index; /* page number -> index + 1 */
     struct page **pages;
     size_t npages, pages_cap;
+    struct store store; /* first pass only */
     struct cached_page cache[CACHE_PAGES];
     uint64_t nmeets, nsuspects; /* after the first pass */
     /* Blocks that have words which matter, and those with words that are looked at for suspects,
@@ -188,10 +205,56 @@ static void note_near(struct sieve *s, const struct page *p)
     }
 }
 
-/* Its bits stay. */
+/* ---- where pages stand ---- */
+
+static void store_more(struct store *s)
+{
+    char *block = mmap(NULL, STORE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uintptr_t first = ((uintptr_t)block + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1);
+
+    if (block == MAP_FAILED) {
+        s->next = s->end = NULL;
+        return;
+    }
+    GROW(s->blocks, s->cap, s->count + 1);
+    s->blocks[s->count++] = block;
+    s->next = (char *)first;
+    s->end = block + STORE_BYTES;
+    first += s->count == 1 ? HUGE_BYTES : 0; /* a short trace needs little */
+    (void)madvise((void *)first, (size_t)(s->end - (char *)first), MADV_HUGEPAGE);
+}
+
+/* Zeroed; where addresses are short it is an allocation like any other, and is never freed. */
+static struct page *store_page(struct store *s)
+{
+    struct page *p;
+
+    if ((size_t)(s->end - s->next) < sizeof(*p))
+        store_more(s);
+    if (!s->next)
+        return xcalloc(1, sizeof(*p));
+    p = (struct page *)s->next;
+    s->next += (sizeof(*p) + 63) & ~(size_t)63;
+    return p;
+}
+
+static void store_release(struct store *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        munmap(s->blocks[i], STORE_BYTES);
+    free(s->blocks);
+    *s = (struct store){ 0 };
+}
+
+/* Its bits stay, elsewhere. */
 static struct page *shrink_page(struct sieve *s, struct page *p)
 {
+    struct page *small = xmalloc(offsetof(struct page, words.blocks));
+
     words_release_page(&p->words);
+    for (unsigned i = 0; p->guards && i < PAGE_BLOCKS; i++)
+        free(p->guards->blocks[i]);
     free(p->guards);
     free(p->lockers);
     p->guards = NULL;
@@ -199,7 +262,8 @@ static struct page *shrink_page(struct sieve *s, struct page *p)
     note_near(s, p);
     s->nmeets += bits_in(p->words.meets);
     s->nsuspects += bits_in(p->words.suspects);
-    return xrealloc(p, 1, offsetof(struct page, words.blocks));
+    memcpy(small, p, offsetof(struct page, words.blocks));
+    return small;
 }
 
 static void free_prepare(struct prepare *p)
@@ -224,6 +288,7 @@ static void end_first_pass(struct sieve *s)
     s->prepare = NULL;
     for (size_t i = 0; i < s->npages; i++)
         s->pages[i] = shrink_page(s, s->pages[i]);
+    store_release(&s->store);
     memset(s->cache, 0, sizeof(s->cache));
 }
 
@@ -257,12 +322,12 @@ static struct cached_page *page_lookup(struct sieve *s, uint64_t number, bool cr
         return NULL;
     if (!*index) {
         GROW(s->pages, s->pages_cap, s->npages + 1);
-        s->pages[s->npages] = xcalloc(1, sizeof(struct page));
+        s->pages[s->npages] = store_page(&s->store);
         s->pages[s->npages]->number = number;
         *index = (uint32_t)++s->npages;
     }
     p = s->pages[*index - 1];
-    *c = (struct cached_page){ number, p, p->accessor, p->guards };
+    *c = (struct cached_page){ number, p, p->accessor, p->guards != NULL };
     return c;
 }
 
@@ -381,6 +446,8 @@ static void access_under_lock(struct page *p, unsigned i, uint32_t thread, bool 
     struct locker *l;
     bool other;
 
+    if (bit_get(p->words.meets, i))
+        return;
     if (!p->lockers)
         p->lockers = xcalloc(PAGE_WORDS, sizeof(*p->lockers));
     l = &p->lockers[i];
@@ -399,24 +466,29 @@ static void learn_guard(struct sieve *s, const struct event *e, const struct gua
         hb_learn(&s->hb, hb_thread(&s->hb, e->thread), &g->clock);
 }
 
-static void begin_guards(struct cached_page *c)
+/* The guard of a word that is written under a lock. */
+static struct guard *guard_at(struct cached_page *c, unsigned i)
 {
-    struct guard *g = xcalloc(PAGE_WORDS, sizeof(*g));
+    struct page *p = c->page;
+    struct guard **block;
 
-    for (size_t k = 0; k < PAGE_WORDS; k++)
-        g[k].clock = CLOCK_EMPTY;
-    c->page->guards = g;
+    if (!p->guards)
+        p->guards = xcalloc(1, sizeof(*p->guards));
     c->has_guards = true;
+    block = &p->guards->blocks[i / BLOCK_WORDS];
+    if (!*block) {
+        *block = xcalloc(BLOCK_WORDS, sizeof(**block));
+        for (unsigned k = 0; k < BLOCK_WORDS; k++)
+            (*block)[k].clock = CLOCK_EMPTY;
+    }
+    return &(*block)[i % BLOCK_WORDS];
 }
 
 static void keep_guard(struct sieve *s, struct cached_page *c, unsigned i, const struct event *e,
                        uint32_t set)
 {
-    struct guard *g;
+    struct guard *g = guard_at(c, i);
 
-    if (!c->has_guards)
-        begin_guards(c);
-    g = &c->page->guards[i];
     g->target = e->target;
     g->size = e->size;
     g->set = set;
@@ -435,7 +507,7 @@ static void before_locked(struct sieve *s, const struct event *e, uint32_t set)
 
         access_under_lock(p, i, e->thread, e->op == OP_WRITE);
         if (e->op == OP_READ && bit_get(p->guarded, i))
-            learn_guard(s, e, &p->guards[i], set);
+            learn_guard(s, e, &p->guards->blocks[i / BLOCK_WORDS][i % BLOCK_WORDS], set);
     }
 }
 

@@ -260,11 +260,27 @@ static bool take_over(struct words *w, struct word_block *b, const struct word_a
     return true;
 }
 
+/* Most accesses are to a block that their thread has, with the same locks as before: nothing is to
+ * be looked up for them. */
+static inline bool own_again(const struct words *w, struct word_block *b,
+                             const struct word_access *a, unsigned mask)
+{
+    const word_stamp kinds = (word_stamp)(STAMP_WRITE | STAMP_ATOMIC) << KIND_SHIFT;
+
+    if (b->fine || !b->owner || ((b->owner ^ a->stamp) & ~kinds) >> TIME_BITS ||
+        kind_of(a->stamp) & STAMP_ATOMIC || is_universal(w, b->owner))
+        return false;
+    own(b, a, b->touched, mask);
+    return true;
+}
+
 static void access_block(struct words *w, struct word_page *p, unsigned block,
                          const struct word_access *a, unsigned mask)
 {
     struct word_block *b = &p->blocks[block];
 
+    if (__builtin_expect(own_again(w, b, a, mask), 1))
+        return;
     if (!b->fine) {
         if (!(kind_of(a->stamp) & STAMP_ATOMIC) && take_over(w, b, a, mask))
             return;
