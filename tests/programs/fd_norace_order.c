@@ -1,6 +1,4 @@
-// Descriptors closed in order: by join, mutex, what is read from a pipe and a socket, by the end of
-// a connection; a number that is used again; copies; dup2() over one that is used; children;
-// streams.
+// Descriptors closed in order: by join, mutex, pipe, socket; numbers used again; dup2(); children.
 #include "prog.h"
 #include <fcntl.h>
 #include <sys/eventfd.h>

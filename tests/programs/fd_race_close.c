@@ -1,5 +1,7 @@
-// One thread closes what the other writes to: the write may come too late, and may meet another
-// file. race: w c race: r c gcc: also
+// One thread closes what the others use: too late for one, too early for the other.
+// race: w c
+// race: r c
+// gcc: also
 #include "prog.h"
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
-// Two threads close the same descriptor: the second may close what somebody else has opened
-// meanwhile. race: a b
+// Two threads close a descriptor: the second may close what somebody else has opened.
+// race: a b
 #include "prog.h"
 #include <fcntl.h>
 
