@@ -42,6 +42,11 @@
 
 #include <cstdio>
 
+extern "C" {
+#include "pass/production_mark.h"
+#include "runtime/abi.h"
+}
+
 extern "C" void production_code_start(); // shim.cpp
 
 using namespace llvm;
@@ -50,9 +55,6 @@ namespace
 {
 constexpr unsigned jumpBytes = 5, stubPushes = 128 + 8; // below the stack pointer at the lea
 constexpr unsigned storedBytes = 64;                    // room for what a link stores
-constexpr unsigned noSite = 0x80000000;                 // production_mark.c
-constexpr unsigned HitAtomic = 4, HitSite = 1 << 14, HitMore = 1 << 15, HitBytesShift = 16,
-                   HitDeltaShift = 24; // abi.h
 
 // A marked access, and where it begins in bytes from the instruction's memory operand.
 struct Site {
@@ -385,7 +387,7 @@ void Code::beginInstruction(const MachineInstr &mi)
     Place p = { &mi, false, memoryOperand(mi), {}, 0, 0, nullptr, nullptr, {} };
     p.nop = mi.isCall() || mi.isTerminator() || mi.isPseudo() || mi.isBundle();
     for (const Site &s : marked->second) {
-        if (s.index < noSite)
+        if (s.index < MARK_NO_SITE)
             p.sites.push_back(s);
         p.link = s.link ? s.link : p.link;
     }
@@ -597,7 +599,7 @@ void Code::emitEntry(const Place &p, MCSymbol *stub, unsigned index, unsigned wh
         s.emitValue(distance(here, to), 4);
     }
     s.emitInt32(index);
-    s.emitInt32(what | (p.nop ? 0u : HitSite));
+    s.emitInt32(what | (p.nop ? 0u : unsigned(HIT_SITE)));
 }
 
 void Code::emitEntries(const Place &p, MCSymbol *entry, MCSymbol *link, MCSymbol *stub)
@@ -605,11 +607,11 @@ void Code::emitEntries(const Place &p, MCSymbol *entry, MCSymbol *link, MCSymbol
     out.OutStreamer->emitLabel(entry);
     for (const Site &s : p.sites)
         emitEntry(p, stub, s.index,
-                  s.flags | (&s != &p.sites.back() ? HitMore : 0u) | s.bytes << HitBytesShift |
-                      s.delta << HitDeltaShift);
+                  s.flags | (&s != &p.sites.back() ? unsigned(HIT_MORE) : 0u) | s.bytes << HIT_ENTRY_BYTES_SHIFT |
+                      s.delta << HIT_ENTRY_DELTA_SHIFT);
     out.OutStreamer->emitLabel(link);
     if (p.link)
-        emitEntry(p, stub, p.link - 1, HitAtomic | p.stored << HitBytesShift);
+        emitEntry(p, stub, p.link - 1, unsigned(HIT_ATOMIC) | p.stored << HIT_ENTRY_BYTES_SHIFT);
 }
 
 void Code::endFunction()

@@ -4,13 +4,15 @@
  * declared not to alias: it changes nothing of what the compiler does, and the compiler carries it
  * along with the access until machine code is printed (production_code.cpp). Marked are plain loads
  * and stores, and copies and fills that become some moves. LINK is not 0 where a pointer may be
- * stored: the site of the module's links + 1. A store that is no site has a number from NO_SITE on.
+ * stored: the site of the module's links + 1. A store that is no site has a number from
+ * MARK_NO_SITE on.
  *
  * Not marked, and given no-ops of their own by production.c: copies that may hold pointers, atomic
  * operations, code of -O0, and what goes into link-time optimisation, where our plugin does not see
  * machine code.
  */
 #include "pass/pass.h"
+#include "pass/production_mark.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,6 @@
 #include "runtime/abi.h"
 
 enum { MOVES_BYTES_MAX = 64, MOVES_BYTES_SMALL = 32 }; /* inlined by LLVM; with -Os */
-#define NO_SITE 0x80000000u
 
 static bool goes_into_lto(LLVMModuleRef module)
 {
@@ -101,7 +102,7 @@ bool mark_link(struct pass *p, LLVMValueRef store)
 {
     if (!is_marked(p) || !is_plain(store) || !stores_register(store))
         return false;
-    add_scope(p, store, NO_SITE + p->unnumbered++, HIT_WRITE,
+    add_scope(p, store, MARK_NO_SITE + p->unnumbered++, HIT_WRITE,
               LLVMStoreSizeOfType(p->layout, LLVMTypeOf(LLVMGetOperand(store, 0))),
               link_site(p) + 1);
     return true;

@@ -93,8 +93,10 @@ struct heddle_filter {
         uint64_t gone[1 << FILTER_GONE_BITS];
     } of_units, of_lines;
 };
+#ifndef __cplusplus /* there the structs are inside of another one */
 _Static_assert(sizeof(struct heddle_filter_units) == 1 << FILTER_UNITS_SHIFT, "masks count bytes");
 _Static_assert(sizeof(struct heddle_filter_line) == 1 << FILTER_LINES_SHIFT, "a cache line");
+#endif
 
 struct heddle_frame {
     uint64_t return_address;
