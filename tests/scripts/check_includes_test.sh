@@ -24,7 +24,7 @@ expect() {
     fi
 }
 
-echo 1..10
+echo 1..12
 expect "base includes nothing of ours" base/a.c trace/event.h \
     'src/base/a.c:2: base may not include "trace/event.h"'
 expect "trace includes base" trace/a.c base/buf.h ''
@@ -42,3 +42,6 @@ expect "an include without its folder is refused" trace/a.c event.h \
     'src/trace/a.c:2: trace may not include "event.h"'
 expect "a folder nobody listed is refused" extra/a.c base/buf.h \
     'src/extra/a.c:2: folder extra is not in scripts/check-includes'
+expect "C++ is looked at, too" pass/a.cpp trace/event.h \
+    'src/pass/a.cpp:2: pass may not include "trace/event.h"'
+expect "and has LLVM's headers" pass/a.cpp llvm/IR/Module.h ''
