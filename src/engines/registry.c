@@ -1,5 +1,6 @@
 /* registry.c - the engines by name, in the order of their cost */
 #include "engines/engine.h"
+#include "base/assert.h"
 
 #include <string.h>
 
@@ -25,8 +26,8 @@ void engine_count(struct engine_result *r, const char *name, uint64_t value)
             r->counters[i].value += value;
             return;
         }
-    if (r->ncounters < ENGINE_COUNTERS)
-        r->counters[r->ncounters++] = (struct counter){ name, value };
+    invariant(r->ncounters < ENGINE_COUNTERS);
+    r->counters[r->ncounters++] = (struct counter){ name, value };
 }
 
 void engine_leave(struct engine_result *r, const char *name, uint64_t value)

@@ -17,8 +17,9 @@ int main(int argc, char **argv)
         return 2;
     }
     while ((r = heddle_trace_next(t, &e, error, sizeof(error))) > 0)
-        printf("%s %s(%s) at %s\n", heddle_trace_thread(t, e.thread), e.op,
-               heddle_trace_target(t, &e), heddle_trace_location(t, e.site));
+        printf("%s %s(%s) at %s in %s\n", heddle_trace_thread(t, e.thread), e.op,
+               heddle_trace_target(t, &e), heddle_trace_location(t, e.site),
+               heddle_trace_function(t, e.site) ? heddle_trace_function(t, e.site) : "?");
     heddle_trace_count(t, &counts);
     printf("%d: %d events, %d threads, format %s\n", r, (int)counts.events, (int)counts.threads,
            heddle_trace_format(t));
