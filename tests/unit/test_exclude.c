@@ -249,8 +249,16 @@ static void events_of_an_excluded_file_in_a_row_are_one_call(void **state)
 static void one_event_alone_is_a_call_that_returns_at_once(void **state)
 {
     (void)state;
-    expect("A|w(X)|a.c:1\nA|post(S)|b.c:1\nA|w(X)|a.c:2\n", "src:b.c",
+    expect("A|w(X)|a.c:1\nA|signal(S)|b.c:1\nA|w(X)|a.c:2\n", "src:b.c",
            "0 A|w(X)|a.c:1\n1! A|call(?:sync(S))|b.c:1\n2 A|w(X)|a.c:2\n");
+}
+
+/* They are counters, also for those who stay. */
+static void semaphores_stay_visible(void **state)
+{
+    (void)state;
+    expect("A|w(X)|a.c:1\nA|post(S)|b.c:1\nA|w(X)|a.c:2\n", "src:b.c",
+           "0 A|w(X)|a.c:1\n1 A|post(S)|b.c:1\n2 A|w(X)|a.c:2\n");
 }
 
 static void places_in_libraries_are_known_by_their_library(void **state)
@@ -555,6 +563,7 @@ int main(void)
         cmocka_unit_test(frames_that_were_jumped_over_are_left),
         cmocka_unit_test(events_of_an_excluded_file_in_a_row_are_one_call),
         cmocka_unit_test(one_event_alone_is_a_call_that_returns_at_once),
+        cmocka_unit_test(semaphores_stay_visible),
         cmocka_unit_test(places_in_libraries_are_known_by_their_library),
         cmocka_unit_test(numbers_are_no_files),
         cmocka_unit_test(threads_are_entries_of_their_own),
