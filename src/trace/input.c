@@ -366,8 +366,3 @@ bool input_is_pipe(const struct input *in)
 {
     return in->pipe;
 }
-
-const char *input_path(const struct input *in)
-{
-    return in->path;
-}

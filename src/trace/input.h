@@ -39,6 +39,5 @@ int input_rewind(struct input *in, struct error *err); /* an error for pipes */
 uint64_t input_size(const struct input *in);     /* compressed size of the file, 0 for a pipe */
 uint64_t input_consumed(const struct input *in); /* of those bytes, for progress */
 bool input_is_pipe(const struct input *in);      /* cannot be rewound */
-const char *input_path(const struct input *in);
 
 #endif
