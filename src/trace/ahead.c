@@ -39,29 +39,40 @@ struct ahead {
 
 /* ---- the reader ---- */
 
-static size_t extra_of(const struct batch *b)
+/* Where lists of the batch at hand went. */
+enum { LISTS = 64 };
+struct moved {
+    uint64_t from, to, entries; /* 0 entries: none */
+};
+
+/* The entries of calls, and nothing else: what the reader has of them at hand may be much more than
+ * this batch uses. Calls often share a list. */
+static void keep_lists(struct slot *s, struct event *events, const struct batch *b)
 {
-    size_t n = 0;
+    struct moved lists[LISTS] = { { 0 } };
+    size_t used = 0;
 
     for (size_t i = 0; i < b->count; i++) {
-        const struct event *e = &b->events[i];
+        struct event *e = &events[i];
+        struct moved *l = &lists[e->value / 2 % LISTS];
 
-        if (e->op == OP_CALL && e->value + 2 * e->old > n)
-            n = e->value + 2 * e->old;
+        if (e->op != OP_CALL || !e->old)
+            continue;
+        if (l->from != e->value || l->entries != e->old) {
+            *l = (struct moved){ e->value, used, e->old };
+            GROW(s->extra, s->extra_cap, used + 2 * e->old);
+            memcpy(s->extra + used, b->extra + e->value, 2 * e->old * sizeof(*s->extra));
+            used += 2 * e->old;
+        }
+        e->value = l->to;
     }
-    return n;
 }
 
 static void keep_batch(struct slot *s, const struct batch *b)
 {
-    size_t extra = extra_of(b);
-
     GROW(s->events, s->events_cap, b->count);
     memcpy(s->events, b->events, b->count * sizeof(*s->events));
-    if (extra) {
-        GROW(s->extra, s->extra_cap, extra);
-        memcpy(s->extra, b->extra, extra * sizeof(*s->extra));
-    }
+    keep_lists(s, s->events, b);
     s->batch = (struct batch){ s->events, b->count, b->first, s->extra };
 }
 
