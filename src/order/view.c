@@ -162,9 +162,9 @@ static void add_touch(struct builder *b, uint32_t i, uint32_t cell, uint32_t wri
     uint32_t n = v->cell_first[i + 1]++;
 
     if (n >= b->touch_cap)
-        GROW(v->cell, b->touch_cap, (size_t)n + 1);
+        GROW_LARGE(v->cell, b->touch_cap, (size_t)n + 1);
     if (n >= b->seen_cap)
-        GROW(v->writer, b->seen_cap, (size_t)n + 1);
+        GROW_LARGE(v->writer, b->seen_cap, (size_t)n + 1);
     v->cell[n] = cell;
     v->writer[n] = writer;
 }
@@ -235,7 +235,7 @@ static void append_needs(struct builder *b, uint32_t i, const uint32_t *needs, u
     struct view *v = b->v;
     uint32_t n = v->need_first[i + 1];
 
-    GROW(v->need, b->need_cap, (size_t)n + count + 1);
+    GROW_LARGE(v->need, b->need_cap, (size_t)n + count + 1);
     if (count)
         memcpy(v->need + n, needs, count * sizeof(*needs));
     v->need_first[i + 1] = n + count;
@@ -538,9 +538,9 @@ static void builder_init(struct builder *b, const struct trace_mem *t, enum barr
     v->thread_first = xcalloc((size_t)v->nthreads + 1, sizeof(*v->thread_first));
     v->need_first = xcalloc(n, sizeof(*v->need_first));
     v->cell_first = xcalloc(n, sizeof(*v->cell_first));
-    GROW(v->need, b->need_cap, 1);
-    GROW(v->cell, b->touch_cap, 1);
-    GROW(v->writer, b->seen_cap, 1);
+    GROW_LARGE(v->need, b->need_cap, 1);
+    GROW_LARGE(v->cell, b->touch_cap, 1);
+    GROW_LARGE(v->writer, b->seen_cap, 1);
     b->holds = xcalloc((size_t)v->nthreads + 1, sizeof(*b->holds));
     b->last = xcalloc((size_t)v->nthreads + 1, sizeof(*b->last));
     b->needs = needs_new(v->nthreads);
