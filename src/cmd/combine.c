@@ -387,6 +387,8 @@ void result_combine(struct result *r, const char *shown)
         add_trace(&f->trace, &r->parts[i].findings.trace);
         findings_join_recording(f, &r->parts[i].findings.trace.recording);
         add_engines(f, &r->parts[i].findings);
+        for (size_t k = 0; k < r->parts[i].findings.nleft; k++)
+            findings_add_left(f, &r->parts[i].findings.left[k]);
     }
     add_diagnoses(r);
     take_races(r);

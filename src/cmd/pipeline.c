@@ -164,6 +164,20 @@ static void note_cut(struct findings *f, size_t e)
     findings_add_counter(f, e, UNDECIDED_CUT, 1);
 }
 
+static void add_left(struct findings *f, const struct engine_result *er, const struct tables *t)
+{
+    for (size_t i = 0; i < er->nleft; i++) {
+        const struct left_pair *p = &er->left[i];
+        struct findings_left left = { .first = tables_location(t, p->first),
+                                      .second = tables_location(t, p->second) };
+
+        for (uint32_t k = 0; k < p->ncalls; k++)
+            left.calls[k] =
+                p->calls[k] < t->functions.count ? intern_get(&t->functions, p->calls[k]) : NULL;
+        findings_add_left(f, &left);
+    }
+}
+
 /* Of an analysis that was abandoned only what is ready can be looked at. */
 static void add_run(struct findings *f, struct analysis *a, struct engine_run *run,
                     const struct tables *t)
@@ -184,6 +198,7 @@ static void add_run(struct findings *f, struct analysis *a, struct engine_run *r
     }
     findings_add_races(f, e, &er->races, t);
     findings_add_deadlocks(f, e, &er->deadlocks, t);
+    add_left(f, er, t);
 }
 
 static void add_runs(struct findings *f, struct analysis *a, const struct tables *t)

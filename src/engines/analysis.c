@@ -29,6 +29,7 @@ void analysis_release(struct analysis *a)
         race_table_release(&a->runs[i].result.races);
         deadlock_table_release(&a->runs[i].result.deadlocks);
         map_release(&a->runs[i].result.open);
+        free(a->runs[i].result.left);
     }
     free(a->runs);
     *a = (struct analysis){ 0 };

@@ -32,6 +32,15 @@ struct counter {
 /* More than any engine has; one more is an invariant that does not hold, never a number less. */
 enum { ENGINE_COUNTERS = 64 };
 
+/* A pair of sites that is left out, because calls of untraced code may order it: functions that are
+ * called on a way from one to the other (numbers; none: the calls do it together with locks and
+ * values). */
+enum { LEFT_MAX = 1000, LEFT_CALLS = 3 };
+struct left_pair {
+    uint32_t first, second, ncalls;
+    uint32_t calls[LEFT_CALLS];
+};
+
 /* What an engine leaves behind. */
 struct engine_result {
     struct race_table races;
@@ -42,6 +51,8 @@ struct engine_result {
     bool no_suspects; /* syncp: no two accesses can meet where reads keep their writers */
     bool refutes;     /* mc: what is neither among its races nor in `open` cannot be, for sure */
     struct map open;  /* mc: pairs of sites that it did not decide */
+    struct left_pair *left; /* rdit: the first of them (judge.h), owned */
+    size_t nleft, left_cap;
 };
 
 /* Adds to a counter; `name` is static. */

@@ -122,6 +122,67 @@ static bool is_ordered(const struct view *v, uint32_t a, uint32_t b)
     return ordered;
 }
 
+/* ---- whom to blame ---- */
+
+/* Ways that are longer are not looked for again. */
+enum { BLAMED_MAX = 1 << 22 };
+
+static void blame(const struct view *v, uint32_t event, struct left_pair *p)
+{
+    uint32_t function = (uint32_t)v->events[event].target;
+
+    if (op_class_of(v->events[event].op) != CLASS_CALL || p->ncalls == LEFT_CALLS)
+        return;
+    for (uint32_t i = 0; i < p->ncalls; i++)
+        if (p->calls[i] == function)
+            return;
+    p->calls[p->ncalls++] = function;
+}
+
+static void step_back(uint32_t *next, uint32_t a, uint32_t from, uint32_t to)
+{
+    if (from >= a && !next[from - a])
+        next[from - a] = to;
+}
+
+/* The calls at both ends of the steps from thread to thread, on a way from a to b without locks. */
+static void find_calls(const struct view *v, uint32_t a, uint32_t b, struct left_pair *p)
+{
+    uint32_t *next = b - a < BLAMED_MAX ? xcalloc((size_t)(b - a) + 1, sizeof(*next)) : NULL;
+
+    for (uint32_t i = b; next && i > a; i--) {
+        uint32_t t = v->events[i].thread;
+
+        if ((i != b && !next[i - a]) || v->rank[i] == VIEW_NONE)
+            continue;
+        for (uint32_t k = v->need_first[i]; k < v->need_first[i + 1]; k++)
+            step_back(next, a, v->need[k], i);
+        if (v->rank[i])
+            step_back(next, a, v->thread_event[v->thread_first[t] + v->rank[i] - 1], i);
+    }
+    for (uint32_t i = a; next && i != b && next[i - a]; i = next[i - a]) {
+        if (v->events[i].thread == v->events[next[i - a]].thread)
+            continue;
+        blame(v, i, p);
+        blame(v, next[i - a], p);
+    }
+    free(next);
+}
+
+static void leave_out(struct judgement *j, const struct race *r, const struct question *q)
+{
+    struct engine_result *e = &j->rdit->result;
+    struct left_pair p = { r->first.site, r->second.site, 0, { 0 } };
+
+    j->gone++;
+    if (e->nleft == LEFT_MAX)
+        return;
+    if (q->ninstances)
+        find_calls(j->view, (uint32_t)q->instances[0].first, (uint32_t)q->instances[0].second, &p);
+    GROW(e->left, e->left_cap, e->nleft + 1);
+    e->left[e->nleft++] = p;
+}
+
 /* In a recording the solver's no can be due to a read that saw what untraced code wrote. A race
  * that was observed goes only if the calls lead from one access to the other. */
 static bool is_unordered(const struct judgement *j, const struct question *q)
@@ -168,7 +229,8 @@ static void use_answer(struct judgement *j, const struct race *r, struct questio
     bool stays = possible || (j->observes && is_unordered(j, q));
 
     *map_put(&j->verdicts, key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
-    j->gone += !stays;
+    if (!stays)
+        leave_out(j, r, q);
     j->undecided += !stays && q->answer != PREDICT_INFEASIBLE;
     if (possible)
         keep_instance(j, q);

@@ -22,6 +22,7 @@ void findings_release(struct findings *f)
     free(f->races);
     free(f->deadlocks);
     free(f->engines);
+    free(f->left);
     free(f->untold.names);
     intern_release(&f->strings);
     arena_release(&f->memory);
@@ -109,6 +110,22 @@ size_t findings_add_engine(struct findings *f, const char *name, double seconds,
         .complete = complete,
     };
     return f->nengines++;
+}
+
+void findings_add_left(struct findings *f, const struct findings_left *left)
+{
+    struct findings_left *to;
+
+    for (size_t i = 0; i < f->nleft; i++)
+        if (strcmp(f->left[i].first, left->first) == 0 &&
+            strcmp(f->left[i].second, left->second) == 0)
+            return;
+    GROW(f->left, f->left_cap, f->nleft + 1);
+    to = &f->left[f->nleft++];
+    *to = (struct findings_left){ .first = findings_string(f, left->first),
+                                  .second = findings_string(f, left->second) };
+    for (int i = 0; i < 3 && left->calls[i]; i++)
+        to->calls[i] = findings_string(f, left->calls[i]);
 }
 
 void findings_add_counter(struct findings *f, size_t engine, const char *name, uint64_t value)

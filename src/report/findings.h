@@ -280,6 +280,11 @@ struct findings {
     size_t ndeadlocks, deadlocks_cap;
     enum strength spared; /* findings of this strength and of weaker ones are no failures; 0: all
                              are */
+    struct findings_left {
+        const char *first, *second; /* locations */
+        const char *calls[3];       /* functions to blame; NULL: no more */
+    } *left;                        /* pairs that calls of untraced code may order: the first */
+    size_t nleft, left_cap;
     uint64_t suppressed;
     struct findings_rule *rules; /* that were in force, in the order of their files */
     size_t nrules;
@@ -328,6 +333,8 @@ void findings_add_note(struct findings *f, const char *text);
 void findings_join_recording(struct findings *f, const struct findings_recording *from);
 /* The engine's number. At most FINDINGS_ENGINES. */
 size_t findings_add_engine(struct findings *f, const char *name, double seconds, bool complete);
+/* A pair that is left out, once; texts are copied. */
+void findings_add_left(struct findings *f, const struct findings_left *left);
 void findings_add_counter(struct findings *f, size_t engine, const char *name, uint64_t value);
 /* Merge an engine's races; their witnesses move here. */
 void findings_add_races(struct findings *f, size_t engine, struct race_table *races,

@@ -324,6 +324,26 @@ static void read_engines(struct reader *r, const json_t *root)
     }
 }
 
+static void read_left(struct reader *r, const json_t *root)
+{
+    json_t *list, *calls;
+    size_t n = get_array(r, root, "left_out", OPTIONAL, &list);
+
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        size_t mark = go_in(r, "left_out", i);
+        const json_t *o = get_object(r, list, i);
+        struct findings_left left = { .first = get_string(r, o, "first", REQUIRED),
+                                      .second = get_string(r, o, "second", REQUIRED) };
+        size_t ncalls = get_array(r, o, "calls", REQUIRED, &calls);
+
+        for (size_t k = 0; k < ncalls && k < 3; k++)
+            left.calls[k] = json_string_value(json_array_get(calls, k));
+        if (!r->failed)
+            findings_add_left(r->f, &left);
+        go_out(r, mark);
+    }
+}
+
 static void read_frame(struct reader *r, const json_t *o, struct frame *frame)
 {
     const char *file = get_string(r, o, "file", OPTIONAL);
@@ -853,6 +873,7 @@ static void read_root(struct reader *r, const json_t *root)
     r->f->test = get_string(r, root, "test", OPTIONAL);
     read_trace(r, root);
     read_engines(r, root);
+    read_left(r, root);
     read_races(r, root);
     read_deadlocks(r, root);
     r->f->suppressed = get_number(r, root, "suppressed", OPTIONAL);

@@ -342,6 +342,25 @@ static void write_changes(struct emitter *e, const struct finding *r)
     emit_close(e);
 }
 
+/* Pairs that calls of untraced code may order. */
+static void write_left(struct emitter *e, const struct findings *f)
+{
+    emit_open(e, "left_out", '[', false);
+    for (size_t i = 0; i < f->nleft; i++) {
+        const struct findings_left *l = &f->left[i];
+
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "first", l->first);
+        emit_string(e, "second", l->second);
+        emit_open(e, "calls", '[', true);
+        for (int k = 0; k < 3 && l->calls[k]; k++)
+            emit_string(e, NULL, l->calls[k]);
+        emit_close(e);
+        emit_close(e);
+    }
+    emit_close(e);
+}
+
 static void write_race(struct emitter *e, const struct findings *f, const struct finding *r)
 {
     emit_open(e, NULL, '{', false);
@@ -464,6 +483,8 @@ static void write_result(struct emitter *e, const struct findings *f)
     for (size_t i = 0; i < f->ndeadlocks; i++)
         write_deadlock(e, f, &f->deadlocks[i]);
     emit_close(e);
+    if (f->nleft)
+        write_left(e, f);
     emit_number(e, "suppressed", f->suppressed);
     write_rules(e, f);
     emit_close(e);

@@ -23,6 +23,18 @@ static uint64_t counter_of(const struct findings_engine *e, const char *name)
     return 0;
 }
 
+enum { LEFT_SHOWN = 5 };
+
+static void write_left_pair(struct painter *p, const struct findings_left *l)
+{
+    fprintf(p->out, "  %s and %s: ", l->first, l->second);
+    if (!l->calls[0])
+        fputs("calls, together with locks and values", p->out);
+    for (int i = 0; i < 3 && l->calls[i]; i++)
+        fprintf(p->out, "%s%s", i ? ", " : "calls of ", l->calls[i]);
+    fputc('\n', p->out);
+}
+
 /* What the cascade knows and does not report (engines/judge.h). */
 static void write_left_out(struct painter *p, const struct findings *f)
 {
@@ -35,6 +47,12 @@ static void write_left_out(struct painter *p, const struct findings *f)
                     "order (--engine hb,syncp,wcp,osr lists them)\n",
                     n, plural(n));
     }
+    for (size_t i = 0; i < f->nleft && i < LEFT_SHOWN; i++)
+        write_left_pair(p, &f->left[i]);
+    if (f->nleft > LEFT_SHOWN)
+        fprintf(p->out, "  and others (--format json lists %zu)\n", f->nleft);
+    if (f->nleft && f->left[0].calls[0])
+        fputs("  to decide it, build these functions with heddle-cc, and do not exclude them\n", p->out);
 }
 
 /* The next thing that an engine left. What the trace has lost is the last line's. */
