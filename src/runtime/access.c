@@ -554,8 +554,11 @@ static ASIDE void row_aside(uintptr_t a, uint64_t bytes, unsigned arg, uint32_t 
 
     if (!bytes || only_leaves_out(site) || !access_begins())
         return;
+    if (!is_benign((void *)a, bytes))
+        steer_access((void *)a, bytes, write ? OP_WRITE : OP_READ, site);
     rt_busy_begin();
-    if (is_benign((void *)a, bytes) || mark_row(a, bytes, units, write))
+    if (is_benign((void *)a, bytes) ||
+        (!steer_watches(a, bytes) && mark_row(a, bytes, units, write)))
         ;
     else if (unlikely(rt.paused))
         lose_paused(tls.self);
