@@ -23,6 +23,9 @@
 
 const char *const verdict_names[4] = { "not met", "diverged", "confirmed", "not tried" };
 
+/* A file that was copied has another time. */
+#define RECORDED_MOST_NS (UINT64_C(600) * 1000000000)
+
 struct job {
     const struct options *options;
     struct result result;
@@ -201,15 +204,43 @@ static int confirm_one(const struct confirm_run *run, struct confirmation *c, ui
     return code;
 }
 
+/* Between its start and the last the writer wrote. */
+static uint64_t recorded_ns(const char *trace)
+{
+    struct error unused;
+    struct trace *t = trace ? trace_open(trace, &unused) : NULL;
+    struct stat st;
+    uint64_t start = 0, end = 0;
+
+    if (t && stat(trace, &st) == 0) {
+        start = trace_tables(t)->process.numbers[PROCESS_START_NS];
+        end = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+    }
+    trace_close(t);
+    return start && end > start && end - start < RECORDED_MOST_NS ? end - start : 0;
+}
+
+/* A program that computes for minutes needs more patience than one that is over at once. */
+static void times_by_recording(struct confirm_run *run, const struct options *o, uint64_t recorded)
+{
+    if (!option_is(o, OPT_WAIT) && recorded > run->patience_ns)
+        run->patience_ns = recorded;
+    if (!option_is(o, OPT_TIMEOUT) && 20 * recorded > run->limit_ns)
+        run->limit_ns = 20 * recorded;
+    run->budget_ns = 10 * run->patience_ns;
+}
+
 static int take_times(struct confirm_run *run, const struct options *o)
 {
-    if (!parse_duration(o->texts[OPT_WAIT], &run->patience_ns) || !run->patience_ns)
+    const char *wait = option_is(o, OPT_WAIT) ? o->texts[OPT_WAIT] : "1s",
+               *limit = option_is(o, OPT_TIMEOUT) ? o->texts[OPT_TIMEOUT] : "60s";
+
+    if (!parse_duration(wait, &run->patience_ns) || !run->patience_ns)
         return usage_error(o->command, "option '--wait' takes a time like '1s', not '%s'",
                            o->texts[OPT_WAIT]);
-    if (!parse_duration(o->texts[OPT_TIMEOUT], &run->limit_ns) || !run->limit_ns)
+    if (!parse_duration(limit, &run->limit_ns) || !run->limit_ns)
         return usage_error(o->command, "option '--timeout' takes a time like '60s', not '%s'",
                            o->texts[OPT_TIMEOUT]);
-    run->budget_ns = 10 * run->patience_ns;
     return 0;
 }
 
@@ -219,8 +250,10 @@ static int confirm_all(struct job *j)
     struct confirm_run run = { .options = o, .argv = j->argv };
     int code = take_times(&run, o);
 
-    if (code == 0)
+    if (code == 0) {
+        times_by_recording(&run, o, recorded_ns(j->first_trace));
         code = scratch_make(&run);
+    }
     for (size_t i = 0; i < j->count && code == 0; i++)
         if (j->list[i].verdict != VERDICT_NOT_TRIED)
             code = confirm_one(&run, &j->list[i], o->numbers[OPT_TRIES]);

@@ -41,6 +41,7 @@ enum {
     LOOK_NS = 5 * 1000 * 1000,         /* between looks at the other threads */
     STANDSTILL_NS = 100 * 1000 * 1000, /* a thread that was woken may need a while to run */
     FIRST_GOES_NS = 200 * 1000 * 1000, /* until the first of two has left us, */
+    IDLE = 50,                         /* less than one part in so many of its time: it sleeps */
     FIRST_DOES_NS = 2 * 1000 * 1000,   /* and has made its access */
     THREADS_LOOKED_AT = 1 << 14
 };
@@ -55,7 +56,7 @@ static struct parked {
     bool freed;      /* and given memory back since */
     unsigned sides;  /* 0: at a gate */
     uint32_t gate;
-    uint64_t since_ns;
+    uint64_t since_ns, since_cpu_ns;
     struct steer_access access;
     struct prod_side seen;
 } parked[PARKED_MOST];
@@ -71,6 +72,16 @@ uint64_t steer_now_ns(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What the process has used of the processors; not known in a sandbox. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec t = { 0 };
+
+    if (!rt_sandbox)
+        syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -125,7 +136,8 @@ static struct parked *take_place(const struct steer_access *a, unsigned sides, u
                           .number = tls.self->number,
                           .sides = sides,
                           .gate = gate,
-                          .since_ns = steer_now_ns() };
+                          .since_ns = steer_now_ns(),
+                          .since_cpu_ns = cpu_ns() };
     if (a)
         p->access = *a;
     __atomic_fetch_add(&nparked, 1, __ATOMIC_SEQ_CST);
@@ -227,13 +239,22 @@ static bool is_over(uint64_t now)
     return true;
 }
 
+/* On a busy machine the others have got little done in that time. They have had theirs when they
+ * have computed for as long, or when they do not want to. */
+static bool had_their_time(const struct parked *p, uint64_t waited, uint64_t patience)
+{
+    uint64_t used = cpu_ns() - p->since_cpu_ns;
+
+    return waited >= patience && (used >= patience || used < waited / IDLE);
+}
+
 static bool time_is_up(struct parked *p, uint64_t patience)
 {
     uint64_t now = steer_now_ns();
 
     if (is_over(now))
         return true;
-    if (now - p->since_ns < patience)
+    if (!had_their_time(p, now - p->since_ns, patience))
         return false;
     if (p->sides)
         note(STEER_NOTE_SIDE, p->sides >> 1, p->access.address, 0);
@@ -561,6 +582,7 @@ void steer_leaves_slow(void)
     while (again && steer_on && lingering->lingers && spent < patience) {
         rt_busy_begin();
         lingering->since_ns = steer_now_ns();
+        lingering->since_cpu_ns = cpu_ns();
         __atomic_store_n(&lingering->woken, WAITING, __ATOMIC_SEQ_CST);
         again = wait_once(lingering, patience - spent);
         rt_busy_end();
