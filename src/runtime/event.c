@@ -99,7 +99,9 @@ static void sync_marked(enum op op, uint64_t object, uint64_t mark, uint64_t whe
     if (!rt_recording() || is_fresh(op, object))
         return;
     if (steer_op_releases(op))
-        steer_leaves();
+        steer_releases(op, object);
+    else
+        steer_acquires(op, object);
     rt_busy_begin();
     append_sync(tls.self, op, object | mark, ring_class(op), object, where);
     rt_busy_end();

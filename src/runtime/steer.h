@@ -53,6 +53,21 @@ static inline void steer_leaves(void)
     if (unlikely(steer_lingers))
         steer_leaves_slow();
 }
+/* The same for one on an object of the C library's: what it orders begins with whoever gets the
+ * object next, and everybody tells of that. */
+HIDDEN void steer_releases_slow(unsigned op, uint64_t object);
+static inline void steer_releases(unsigned op, uint64_t object)
+{
+    if (unlikely(steer_lingers))
+        steer_releases_slow(op, object);
+}
+extern HIDDEN uint32_t steer_released; /* threads that have released something while they linger */
+HIDDEN void steer_acquires_slow(unsigned op, uint64_t object);
+static inline void steer_acquires(unsigned op, uint64_t object)
+{
+    if (unlikely(__atomic_load_n(&steer_released, __ATOMIC_SEQ_CST)))
+        steer_acquires_slow(op, object);
+}
 /* Something orders what all threads did so far (membarrier). */
 HIDDEN void steer_ordered_all(void);
 /* A free orders what comes before it for who gets the memory next: any allocation, to be simple. */

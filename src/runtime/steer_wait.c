@@ -38,6 +38,7 @@
 
 enum {
     PARKED_MOST = 64,
+    RELEASED_MOST = 8,
     LOOK_NS = 5 * 1000 * 1000,         /* between looks at the other threads */
     STANDSTILL_NS = 100 * 1000 * 1000, /* a thread that was woken may need a while to run */
     FIRST_GOES_NS = 200 * 1000 * 1000, /* until the first of two has left us, */
@@ -53,15 +54,17 @@ static struct parked {
     uint32_t number;
     bool used, gone; /* gone: it has left after a meeting */
     bool lingers;    /* it has made its access, */
-    bool freed;      /* and given memory back since */
-    unsigned sides;  /* 0: at a gate */
+    bool freed;      /* and given memory back since, */
+    uint32_t nreleased;
+    uint64_t released[RELEASED_MOST]; /* and locks */
+    unsigned sides;                   /* 0: at a gate */
     uint32_t gate;
     uint64_t since_ns, since_cpu_ns;
     struct steer_access access;
     struct prod_side seen;
 } parked[PARKED_MOST];
 static uint32_t park_lock, nparked, gates_waiting;
-uint32_t steer_freed;
+uint32_t steer_freed, steer_released;
 _Thread_local bool steer_lingers;
 static _Thread_local struct parked *lingering __attribute__((tls_model("initial-exec")));
 static uint8_t dropped[STEER_GATES_MAX];
@@ -106,7 +109,7 @@ void steer_wait_forked(void)
 {
     memset(parked, 0, sizeof(parked));
     memset(dropped, 0, sizeof(dropped));
-    park_lock = nparked = gates_waiting = steer_freed = 0;
+    park_lock = nparked = gates_waiting = steer_freed = steer_released = 0;
     first_wait_ns = standstill_since = 0;
     lingering = NULL;
     steer_lingers = false;
@@ -154,6 +157,9 @@ static void leave_place(struct parked *p)
     standstill_since = 0;
     if (p->freed)
         __atomic_fetch_sub(&steer_freed, 1, __ATOMIC_SEQ_CST);
+    if (p->nreleased)
+        __atomic_fetch_sub(&steer_released, 1, __ATOMIC_SEQ_CST);
+    p->nreleased = 0;
     p->used = p->lingers = p->freed = false;
     spin_unlock(&park_lock);
 }
@@ -594,25 +600,43 @@ void steer_leaves_slow(void)
     errno = saved;
 }
 
-/* `freed`: those that have freed something. Their places stay taken until they come by. */
-static void order_lingering(bool freed)
+/* What a lingering thread did before is ordered before what this one does from now on. Its place
+ * stays taken until it comes by. With park_lock. */
+static void forget(struct parked *p)
 {
+    p->sides = 0;
+    p->lingers = false;
+    wake(p, OVER);
+}
+
+static bool has_released(const struct parked *p, uint64_t object)
+{
+    for (uint32_t i = 0; i < p->nreleased; i++)
+        if (p->released[i] == object)
+            return true;
+    return false;
+}
+
+enum order_by { BY_ALL, BY_FREE, BY_OBJECT };
+
+static void order_lingering(enum order_by by, uint64_t object)
+{
+    if (!tls.self)
+        return;
     rt_busy_begin();
     spin_lock(&park_lock);
     for (struct parked *p = parked; p < parked + PARKED_MOST; p++)
-        if (p->lingers && p->number != tls.self->number && (p->freed || !freed)) {
-            p->sides = 0;
-            p->lingers = false;
-            wake(p, OVER);
-        }
+        if (p->lingers && p->number != tls.self->number &&
+            (by == BY_ALL || (by == BY_FREE && p->freed) ||
+             (by == BY_OBJECT && has_released(p, object))))
+            forget(p);
     spin_unlock(&park_lock);
     rt_busy_end();
 }
 
 void steer_ordered_all(void)
 {
-    if (tls.self)
-        order_lingering(false);
+    order_lingering(BY_ALL, 0);
 }
 
 void steer_frees_slow(void)
@@ -631,10 +655,42 @@ void steer_frees_slow(void)
     rt_busy_end();
 }
 
+static bool note_released(uint64_t object)
+{
+    bool noted = false;
+
+    rt_busy_begin();
+    spin_lock(&park_lock);
+    if (has_released(lingering, object)) {
+        noted = true;
+    } else if (lingering->nreleased < RELEASED_MOST) {
+        if (!lingering->nreleased)
+            __atomic_fetch_add(&steer_released, 1, __ATOMIC_SEQ_CST);
+        lingering->released[lingering->nreleased++] = object;
+        noted = true;
+    }
+    spin_unlock(&park_lock);
+    rt_busy_end();
+    return noted;
+}
+
+void steer_releases_slow(unsigned op, uint64_t object)
+{
+    bool lock = op == OP_RELEASE || op == OP_RELEASE_SHARED || op == OP_SEM_POST;
+
+    if (!lock || !lingering || tls.busy || !note_released(object))
+        steer_leaves_slow();
+}
+
+void steer_acquires_slow(unsigned op, uint64_t object)
+{
+    if (op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED || op == OP_SEM_WAIT)
+        order_lingering(BY_OBJECT, object);
+}
+
 void steer_allocates_slow(void)
 {
-    if (tls.self)
-        order_lingering(true);
+    order_lingering(BY_FREE, 0);
 }
 
 /* As wait_at_gate(). */
