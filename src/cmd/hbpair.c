@@ -1,5 +1,7 @@
 /* hbpair.c - heddle litehb, heddle fullhb: happens-before for one pair of sites
  *
+ * For comparison with chase only.
+ *
  * The runtime does the work (runtime/hbpair.c).
  */
 #include "cmd/commands.h"

@@ -1,5 +1,8 @@
 /* cp.c - causally-precedes races
  *
+ * For comparison with the paper only: what cp leaves unordered wcp leaves unordered, too, so the
+ * cascade does without it.
+ *
  * Smaragdakis, Evans, Sadowski, Yi and Flanagan, "Sound Predictive Race
  * Detection in Polynomial Time", POPL 2012 (docs/design/cp.md). CP keeps of
  * the observed order only what a reordering cannot change:

@@ -13,6 +13,8 @@
  * Of a trace longer than whole_limit() the rest comes in parts (whole.h): the
  * same questions about the events that are new in each.
  *
+ * sb is here for comparison with the paper only.
+ *
  * Instances that samples left out are asked about when all that were in them are impossible
  * (try_more(), try_all()).
  *

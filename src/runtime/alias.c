@@ -1,7 +1,7 @@
 /* alias.c - the mode `alias`: pairs of sites by which two threads touched the same bytes
  *
- * The paper's comparison for caper (7.2): precise, slow. All accesses are patched from the
- * beginning; each word of 8 bytes that is accessed has a cell with the accesses it has seen:
+ * For comparison with caper only (the paper's 7.2): precise, slow. All accesses are patched from
+ * the beginning; each word of 8 bytes that is accessed has a cell with the accesses it has seen:
  * thread, site, which bytes, how. A new access is compared with those of other threads; if bytes
  * overlap, one writes and not both are atomic, the two sites are a pair. Unlike the paper's
  * definition two reads, or two atomics, are no pair: they cannot race.

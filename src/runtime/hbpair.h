@@ -1,5 +1,7 @@
 /* hbpair.h - inside of litehb and fullhb: threads, clocks, objects, and the accesses that are kept
  *
+ * For comparison with chase only, as in the paper: users want chase.
+ *
  * Happens-before for one pair of sites (RaceMob's analysis, as the paper behind chase compares with
  * it). Every thread has a slot and a vector clock; an entry counts the thread's epochs, of which a
  * new one begins with the first access of the pair after a release. Synchronisation objects hold

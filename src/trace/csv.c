@@ -1,5 +1,7 @@
 /* csv.c - the source for the SSHB prototype's CSV (docs/format/foreign.md)
  *
+ * To exchange traces with the literature only: our own formats say more.
+ *
  *     3,WR,17,Test.java:4:1,9
  *     thread, operation, object, file:line:column, index
  *

@@ -1,5 +1,7 @@
 /* rr.c - the source for logs of RoadRunner's print tool (docs/format/foreign.md)
  *
+ * To exchange traces with the literature only: our own formats say more.
+ *
  *     @   Wr(1,@02.test/Race.x_I)  [W=(0:1)]  Race.java:12:5
  *
  * An event is a line that starts with '@', blanks, and a known operation with

@@ -1,5 +1,7 @@
 /* rvp.c - the source for binary traces of RV-Predict/C (docs/format/foreign.md)
  *
+ * To exchange traces with the literature only: our own formats say more.
+ *
  * Versions 2, 3 and 4 of the format are read, with pointers of 4 or 8 bytes
  * in either byte order. They differ in the operands of `enter` (version 2 has
  * no call site) and in the layout of the deltops: operations next to each
