@@ -17,7 +17,7 @@ N cuts of each kind at random, over programs without a race (cuts.c) of both bui
 threads, one busy one, several processes. Each trace must have no race and name the cause; it must have
 events, unless its writer was killed before it had written any, and then it must say that.
 """
-import argparse, ctypes, json, os, platform, random, resource, shutil, signal, subprocess, sys, tempfile, time
+import argparse, ctypes, json, os, platform, random, re, resource, shutil, signal, subprocess, sys, tempfile, time
 
 here = os.path.dirname(os.path.abspath(__file__))
 KINDS = "idle", "pool", "blocks", "mixed", "short", "many", "procs", "forks"
@@ -199,10 +199,16 @@ class SmallDisk:
 
 
 def limit_writers(r, bytes):
+    """A disk that becomes full has room for what is there; while a writer is stopped, its file does not grow."""
     for pid in writers(r.data):
         try:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (bytes, bytes))
-        except ProcessLookupError:
+            os.kill(pid, signal.SIGSTOP)
+            while not re.search("State:\t[TZX]", open("/proc/%d/status" % pid).read()):
+                time.sleep(0.001)
+            there = max(map(os.path.getsize, traces(r.data)), default=0)
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (max(bytes, there), max(bytes, there)))
+            os.kill(pid, signal.SIGCONT)
+        except (ProcessLookupError, FileNotFoundError):
             pass
 
 
