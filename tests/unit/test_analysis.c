@@ -280,9 +280,33 @@ static void more_threads_than_stamps_can_name_hide_no_race(void **state)
     buf_release(&text);
 }
 
+/* The sieve keeps the locks that all accesses of a block's owner had, not those of the last. */
+static void a_lock_later_does_not_protect_what_was_before(void **state)
+{
+    static const char text[] = "T0|fork(T1)|1\nT0|fork(T2)|2\nT1|w(x)|3\nT1|acq(L)|4\n"
+                               "T1|w(x)|5\nT1|rel(L)|6\nT2|acq(L)|7\nT2|w(x)|8\nT2|rel(L)|9\n";
+    static const struct engine_options options = { .sieve = true, .cascade = true, .jobs = 1 };
+    const struct engine *engines[MAX_ENGINES];
+    struct text_trace t;
+    struct analysis a;
+    struct error err = { "" };
+    size_t n = choose_engines(engines), found = 0;
+
+    (void)state;
+    text_trace_open(&t, text);
+    assert_int_equal(trace_rewind(t.trace, &err), 0);
+    assert_int_equal(analysis_run(t.trace, engines, n, &options, NULL, &a, &err), 0);
+    for (size_t i = 0; i < n; i++)
+        found += a.runs[i].result.races.count;
+    assert_int_not_equal(found, 0);
+    analysis_release(&a);
+    text_trace_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_later_does_not_protect_what_was_before),
         cmocka_unit_test(more_threads_than_stamps_can_name_hide_no_race),
         cmocka_unit_test(a_free_of_untouched_memory_races_with_a_much_later_access),
         cmocka_unit_test(the_result_does_not_depend_on_threads_or_passes),
