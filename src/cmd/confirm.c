@@ -163,6 +163,8 @@ static char *reason(const struct steer_done *d)
 {
     const struct steer_note *n = d->notes ? &d->note[0] : NULL;
 
+    if (d->met)
+        return xasprintf("another access to the same memory was met");
     if (!d->taken_up)
         return xasprintf("no process of the program took the plan up");
     if (d->gates_left && n && n->kind == STEER_NOTE_GATE)
@@ -185,6 +187,29 @@ static bool has_diverged(const struct steer_done *d)
     return !d->taken_up || d->gates_left || !d->came[0] || !d->came[1];
 }
 
+static bool is_told_by_memory(const struct steer_side *s)
+{
+    return !(s->module[0] | s->module[1]);
+}
+
+/* Where no site tells an access, another one to the same memory may have been met: a race, but not
+ * the one that was asked for. */
+static bool is_the_race(const struct confirmation *c)
+{
+    const struct side *met, *asked = c->race->sides;
+
+    if (!c->seen.count)
+        return false;
+    if (!is_told_by_memory(&c->plan->side[0]) && !is_told_by_memory(&c->plan->side[1]))
+        return true;
+    met = c->seen.races[0].sides;
+    for (unsigned k = 0; k < 2; k++)
+        if (strcmp(met[0].location, asked[k].location) == 0 &&
+            strcmp(met[1].location, asked[!k].location) == 0)
+            return true;
+    return false;
+}
+
 static int confirm_one(const struct confirm_run *run, struct confirmation *c, uint64_t tries)
 {
     struct steer_plan *plan = xcalloc(1, sizeof(*plan));
@@ -193,7 +218,7 @@ static int confirm_one(const struct confirm_run *run, struct confirmation *c, ui
     for (; code == 0 && c->tries < tries && c->verdict != VERDICT_CONFIRMED; c->tries++) {
         confirm_vary(plan, c->plan, c->tries);
         code = confirm_run_once(run, plan, c);
-        if (code == 0 && c->seen.count)
+        if (code == 0 && is_the_race(c))
             c->verdict = VERDICT_CONFIRMED;
     }
     if (code == 0 && c->verdict != VERDICT_CONFIRMED) {

@@ -52,7 +52,8 @@ static void write_left_out(struct painter *p, const struct findings *f)
     if (f->nleft > LEFT_SHOWN)
         fprintf(p->out, "  and others (--format json lists %zu)\n", f->nleft);
     if (f->nleft && f->left[0].calls[0])
-        fputs("  to decide it, build these functions with heddle-cc, and do not exclude them\n", p->out);
+        fputs("  to decide it, build these functions with heddle-cc, and do not exclude them\n",
+              p->out);
 }
 
 /* The next thing that an engine left. What the trace has lost is the last line's. */

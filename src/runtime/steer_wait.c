@@ -375,7 +375,7 @@ static void fill_frames(struct prod_side *s, uint64_t where)
 {
     uint32_t depth = tls.depth < SHADOW_MASK ? tls.depth : SHADOW_MASK;
 
-    s->frame[0] = where & WHERE_PC ? where & ~WHERE_PC : 0;
+    s->frame[0] = where & WHERE_PC ? (where & ~WHERE_PC) - 1 : 0; /* behind a call */
     s->frames = 1;
     for (uint32_t i = 1; i <= depth && s->frames < PROD_FRAMES_MAX; i++)
         s->frame[s->frames++] = tls.shadow[(tls.depth - i) & SHADOW_MASK].return_address;
