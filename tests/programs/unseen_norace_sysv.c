@@ -1,0 +1,40 @@
+// A library hands over by a System V semaphore, a message queue, a file that appears.
+// library: untraced_sysv.c untraced
+// full: also
+#include "prog.h"
+
+void sysv_begin(void), sysv_end(void), sysv_post(void), sysv_wait(void), sysv_send(void);
+void sysv_receive(void), sysv_make(void), sysv_find(void);
+
+static int x, y, z;
+
+THREAD(first)
+{
+    x = 1;
+    sysv_post();
+    y = 1;
+    sysv_send();
+    z = 1;
+    sysv_make();
+    return NULL;
+}
+
+THREAD(second)
+{
+    sysv_wait();
+    x = 2;
+    sysv_receive();
+    y = 2;
+    sysv_find();
+    z = 2;
+    return NULL;
+}
+
+int main(void)
+{
+    sysv_begin();
+    run_two(first, second);
+    sysv_end();
+    USE(x + y + z);
+    return 0;
+}
