@@ -9,7 +9,7 @@
  *
  * Most memory is used by one thread at a time, and handed on in order. So a block of 64 bytes
  * has an owner: the stamp of its last access, after which all others come or which is theirs, with
- * the locks that all of them had; which words were touched, which written, and the last write. 24
+ * the locks that all of them had; which words were touched, which written, and the last write. 32
  * bytes for 64 of the program, and usually one comparison. Where that is not enough the block
  * becomes *fine*: its words keep their last accesses one by one, as stamps of thread, locks and
  * kind. An access goes from that list where the next one comes after it, conflicts with all that it
