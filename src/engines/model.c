@@ -18,7 +18,7 @@ struct builder {
     struct model *m;
     const struct view *v;
     struct problem *p;
-    bool values;
+    bool values, loose;
     const bool *free_cells; /* or NULL: the solver's reads and writes all fit, and these cells of
                                the view count as shared */
     bool *shared_cell, *shared_lock; /* by several threads, and written (or odd) */
@@ -64,6 +64,12 @@ static void fill_values(const struct builder *b, struct problem_touch *t, uint32
     }
 }
 
+/* Inside a call of untraced code all reads matter. */
+static bool is_loose(const struct builder *b, uint32_t event)
+{
+    return b->loose && b->v->events[event].flags & EV_LOOSE && !b->v->decides[event];
+}
+
 static struct problem_cell first_value(const struct view_cell *c)
 {
     return (struct problem_cell){ 0, !c->allocated && is_named(c->address) };
@@ -104,6 +110,9 @@ static void find_shared_cells(struct builder *b)
         }
         b->shared_cell[c] = several && written;
     }
+    for (uint32_t i = 0; b->loose && i < v->count; i++) /* a read of its own thread may see it */
+        for (uint32_t k = v->cell_first[i]; k < v->cell_first[i + 1]; k++)
+            b->shared_cell[v->cell[k]] |= is_loose(b, i);
     for (uint32_t c = 0; b->free_cells && c < v->ncells; c++)
         b->shared_cell[c] |= b->free_cells[c];
     for (uint32_t i = 0; b->values && i < v->count; i++)
@@ -250,6 +259,10 @@ static void add_touches(struct builder *b)
                 continue;
             t.cell = touch_cell(b, v->cell[k], &cells_cap);
             fill_values(b, &t, v->cell[k], &v->events[i]);
+            if (is_loose(b, i)) {
+                t.flags |= TOUCH_LOOSE;
+                p->loose = true;
+            }
             if (t.writer != SOLVE_NONE && b->m->event_of[p->touches[t.writer].node] != v->writer[k])
                 t.writer = SOLVE_NONE; /* contradicts what is before a call: see view.h */
             if (t.flags & TOUCH_WRITES)
@@ -315,7 +328,7 @@ static bool has_one_writer(const struct builder *b, const struct problem_touch *
     const uint32_t *others;
 
     if (b->free_cells || !(t->flags & TOUCH_READS) || t->writer == SOLVE_NONE ||
-        !problem_allows(p, t, t->writer))
+        t->flags & TOUCH_LOOSE || !problem_allows(p, t, t->writer))
         return false;
     if (!(t->flags & TOUCH_WANTS))
         return true;
@@ -465,6 +478,8 @@ static void build(struct builder *b)
 void model_init(struct model *m, const struct view *v, const struct trace_info *info)
 {
     struct builder b = { .m = m, .v = v, .p = &m->problem, .values = info->values };
+
+    b.loose = info->loose && !info->branches;
 
     *m = (struct model){ .view = v };
     m->problem.nthreads = v->nthreads;

@@ -45,6 +45,7 @@ static void *z3_open(const struct view *v, const struct trace_info *info, uint32
     q->v = v;
     q->values = info->values;
     q->branches = info->branches;
+    q->loose = info->loose && !info->branches;
     q->kept = kept;
     q->lo = xcalloc(threads, sizeof(*q->lo));
     q->hi = xcalloc(threads, sizeof(*q->hi));

@@ -91,6 +91,12 @@ static void encode_branch(struct z3_question *q, uint32_t e)
 
 /* ---- reads ---- */
 
+/* docs/design/marks.md; "clean" is then about the loose reads of the thread alone. */
+static bool is_loose(const struct z3_question *q, uint32_t e)
+{
+    return q->loose && q->v->events[e].flags & EV_LOOSE && !q->v->decides[e];
+}
+
 /* The read sees w (VIEW_NONE: what was there first), by the variable `chosen`. */
 static void encode_choice(struct z3_question *q, uint32_t r, uint32_t cell, uint32_t w,
                           Z3_ast chosen)
@@ -100,7 +106,7 @@ static void encode_choice(struct z3_question *q, uint32_t r, uint32_t cell, uint
 
     if (w != VIEW_NONE) {
         ANY(q, otherwise, encode_in(q, w));
-        if (q->branches)
+        if (q->branches || is_loose(q, w))
             ANY(q, otherwise, clean(q, w));
         ANY(q, otherwise, less(q, w, r));
     }
@@ -132,7 +138,7 @@ static void encode_read(struct z3_question *q, uint32_t r, uint32_t k)
     size_t n = 0;
 
     lits[n++] = out(q, r);
-    if (q->branches)
+    if (q->branches || is_loose(q, r))
         lits[n++] = z3_not(&q->z, clean(q, r));
     if (cone_allows(q, r, k, VIEW_NONE)) {
         lits[n++] = new_choice(q);

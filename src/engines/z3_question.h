@@ -20,7 +20,7 @@ enum { MARK_IN = 1, MARK_CLEAN = 2, MARK_ORDER = 4 };
 
 struct z3_question {
     const struct view *v;
-    bool values, branches;
+    bool values, branches, loose;
     uint32_t kept; /* so many events come first, as they are */
     struct z3 z;
     uint32_t a, b; /* positions */

@@ -109,6 +109,17 @@ static bool follow_con(struct solver *s, uint32_t thread, uint32_t from, uint32_
     return true;
 }
 
+bool chains_raise_writer(struct solver *s, uint32_t touch, uint32_t cause)
+{
+    const struct problem *p = s->p;
+    uint32_t node = p->touches[touch].node, thread = p->thread[node], lo = p->rank[node] + 1;
+
+    if (p->loose && !chains_raise(s, in_chain(thread), lo, cause))
+        return false;
+    return (p->loose && !(p->touches[touch].flags & TOUCH_LOOSE)) ||
+           chains_raise(s, con_chain(s, thread), lo, cause);
+}
+
 bool chains_raise(struct solver *s, uint32_t chain, uint32_t lo, uint32_t cause)
 {
     push_work(s, chain, lo);

@@ -40,13 +40,20 @@ uint32_t constraints_in(struct solver *s, uint32_t node)
 
 static uint32_t lit_con(struct solver *s, uint32_t node)
 {
-    if (!s->p->branches)
+    if (!has_con_chains(s->p))
         return constraints_in(s, node);
     if (!s->con_var[node]) {
         s->con_var[node] = search_new_var(s, KIND_CON, node, 0);
         join_chain(s, s->con_var[node], con_chain(s, s->p->thread[node]));
     }
     return 2 * s->con_var[node];
+}
+
+static uint32_t lit_to_be_right(struct solver *s, const struct problem_touch *read)
+{
+    bool always = s->p->loose && !(read->flags & TOUCH_LOOSE);
+
+    return always ? constraints_in(s, read->node) : lit_con(s, read->node);
 }
 
 /* u before v, both executed. */
@@ -185,7 +192,7 @@ static void add_read(struct solver *s, uint32_t touch)
 
     w.own = own_writer(s->p, read);
     graph_add_knot(s, read->node);
-    list_push(&w.lits, lit_con(s, read->node) ^ 1);
+    list_push(&w.lits, lit_to_be_right(s, read) ^ 1);
     if (read->writer != SOLVE_NONE && is_possible(&w, read->writer))
         add_writer(&w, read->writer);
     if (w.own == SOLVE_NONE && problem_allows(s->p, read, SOLVE_NONE) &&

@@ -3,7 +3,9 @@
  * Chains. What is executed is a prefix of each thread, so a chain per thread
  * holds one number: so many of its nodes are in (`lo`), and from `hi` on none
  * can be. With branches a thread has a second chain: so many of its nodes have
- * right reads before and at them. Raising a chain raises the others by needs.
+ * right reads before and at them. The same where reads are loose: there it is about
+ * those alone, all others are right wherever they are executed. Raising a chain raises
+ * the others by needs.
  *
  * Variables say:
  *   IN(n)       node n is executed: lo > rank on its thread's first chain
@@ -192,10 +194,23 @@ static inline uint32_t in_chain(uint32_t thread)
     return thread;
 }
 
-/* The chain of right reads: the same as the other without branches. */
+static inline bool has_con_chains(const struct problem *p)
+{
+    return p->branches || p->loose;
+}
+
+/* The chain of right reads: the same as the other without branches and loose reads. */
 static inline uint32_t con_chain(const struct solver *s, uint32_t thread)
 {
-    return s->p->branches ? s->p->nthreads + thread : thread;
+    return has_con_chains(s->p) ? s->p->nthreads + thread : thread;
+}
+
+/* The chain that a read must be covered by to have to be right. */
+static inline uint32_t chain_of_read(const struct solver *s, const struct problem_touch *t)
+{
+    uint32_t thread = s->p->thread[t->node];
+
+    return s->p->loose && !(t->flags & TOUCH_LOOSE) ? in_chain(thread) : con_chain(s, thread);
 }
 
 static inline bool is_in(const struct solver *s, uint32_t node)
@@ -215,6 +230,8 @@ void list_push(struct list *l, uint32_t item);
 /* Raise a chain to at least `lo` because of a true literal (LIT_NONE: the question), and all that
  * follows from it. False: impossible, s->conflict says why. */
 bool chains_raise(struct solver *s, uint32_t chain, uint32_t lo, uint32_t cause);
+/* The write of a touch is there, and of the value it had. */
+bool chains_raise_writer(struct solver *s, uint32_t touch, uint32_t cause);
 /* A variable of the chain became false: nothing from its rank on. */
 void chains_limit(struct solver *s, uint32_t chain, uint32_t hi, uint32_t lit);
 void chains_undo(struct solver *s, size_t bounds);

@@ -130,7 +130,8 @@ static void visit_reads(struct maker *m, uint32_t node, uint32_t *row)
     for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++) {
         struct candidates c;
 
-        if ((p->touches[k].flags & (TOUCH_READS | TOUCH_ONE)) != TOUCH_READS)
+        if ((p->touches[k].flags & (TOUCH_READS | TOUCH_ONE)) != TOUCH_READS ||
+            (p->loose && p->touches[k].flags & TOUCH_LOOSE))
             continue;
         c = candidates_find(&m->rows, k, row, m->meet);
         if (!c.count)

@@ -3,9 +3,9 @@
  * Rows of clocks: row[t] is the number of nodes of thread t that must be
  * executed before the node (its own thread: its rank). must says so for nodes
  * that are executed, must_con for nodes whose thread's reads up to it are
- * right as well; without branches they are the same. A row may ask for more
- * nodes than a thread has: then the node can never be executed.
- * Rows grow along a thread. Memory: 4 bytes a node and thread.
+ * right as well; without branches they are the same (and then know nothing of loose reads). A row
+ * may ask for more nodes than a thread has: then the node can never be executed. Rows grow along a
+ * thread. Memory: 4 bytes a node and thread.
  */
 #ifndef HEDDLE_SOLVE_MUST_H
 #define HEDDLE_SOLVE_MUST_H

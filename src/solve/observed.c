@@ -47,22 +47,20 @@ static bool take_section(struct solver *s, uint32_t section, bool of_answer)
     return close_section(s, &all[older]);
 }
 
-static bool take_writers(struct solver *s, uint32_t node, bool of_answer)
+/* Of the reads that have to be right where the chain covers them. */
+static bool take_writers(struct solver *s, uint32_t chain, uint32_t node, bool of_answer)
 {
     const struct problem *p = s->p;
 
     for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++) {
         const struct problem_touch *t = &p->touches[k];
-        uint32_t writer = of_answer ? s->saw[k] - 1 : t->writer, w;
+        uint32_t writer = of_answer ? s->saw[k] - 1 : t->writer;
 
-        if (!(t->flags & TOUCH_READS))
+        if (!(t->flags & TOUCH_READS) || chain_of_read(s, t) != chain)
             continue;
         if (!problem_allows(p, t, writer))
             return false;
-        if (writer == SOLVE_NONE)
-            continue;
-        w = p->touches[writer].node;
-        if (!chains_raise(s, con_chain(s, p->thread[w]), p->rank[w] + 1, LIT_NONE))
+        if (writer != SOLVE_NONE && !chains_raise_writer(s, writer, LIT_NONE))
             return false;
     }
     return true;
@@ -81,7 +79,7 @@ static bool scan_chain(struct solver *s, uint32_t chain, bool of_answer)
         if (chain < p->nthreads && p->section_of[n] != SOLVE_NONE &&
             !take_section(s, p->section_of[n], of_answer))
             return false;
-        if (chain == con_chain(s, thread) && !take_writers(s, n, of_answer))
+        if (!take_writers(s, chain, n, of_answer))
             return false;
     }
     return true;

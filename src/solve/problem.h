@@ -28,7 +28,8 @@ enum touch_flag {
     TOUCH_WRITES = 1 << 1,
     TOUCH_WANTS = 1 << 2, /* `wants` is known */
     TOUCH_GIVES = 1 << 3, /* `gives` is known */
-    TOUCH_ONE = 1 << 4    /* only `writer` can satisfy the read: it is among needs, or in keep */
+    TOUCH_ONE = 1 << 4,   /* only `writer` can satisfy the read: it is among needs, or in keep */
+    TOUCH_LOOSE = 1 << 5  /* docs/design/marks.md */
 };
 
 /* A node touches a cell. */
@@ -70,6 +71,7 @@ struct problem {
     /* The same edges the other way round: node -> who needs it. */
     uint32_t *out_first, *out;
 
+    bool loose; /* some touch is; never with branches */
     bool branches;
     bool *decides;               /* a branch or call: the reads before it must be right */
     uint32_t *keep_first, *keep; /* with branches: writers a node's right reads cannot do without */

@@ -228,9 +228,9 @@ static void read_cell(struct solver *s, uint32_t touch)
 
     if (s->values)
         s->seen[touch] = last;
-    if (r->tainted[thread] || (!r->stale[t->cell] && problem_allows(p, t, seen)))
+    if ((r->tainted[thread] && p->branches) || (!r->stale[t->cell] && problem_allows(p, t, seen)))
         return;
-    if (p->rank[t->node] < s->chains[con_chain(s, thread)].lo)
+    if (p->rank[t->node] < s->chains[chain_of_read(s, t)].lo)
         fault_of_read(s, touch, seen);
     else
         r->tainted[thread] = true;
@@ -248,7 +248,8 @@ static void touch_cells(struct solver *s, uint32_t node)
         if (!(p->touches[k].flags & TOUCH_WRITES))
             continue;
         r->last[p->touches[k].cell] = k + 1;
-        r->stale[p->touches[k].cell] = r->tainted[p->thread[node]];
+        r->stale[p->touches[k].cell] =
+            r->tainted[p->thread[node]] && (p->branches || p->touches[k].flags & TOUCH_LOOSE);
     }
 }
 

@@ -167,8 +167,7 @@ static bool take_choice(struct solver *s, const struct var *v, uint32_t lit)
     if (v->y == SOLVE_NONE)
         return true;
     writer = p->touches[v->y].node;
-    return chains_raise(s, con_chain(s, p->thread[writer]), p->rank[writer] + 1, lit) &&
-           take_order(s, writer, reader, lit);
+    return chains_raise_writer(s, v->y, lit) && take_order(s, writer, reader, lit);
 }
 
 static bool take_effect(struct solver *s, uint32_t lit)

@@ -52,10 +52,10 @@ struct solver *solver_new(const struct problem *p)
     size_t touches = p->touch_first[p->nnodes];
 
     s->p = p;
-    s->nchains = p->branches ? 2 * p->nthreads : p->nthreads;
+    s->nchains = has_con_chains(p) ? 2 * p->nthreads : p->nthreads;
     s->chains = xcalloc((size_t)s->nchains + 1, sizeof(*s->chains));
     s->in_var = xcalloc((size_t)p->nnodes + 1, sizeof(*s->in_var));
-    s->con_var = xcalloc(p->branches ? (size_t)p->nnodes + 1 : 1, sizeof(*s->con_var));
+    s->con_var = xcalloc(has_con_chains(p) ? (size_t)p->nnodes + 1 : 1, sizeof(*s->con_var));
     s->out_of = xcalloc((size_t)p->nnodes + 1, sizeof(*s->out_of));
     s->into = xcalloc((size_t)p->nnodes + 1, sizeof(*s->into));
     s->place = xcalloc((size_t)p->nnodes + 1, sizeof(*s->place));

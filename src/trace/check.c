@@ -334,6 +334,7 @@ static void check_one(struct check *c, struct event *ev, uint64_t position)
 void check_batch(struct check *c, struct batch *b)
 {
     uint64_t ops = 0, valued = 0;
+    unsigned flags = 0;
 
     for (size_t i = 0; i < b->count; i++) {
         struct event *ev = &b->events[i];
@@ -341,12 +342,15 @@ void check_batch(struct check *c, struct batch *b)
         if (ev->flags & EV_EXCLUDED)
             continue;
         ops |= BIT(ev->op);
+        flags |= ev->flags;
         valued |= (uint64_t)(ev->flags & EV_VALUE) << ev->op;
         if (sequence_ops >> ev->op & 1 || !runs_quietly(c, ev->thread))
             check_one(c, ev, b->first + i);
     }
     if (valued & access_ops)
         c->info->values = true;
+    if (flags & EV_LOOSE)
+        c->info->loose = true;
     if (ops & BIT(OP_BRANCH))
         c->info->branches = true;
     if (ops & BIT(OP_CALL))

@@ -89,6 +89,7 @@ struct encoder {
     bool threads;                        /* per-thread chunk: stamps and sequence numbers */
     bool lists;                          /* something in some chunk needs HDL_FEATURE_LISTS */
     bool requests;                       /* some chunk has some */
+    bool loose;                          /* some event of any chunk is marked EV_LOOSE */
     bool moves, repeats;                 /* the chunk has some */
     uint64_t stamp;
 };

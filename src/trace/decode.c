@@ -90,6 +90,8 @@ static bool shape_is_valid(uint64_t shape, bool threads)
         return false;
     if ((flags & EV_VALUE) && !op_is_access(op) && op != OP_BRANCH && op != OP_RESULT)
         return false;
+    if ((flags & EV_LOOSE) && !op_is_access(op))
+        return false;
     return true;
 }
 

@@ -143,6 +143,7 @@ bool encoder_put_shape(struct encoder *e, struct site_context *c, uint64_t shape
 {
     int number = shape_number(e, shape);
 
+    e->loose |= shape >> 48 & EV_LOOSE;
     if (number < 0)
         return false;
     put(&e->columns[COL_SHAPES], (uint64_t)number, 1);

@@ -163,26 +163,38 @@ static inline bool read_common(const uint64_t *w, const uint64_t *end, struct co
     return true;
 }
 
-static inline uint32_t site_of(const struct raw_run *r, uint32_t number)
+static inline uint64_t place_of(const struct raw_run *r, uint32_t number)
 {
     const uint64_t *page = __atomic_load_n(&r->pages[number >> r->page_bits], __ATOMIC_ACQUIRE);
     uint64_t place = 0;
 
     if (page)
         place = __atomic_load_n(&page[number & ((1u << r->page_bits) - 1)], __ATOMIC_RELAXED);
-    return place ? (uint32_t)place : SITE_NONE;
+    return place ? place : SITE_NONE;
+}
+
+/* What a shape has of a place. */
+static inline uint64_t marks_of(uint64_t place)
+{
+    return place & RAW_PLACE_LOOSE ? (uint64_t)EV_LOOSE << 48 : 0;
 }
 
 /* False: it is not known yet. */
-static inline bool find_site(const struct raw_run *r, uint64_t where, uint32_t *site)
+static inline bool find_site(const struct raw_run *r, uint64_t where, uint32_t *site,
+                             uint64_t *marks)
 {
+    uint64_t place;
+
+    *marks = 0;
     if (__builtin_expect(where >> 32 != 0, 0)) {
         if (!(where & WHERE_PC) || !r->pc_site)
             return false;
         *site = r->pc_site(r->arg, where & ~WHERE_PC & RING_LOW);
         return true;
     }
-    *site = site_of(r, (uint32_t)where);
+    place = place_of(r, (uint32_t)where);
+    *site = (uint32_t)place;
+    *marks = marks_of(place);
     return *site != SITE_NONE;
 }
 
@@ -195,10 +207,11 @@ bool raw_run_is_common(const struct raw_run *r)
 {
     struct common c;
     uint32_t site;
+    uint64_t marks;
 
     if (r->at < r->end && is_move(r, r->at))
         return r->move_is_known(r->arg, *r->at);
-    return r->at < r->end && read_common(r->at, r->end, &c) && find_site(r, c.where, &site);
+    return r->at < r->end && read_common(r->at, r->end, &c) && find_site(r, c.where, &site, &marks);
 }
 
 static inline bool is_stamp(const struct raw_run *r, const uint64_t *w)
@@ -417,13 +430,15 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
     while (n < most && w < r->end) {
         struct common k;
         uint32_t site;
+        uint64_t marks;
 
         if (__builtin_expect(is_plain(w, r->end), 1)) {
-            const struct common plain = { .shape = plain_shapes[*w >> 48 & 15],
+            uint64_t shape = plain_shapes[*w >> 48 & 15], place = place_of(r, (uint32_t)w[1]);
+            const struct common plain = { .shape = shape | marks_of(place),
                                           .target = *w & RING_LOW };
 
-            site = site_of(r, (uint32_t)w[1]);
-            if (site == SITE_NONE || !plain.shape || !add_common(e, r, &p, &expected, &plain, site))
+            site = (uint32_t)place;
+            if (site == SITE_NONE || !shape || !add_common(e, r, &p, &expected, &plain, site))
                 break;
             *last = site;
             w += 2;
@@ -443,8 +458,12 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
             w++;
             continue;
         }
-        if (!read_common(w, r->end, &k) || k.again >= most - n || !find_site(r, k.where, &site) ||
-            !add_common(e, r, &p, &expected, &k, site))
+        if (!read_common(w, r->end, &k) || k.again >= most - n ||
+            !find_site(r, k.where, &site, &marks))
+            break;
+        if (w[0] >> 56 == R_ACCESS || w[0] >> 56 == R_ATOMIC)
+            k.shape |= marks;
+        if (!add_common(e, r, &p, &expected, &k, site))
             break;
         *last = site;
         w += k.words;

@@ -9,14 +9,17 @@
 
 #include "trace/codec.h"
 
+/* The site's accesses are marked EV_LOOSE. */
+#define RAW_PLACE_LOOSE (UINT64_C(1) << 61)
+
 /* A run of records of one thread. */
 struct raw_run {
     uint64_t *at; /* moves on */
     const uint64_t *end;
     uint32_t thread;
     uint64_t stamp;
-    /* Site numbers of the process to sites of the trace: the low half of a word, 0 is unknown. A
-     * page is NULL where nothing is known yet. */
+    /* Site numbers of the process to sites of the trace: the low half of a word, 0 is unknown; and
+     * RAW_PLACE_LOOSE. A page is NULL where nothing is known yet. */
     uint64_t *const *pages;
     uint64_t *const *stretch_pages; /* the same for stretches: encode_stretch.h */
     unsigned page_bits;

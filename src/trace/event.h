@@ -81,6 +81,9 @@ enum event_flag {
         1 << 3,            /* how the text was: fork(7) for thread T7; begin(T7) for T7's begin;
                               acquires: would not have waited for ever (trylock, a time limit);
                               semaphore post: none, a new semaphore begins here (event_begins_semaphore()) */
+    EV_LOOSE = 1 << 4,     /* read: what it sees goes into loose writes of its thread and nowhere
+                              else; write: what it writes may come from loose reads of its thread;
+                              rmw: both (docs/design/marks.md) */
     EV_BY_CALL = 1 << 7,   /* with EV_UNSEEN: a call of untraced code wrote it; set by unseen.c */
     EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check.c */
     EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check.c */
@@ -93,7 +96,7 @@ enum event_flag {
     EV_UNSEEN = 1 << 15    /* a read of what nobody in the trace wrote; set by merge_values.c, and
                               for the events in memory by unseen.c */
 };
-#define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE)
+#define EV_STORED_FLAGS (EV_VALUE | EV_SIGNED | EV_OLD | EV_BARE | EV_LOOSE)
 
 #define THREAD_NONE UINT32_MAX
 #define SITE_NONE   UINT32_MAX

@@ -14,10 +14,11 @@
 #define HDL_CHUNK_MAGIC 0x434c4448u  /* "HDLC" */
 
 /* Files say the lowest minor version that has what they use: 1, 3 with lists, 5 with moves, 6 with
- * stretches, 7 with requests, 8 with repeats. */
+ * stretches, 7 with requests, 8 with repeats, 9 with a past, 10 with marks. */
 enum {
     HDL_MAJOR = 1,
-    HDL_MINOR = 9,
+    HDL_MINOR = 10,
+    HDL_MINOR_PAST = 9,
     HDL_MINOR_REPEATS = 8,
     HDL_MINOR_REQUESTS = 7,
     HDL_MINOR_STRETCHES = 6,
@@ -40,10 +41,11 @@ enum {
 #define HDL_FEATURE_REQUESTS  ((uint64_t)1 << 8) /* may have request, request-shared; since 1.7 */
 #define HDL_FEATURE_REPEATS   ((uint64_t)1 << 9) /* may have TARGET_REPEAT; since 1.8 */
 #define HDL_FEATURE_PAST      ((uint64_t)1 << 10) /* the beginning may be gone; since 1.9 */
+#define HDL_FEATURE_LOOSE     ((uint64_t)1 << 11) /* may have the flag LOOSE; since 1.10 */
 #define HDL_FEATURES_KNOWN                                                                         \
     (HDL_FEATURE_THREADS | HDL_FEATURE_STRIPES | HDL_FEATURE_STRETCHES | HDL_FEATURE_LISTS |       \
      HDL_FEATURE_PATHS | HDL_FEATURE_MOVES | HDL_FEATURE_VALUES | HDL_FEATURE_FRAMES |             \
-     HDL_FEATURE_REQUESTS | HDL_FEATURE_REPEATS | HDL_FEATURE_PAST)
+     HDL_FEATURE_REQUESTS | HDL_FEATURE_REPEATS | HDL_FEATURE_PAST | HDL_FEATURE_LOOSE)
 
 struct hdl_file_header { /* 64 bytes */
     char magic[8];

@@ -34,6 +34,7 @@ struct hdl_options {
     bool lists;        /* in_place: calls may have lists of any kind; else that is found out */
     bool repeats;      /* ... and repeats */
     bool requests;     /* in_place: there may be requests; else that is found out */
+    bool loose;        /* in_place: there may be events marked EV_LOOSE; else that is found out */
     bool past;         /* in_place: the beginning may be dropped (hdl_drop) */
     bool in_place;     /* write to `fd`, which is the file `path` already; it is owned */
     int fd;

@@ -146,7 +146,8 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
 {
     struct hdl_file_header h = {
         .major = HDL_MAJOR,
-        .minor = o->past        ? HDL_MINOR
+        .minor = o->loose       ? HDL_MINOR
+                 : o->past      ? HDL_MINOR_PAST
                  : o->repeats   ? HDL_MINOR_REPEATS
                  : o->requests  ? HDL_MINOR_REQUESTS
                  : o->stretches ? HDL_MINOR_STRETCHES
@@ -154,14 +155,14 @@ static struct hdl_file_header file_header(const struct hdl_options *o, uint64_t 
                  : o->lists     ? HDL_MINOR_LISTS
                                 : HDL_MINOR_EVENTS,
         .header_bytes = sizeof(h) + (o->past ? sizeof(struct hdl_start) : 0),
-        .required = (o->threads ? HDL_FEATURE_THREADS : 0) |
-                    (o->stripes ? HDL_FEATURE_STRIPES : 0) |
-                    (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
-                                        HDL_FEATURE_FRAMES
-                                  : 0) |
-                    (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
-                    (o->requests ? HDL_FEATURE_REQUESTS : 0) |
-                    (o->repeats ? HDL_FEATURE_REPEATS : 0) | (o->past ? HDL_FEATURE_PAST : 0),
+        .required =
+            (o->threads ? HDL_FEATURE_THREADS : 0) | (o->stripes ? HDL_FEATURE_STRIPES : 0) |
+            (o->stretches ? HDL_FEATURE_STRETCHES | HDL_FEATURE_PATHS | HDL_FEATURE_VALUES |
+                                HDL_FEATURE_FRAMES
+                          : 0) |
+            (o->lists ? HDL_FEATURE_LISTS : 0) | (o->moves ? HDL_FEATURE_MOVES : 0) |
+            (o->requests ? HDL_FEATURE_REQUESTS : 0) | (o->repeats ? HDL_FEATURE_REPEATS : 0) |
+            (o->past ? HDL_FEATURE_PAST : 0) | (o->loose ? HDL_FEATURE_LOOSE : 0),
         .order = (uint8_t)o->order,
         .pointer_bytes = 8,
         .stamp_ns = o->stamp_ns,
@@ -200,11 +201,14 @@ static int settle_file_header(struct hdl_writer *w, struct error *err)
 
     bool lists = w->encoder.lists || w->thread_encoder.lists || w->options.lists;
     bool requests = w->encoder.requests || w->thread_encoder.requests || w->options.requests;
+    bool loose = w->encoder.loose || w->thread_encoder.loose || w->options.loose;
 
-    if (w->options.in_place || (lists == w->options.lists && requests == w->options.requests))
+    if (w->options.in_place ||
+        (lists == w->options.lists && requests == w->options.requests && loose == w->options.loose))
         return 0;
     w->options.lists = lists;
     w->options.requests = requests;
+    w->options.loose = loose;
     h = file_header(&w->options, w->created);
     return pwrite(w->fd, &h, sizeof(h), 0) == sizeof(h) ? 0 : write_error(w, err);
 }

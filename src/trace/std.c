@@ -69,7 +69,7 @@ static int take_value(struct arg *a, struct event *ev, struct error *err)
     if (gt && neg != old_neg && (int64_t)(neg ? ev->old : ev->value) < 0)
         return error_set(err, "value out of range beside a negative one in %s",
                          quote_text(eq, (size_t)(a->text + a->len - eq)));
-    ev->flags = (uint16_t)(EV_VALUE | (gt ? EV_OLD : 0) | (neg || old_neg ? EV_SIGNED : 0));
+    ev->flags |= (uint16_t)(EV_VALUE | (gt ? EV_OLD : 0) | (neg || old_neg ? EV_SIGNED : 0));
     a->len = (size_t)(eq - a->text);
     return 0;
 
@@ -285,7 +285,7 @@ static bool takes_order(int op)
     return op_is_atomic((unsigned)op) || op == OP_FENCE;
 }
 
-enum { BARE = 1 << 16 }; /* with an operation: tacq, tacqs, seminit */
+enum { BARE = 1 << 16, LOOSE = 1 << 17 }; /* with an operation: tacq, tacqs, seminit; r~, rmw~.rlx */
 
 /* An acquire that would not have waited. */
 static bool is_tried(const char *p, size_t n)
@@ -301,19 +301,20 @@ static bool is_seminit(const char *p, size_t n)
     return n == strlen(TEXT_SEMINIT) && !memcmp(p, TEXT_SEMINIT, n);
 }
 
-/* The operation and order that "load.acq" names, as op | order << 8, perhaps | BARE; 0 and an
- * error. */
+/* The operation and order that "load.acq" names, as op | order << 8, perhaps | BARE or LOOSE; 0
+ * and an error. */
 static unsigned find_operation(const char *p, size_t n, struct error *err)
 {
     const char *dot = memchr(p, '.', n);
     size_t nop = dot ? (size_t)(dot - p) : n;
-    int op = find_op(p, nop), order = ORDER_NONE;
+    bool loose = nop > 1 && p[nop - 1] == '~';
+    int op = find_op(p, nop - loose), order = ORDER_NONE;
 
     if (is_tried(p, n))
         return (unsigned)find_op(p + 1, n - 1) | BARE;
     if (is_seminit(p, n))
         return OP_SEM_POST | BARE;
-    if (!op || (dot && !takes_order(op))) {
+    if (!op || (dot && !takes_order(op)) || (loose && !op_is_access((unsigned)op))) {
         error_set(err, "unknown operation %s", quote_text(p, n));
         return 0;
     }
@@ -325,7 +326,7 @@ static unsigned find_operation(const char *p, size_t n, struct error *err)
             return 0;
         }
     }
-    return (unsigned)(op | order << 8);
+    return (unsigned)(op | order << 8 | (loose ? LOOSE : 0));
 }
 
 /* The same through a cache: a trace uses few of them. */
@@ -383,6 +384,8 @@ static int parse_operation(struct std *s, struct event *ev, const struct fields 
     ev->order = (uint8_t)(found >> 8);
     if (found & BARE)
         ev->flags = EV_BARE;
+    if (found & LOOSE)
+        ev->flags = EV_LOOSE;
     switch (op_class_of(ev->op)) {
     case CLASS_ACCESS:
     case CLASS_ATOMIC:
@@ -544,6 +547,7 @@ static int std_next(struct source *base, struct batch *out, struct error *err)
     *out = (struct batch){ s->events, s->count, s->position, s->extra };
     s->position += s->count;
     info->values |= (s->flags & EV_VALUE) != 0;
+    info->loose |= (s->flags & EV_LOOSE) != 0;
     info->bytes_read = input_consumed(s->lines.in);
     return s->count > 0;
 }

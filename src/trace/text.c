@@ -303,6 +303,8 @@ void text_operation(struct buf *b, const struct event *ev, const uint64_t *extra
     if (ev->flags & EV_BARE && (ev->op == OP_ACQUIRE || ev->op == OP_ACQUIRE_SHARED))
         buf_addch(b, 't'); /* by trylock, or with a time limit */
     buf_addstr(b, event_begins_semaphore(ev) ? TEXT_SEMINIT : op_table[ev->op].text);
+    if (ev->flags & EV_LOOSE)
+        buf_addch(b, '~');
     if (ev->order) {
         buf_addch(b, '.');
         buf_addstr(b, order_names[ev->order]);

@@ -43,6 +43,7 @@ struct trace_info {
     bool values;   /* some event carries a value (so far) */
     bool branches; /* there are branch events (so far) */
     bool calls;    /* there are calls into untraced code (so far) */
+    bool loose;    /* some access is marked EV_LOOSE (so far) */
     /* Threads layout: reads that saw another value than the order says (so far). */
     uint64_t value_mismatches;
     /* Lists of calls (trace/reach.h): objects that were known at one time, and lists that would

@@ -165,6 +165,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     w->count = t->count;
     w->values = info->values;
     w->branches = info->branches;
+    w->loose = info->loose && !info->branches;
     w->exact = info->order == TRACE_EXACT;
     w->stretches = info->order == TRACE_SYNC_EXACT && !info->values;
     for (size_t i = 0; i < t->count; i++) {
@@ -204,6 +205,7 @@ void witness_trace_free(struct witness_trace *w)
     free(w->scratch->next);
     free(w->scratch->holds);
     free(w->scratch->reads);
+    free(w->scratch->loose);
     free(w->scratch);
     free(w->places);
     free(w->touches);

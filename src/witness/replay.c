@@ -315,13 +315,67 @@ static bool replay_free_read(const struct witness_trace *w, uint32_t i, struct e
     return !is_inside(w, i) || changing_check_same(w->changing, i, err);
 }
 
+/* Does what the event reads go into loose writes alone, or may what it writes come from there? */
+static bool is_loose(const struct witness_trace *w, uint32_t i)
+{
+    return w->loose && w->events[i].flags & EV_LOOSE &&
+           !(reads_memory(&w->events[i]) && is_inside(w, i));
+}
+
+/* A recorded write stands for those like it up to the end of its stretch: a later one may have
+ * written what a loose read in between saw. */
+static void taint_stretch(const struct witness_trace *w, uint32_t thread)
+{
+    struct scratch *s = w->scratch;
+
+    for (uint32_t k = s->threads[thread].loose; k; k = s->loose[k].next) {
+        const struct place *p = &w->places[s->loose[k].event];
+
+        for (uint32_t c = 0; c < p->count; c++) {
+            struct content *now = &s->contents[w->touches[p->touch + c].life];
+
+            if (now->writer != s->loose[k].event)
+                continue;
+            now->tainted = true;
+            now->known = false;
+        }
+    }
+}
+
+static void note_loose_write(const struct witness_trace *w, uint32_t i)
+{
+    struct scratch *s = w->scratch;
+    struct thread_state *t = &s->threads[w->events[i].thread];
+
+    GROW(s->loose, s->loose_cap, s->nloose + 2);
+    s->loose[++s->nloose] = (struct loose_write){ i, t->loose };
+    t->loose = (uint32_t)s->nloose;
+}
+
+static void replay_loose_read(const struct witness_trace *w, uint32_t i)
+{
+    const struct event *e = &w->events[i];
+    bool same = true;
+
+    for (uint32_t c = 0; c < w->places[i].count && same; c++)
+        same = cell_satisfies(w, i, c);
+    if (same)
+        return;
+    w->scratch->threads[e->thread].tainted = true;
+    taint_stretch(w, e->thread);
+}
+
 static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
 {
     const struct event *e = &w->events[i];
     const struct place *p = &w->places[i];
     struct thread_state *t = &w->scratch->threads[e->thread];
 
-    for (uint32_t c = 0; c < p->count && !t->tainted; c++) {
+    if (is_loose(w, i)) {
+        replay_loose_read(w, i);
+        return true;
+    }
+    for (uint32_t c = 0; c < p->count && !(t->tainted && w->branches); c++) {
         uint32_t writer = w->scratch->contents[w->touches[p->touch + c].life].writer;
 
         if (cell_satisfies(w, i, c))
@@ -343,7 +397,8 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
 {
     const struct event *e = &w->events[i];
     const struct place *p = &w->places[i];
-    bool tainted = w->scratch->threads[e->thread].tainted;
+    bool loose = is_loose(w, i);
+    bool tainted = w->scratch->threads[e->thread].tainted && (w->branches || loose);
     bool known =
         w->values && !tainted && op_is_access(e->op) && e->flags & EV_VALUE && e->size <= 8;
 
@@ -358,6 +413,8 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
             changing_write(w->changing, i, &cell);
         }
     }
+    if (loose && w->stretches)
+        note_loose_write(w, i);
 }
 
 static bool replay_memory(const struct witness_trace *w, uint32_t i, struct error *err)
@@ -416,7 +473,7 @@ static bool replay_effect(const struct witness_trace *w, uint32_t i, struct erro
         return true;
     case OP_BRANCH:
     case OP_CALL:
-        if (w->scratch->threads[e->thread].tainted)
+        if (w->branches && w->scratch->threads[e->thread].tainted)
             return refuse(err, i, "%s depends on a read of %s that saw another value",
                           op_table[e->op].name, name_thread(w, e->thread).text);
         return e->op == OP_BRANCH || !w->calls || replay_call(w, i, err);
@@ -445,6 +502,8 @@ bool replay_event(const struct witness_trace *w, uint64_t position, struct error
         s->posts[w->places[i].semaphore]--;
     else if (w->events[i].op == OP_SEM_POST && !event_begins_semaphore(&w->events[i]))
         s->posts[w->places[i].semaphore]++;
+    if (w->loose && ends_stretch(&w->events[i]))
+        s->threads[w->events[i].thread].loose = 0;
     if (w->places[i].over) /* no event says so, but the join does */
         drop_all_holds(s, w->events[i].thread);
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)

@@ -178,6 +178,7 @@ int check_sequence(const struct witness_trace *w, const uint64_t *order, size_t 
         undo_event(w, (uint32_t)order[--done]);
     w->scratch->nholds = 0;
     w->scratch->nreads = 0;
+    w->scratch->nloose = 0;
     return accepted;
 }
 

@@ -11,6 +11,10 @@
  * long as no branch or call of its thread comes later in the reordering; what
  * such a thread writes afterwards satisfies no read that matters.
  *
+ * Loose reads (docs/design/marks.md) may see anything: what the thread's loose
+ * writes leave from then on, and left before in the same stretch, satisfies no read
+ * that matters.
+ *
  * Stretches. A recording without values lacks accesses that repeat one of
  * their thread with no synchronisation in between: they cannot add a race, but
  * they count in a reordering. So there an access stands for all like it up to

@@ -57,6 +57,11 @@ struct cell_read {
     uint32_t event, next;
 };
 
+/* A loose write of a stretch that is not over. */
+struct loose_write {
+    uint32_t event, next;
+};
+
 struct lock_state {
     uint32_t owner;   /* thread, or NONE */
     uint32_t sharers; /* holds, not threads */
@@ -72,7 +77,8 @@ struct hold {
 struct thread_state {
     uint32_t progress; /* events replayed */
     uint32_t holds;
-    bool tainted; /* has read something else than recorded */
+    bool tainted;   /* has read something else than recorded */
+    uint32_t loose; /* loose writes of its stretch, a list in scratch.loose from 1 */
 };
 
 /* What a check changes; in its initial state between checks. */
@@ -86,6 +92,8 @@ struct scratch {
     size_t nholds, holds_cap;
     struct cell_read *reads; /* [0] unused */
     size_t nreads, reads_cap;
+    struct loose_write *loose; /* [0] unused */
+    size_t nloose, loose_cap;
 };
 
 struct witness_trace {
@@ -98,7 +106,7 @@ struct witness_trace {
     bool *handed; /* by lock: some thread releases it that does not hold it */
     size_t handed_cap;
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
-    bool values, branches;
+    bool values, branches, loose;
     bool by_call;   /* some read saw what a call of untraced code wrote */
     bool stretches; /* a plain access stands for all like it up to the next synchronisation */
     enum witness_calls calls;

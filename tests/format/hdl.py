@@ -22,7 +22,7 @@ OPERATIONS = {
     31: "enter", 32: "exit", 33: "link", 34: "object", 35: "result",
     36: "req", 37: "reqs"}
 ORDERS = ["", "rlx", "con", "acq", "rel", "ar", "sc"]
-VALUE, SIGNED, OLD, BARE, LIST, NAMED, SEQUENCE = 1, 2, 4, 8, 1 << 13, 1 << 14, 1 << 15
+VALUE, SIGNED, OLD, BARE, LOOSE, LIST, NAMED, SEQUENCE = 1, 2, 4, 8, 16, 1 << 13, 1 << 14, 1 << 15
 
 
 def rotate(x, n):
@@ -318,7 +318,7 @@ class Reader:
         self.complete = False
         header = file_header(data)
         assert header["magic"] == b"HEDDLE\r\n" and header["major"] == 1
-        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~1023
+        assert header["checksum"] == xxh32(data[:60]) and not header["required"] & ~(1023 | 2048)
         self.layout = 2 if header["required"] & 1 else 1
         for n, (at, h) in enumerate(chunks(data)):
             assert not self.complete and h["magic"] == 0x434C4448 and h["number"] == n
@@ -580,7 +580,7 @@ class Reader:
         return out, start
 
     def line(self, ev):
-        name = ("t" if ev["op"] in (8, 10) and ev["flags"] & BARE else "") + OPERATIONS[ev["op"]] + ("." + ORDERS[ev["order"]] if ev["order"] else "")
+        name = ("t" if ev["op"] in (8, 10) and ev["flags"] & BARE else "") + OPERATIONS[ev["op"]] + ("~" if ev["flags"] & LOOSE else "") + ("." + ORDERS[ev["order"]] if ev["order"] else "")
         argument = self.argument(ev)
         site = "?" if ev["site"] == NONE else self.tables[4][ev["site"]]
         if argument is not None:

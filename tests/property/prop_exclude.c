@@ -236,6 +236,8 @@ static enum verdict left_out_is_not_there(struct subject *s, struct buf *why)
     struct version marked, alone;
     enum verdict verdict = HOLDS;
 
+    if (s->info->loose) /* where code is left out marks do not count, else they do */
+        return DOES_NOT_APPLY;
     if (!s->exact || s->mem.count == 0)
         return DOES_NOT_APPLY;
     exclude_some(s, &marked);

@@ -247,6 +247,8 @@ static enum verdict knowledge_adds_races(struct subject *s, struct buf *why)
     enum verdict v = DOES_NOT_APPLY;
 
     writers.values = writers.branches = values.branches = false;
+    if (s->info->branches) /* with these marks do not count */
+        writers.loose = values.loose = false;
     if (!s->exact || (!s->info->values && !s->info->branches))
         return v;
     oracle_run(&s->mem, &writers, 1000000, &by_writer);

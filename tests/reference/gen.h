@@ -40,6 +40,7 @@ struct gen_small_options {
     uint8_t weight[OP_COUNT];
 
     uint32_t values;       /* percent of accesses that record their value */
+    uint32_t loose;        /* percent of accesses that are marked (EV_LOOSE) */
     uint32_t wrong_values; /* percent of recorded read values that are made up: inexact traces */
     uint32_t addresses;  /* percent of accesses at literal addresses: sizes 1 to 16, overlapping */
     uint32_t recursive;  /* percent of acquires that may take a lock again */

@@ -64,6 +64,20 @@ static void draw_weights(struct gen_small_options *o, struct rng *r)
     }
 }
 
+/* A third of the traces has loose reads and writes; most of these no branches, with which they do
+ * not count. */
+static void draw_marks(struct gen_small_options *o, uint64_t seed)
+{
+    struct rng r;
+
+    rng_init(&r, seed ^ 0x6c6f6f7365u);
+    if (!rng_percent(&r, 33))
+        return;
+    o->loose = rng_between(&r, 20, 90);
+    if (rng_percent(&r, 85))
+        o->weight[OP_BRANCH] = 0;
+}
+
 void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_events)
 {
     struct rng r;
@@ -83,6 +97,7 @@ void gen_small_random(struct gen_small_options *o, uint64_t seed, uint32_t max_e
     o->abandon = rng_percent(&r, 30) ? 60 : 0;
     o->roots = rng_percent(&r, 50) ? 0 : 60;
     o->use_after_free = rng_percent(&r, 20) ? 40 : 0;
+    draw_marks(o, seed);
 }
 
 void gen_small_heap(struct gen_small_options *o)

@@ -202,6 +202,8 @@ static bool do_access(struct sim *s, uint32_t t, enum op op)
         e->flags |= EV_OLD;
         e->old = maybe_wrong(s, before);
     }
+    if (s->o->loose && rng_percent(&s->rng, s->o->loose))
+        e->flags |= EV_LOOSE;
     return true;
 }
 
@@ -654,6 +656,8 @@ static void fill_info(struct gen_trace *g)
         /* a branch's outcome is no value a read could be compared with */
         if (op_is_access(e->op) && e->flags & (EV_VALUE | EV_OLD))
             g->info.values = true;
+        if (e->flags & EV_LOOSE)
+            g->info.loose = true;
         if (e->op == OP_BRANCH)
             g->info.branches = true;
         if (e->op == OP_CALL)

@@ -435,9 +435,20 @@ static bool call_is_right(const struct search *s, const struct state *st, int i)
     return true;
 }
 
+/* A read whose value goes into loose writes of its thread alone, a write whose value may come from
+ * such reads. */
+static bool is_loose(const struct search *s, int i)
+{
+    const struct event *e = &s->t->events[i];
+
+    return s->info->loose && !s->info->branches && e->flags & EV_LOOSE &&
+           !(op_table[e->op].reads && s->in_call[i]);
+}
+
 static void write_cells(const struct search *s, struct state *st, int i)
 {
-    bool tainted = st->tainted >> s->t->events[i].thread & 1;
+    bool tainted =
+        st->tainted >> s->t->events[i].thread & 1 && (s->info->branches || is_loose(s, i));
 
     for (size_t c = 0; c < s->ncells; c++) {
         if (!(s->cells[c].touched_by >> i & 1))
@@ -473,10 +484,11 @@ static bool execute(const struct search *s, struct state *st, int i)
         return false;
     if (e->op == OP_SEM_WAIT && !has_post(s, st, i))
         return false;
-    if ((e->op == OP_BRANCH || e->op == OP_CALL) && st->tainted & me)
+    if ((e->op == OP_BRANCH || e->op == OP_CALL) && s->info->branches && st->tainted & me)
         return false;
-    if (op_table[e->op].reads && !(st->tainted & me) && !read_is_right(s, st, i)) {
-        if (!s->info->branches || s->in_call[i])
+    if (op_table[e->op].reads && !(s->info->branches && st->tainted & me) &&
+        !read_is_right(s, st, i)) {
+        if (!is_loose(s, i) && (!s->info->branches || s->in_call[i]))
             return false;
         st->tainted |= me;
     }

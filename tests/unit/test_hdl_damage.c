@@ -175,7 +175,7 @@ static void file_headers_are_checked(void **state)
     expect_refused(&file, reason)
     WITH(h.magic[6] = '\n', "not a .hdl file");
     WITH(h.major = 2, "version 2.1 is not understood (this reads 1.x)");
-    WITH(h.required = 2048, "needs features 0x800 that this version does not know");
+    WITH(h.required = 4096, "needs features 0x1000 that this version does not know");
     WITH(h.required = (uint64_t)1 << 63 | 1,
          "needs features 0x8000000000000000 that this version does not know");
     WITH(h.order = 3, "file header: impossible values");
