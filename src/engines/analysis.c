@@ -206,10 +206,16 @@ static bool goes_by_suspects(const struct work *w)
 
 /* ---- engines that follow others ---- */
 
-/* Without values and branches every reordering that an engine looks for keeps what reads see. */
+/* Without values and branches every reordering that an engine looks for keeps what reads see, but
+ * for loose ones. */
 static bool reads_stay(const struct work *w)
 {
     return !trace_info(w->trace)->values && !trace_info(w->trace)->branches;
+}
+
+static bool all_reads_stay(const struct work *w)
+{
+    return reads_stay(w) && !trace_info(w->trace)->loose;
 }
 
 /* Has the engine that this one follows proven that there is nothing to find? hb has each pair that
@@ -224,7 +230,7 @@ static bool is_moot(const struct work *w, const struct engine *e)
         return false;
     if (e->follows == &engine_hb)
         return !first->result.races.count;
-    return first->result.no_suspects && reads_stay(w) && !o->find_only;
+    return first->result.no_suspects && all_reads_stay(w) && !o->find_only;
 }
 
 /* Does the engine come late, in a pass after that for the one it follows? */
@@ -492,7 +498,7 @@ static bool is_settled(const struct work *w, const struct engine *e)
 {
     bool settled = false;
 
-    if (!w->options->cascade || !reads_stay(w) ||
+    if (!w->options->cascade || !all_reads_stay(w) ||
         (e != &engine_mc && e != &engine_rdit && e != &engine_sb))
         return false;
     for (size_t i = 0; i < w->a->count; i++) {

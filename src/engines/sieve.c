@@ -9,9 +9,9 @@
  * write to a read that saw it when a common lock is held at both: how buffers
  * are passed on through queues. hb, cp and wcp order the two because of the
  * lock, syncp and osr because reads keep their writers; an engine that goes by
- * values may not. Where two threads make conflicting accesses to a word, both
- * under locks, it matters, in order or not: they may make two sections
- * conflict (rule (a) of cp and wcp), and it may be how something is handed on.
+ * values may not. A loose read hands nothing on (docs/design/marks.md). Where two threads make
+ * conflicting accesses to a word, both under locks, it matters, in order or not: they may make two
+ * sections conflict (rule (a) of cp and wcp), and it may be how something is handed on.
  *
  * A word that matters but where all such accesses have a lock in common is no
  * suspect: no engine reports a race on it. That holds as long as locks exclude.
@@ -506,7 +506,7 @@ static void before_locked(struct sieve *s, const struct event *e, uint32_t set)
         unsigned i = word_at(a);
 
         access_under_lock(p, i, e->thread, e->op == OP_WRITE);
-        if (e->op == OP_READ && bit_get(p->guarded, i))
+        if (e->op == OP_READ && !(e->flags & EV_LOOSE) && bit_get(p->guarded, i))
             learn_guard(s, e, &p->guards->blocks[i / BLOCK_WORDS][i % BLOCK_WORDS], set);
     }
 }
@@ -534,10 +534,21 @@ static void after_unlocked(struct sieve *s, const struct event *e)
     }
 }
 
+/* What a loose write leaves may be another value, and then even a read of its own thread must not
+ * see it. */
+static void access_loosely(struct sieve *s, const struct event *e)
+{
+    for (uint64_t a = e->target; a < e->target + e->size; a = next_word(a))
+        bit_set(page_at(s, a, true)->words.meets, word_at(a));
+}
+
 static void plain_access(struct sieve *s, const struct event *e)
 {
     uint32_t set = set_of(s, e->thread);
     bool writes = e->op == OP_WRITE;
+
+    if (writes && e->flags & EV_LOOSE)
+        access_loosely(s, e);
 
     if (set)
         before_locked(s, e, set);

@@ -28,6 +28,9 @@ static bool branches_count(struct whole *w)
 static void learn_info(struct whole *w)
 {
     w->info = *trace_info(w->trace);
+    /* With branches values count in another way, whether those are known or not; and what is left
+     * out may have been given what a loose read saw. */
+    w->info.loose = w->info.loose && !w->info.branches && !trace_excluded(w->trace);
     w->info.branches = w->info.branches && branches_count(w);
 }
 
