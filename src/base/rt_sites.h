@@ -35,12 +35,15 @@ struct sites_header {
     uint64_t id[2];       /* as in struct heddle_module */
     uint32_t nsites, nframes;
     uint32_t string_bytes;
-    uint32_t flags;          /* MODULE_... of runtime/abi.h */
+    uint32_t flags;          /* MODULE_... of runtime/abi.h; SITES_MARKED */
     uint64_t bitcode_offset; /* first version: from the start of the blob; 0: none */
     uint64_t bitcode_bytes;
     uint32_t source;    /* string: the main source file */
     uint32_t directory; /* string: of the compilation */
 };
+
+/* Tables of default builds that say which accesses are loose (docs/design/marks.md). */
+#define SITES_MARKED (UINT32_C(1) << 8)
 
 enum site_kind {
     SITE_READ = 1,
@@ -69,6 +72,7 @@ struct sites_site {
     union {
         uint8_t from;     /* access of a stretch: see rt_stretch.h */
         uint8_t branches; /* SITE_STRETCH: bits of rt_stretch.h */
+        uint8_t loose;    /* SITES_MARKED: accesses and atomics: 1 if marked (EV_LOOSE) */
     };
     uint16_t column;
     uint32_t line;              /* 0 unknown; column 0: perhaps the line beside it (pass/table.c) */

@@ -12,7 +12,7 @@ enum { BYTES_MAX = 8, AHEAD_MAX = 24 };
 
 static bool is_byte(struct pass *p, const struct item *item)
 {
-    return item->kind == ITEM_ACCESS && item->bytes == 1 && !item->update &&
+    return item->kind == ITEM_ACCESS && item->bytes == 1 && !item->update && !item->loose &&
            !is_member(p, item->inst);
 }
 

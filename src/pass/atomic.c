@@ -174,6 +174,8 @@ void emit_atomic(struct pass *p, const struct item *item)
     if (op != LLVMFence)
         variable = variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes);
     uint32_t number = table_site(p, SITE_ATOMIC, item->inst, item->index, item->bytes, variable);
+    if (item->loose)
+        table_set_loose(p->table, number);
     at_instruction(p, item->inst);
     LLVMValueRef site = site_value(p, number);
     if (op == LLVMFence)

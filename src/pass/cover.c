@@ -8,6 +8,9 @@
  * A base that is computed in a block is a new value each time the block runs, so its keys are
  * forgotten at the start of that block; within it uses come after the definition.
  *
+ * Loose accesses (marks.c) cover nothing, since who comes later may be one whose value matters; and
+ * a loose write, wherever it goes, may have changed what was read or written before.
+ *
  * Then a read with a write to the same bytes behind it in the block becomes one update. Unlike in
  * ThreadSanitizer the read is not dropped: the predictive engines need to know what it saw.
  */
@@ -75,10 +78,15 @@ static void number_keys(struct pass *p, struct cover *c, struct map *chains)
             c->key_of[i] = find_key(p, c, chains, &c->items->at[i]);
 }
 
+static bool forgets(const struct item *item)
+{
+    return item->kills || (item->kind == ITEM_ACCESS && item->write && item->loose);
+}
+
 /* Marks every key within the bytes of access i. */
 static void generate(struct cover *c, struct map *chains, size_t i, bits set)
 {
-    if (!c->key_of[i])
+    if (!c->key_of[i] || c->items->at[i].loose)
         return;
     const struct key *mine = &c->keys[c->key_of[i] - 1];
     int64_t end = mine->offset + (int64_t)mine->bytes;
@@ -158,7 +166,7 @@ static void summarise(struct cover *c, struct map *chains, struct transfer *t)
     for (size_t i = 0; i < c->items->count; i++) {
         const struct item *item = &c->items->at[i];
         struct transfer *mine = &t[item->block];
-        if (item->kills) {
+        if (forgets(item)) {
             mine->kills = true;
             memset(mine->made, 0, c->words * sizeof *mine->made);
         } else if (item->kind == ITEM_ACCESS) {
@@ -199,6 +207,16 @@ static void flow(struct cover *c, struct map *chains)
 
 /* ---- dropping ---- */
 
+/* The update's write will cover them, though they come before it. */
+static bool reads_between(const struct cover *c, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if ((c->items->at[i].kind == ITEM_ACCESS || c->items->at[i].kind == ITEM_RANGE) &&
+            !c->items->at[i].write && !c->items->at[i].dropped && !c->items->at[i].loose)
+            return true;
+    return false;
+}
+
 /* A write joins the read of the same bytes before it, if there is one since `since`. */
 static bool join_read(struct cover *c, size_t since, size_t i)
 {
@@ -208,7 +226,12 @@ static bool join_read(struct cover *c, size_t since, size_t i)
     if (!has_update || key->read <= since)
         return false;
     struct item *read = &c->items->at[key->read - 1];
+    if (!read->loose && write->loose)
+        return false; /* the read may have to see what the thread wrote before */
+    if (read->loose && !write->loose && reads_between(c, key->read, i))
+        return false;
     read->update = true;
+    read->writes_loose = write->loose;
     read->partner = write->inst;
     read->write_index = write->index;
     if (read->align < write->align)
@@ -229,9 +252,11 @@ static void drop_in_block(struct cover *c, struct map *chains, size_t start, siz
         if (item->kind != ITEM_ACCESS || !c->key_of[i])
             continue;
         uint32_t k = c->key_of[i] - 1;
-        item->dropped = has_bit(set, 2 * k + item->write);
+        item->dropped = has_bit(set, 2 * k + item->write) && !(item->loose && item->write);
         if (item->dropped)
             continue;
+        if (forgets(item))
+            memset(set, 0, c->words * sizeof *set);
         generate(c, chains, i, set);
         if (item->write)
             item->dropped = join_read(c, since, i);

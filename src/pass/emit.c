@@ -211,12 +211,21 @@ LLVMValueRef call_local(struct pass *p, const char *name, enum runtime_effect ef
     return call;
 }
 
+/* An update that writes something else than what it read does not go by that: it covers the same as
+ * any other. */
+static bool covers_nothing(const struct item *item)
+{
+    return item->update ? item->writes_loose : item->loose;
+}
+
 static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer, bool ask)
 {
     char name[48], local[56];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
     snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
-             item->align >= item->bytes ? "" : "_unaligned");
+             covers_nothing(item)         ? "_loose"
+             : item->align >= item->bytes ? ""
+                                          : "_unaligned");
     snprintf(local, sizeof local, "%s_%s", name, ask ? "ask" : "at");
     LLVMValueRef args[] = { pointer, const32(p, item->site) };
     call_preserving(p, local, EFFECT_RECORD, 2, args);
@@ -305,11 +314,19 @@ void emit_range(struct pass *p, const struct item *item)
     call_range(p, item, length, item->inst);
 }
 
+static void emit_loose_call(struct pass *p, const struct item *item)
+{
+    at_instruction(p, item->inst);
+    call_access(p, item, ITEM_ADDRESS(item), false);
+}
+
 static void emit_access(struct pass *p, const struct item *item)
 {
     bool small = item->bytes == 1 || item->bytes == 2 || item->bytes == 4 || item->bytes == 8;
     if (item->rows[0] || item->rows[1])
         finish_rows(p, item);
+    else if (covers_nothing(item))
+        emit_loose_call(p, item);
     else if ((small || item->bytes == 16) && (item->hot || stores_vtable(item->inst)))
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
@@ -330,8 +347,14 @@ void number_site(struct pass *p, struct item *item)
     const char *variable = variable_name(p, item->inst, ITEM_ADDRESS(item), item->bytes);
     item->site = table_site(p, item->write ? SITE_WRITE : SITE_READ, item->inst, item->index,
                             item->bytes, variable);
-    if (item->update)
+    if (item->loose)
+        table_set_loose(p->table, item->site);
+    if (!item->update)
+        return;
+    uint32_t write =
         table_site(p, SITE_WRITE, item->partner, item->write_index, item->bytes, variable);
+    if (item->writes_loose)
+        table_set_loose(p->table, write);
 }
 
 void emit_item(struct pass *p, struct item *item)

@@ -238,7 +238,8 @@ extern "C" void leave_loops(struct pass *p, LLVMValueRef function, struct items 
 {
     std::optional<Loops> loops;
     for (struct item *i = items->at; i < items->at + items->count; i++) {
-        if (i->kind != ITEM_ACCESS || i->dropped || !hasSize(*i) || stores_vtable(i->inst))
+        if (i->kind != ITEM_ACCESS || i->dropped || !hasSize(*i) || stores_vtable(i->inst) ||
+            (i->update ? i->writes_loose : i->loose)) // is recorded each time (marks.c)
             continue;
         if (!loops)
             loops.emplace(p, *llvm::unwrap<llvm::Function>(function));

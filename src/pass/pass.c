@@ -100,8 +100,11 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
         return;
     }
     p->has_frame = needs_frame(p, items);
-    if (!p->full && !p->no_elimination) {
+    find_loose(p, items);
+    if (!p->full && !p->no_elimination)
         drop_covered(p, f, items);
+    settle_loose(items);
+    if (!p->full && !p->no_elimination) {
         join_adjacent(p, items);
         leave_loops(p, f, items);
     }

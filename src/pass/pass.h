@@ -41,12 +41,14 @@ enum item_kind {
 struct item {
     enum item_kind kind;
     bool write;
-    bool update;  /* a read with the write that follows it */
-    bool link;    /* production: it may store pointers, and reports that, too */
-    bool dropped; /* covered by another */
-    bool hot;     /* default builds: the filter is asked inline */
-    bool kills;   /* afterwards nothing is covered any more */
-    int8_t low;   /* the address modulo 8, if known, else -1 */
+    bool update;       /* a read with the write that follows it */
+    bool loose;        /* what is read, or written (marks.c); of an update: what it reads */
+    bool writes_loose; /* update: what it writes */
+    bool link;         /* production: it may store pointers, and reports that, too */
+    bool dropped;      /* covered by another */
+    bool hot;          /* default builds: the filter is asked inline */
+    bool kills;        /* afterwards nothing is covered any more */
+    int8_t low;        /* the address modulo 8, if known, else -1 */
     uint32_t align;
     uint32_t site;
     uint32_t index;       /* of the instruction in its function, debug intrinsics not counted */
@@ -180,6 +182,7 @@ void keep_excluded(struct pass *p);
 
 /* sites.c */
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
+bool is_pure(LLVMValueRef call); /* it touches no memory */
 struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst);
 bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
 bool is_worth_linking(struct pass *p, LLVMValueRef address); /* pointers stored there (links.c) */
@@ -187,6 +190,10 @@ bool is_worth_linking(struct pass *p, LLVMValueRef address); /* pointers stored 
 /* align.c: sets `low` of the accesses */
 void find_alignments(struct pass *p, struct items *items);
 bool is_member(struct pass *p, LLVMValueRef inst); /* accesses a member of a structure */
+
+/* marks.c: sets `loose`; and, when updates are known, takes it back where it would cost too much */
+void find_loose(struct pass *p, struct items *items);
+void settle_loose(struct items *items);
 
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
@@ -345,6 +352,7 @@ void table_free(struct table *t);
 uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index, uint64_t bytes,
                     const char *variable);
 uint32_t table_count(const struct table *t);
+void table_set_loose(struct table *t, uint32_t site);
 /* Full builds: where an access's address comes from; a stretch, as rt_sites.h says. */
 void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset);
 struct sites_site;

@@ -152,7 +152,7 @@ static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef cal
 }
 
 /* Such a call touches no memory. */
-static bool is_pure(LLVMValueRef call)
+bool is_pure(LLVMValueRef call)
 {
     unsigned memory = attribute_kind("memory");
     LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
@@ -160,6 +160,18 @@ static bool is_pure(LLVMValueRef call)
     if (!a && callee)
         a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
     return a && LLVMGetEnumAttributeValue(a) == 0;
+}
+
+/* Two bits of "memory" per kind of memory, the upper one says that it is written. */
+static bool may_write(LLVMValueRef call)
+{
+    enum { WRITES = 2 | 2 << 2 | 2 << 4 };
+    unsigned memory = attribute_kind("memory");
+    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
+    LLVMValueRef callee = called_function(call);
+    if (!a && callee)
+        a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
+    return !a || LLVMGetEnumAttributeValue(a) & WRITES;
 }
 
 /* Such a call neither synchronises nor frees memory. */
@@ -257,6 +269,9 @@ static void list_call(struct pass *p, struct items *items, LLVMValueRef call)
         add_item(items, ITEM_BREAK, call);
     } else if (p->full && !LLVMIsDeclaration(callee)) {
         add_item(items, ITEM_BREAK, call); /* traced: its records come after ours */
+    } else if (!p->production && may_write(call)) {
+        add_item(items, ITEM_BREAK, call); /* what it writes may be loose (marks.c) */
+        items->calls = true;
     } else if (!is_pure(call)) {
         items->calls = true; /* what it records has this function on its stack */
     }

@@ -303,6 +303,11 @@ static void fill_location(struct pass *p, struct sites_site *s, LLVMValueRef ins
     }
 }
 
+void table_set_loose(struct table *t, uint32_t site)
+{
+    t->sites.at[site].loose = 1;
+}
+
 uint32_t table_site(struct pass *p, int kind, LLVMValueRef inst, uint32_t index, uint64_t bytes,
                     const char *variable)
 {
@@ -364,7 +369,8 @@ static uint32_t module_flags(const struct pass *p)
 static struct bytes make_table(struct pass *p)
 {
     struct table *t = p->table;
-    struct sites_header h = { .flags = module_flags(p) };
+    struct sites_header h = { .flags =
+                                  module_flags(p) | (p->full || p->production ? 0 : SITES_MARKED) };
     struct bytes all = { 0 };
     h.source = string(t, t->source, strlen(t->source));
     h.directory = string(t, t->directory, strlen(t->directory));

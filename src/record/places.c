@@ -225,7 +225,7 @@ static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_
 
 static uint64_t make_place(uint32_t site, uint32_t function)
 {
-    uint64_t number = function < 0x3fffffff ? function + (uint64_t)1 : 0;
+    uint64_t number = function < 0x1fffffff ? function + (uint64_t)1 : 0;
 
     return PLACE_KNOWN | number << 32 | site;
 }
@@ -259,6 +259,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
     uint32_t number = function_number(p, function);
     uint32_t parent = frame_site(p, m, s->inlined_at), site;
     bool call = s->kind == SITE_CALL || s->kind == SITE_LIBC;
+    bool loose = s->kind <= SITE_ATOMIC && h->flags & SITES_MARKED && s->loose;
     struct buf b = { 0 };
 
     add_table_location(&b, h, s->file, s->line, s->column, s->function);
@@ -270,7 +271,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
                (is_traced(p, variable) ? PLACE_CALL_TRACED : 0);
     if (*variable)
         tables_set_site_variable(places_tables(p), site, variable, strlen(variable));
-    return make_place(site, number);
+    return make_place(site, number) | (loose ? PLACE_LOOSE : 0);
 }
 
 /* A module whose table is gone: its sites can still be told apart. */

@@ -17,10 +17,12 @@
 #include "base/map.h"
 #include "record/sink.h"
 #include "record/ring.h"
+#include "trace/encode_raw.h"
 
 /* A place in a word: */
 #define PLACE_KNOWN       (UINT64_C(1) << 63)
 #define PLACE_CALL_TRACED (UINT64_C(1) << 62) /* a call of a function that is traced itself */
+#define PLACE_LOOSE       RAW_PLACE_LOOSE     /* an access that is marked (EV_LOOSE) */
 static inline uint32_t place_site(uint64_t place)
 {
     return (uint32_t)place; /* SITE_NONE: unknown */
@@ -30,7 +32,7 @@ static inline uint32_t place_site(uint64_t place)
 /* The function it is in; of a call, the function called. */
 static inline uint32_t place_function(uint64_t place)
 {
-    uint32_t n = (uint32_t)(place >> 32) & 0x3fffffff;
+    uint32_t n = (uint32_t)(place >> 32) & 0x1fffffff;
 
     return n ? n - 1 : FUNCTION_NONE;
 }

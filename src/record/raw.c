@@ -692,17 +692,20 @@ static const char *take_atomic(struct raw_reader *r, struct raw_thread *t, const
 {
     unsigned arg = w[0] >> 48 & 0xff, op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
     unsigned values = arg >> 6, order = w[2] & 0xff;
+    uint64_t place;
     struct event *ev;
 
     if (op > OP_RMW || log > 4 || values > 2 || order < ORDER_RELAXED || order > ORDER_SEQ_CST)
         return "unknown kind of atomic operation";
-    ev = new_event(r, t, op, w[0] & RING_LOW, site_of(r, w[1]), w[2] >> 8);
+    place = place_of(r, w[1]);
+    ev = new_event(r, t, op, w[0] & RING_LOW, place_site(place), w[2] >> 8);
     ev->size = 1u << log;
     ev->order = (uint8_t)order;
+    ev->flags = place & PLACE_LOOSE ? EV_LOOSE : 0;
     if (values)
-        ev->flags = EV_VALUE;
+        ev->flags |= EV_VALUE;
     if (values == 2 && op == OP_RMW)
-        ev->flags = EV_VALUE | EV_OLD;
+        ev->flags |= EV_OLD;
     ev->value = values ? w[3] : 0;
     ev->old = ev->flags & EV_OLD ? w[4] : 0;
     return NULL;
@@ -763,7 +766,10 @@ static const char *take_steps(struct raw_reader *r, struct raw_thread *t, struct
         return "impossible steps";
     while (--n) {
         ev.target = (ev.target + (uint64_t)ring_step(word)) & RING_LOW;
-        new_event(r, t, ev.op, ev.target, ev.site, 0)->size = ev.size;
+        struct event *next = new_event(r, t, ev.op, ev.target, ev.site, 0);
+
+        next->size = ev.size;
+        next->flags = ev.flags;
     }
     return NULL;
 }
@@ -771,17 +777,19 @@ static const char *take_steps(struct raw_reader *r, struct raw_thread *t, struct
 static const char *take_access(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
     unsigned arg = w[0] >> 48 & 0xff, log = arg >> ACCESS_SIZE_SHIFT & 7;
-    uint32_t site;
+    uint64_t place;
     struct event *ev;
 
     if (__builtin_expect(log > 4, 0))
         return "impossible access";
     if (__builtin_expect(arg & ACCESS_PC, 0))
-        site = site_of(r, w[1]);
+        place = place_of(r, w[1]);
     else
-        site = place_site(places_site(r->places, (uint32_t)w[1]));
-    ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW, site, 0);
+        place = places_site(r->places, (uint32_t)w[1]);
+    ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW,
+                   place_site(place), 0);
     ev->size = 1u << log;
+    ev->flags = place & PLACE_LOOSE ? EV_LOOSE : 0;
     if ((arg & ACCESS_STEPS) == ACCESS_STEPS)
         return arg & ACCESS_PC ? "impossible steps" : take_steps(r, t, *ev, w[1]);
     if (arg & ACCESS_RUN) {
@@ -789,10 +797,10 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
             return "impossible run";
         ev->size = (uint32_t)(w[1] >> 32);
     } else if (arg & ACCESS_VALUE64) {
-        ev->flags = EV_VALUE;
+        ev->flags |= EV_VALUE;
         ev->value = w[2];
     } else if ((arg & (ACCESS_VALUE32 | ACCESS_PC)) == ACCESS_VALUE32) {
-        ev->flags = EV_VALUE;
+        ev->flags |= EV_VALUE;
         ev->value = w[1] >> 32;
     }
     return NULL;

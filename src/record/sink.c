@@ -108,6 +108,7 @@ int sink_open(struct sink *o, struct ring *r, const struct sink_options *options
                              .repeats = true,
                              .lists = true,
                              .requests = true,
+                             .loose = true,
                              .stamp_ns = 1,
                              .past = options->keep_ns || options->keep_bytes,
                              .in_place = true };

@@ -196,6 +196,8 @@ enum {
  * *void __heddle_write{1,2,4,8,16}(void *address, uint32_t site)
  * *void __heddle_update{1,2,4,8,16}(void *address, uint32_t site)     a read (site) and then a
  *      write (site + 1) of the same address, nothing between; inline check as for a write
+ * *void __heddle_{read,write,update}{1,2,4,8,16}_loose(void *address, uint32_t site)   loose ones
+ *      (docs/design/marks.md), of any alignment, and not asked about
  * *void __heddle_ask_{read,write,update}...(void *address, uint32_t site)    the same where code
  *      has not asked the filter: they do (objects of earlier versions; now the module has functions
  *      of its own that ask, pass/stub.c)

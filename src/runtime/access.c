@@ -332,6 +332,83 @@ static void note_access(const void *p, unsigned arg, bool aligned, uint64_t wher
     rt_busy_end();
 }
 
+/* ---- loose accesses ----
+ *
+ * They stand for none that is not loose: who reads what a loose write left is recorded, and so is a
+ * loose write behind what was read. So that order is kept, too: no record that stands before a
+ * loose write is made longer behind it. docs/design/marks.md says why that is enough.
+ */
+
+static void append_loose(struct rt_thread *t, uintptr_t a, unsigned arg, uint32_t site)
+{
+    if (unlikely(rt.paused)) {
+        lose_paused(t);
+        return;
+    }
+    if (arg & ACCESS_WRITE)
+        runs_forget(t);
+    append_access(t, a, arg, site);
+}
+
+static bool leaves_loose_out(uintptr_t a, unsigned bytes, bool write)
+{
+    struct filter_known known;
+
+    if (!rt_options.filter)
+        return false;
+    known = filter_look(a, bytes);
+    return write ? known.written && !known.some_read : known.all;
+}
+
+/* A read, a write, or both, at `site` and the next one. */
+static void note_loose(const void *p, unsigned log2_bytes, bool read, bool write, uint32_t site)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes, arg = log2_bytes << ACCESS_SIZE_SHIFT;
+    bool begins;
+
+    if (only_leaves_out(site))
+        return;
+    begins = access_begins();
+    if (!begins && (rt.mode != MODE_OFF || tls.self))
+        return;
+    rt_busy_begin();
+    if (begins && is_benign(p, bytes)) {
+        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
+    } else if (!leaves_loose_out(a, bytes, write)) {
+        if (begins && read)
+            append_loose(tls.self, a, arg, site);
+        if (begins && write)
+            append_loose(tls.self, a, arg | ACCESS_WRITE, site + read);
+        if (write && rt_options.filter)
+            filter_mark_loose(a, bytes);
+    }
+    rt_busy_end();
+}
+
+#define LOOSE_ENTRIES(name, log2)                                                                  \
+    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site);                                \
+    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site);                               \
+    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site);                              \
+    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site)                                 \
+    {                                                                                              \
+        note_loose(p, log2, true, false, site);                                                    \
+    }                                                                                              \
+    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site)                                \
+    {                                                                                              \
+        note_loose(p, log2, false, true, site);                                                    \
+    }                                                                                              \
+    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site)                               \
+    {                                                                                              \
+        note_loose(p, log2, true, true, site);                                                     \
+    }
+
+LOOSE_ENTRIES(1, 0)
+LOOSE_ENTRIES(2, 1)
+LOOSE_ENTRIES(4, 2)
+LOOSE_ENTRIES(8, 3)
+LOOSE_ENTRIES(16, 4)
+
 /* ---- the entries ---- */
 
 enum { BLOCK_REST = (1 << FILTER_BLOCK_SHIFT) - 1 };

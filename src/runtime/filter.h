@@ -224,6 +224,67 @@ static inline bool filter_mark_block(uintptr_t a, unsigned bytes, bool write)
     return filter_mark_bytes(a, bytes, write);
 }
 
+/* ---- loose accesses (docs/design/marks.md) ---- */
+
+/* What is known of some bytes. A byte is in both tables, in one of them or in none. */
+struct filter_known {
+    bool all, written; /* each was accessed; each was written */
+    bool some_read;    /* what one holds was read, or written, by an access that is not loose */
+};
+
+/* Bytes [a, end) of one word: their units, as bits. */
+static inline uint32_t filter_units_around(uintptr_t a, uintptr_t end)
+{
+    unsigned from = a >> 2 & 31, to = (end - 1) >> 2 & 31;
+
+    return (uint32_t)((UINT64_C(2) << to) - (UINT64_C(1) << from));
+}
+
+static inline struct filter_known filter_look(uintptr_t a, unsigned bytes)
+{
+    struct filter_known known = { true, true, false };
+
+    for (uintptr_t end = a + bytes, next; a < end; a = next) {
+        const struct heddle_filter_line *l = filter_line(a);
+        const struct heddle_filter_units *u = filter_units(a);
+        bool line = l->tag == filter_tag(a), unit = u->tag == filter_tag(a);
+        uint32_t around;
+        unsigned bits, read, written;
+
+        next = (a | 7) + 1 < end ? (a | 7) + 1 : end;
+        bits = ((1u << (next - a)) - 1) << (a & 7);
+        around = filter_units_around(a, next);
+        read = line ? l->read[filter_word(a)] & bits : 0;
+        written = line ? l->written[filter_word(a)] & bits : 0;
+        known.some_read |= read || (unit && u->read & around);
+        if (unit && (u->written & around) == around)
+            written = bits;
+        if (unit && (u->read & around) == around)
+            read = bits;
+        known.written &= written == bits;
+        known.all &= (read | written) == bits;
+    }
+    return known;
+}
+
+/* A loose write: what was read of these bytes, or written, may not be what they hold. */
+static inline void filter_mark_loose(uintptr_t a, unsigned bytes)
+{
+    for (uintptr_t end = a + bytes, next; a < end; a = next) {
+        struct heddle_filter_line *l = filter_line(a);
+        struct heddle_filter_units *u = filter_units(a);
+        unsigned bits;
+
+        next = (a | 7) + 1 < end ? (a | 7) + 1 : end;
+        bits = ((1u << (next - a)) - 1) << (a & 7);
+        filter_freshen(l, a);
+        l->read[filter_word(a)] &= (uint8_t)~bits;
+        l->written[filter_word(a)] |= (uint8_t)bits;
+        if (u->tag == filter_tag(a))
+            u->read &= ~filter_units_around(a, next);
+    }
+}
+
 /* ---- forgetting ---- */
 
 static inline void filter_forget_units(uintptr_t a, uint32_t bits)
