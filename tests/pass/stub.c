@@ -135,6 +135,11 @@ ACCESSES(2, 2_unaligned)
 ACCESSES(4, 4_unaligned)
 ACCESSES(8, 8_unaligned)
 ACCESSES(16, 16_unaligned)
+ACCESSES(1, 1_loose)
+ACCESSES(2, 2_loose)
+ACCESSES(4, 4_loose)
+ACCESSES(8, 8_loose)
+ACCESSES(16, 16_loose)
 
 void __heddle_read_range(void *p, uint64_t bytes, uint32_t site)
 {
