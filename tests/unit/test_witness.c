@@ -713,9 +713,26 @@ static void a_thread_may_go_on_with_its_own_accesses(void **state)
                     "event 2: event 0 on x may not be the last of its kind");
 }
 
+/* docs/design/marks.md */
+static void what_comes_of_another_value_satisfies_no_read_that_matters(void **state)
+{
+    static const char relay[] = "T0|w(x)|1\nT0|w(a)|2\nT1|r~(a)|3\nT1|w~(b)|4\nT1|w(c)|5\n"
+                                "T1|r(b)|6\nT1|w(x)|7\nT2|r(c)|8\nT2|w(x)|9\n";
+    static const char stretch[] = "T0|w(x)|1\nT0|w(a)|2\nT1|w~(b)|3\nT1|r~(a)|4\nT1|r(b)|5\n"
+                                  "T1|w(x)|6\n";
+
+    (void)state;
+    expect(relay, "2 3 4 7 0 8", NULL);
+    expect(relay, "2 3 4 5 0 6", "event 5: reads b from event 3, not its value in the trace");
+    expect(stretch, "2 3 4 0 5", NULL);
+    expect_recorded(stretch, "2 3 4 0 5",
+                    "event 4: reads b from event 2, not its value in the trace");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_of_another_value_satisfies_no_read_that_matters),
         cmocka_unit_test(two_enabled_conflicting_accesses_are_a_race),
         cmocka_unit_test(a_list_that_is_no_witness_at_all_is_refused),
         cmocka_unit_test(each_thread_gives_a_prefix_of_its_events_in_order),
