@@ -101,10 +101,9 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     }
     p->has_frame = needs_frame(p, items);
     find_loose(p, items);
-    if (!p->full && !p->no_elimination)
-        drop_covered(p, f, items);
-    settle_loose(items);
     if (!p->full && !p->no_elimination) {
+        drop_covered(p, f, items);
+        settle_loose(items); /* without updates what it costs does not matter */
         join_adjacent(p, items);
         leave_loops(p, f, items);
     }
