@@ -853,6 +853,13 @@ void sieve_learn(struct sieve *s, const struct batch *b, unsigned slot)
 
 /* ---- later passes ---- */
 
+/* What was done in solitude was forgotten, and then came a thread that nobody forked: of it, and of
+ * all that depends on it, nothing is known. */
+static bool lacks_words(const struct sieve *s)
+{
+    return s->orphan && s->words.dropped;
+}
+
 uint64_t sieve_words(const struct sieve *s)
 {
     return s->nmeets;
@@ -860,7 +867,7 @@ uint64_t sieve_words(const struct sieve *s)
 
 bool sieve_knows_suspects(const struct sieve *s)
 {
-    return s->handovers && !s->odd_locks && !(s->orphan && s->words.dropped);
+    return s->handovers && !s->odd_locks && !lacks_words(s);
 }
 
 uint64_t sieve_suspects(const struct sieve *s)
@@ -910,6 +917,8 @@ static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects
 
 static void mark(struct sieve *s, struct batch *b, bool suspects)
 {
+    if (lacks_words(s))
+        return;
     for (size_t i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
 

@@ -285,7 +285,10 @@ static bool takes_order(int op)
     return op_is_atomic((unsigned)op) || op == OP_FENCE;
 }
 
-enum { BARE = 1 << 16, LOOSE = 1 << 17 }; /* with an operation: tacq, tacqs, seminit; r~, rmw~.rlx */
+enum {
+    BARE = 1 << 16,
+    LOOSE = 1 << 17
+}; /* with an operation: tacq, tacqs, seminit; r~, rmw~.rlx */
 
 /* An acquire that would not have waited. */
 static bool is_tried(const char *p, size_t n)
