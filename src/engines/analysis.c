@@ -744,12 +744,25 @@ static bool only_shows(const struct engine *e)
     return e->predicts || e == &engine_shb;
 }
 
+static bool has_cut(const struct work *w)
+{
+    return w->gist && gist_cut(w->gist);
+}
+
+/* Is all that the second turn looks at more than there is room for? */
+static bool needs_beginning(const struct work *w)
+{
+    return has_cut(w) || (w->options->memory && !w->gist && may_be_shortened(w) &&
+                          trace_info(w->trace)->events > gist_max(w));
+}
+
 static void divide(struct work *w)
 {
     bool limits = has_limits(w);
 
     w->divided = limits || w->suspects;
-    if (limits) {
+    if (limits ||
+        (w->divided && trace_info(w->trace)->order != TRACE_EXACT && needs_beginning(w))) {
         w->certain.engine = &engine_certain;
         w->certain.state = engine_certain.open(NULL, w->options);
     }
@@ -861,6 +874,23 @@ static int take_beginning(struct work *w, struct error *err)
     return trace_rewind(w->trace, err) < 0 ? -1 : take_gist(w, &limits, err);
 }
 
+/* What the rest of the trace says of the beginning's reads: an access behind it may have come
+ * before them, where the order of accesses is not exact. (Otherwise run_showers() asks.) */
+static int keep_uncertain(struct work *w, struct error *err)
+{
+    struct certain_marks marks = { w->sieve, w->suspects };
+    struct certain *c;
+
+    if (!w->certain.state || has_limits(w))
+        return 0;
+    c = certain_finish(w->certain.state, w->trace, &marks, 0, 0, NULL, err);
+    w->certain.state = NULL;
+    if (!c)
+        return -1;
+    whole_set_certain(w->whole, c);
+    return trace_rewind(w->trace, err);
+}
+
 static int run_beginning(struct work *w, struct error *err)
 {
     int r = take_beginning(w, err);
@@ -868,23 +898,13 @@ static int run_beginning(struct work *w, struct error *err)
     whole_free(w->whole); /* it is about the whole trace */
     w->whole = whole_new(w->trace, w->a, w->sieve, w->options, w->hooks);
     if (r == 0)
+        r = keep_uncertain(w, err);
+    if (r == 0)
         r = run_second(w, err);
     for (size_t i = 0; w->gist && i < w->a->count; i++)
         if (has_turn(w->a, i))
             engine_leave(&w->a->runs[i].result, "events_not_seen", gist_missing(w->gist));
     return r;
-}
-
-static bool has_cut(const struct work *w)
-{
-    return w->gist && gist_cut(w->gist);
-}
-
-/* Is all that the second turn looks at more than there is room for? */
-static bool needs_beginning(const struct work *w)
-{
-    return has_cut(w) || (w->options->memory && !w->gist && may_be_shortened(w) &&
-                          trace_info(w->trace)->events > gist_max(w));
 }
 
 static bool all_is_over(const struct analysis *a)
