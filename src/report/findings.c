@@ -431,11 +431,14 @@ static void find_causes(struct findings *f)
     }
 }
 
-/* Where the findings are after sorting. */
-static size_t *find_places(const struct findings *f)
+/* Where the `n` findings that were numbered are after sorting; some have been dropped since, and
+ * are at f->count. */
+static size_t *find_places(const struct findings *f, size_t n)
 {
-    size_t *place = xcalloc(f->count + 1, sizeof(*place));
+    size_t *place = xcalloc(n + 1, sizeof(*place));
 
+    for (size_t i = 0; i <= n; i++)
+        place[i] = f->count;
     for (size_t i = 0; i < f->count; i++)
         place[f->races[i].serial] = i;
     return place;
@@ -450,15 +453,16 @@ static bool is_cause(const struct finding *cause, const struct finding *r)
            strcmp(cause->sides[1].op, "free") != 0;
 }
 
-static void name_causes(struct findings *f)
+static void name_causes(struct findings *f, size_t numbered)
 {
-    size_t *place = find_places(f);
+    size_t *place = find_places(f, numbered);
 
     for (size_t i = 0; i < f->count; i++) {
         struct finding *r = &f->races[i];
+        size_t at = r->cause ? place[r->cause] : f->count;
 
-        if (r->cause && is_cause(&f->races[place[r->cause]], r))
-            r->follows = f->races[place[r->cause]].id;
+        if (at < f->count && is_cause(&f->races[at], r))
+            r->follows = f->races[at].id;
     }
     free(place);
     for (size_t i = 0; i < f->count; i++)
@@ -529,6 +533,8 @@ void findings_group(struct findings *f)
 
 int findings_finish(struct findings *f, struct trace *t, struct error *err)
 {
+    size_t numbered = f->count;
+
     find_causes(f);
     findings_sort(f);
     if (findings_enrich(f, t, err) < 0)
@@ -537,7 +543,7 @@ int findings_finish(struct findings *f, struct trace *t, struct error *err)
     for (size_t i = 0; i < f->count; i++)
         f->races[i].doubt = findings_string(f, doubt_of(f, &f->races[i], t));
     findings_identify(f);
-    name_causes(f);
+    name_causes(f, numbered);
     findings_group(f);
     return 0;
 }
