@@ -372,10 +372,14 @@ static void note_loose(const void *p, unsigned log2_bytes, bool read, bool write
     begins = access_begins();
     if (!begins && (rt.mode != MODE_OFF || tls.self))
         return;
+    if (begins && read && !is_benign(p, bytes))
+        steer_access(p, bytes, OP_READ, site);
+    if (begins && write && !is_benign(p, bytes))
+        steer_access(p, bytes, OP_WRITE, site + read);
     rt_busy_begin();
     if (begins && is_benign(p, bytes)) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    } else if (!leaves_loose_out(a, bytes, write)) {
+    } else if (steer_watches(a, bytes) || !leaves_loose_out(a, bytes, write)) {
         if (begins && read)
             append_loose(tls.self, a, arg, site);
         if (begins && write)
