@@ -846,7 +846,7 @@ void sieve_learn(struct sieve *s, const struct batch *b, unsigned slot)
 
         if (i + AHEAD < b->count)
             fetch(s, &b->events[i + AHEAD]);
-        learn_event(s, &b->events[i], b->extra, span->steps + at, n);
+        learn_event(s, &b->events[i], b->extra, n ? span->steps + at : NULL, n);
         at += n;
     }
 }
