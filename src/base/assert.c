@@ -12,7 +12,12 @@ static char subject[PATH_MAX]; /* cut where longer; a torn copy only spoils the 
 
 void invariant_subject(const char *path)
 {
+    static bool writing; /* two threads that open traces: one of them is named */
+
+    if (__atomic_test_and_set(&writing, __ATOMIC_ACQUIRE))
+        return;
     snprintf(subject, sizeof(subject), "%s", path ? path : "");
+    __atomic_clear(&writing, __ATOMIC_RELEASE);
 }
 
 _Noreturn void invariant_failed(const char *file, int line, const char *function,
