@@ -135,13 +135,14 @@ static enum verdict syncp_finds_all_pairs_of_sites(struct subject *s, struct buf
     return HOLDS;
 }
 
-/* What the cascade leaves out because of that (analysis.c). */
+/* What the cascade leaves out because of that (analysis.c). A loose read may see any write, which
+ * syncp knows nothing of. */
 static enum verdict without_suspects_nothing_races(struct subject *s, struct buf *why)
 {
     const struct oracle *o = subject_mc(s);
 
     if (!subject_result(s, &engine_syncp)->no_suspects || s->info->values || s->info->branches ||
-        !o->complete)
+        s->info->loose || !o->complete)
         return DOES_NOT_APPLY;
     if (!o->count)
         return HOLDS;
