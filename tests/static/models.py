@@ -424,7 +424,10 @@ def main():
             sys.exit(r.stderr)
         env = dict(os.environ, LC_ALL="C")
         env.pop("HEDDLE_OPTIONS", None)
-        ran = run(build + "/heddle", "record", "-o", "rec", "--", "./prog", cwd=work, env=env, timeout=120)
+        for _ in range(3):  # main() may put back a pointer that the library has just freed: a race, and a crash
+            ran = run(build + "/heddle", "record", "-o", "rec", "--", "./prog", cwd=work, env=env, timeout=120)
+            if ran.returncode == 0:
+                break
         r = run(build + "/heddle", "analyze", "-q", "--engine", "hb", "--format", "json", "-o", "out.json", "rec", cwd=work)
         if r.returncode not in (0, 66):
             sys.exit(f"record: {ran.returncode} {ran.stderr}\nanalyze: {r.returncode} {r.stderr}")
