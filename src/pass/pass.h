@@ -182,7 +182,8 @@ void keep_excluded(struct pass *p);
 
 /* sites.c */
 void list_items(struct pass *p, LLVMValueRef function, struct items *items);
-bool is_pure(LLVMValueRef call); /* it touches no memory */
+bool is_pure(LLVMValueRef call);   /* it touches no memory */
+bool may_write(LLVMValueRef call); /* or nothing is known of it */
 struct item *add_item(struct items *items, enum item_kind kind, LLVMValueRef inst);
 bool is_worth_recording(struct pass *p, LLVMValueRef address, bool write);
 bool is_worth_linking(struct pass *p, LLVMValueRef address); /* pointers stored there (links.c) */

@@ -151,26 +151,28 @@ static void list_intrinsic(struct pass *p, struct items *items, LLVMValueRef cal
     }
 }
 
-/* Such a call touches no memory. */
-bool is_pure(LLVMValueRef call)
+/* What a call does to memory: LLVM's attribute; NULL: it says nothing. */
+static LLVMAttributeRef memory_of(LLVMValueRef call)
 {
     unsigned memory = attribute_kind("memory");
     LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
     LLVMValueRef callee = called_function(call);
-    if (!a && callee)
-        a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
+    return a || !callee ? a
+                        : LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
+}
+
+/* Such a call touches no memory. */
+bool is_pure(LLVMValueRef call)
+{
+    LLVMAttributeRef a = memory_of(call);
     return a && LLVMGetEnumAttributeValue(a) == 0;
 }
 
 /* Two bits of "memory" per kind of memory, the upper one says that it is written. */
-static bool may_write(LLVMValueRef call)
+bool may_write(LLVMValueRef call)
 {
     enum { WRITES = 2 | 2 << 2 | 2 << 4 };
-    unsigned memory = attribute_kind("memory");
-    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
-    LLVMValueRef callee = called_function(call);
-    if (!a && callee)
-        a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
+    LLVMAttributeRef a = memory_of(call);
     return !a || LLVMGetEnumAttributeValue(a) & WRITES;
 }
 

@@ -49,15 +49,8 @@ bool is_interposed(LLVMValueRef function)
     return f && f->interposed;
 }
 
-/* Attributes that rule out that another thread learns something, or is learned from. Two bits of
- * "memory" per kind of memory, the upper one says that it is written. */
+/* Attributes that rule out that another thread learns something, or is learned from. */
 bool cannot_synchronise(LLVMValueRef call)
 {
-    enum { WRITES = 2 | 2 << 2 | 2 << 4 };
-    unsigned memory = attribute_kind("memory");
-    LLVMAttributeRef a = LLVMGetCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, memory);
-    LLVMValueRef callee = called_function(call);
-    if (!a && callee)
-        a = LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, memory);
-    return call_has(call, "nosync") || (a && !(LLVMGetEnumAttributeValue(a) & WRITES));
+    return call_has(call, "nosync") || !may_write(call);
 }
