@@ -11,9 +11,11 @@ struct job {
     int in;
 };
 static struct hidden_queue *todo;
+static int popping;
 
 THREAD(worker)
 {
+    tell(&popping); // the call begins before there is a job: it cannot reach one
     struct job *j = hidden_pop(todo);
     USE(j->in); // [read]
     return NULL;
@@ -23,6 +25,8 @@ THREAD(producer)
 {
     struct job *j = calloc(1, sizeof(*j));
     j->in = 1; // [early]
+    await(&popping);
+    pause_ms(20);
     hidden_push(todo, j);
     j->in = 2; // [late]
     return NULL;
