@@ -345,16 +345,28 @@ static const struct option_def explain_options[] = { { OPT_FULL, "full", 0, KIND
                                                      QUIET,
                                                      HELP,
                                                      END };
+/* Runs under control (confirm). */
+#define CONTROLLED                                                                                 \
+    { OPT_TRIES, "tries", 'n', KIND_NUMBER, "N", "run the program at most so often for each race", \
+      "10" },                                                                                      \
+        { OPT_WAIT,                                                                                \
+          "wait",                                                                                  \
+          0,                                                                                       \
+          KIND_TEXT,                                                                               \
+          "TIME",                                                                                  \
+          "how long a thread waits for another one (default: as long as the recording, 1s at "     \
+          "least)",                                                                                \
+          NULL },                                                                                  \
+    {                                                                                              \
+        OPT_TIMEOUT, "timeout", 0, KIND_TEXT, "TIME",                                              \
+            "end a run that takes longer (default: 20 times the recording, 60s at least)", NULL    \
+    }
 static const struct option_def confirm_options[] = {
     { OPT_TRACE, "trace", 't', KIND_TEXT, "TRACE|RESULT.json", "where the races are",
       "heddle.data" },
-    { OPT_TRIES, "tries", 'n', KIND_NUMBER, "N", "run the program at most so often for each race",
-      "10" },
-    { OPT_WAIT, "wait", 0, KIND_TEXT, "TIME",
-      "how long a thread waits for another one (default: as long as the recording, 1s at least)",
-      NULL },
-    { OPT_TIMEOUT, "timeout", 0, KIND_TEXT, "TIME",
-      "end a run that takes longer (default: 20 times the recording, 60s at least)", NULL },
+    CONTROLLED,
+    { OPT_SCHEDULE, "schedule", 0, KIND_TEXT, "FILE",
+      "write how the first confirmed race was made to happen, for heddle replay", NULL },
     PLAIN_FORMAT,
     OUTPUT,
     EFFORT,
@@ -365,6 +377,9 @@ static const struct option_def confirm_options[] = {
     HELP,
     END
 };
+static const struct option_def replay_options[] = { CONTROLLED,  PLAIN_FORMAT, OUTPUT,    EFFORT,
+                                                    MEMORY("0"), ANALYSIS,     RECORDING, QUIET,
+                                                    HELP,        END };
 static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
 static const struct option_def diff_options[] = { PLAIN_FORMAT, FAIL_ON, OUTPUT, HELP, END };
 static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
@@ -487,6 +502,11 @@ const struct command commands[] = {
       "race\n"
       "was confirmed; 0: none.\n",
       confirm_options, 0, MANY, OPTIONS_ANYWHERE, cmd_confirm },
+    { "replay", "SCHEDULE -- PROG ARGS...", "can the race of a schedule still happen?",
+      "Makes the race of a race.schedule ('heddle confirm --schedule') happen again in a program\n"
+      "that may have been changed since. Exit code 66: it can still happen; 0: it could not be\n"
+      "made to happen; 3: the schedule no longer applies, the code is gone or is not reached.\n",
+      replay_options, 2, MANY, OPTIONS_ANYWHERE, cmd_replay },
     { "gdb", "RESULT.json RACE", "write breakpoints for a race",
       "Writes a gdb script with a breakpoint at each of the two accesses; a thread that reaches "
       "one\n"

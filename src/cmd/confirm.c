@@ -23,9 +23,6 @@
 
 const char *const verdict_names[4] = { "not met", "diverged", "confirmed", "not tried" };
 
-/* A file that was copied has another time. */
-#define RECORDED_MOST_NS (UINT64_C(600) * 1000000000)
-
 struct job {
     const struct options *options;
     struct result result;
@@ -77,11 +74,9 @@ static void plan_race(struct job *j, struct confirmation *c)
             not_tried(c, err.text);
         trace_close(t);
     }
-    if (!j->first_trace) {
-        j->first_trace = path;
-        path = NULL;
-    }
-    free(path);
+    if (!j->first_trace && path)
+        j->first_trace = xstrndup(path, strlen(path));
+    c->trace = path;
 }
 
 static void take_race(struct job *j, size_t i)
@@ -130,62 +125,7 @@ static int enter_recorded(struct job *j)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path), 0;
-}
-
-static int scratch_make(struct confirm_run *run)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    run->scratch = xasprintf("%s/heddle-confirm-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-    if (mkdtemp(run->scratch))
-        return 0;
-    free(run->scratch);
-    run->scratch = NULL;
-    return own_failure("cannot make a temporary directory: %s", strerror(errno));
-}
-
-static void scratch_remove(struct confirm_run *run)
-{
-    if (!run->scratch)
-        return;
-    nftw(run->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(run->scratch);
-}
-
 /* ---- tries ---- */
-
-/* Why the first try, which insisted on everything, did not meet. */
-static char *reason(const struct steer_done *d)
-{
-    const struct steer_note *n = d->notes ? &d->note[0] : NULL;
-
-    if (d->met)
-        return xasprintf("another access to the same memory was met");
-    if (!d->taken_up)
-        return xasprintf("no process of the program took the plan up");
-    if (d->gates_left && n && n->kind == STEER_NOTE_GATE)
-        return xasprintf("a thread waited in vain for a step of the schedule");
-    if (!d->came[0] || !d->came[1])
-        return xasprintf("%s came to %s",
-                         d->came[0] || d->came[1] ? "only one thread" : "no thread",
-                         d->came[0]   ? "the second access of the schedule"
-                         : d->came[1] ? "the first access of the schedule"
-                                      : "either access");
-    if (n && n->kind == STEER_NOTE_ELSEWHERE)
-        return xasprintf("the threads came to different addresses");
-    if (n && n->kind == STEER_NOTE_BLOCKED)
-        return xasprintf("the other thread was blocked while one waited at its access");
-    return xasprintf("nobody came while a thread waited at its access");
-}
-
-static bool has_diverged(const struct steer_done *d)
-{
-    return !d->taken_up || d->gates_left || !d->came[0] || !d->came[1];
-}
 
 static bool is_told_by_memory(const struct steer_side *s)
 {
@@ -210,6 +150,15 @@ static bool is_the_race(const struct confirmation *c)
     return false;
 }
 
+/* What the schedule of this race will be made of. */
+static void take_meeting(struct confirmation *c, const struct steer_plan *plan)
+{
+    c->verdict = VERDICT_CONFIRMED;
+    c->met = xcalloc(1, sizeof(*c->met));
+    *c->met = *plan;
+    c->met->done = c->done;
+}
+
 static int confirm_one(const struct confirm_run *run, struct confirmation *c, uint64_t tries)
 {
     struct steer_plan *plan = xcalloc(1, sizeof(*plan));
@@ -219,74 +168,44 @@ static int confirm_one(const struct confirm_run *run, struct confirmation *c, ui
         confirm_vary(plan, c->plan, c->tries);
         code = confirm_run_once(run, plan, c);
         if (code == 0 && is_the_race(c))
-            c->verdict = VERDICT_CONFIRMED;
+            take_meeting(c, plan);
     }
     if (code == 0 && c->verdict != VERDICT_CONFIRMED) {
-        c->verdict = has_diverged(&c->done) ? VERDICT_DIVERGED : VERDICT_NOT_MET;
-        c->why = reason(&c->done);
+        c->verdict = confirm_diverged(&c->done) ? VERDICT_DIVERGED : VERDICT_NOT_MET;
+        c->why = confirm_reason(&c->done);
     }
     free(plan);
     return code;
 }
 
-/* Between its start and the last the writer wrote. */
-static uint64_t recorded_ns(const char *trace)
-{
-    struct error unused;
-    struct trace *t = trace ? trace_open(trace, &unused) : NULL;
-    struct stat st;
-    uint64_t start = 0, end = 0;
-
-    if (t && stat(trace, &st) == 0) {
-        start = trace_tables(t)->process.numbers[PROCESS_START_NS];
-        end = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-    }
-    trace_close(t);
-    return start && end > start && end - start < RECORDED_MOST_NS ? end - start : 0;
-}
-
-/* A program that computes for minutes needs more patience than one that is over at once. */
-static void times_by_recording(struct confirm_run *run, const struct options *o, uint64_t recorded)
-{
-    if (!option_is(o, OPT_WAIT) && recorded > run->patience_ns)
-        run->patience_ns = recorded;
-    if (!option_is(o, OPT_TIMEOUT) && 20 * recorded > run->limit_ns)
-        run->limit_ns = 20 * recorded;
-    run->budget_ns = 10 * run->patience_ns;
-}
-
-static int take_times(struct confirm_run *run, const struct options *o)
-{
-    const char *wait = option_is(o, OPT_WAIT) ? o->texts[OPT_WAIT] : "1s",
-               *limit = option_is(o, OPT_TIMEOUT) ? o->texts[OPT_TIMEOUT] : "60s";
-
-    if (!parse_duration(wait, &run->patience_ns) || !run->patience_ns)
-        return usage_error(o->command, "option '--wait' takes a time like '1s', not '%s'",
-                           o->texts[OPT_WAIT]);
-    if (!parse_duration(limit, &run->limit_ns) || !run->limit_ns)
-        return usage_error(o->command, "option '--timeout' takes a time like '60s', not '%s'",
-                           o->texts[OPT_TIMEOUT]);
-    return 0;
-}
-
 static int confirm_all(struct job *j)
 {
     const struct options *o = j->options;
-    struct confirm_run run = { .options = o, .argv = j->argv };
-    int code = take_times(&run, o);
+    struct confirm_run run;
+    int code = confirm_open(&run, o, j->argv, confirm_recorded_ns(j->first_trace));
 
-    if (code == 0) {
-        times_by_recording(&run, o, recorded_ns(j->first_trace));
-        code = scratch_make(&run);
-    }
     for (size_t i = 0; i < j->count && code == 0; i++)
         if (j->list[i].verdict != VERDICT_NOT_TRIED)
             code = confirm_one(&run, &j->list[i], o->numbers[OPT_TRIES]);
-    scratch_remove(&run);
+    confirm_close(&run);
     return code;
 }
 
 /* ---- the command ---- */
+
+/* Of the first one that was confirmed. */
+static int keep_schedule(const struct job *j, struct outfile *to)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (j->list[i].verdict == VERDICT_CONFIRMED) {
+            int code = confirm_keep(&j->list[i], to->file), closed = outfile_close(to, code == 0);
+
+            return code ? code : closed;
+        }
+    outfile_close(to, false);
+    warn("note", "no race was confirmed: '%s' is not written", to->path);
+    return 0;
+}
 
 static int show(const struct job *j, struct outfile *out)
 {
@@ -304,7 +223,9 @@ static void release(struct job *j)
 {
     for (size_t i = 0; i < j->count; i++) {
         findings_release(&j->list[i].seen);
+        free(j->list[i].trace);
         free(j->list[i].plan);
+        free(j->list[i].met);
         free(j->list[i].why);
     }
     free(j->list);
@@ -324,19 +245,30 @@ static int run_job(struct job *j, const struct options *o, int names)
     return code ? code : confirm_all(j);
 }
 
-/* The file for the result is named from where we are now. */
+/* The files for results are named from where we are now. */
 static int run_and_show(struct job *j, const struct options *o, int names)
 {
-    struct outfile out;
-    int code = outfile_open(&out, o->texts[OPT_OUTPUT], stdout);
+    struct outfile out, schedule;
+    bool keep = option_is(o, OPT_SCHEDULE);
+    int code = outfile_open(&out, o->texts[OPT_OUTPUT], stdout), kept = 0;
 
     if (code)
         return code;
-    code = run_job(j, o, names);
+    if (keep)
+        code = outfile_open(&schedule, o->texts[OPT_SCHEDULE], stdout);
     if (code == 0)
-        return show(j, &out);
-    outfile_close(&out, false);
-    return code;
+        code = run_job(j, o, names);
+    else
+        keep = false;
+    if (keep && code == 0)
+        kept = keep_schedule(j, &schedule);
+    else if (keep)
+        outfile_close(&schedule, false);
+    if (code == 0)
+        code = show(j, &out);
+    else
+        outfile_close(&out, false);
+    return kept ? kept : code;
 }
 
 int cmd_confirm(const struct options *o)
@@ -347,7 +279,7 @@ int cmd_confirm(const struct options *o)
 
     if (o->before_dashes == o->narguments)
         return usage_error(o->command, "a program is missing behind '--'");
-    code = take_times(&unused, o);
+    code = confirm_times(&unused, o);
     if (code == 0)
         code = result_load(&j.result, o, o->texts[OPT_TRACE]);
     if (code)

@@ -8,6 +8,7 @@
 
 #include "base/rt_steer.h"
 #include "cmd/options.h"
+#include "cmd/tracedir.h"
 #include "report/findings.h"
 
 enum verdict {
@@ -20,7 +21,9 @@ extern const char *const verdict_names[4]; /* as reports and JSON say it */
 
 struct confirmation {
     const struct finding *race;
+    char *trace;             /* owned: the file that its positions are in */
     struct steer_plan *plan; /* owned; of the first try */
+    struct steer_plan *met;  /* owned, or NULL: of the try that confirmed it */
     enum verdict verdict;
     char *why;              /* owned: where the verdict is no confirmation */
     unsigned tries;         /* runs of the program */
@@ -38,10 +41,29 @@ struct confirm_run {
     uint64_t patience_ns, budget_ns, limit_ns;
 };
 
+/* The times that the options and the recording's own say (confirm_setup.c), and a folder. 0, or the
+ * exit code after a message; a run that was not opened may be closed if it is zeroed. */
+int confirm_open(struct confirm_run *run, const struct options *o, char **argv,
+                 uint64_t recorded_ns);
+void confirm_close(struct confirm_run *run);
+int confirm_times(struct confirm_run *run, const struct options *o); /* only checks and sets them */
+void confirm_times_by(struct confirm_run *run, uint64_t recorded_ns);
+uint64_t confirm_recorded_ns(const char *trace); /* how long a recording took; 0: not known */
+
+/* Why a try did not meet; owned by the caller. And did it leave the schedule? */
+char *confirm_reason(const struct steer_done *d);
+bool confirm_diverged(const struct steer_done *d);
+
+/* Record the program once without a plan, into the run's folder; the time that it took. */
+int confirm_record(const struct confirm_run *run, struct tracedir *traces, uint64_t *ns);
+
 /* Run the program under the plan: 0, or the exit code after a message. Fills done and code, and
  * `seen` where the race was met. */
 int confirm_run_once(const struct confirm_run *run, const struct steer_plan *plan,
                      struct confirmation *c);
+
+/* The race.schedule of a confirmed race; 0, or the exit code after a message (confirm_keep.c). */
+int confirm_keep(const struct confirmation *c, FILE *out);
 
 /* All of them, in the format that the options ask for. */
 void confirm_show(const struct confirmation *c, size_t n, const struct options *o, FILE *out);

@@ -9,6 +9,7 @@
  * is still 0) is left to the directed waiting and to further tries.
  */
 #include "cmd/confirm_plan.h"
+#include "cmd/confirm_count.h"
 #include "base/alloc.h"
 #include "base/map.h"
 
@@ -16,12 +17,6 @@
 #include <string.h>
 
 enum { READERS = 4, EVENTS_MOST = 1 << 20 };
-
-struct counter {
-    uint32_t thread, op, site; /* SITE_NONE: of any place */
-    uint32_t count;
-    uint32_t key; /* in the plan + 1 */
-};
 
 /* An event of the schedule that can be waited for, or wait. */
 struct step {
@@ -53,15 +48,7 @@ struct planner {
     struct place *wanted; /* of the schedule, by position; NULL: all up to the race */
     size_t nwanted, next;
     uint64_t end; /* behind the later access */
-    struct {
-        uint64_t path;
-        uint32_t children;
-        bool fresh; /* its next event tells of its stack */
-    } *threads;
-    size_t nthreads, threads_cap;
-    struct map by_key;
-    struct counter *counters;
-    size_t ncounters, counters_cap;
+    struct counting count;
     struct step *steps;
     size_t nsteps, steps_cap;
     struct wait *waits;
@@ -71,64 +58,12 @@ struct planner {
     struct steer_plan *plan;
 };
 
-/* ---- counting ---- */
-
-static void note_thread(struct planner *p, uint32_t thread)
-{
-    size_t old = p->threads_cap;
-
-    if (thread < p->nthreads)
-        return;
-    GROW(p->threads, p->threads_cap, (size_t)thread + 1);
-    memset(p->threads + old, 0, (p->threads_cap - old) * sizeof(*p->threads));
-    p->nthreads = (size_t)thread + 1;
-}
-
-static void note_fork(struct planner *p, const struct event *e)
-{
-    uint32_t child = (uint32_t)e->target;
-    uint32_t n;
-
-    if (e->target > UINT32_MAX / 2)
-        return;
-    note_thread(p, child);
-    n = ++p->threads[e->thread].children;
-    p->threads[child].path = steer_child(p->threads[e->thread].path, n);
-}
-
-static bool is_atomic(unsigned op)
-{
-    return op == OP_LOAD || op == OP_STORE || op == OP_RMW;
-}
-
-/* As the runtime counts: atomics by their site, the rest by what they are. */
-static bool is_counted(const struct event *e)
-{
-    return (e->op >= OP_LOAD && e->op <= OP_RMW) ||
-           (e->op >= OP_ACQUIRE && e->op <= OP_FREE && e->op != OP_ONCE);
-}
-
-static struct counter *counter_of(struct planner *p, const struct event *e)
-{
-    uint32_t op = is_atomic(e->op) ? OP_LOAD : e->op, site = is_atomic(e->op) ? e->site : SITE_NONE;
-    uint64_t key = (uint64_t)e->thread << 38 ^ (uint64_t)op << 32 ^ (site + UINT64_C(1));
-    uint32_t *i = map_put(&p->by_key, key, UINT32_MAX);
-
-    if (*i == UINT32_MAX) {
-        *i = (uint32_t)p->ncounters;
-        GROW(p->counters, p->counters_cap, p->ncounters + 1);
-        p->counters[p->ncounters++] =
-            (struct counter){ .thread = e->thread, .op = op, .site = site };
-    }
-    return &p->counters[*i];
-}
-
 /* ---- the pass ---- */
 
 static bool makes_gates(unsigned op)
 {
-    return is_atomic(op) || op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED || op == OP_RELEASE ||
-           op == OP_RELEASE_SHARED || op == OP_SEM_WAIT || op == OP_SEM_POST;
+    return counting_is_atomic(op) || op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED ||
+           op == OP_RELEASE || op == OP_RELEASE_SHARED || op == OP_SEM_WAIT || op == OP_SEM_POST;
 }
 
 /* Is it part of the schedule? Without one, what was recorded up to the race is. */
@@ -163,7 +98,7 @@ static void note_step(struct planner *p, uint64_t position, const struct event *
     p->steps[p->nsteps++] = (struct step){ .order = order,
                                            .target = e->target,
                                            .thread = e->thread,
-                                           .counter = (uint32_t)(c - p->counters),
+                                           .counter = (uint32_t)(c - p->count.counters),
                                            .number = c->count,
                                            .op = e->op };
 }
@@ -178,7 +113,7 @@ static void note_block(struct planner *p, const struct event *e, const struct co
     if (e->op != OP_ALLOC || e->target > r->address || e->target + e->value < r->address + r->bytes)
         return;
     t->kind = stack ? STEER_IN_STACK : STEER_IN_BLOCK;
-    t->key = (uint32_t)(c - p->counters);
+    t->key = (uint32_t)(c - p->count.counters);
     t->number = c->count;
     t->offset = stack ? e->target + e->value - r->address : r->address - e->target;
 }
@@ -186,11 +121,11 @@ static void note_block(struct planner *p, const struct event *e, const struct co
 /* Until the access is reached: the thread's last event that runs of the same program share. */
 static void note_anchor(struct planner *p, const struct event *e, const struct counter *c)
 {
-    if (is_atomic(e->op) || e->op == OP_ALLOC || e->op == OP_FREE)
+    if (counting_is_atomic(e->op) || e->op == OP_ALLOC || e->op == OP_FREE)
         return;
     for (unsigned k = 0; k < 2; k++)
         if (!p->side_seen[k] && p->plan->side[k].index == e->thread) {
-            p->anchor[k] = (uint32_t)(c - p->counters) + 1;
+            p->anchor[k] = (uint32_t)(c - p->count.counters) + 1;
             p->anchor_number[k] = c->count;
         }
 }
@@ -203,7 +138,7 @@ static void note_side(struct planner *p, unsigned k, const struct event *e)
 
     p->side_seen[k] = true;
     s->op = e->op;
-    s->thread = p->threads[e->thread].path;
+    s->thread = p->count.threads[e->thread].path;
     if (!o.module)
         return;
     memcpy(s->module, t->modules[o.module - 1].id, sizeof(s->module));
@@ -211,21 +146,16 @@ static void note_side(struct planner *p, unsigned k, const struct event *e)
 
 static void take_event(struct planner *p, uint64_t position, const struct event *e)
 {
-    struct counter *c = NULL;
-    bool fresh;
+    struct counter *c = counting_take(&p->count, e);
+    struct counted_thread *t = &p->count.threads[e->thread];
+    bool fresh = t->fresh;
 
-    note_thread(p, e->thread);
-    if (e->op == OP_FORK)
-        note_fork(p, e);
-    fresh = p->threads[e->thread].fresh;
-    p->threads[e->thread].fresh = e->op == OP_BEGIN;
+    t->fresh = e->op == OP_BEGIN;
     for (unsigned k = 0; k < 2; k++)
         if (p->race->sides[k].event == position)
             note_side(p, k, e);
-    if (!is_counted(e))
+    if (!c)
         return;
-    c = counter_of(p, e);
-    c->count++;
     note_anchor(p, e, c);
     note_block(p, e, c, fresh);
     note_step(p, position, e, c);
@@ -262,8 +192,7 @@ static int read_trace(struct planner *p, struct error *err)
     while (r >= 0 && (r = trace_next(p->trace, &b, err)) > 0 && b.first < p->end)
         for (size_t i = 0; i < b.count && b.first + i < p->end; i++) {
             if (first) {
-                note_thread(p, b.events[i].thread);
-                p->threads[b.events[i].thread].path = STEER_ROOT;
+                counting_begin(&p->count, b.events[i].thread);
                 first = false;
             }
             take_event(p, b.first + i, &b.events[i]);
@@ -276,7 +205,9 @@ static int read_trace(struct planner *p, struct error *err)
 static struct object *object_of(struct map *by, struct object **all, size_t *n, size_t *cap,
                                 const struct step *s)
 {
-    uint64_t class = is_atomic(s->op) ? 1 : s->op == OP_SEM_WAIT || s->op == OP_SEM_POST ? 2 : 3;
+    uint64_t class = counting_is_atomic(s->op)                      ? 1
+                     : s->op == OP_SEM_WAIT || s->op == OP_SEM_POST ? 2
+                                                                    : 3;
     uint32_t *i = map_put(by, s->target << 2 | class, UINT32_MAX);
 
     if (*i == UINT32_MAX) {
@@ -372,14 +303,14 @@ static void make_waits(struct planner *p)
 static uint32_t key_of(struct planner *p, uint32_t counter)
 {
     const struct tables *t = trace_tables(p->trace);
-    struct counter *c = &p->counters[counter];
+    struct counter *c = &p->count.counters[counter];
     struct steer_key *k = &p->plan->key[p->plan->nkeys];
 
     if (c->key)
         return c->key - 1;
-    if (p->plan->nkeys == STEER_KEYS_MAX || !p->threads[c->thread].path)
+    if (p->plan->nkeys == STEER_KEYS_MAX || !p->count.threads[c->thread].path)
         return STEER_NONE;
-    *k = (struct steer_key){ .thread = p->threads[c->thread].path, .op = c->op };
+    *k = (struct steer_key){ .thread = p->count.threads[c->thread].path, .op = c->op };
     if (c->site != SITE_NONE) {
         struct site_origin o = tables_site_origin(t, c->site);
 
@@ -552,11 +483,9 @@ int confirm_plan(struct steer_plan *plan, const struct finding *r, struct trace 
     take_schedule(&p);
     got = make(&p, err);
     free(p.wanted);
-    free(p.threads);
-    free(p.counters);
     free(p.steps);
     free(p.waits);
-    map_release(&p.by_key);
+    counting_release(&p.count);
     return got;
 }
 

@@ -158,29 +158,54 @@ static void keep_sighting(struct confirmation *c, const struct production *p, co
     free(path);
 }
 
-static int run_program(const struct confirm_run *run, struct production *p, struct confirmation *c)
+static int run_program(const struct confirm_run *run, const char *control, struct recording *r)
 {
     struct options o = *run->options;
-    char *data = xasprintf("%s/data", run->scratch);
-    struct recording r = { 0 };
+    /* a later run removes what an earlier one left in its folder */
+    char *data = xasprintf("%s/%s", run->scratch, control ? "data" : "free");
     struct streams streams = { { -1, -1, -1 } };
-    struct watchdog dog = { .limit_ns = run->limit_ns, .recording = &r };
-    double start = seconds_now();
+    struct watchdog dog = { .limit_ns = run->limit_ns, .recording = r };
     int code;
 
     o.arguments = run->argv;
     streams_divert(&streams, run);
     watchdog_start(&dog);
-    code = recording_run_steered(&r, &o, data, p->path);
+    code = recording_run_steered(r, &o, data, control);
     watchdog_stop(&dog);
     streams_restore(&streams);
-    c->seconds += seconds_now() - start;
-    c->code = r.code;
     if (code)
         own_failure("cannot run '%s' again", run->argv[0]);
+    free(data);
+    return code;
+}
+
+static int run_steered(const struct confirm_run *run, struct production *p, struct confirmation *c)
+{
+    struct recording r = { 0 };
+    double start = seconds_now();
+    int code = run_program(run, p->path, &r);
+
+    c->seconds += seconds_now() - start;
+    c->code = r.code;
     remove_traces(&r);
     recording_release(&r);
-    free(data);
+    return code;
+}
+
+int confirm_record(const struct confirm_run *run, struct tracedir *traces, uint64_t *ns)
+{
+    struct recording r = { 0 };
+    int code = run_program(run, NULL, &r);
+
+    *ns = (uint64_t)(r.seconds * 1e9);
+    if (code == 0 && !recording_says(&r, run->argv[0]))
+        code = EXIT_BAD_INPUT;
+    if (code == 0) {
+        *traces = r.traces;
+        r.traces = (struct tracedir){ 0 };
+        r.late = true; /* the traces stay */
+    }
+    recording_release(&r);
     return code;
 }
 
@@ -198,7 +223,7 @@ int confirm_run_once(const struct confirm_run *run, const struct steer_plan *pla
     shared->patience_ns = run->patience_ns;
     shared->budget_ns = run->budget_ns;
     p.control->disposable = 1;
-    code = run_program(run, &p, c);
+    code = run_steered(run, &p, c);
     if (code == 0 && (c->tries == 0 || shared->done.met))
         c->done = shared->done;
     if (code == 0 && shared->done.met)

@@ -101,6 +101,7 @@ enum option_id {
     OPT_LIST,
     OPT_TRIES,
     OPT_TIMEOUT,
+    OPT_SCHEDULE,
     OPTIONS
 };
 
