@@ -186,5 +186,6 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
+    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # by nohup, and of jobs in the background
+        signal.signal(ignored, signal.SIG_DFL)
     main()
