@@ -317,21 +317,6 @@ static bool follow_all(struct flow *f)
     return true;
 }
 
-/* Follows what the item loads; if that does not matter, it and the stores are loose. */
-static void look_at(struct marks *m, struct item *item)
-{
-    struct flow f = { .m = m };
-    follow(&f, item->inst);
-    if (follow_all(&f)) {
-        item->loose = true;
-        for (size_t i = 0; i < f.stores.count; i++)
-            m->items->at[map_get(&m->item_of, f.stores.at[i]) - 1].loose = true;
-    }
-    free(f.todo.at);
-    free(f.stores.at);
-    map_release(&f.seen);
-}
-
 /* ---- the function ---- */
 
 static bool is_word(uint64_t bytes)
@@ -365,6 +350,29 @@ static bool may_be_joined(struct pass *p, const struct items *items, size_t i)
     return false;
 }
 
+/* It costs little, or is not executed often without the thread synchronising. */
+static bool is_worth_marking(struct marks *m, const struct item *item)
+{
+    return item->kind != ITEM_ACCESS ||
+           may_be_joined(m->p, m->items, (size_t)(item - m->items->at)) || ends_soon(item->inst);
+}
+
+/* Follows what the item loads; if that does not matter, it and the stores are loose. But what a
+ * loose access costs a lone read must be worth, and so must the stores behind it. */
+static void look_at(struct marks *m, struct item *item)
+{
+    struct flow f = { .m = m };
+    follow(&f, item->inst);
+    if (follow_all(&f) && is_worth_marking(m, item)) {
+        item->loose = true;
+        for (size_t i = 0; i < f.stores.count; i++)
+            m->items->at[map_get(&m->item_of, f.stores.at[i]) - 1].loose = true;
+    }
+    free(f.todo.at);
+    free(f.stores.at);
+    map_release(&f.seen);
+}
+
 static bool is_lone_read(const struct item *item)
 {
     return item->loose && item->kind == ITEM_ACCESS && !item->write && !item->update &&
@@ -382,9 +390,6 @@ void find_loose(struct pass *p, struct items *items)
     for (size_t i = 0; i < items->count; i++)
         if (is_candidate(&items->at[i]) && !items->at[i].write)
             look_at(&m, &items->at[i]);
-    for (size_t i = 0; i < items->count; i++)
-        if (is_lone_read(&items->at[i]) && !may_be_joined(p, items, i))
-            items->at[i].loose = ends_soon(items->at[i].inst);
     map_release(&m.item_of);
     map_release(&m.cyclic);
 }
