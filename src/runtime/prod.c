@@ -5,12 +5,14 @@
  * changes of `generation` and ticks; it is made when the program makes its first thread, so that
  * a program without threads stays one. It has all signals blocked, is busy for ever, and is made by
  * the real pthread_create(): no mode ever hears of it. The C library does, and ends a process whose
- * last thread has ended: so the last of the program's own threads ends ours first. When the main
- * thread was the last, and ended by syscall(SYS_exit), ours learns it from the kernel.
+ * last thread has ended: so the last of the program's own threads ends ours first, also by
+ * syscall(SYS_exit). When the main thread was the last, and made that call in inline assembly, ours
+ * learns it from the kernel.
  *
  * Concurrency: modes are told of events by the threads that make them, busy. changed() and tick()
  * are called by our thread, one at a time; start() and images() by whoever loads images.
  */
+#include "runtime/interpose.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
 #include "runtime/unwind.h"
@@ -159,7 +161,8 @@ static void note_time(void)
     rt_control->ran_ns = prod_now_ns() - started_ns;
 }
 
-/* Whether the main thread was the last one, and ended by syscall(SYS_exit), which nobody tells. */
+/* Whether the main thread was the last one, and ended by SYS_exit in inline assembly, which nobody
+ * tells. */
 static bool main_was_last(void)
 {
     volatile int *tid = __atomic_load_n(&main_tid, __ATOMIC_ACQUIRE);
@@ -240,6 +243,7 @@ static void *watch(void *unused)
     (void)unused;
     rt_busy_begin();
     syscall(SYS_prctl, PR_SET_NAME, "heddle");
+    __atomic_fetch_sub(&rt_calls_under_way, 1, __ATOMIC_SEQ_CST);
     while (!__atomic_load_n(&watcher_stops, __ATOMIC_ACQUIRE)) {
         g = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
         if (!(g & 1) && g != taken_up && rt_mode->changed)
@@ -285,7 +289,8 @@ static void real_join(pthread_t t)
 #endif
 }
 
-/* Under watcher_lock. */
+/* Under watcher_lock. What the C library does when the thread begins (rseq() and its like) is under
+ * way until watch() runs: a sandbox, which may be for all threads, waits for it. */
 static bool make_watcher(void)
 {
     pthread_attr_t attr;
@@ -297,11 +302,14 @@ static bool make_watcher(void)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, WATCHER_STACK);
+    __atomic_fetch_add(&rt_calls_under_way, 1, __ATOMIC_SEQ_CST);
     r = real_create(&watcher, &attr, watch);
     if (r) { /* thread-local variables larger than that stack */
         pthread_attr_setstacksize(&attr, 8 << 20);
         r = real_create(&watcher, &attr, watch);
     }
+    if (r)
+        __atomic_fetch_sub(&rt_calls_under_way, 1, __ATOMIC_SEQ_CST);
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return r == 0;
@@ -462,6 +470,17 @@ void prod_thread_end(void)
     own_life = LIFE_OVER;
     if (life != LIFE_COUNTED)
         return;
+    rt_busy_begin();
+    discount_thread();
+    rt_busy_end();
+}
+
+/* Only our thread hears of it, which must not be the last one: a child of vfork() ends so, too. */
+void prod_thread_exit(void)
+{
+    if (own_life != LIFE_COUNTED || tls.busy || syscall(SYS_gettid) != own_tid())
+        return;
+    own_life = LIFE_OVER;
     rt_busy_begin();
     discount_thread();
     rt_busy_end();

@@ -153,6 +153,7 @@ HIDDEN uint32_t prod_thread_fork(void);
 HIDDEN void prod_thread_failed(uint32_t child);
 HIDDEN void prod_thread_begin(uint32_t thread);
 HIDDEN void prod_thread_end(void);
+HIDDEN void prod_thread_exit(void); /* before syscall(SYS_exit) */
 HIDDEN void prod_thread_join(uint32_t thread);
 HIDDEN void prod_forked(void);
 HIDDEN void patch_index(void);       /* images came */

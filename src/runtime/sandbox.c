@@ -96,6 +96,7 @@ long sandbox_call(long number, const long *a)
                    ? rt_call_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5])
                    : wait_a_moment(a);
     case SYS_write:
+    case SYS_exit: /* of our thread, when the main thread has ended in that way */
         return rt_call_kernel(number, a[0], a[1], a[2], 0, 0, 0);
     case SYS_getpid:
         return process;
@@ -207,6 +208,8 @@ __asm__(".pushsection .text\n"
         "    je rt_syscall_seccomp\n"
         "    cmpq $324, %rdi\n" /* SYS_membarrier */
         "    je rt_syscall_seccomp\n"
+        "    cmpq $60, %rdi\n" /* SYS_exit */
+        "    je rt_syscall_exit\n"
         "    movq %rdi, %rax\n"
         "    movq %rsi, %rdi\n"
         "    movq %rdx, %rsi\n"
@@ -223,7 +226,7 @@ __asm__(".pushsection .text\n"
         ".cfi_endproc\n"
         ".size " SYSCALL ", . - " SYSCALL "\n"
         ".popsection\n");
-_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157 && SYS_membarrier == 324,
+_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157 && SYS_membarrier == 324 && SYS_exit == 60,
                "as in the assembly");
 
 HIDDEN __attribute__((used)) long rt_syscall_fails(long error);
@@ -231,6 +234,14 @@ long rt_syscall_fails(long error)
 {
     errno = (int)-error;
     return -1;
+}
+
+HIDDEN __attribute__((used)) long rt_syscall_exit(long number, long code);
+long rt_syscall_exit(long number, long code)
+{
+    if (rt_mode)
+        prod_thread_exit();
+    return rt_call_kernel(number, code, 0, 0, 0, 0, 0);
 }
 
 HIDDEN __attribute__((used)) long rt_syscall_seccomp(long number, long a, long b, long c, long d,

@@ -11,6 +11,7 @@
  *                             writer looks by itself ten times a second
  *     sched_yield             a futex wait of some microseconds
  *     write                   to standard error, with the option verbose only
+ *     exit                    of our thread, where the main thread has made this call
  *
  * So everything in this folder has to live with EPERM. Calls that are under way in other threads
  * are waited for before the filter comes, which may be for them, too.

@@ -150,6 +150,13 @@ static void raw_last(void)
     raw();
 }
 
+static void *ends_raw(void *text)
+{
+    says_it(text);
+    syscall(SYS_exit, 7);
+    return NULL;
+}
+
 static void c11(void)
 {
     thrd_t t;
@@ -190,6 +197,8 @@ int main(int argc, char **argv)
         raw_first();
     else if (strcmp(how, "raw-last") == 0)
         raw_last();
+    else if (strcmp(how, "raw-thread") == 0)
+        start(ends_raw, how, 1);
     printf("main ends\n");
     pthread_exit(NULL);
 }

@@ -14,7 +14,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60  # seconds; a process that never ends needs no more to be noticed
 ENDS = ("none", "joined", "joinable", "detached", "nested", "destructor", "main", "cancelled", "many", "child", "c11",
-        "raw", "raw-last")
+        "raw", "raw-last", "raw-thread")
 SITE = {"ends": "ends.c:19,ends.c:19", "signals": "signals.c:13,signals.c:13"}
 
 
@@ -103,7 +103,7 @@ class Life:
     def check_ends(self):
         for how in ENDS:
             wanted = self.finish(how, self.start(["./ends-plain", how]))
-            static = ("static",) if how in ("joined", "joinable", "destructor", "raw", "raw-last") else ()
+            static = ("static",) if how in ("joined", "joinable", "destructor", "raw", "raw-last", "raw-thread") else ()
             for what, command in self.commands("ends", ("recorded", "production") + static):
                 what = "%s, %s" % (what, how)
                 self.expect(what, self.finish(what, self.start(command + [how])), wanted)
