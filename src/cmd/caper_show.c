@@ -2,7 +2,7 @@
 #include "cmd/caper_show.h"
 #include "base/plural.h"
 #include "base/alloc.h"
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 #include "cmd/site_name.h"
 #include "report/emit.h"
 
@@ -74,7 +74,7 @@ static void each_seen(struct each *e)
     free(few.members);
 }
 
-/* What is said of pointer stores (base/rt_caper.h) is no site of an access. */
+/* What is said of pointer stores (abi/rt_caper.h) is no site of an access. */
 static bool is_listed(const struct linked *l, const struct caper_part *p, uint32_t k)
 {
     size_t file;

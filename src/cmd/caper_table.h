@@ -1,4 +1,4 @@
-/* caper_table.h - the control file of caper and alias runs, and its table (base/rt_caper.h)
+/* caper_table.h - the control file of caper and alias runs, and its table (abi/rt_caper.h)
  *
  * The file of a caper run stands beside the state (production_open_at), held by the command that
  * runs the program. What is found there and held by nobody is left over from a command that was
@@ -7,7 +7,7 @@
 #ifndef HEDDLE_CMD_CAPER_TABLE_H
 #define HEDDLE_CMD_CAPER_TABLE_H
 
-#include "base/rt_caper.h"
+#include "abi/rt_caper.h"
 #include "cmd/production.h"
 #include "program/caper_state.h"
 #include "symbol/linked.h"

@@ -70,7 +70,7 @@ static uint32_t bound(const struct caper_watch *w)
     return w->state->runs && w->max_ppm ? later ? later : 1 : w->max_ppm;
 }
 
-/* What earlier runs say of pointer stores (base/rt_caper.h). */
+/* What earlier runs say of pointer stores (abi/rt_caper.h). */
 static void take_store_marks(struct caper_table *t, const struct caper_watch *w)
 {
     size_t file;

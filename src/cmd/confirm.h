@@ -6,7 +6,7 @@
 #ifndef HEDDLE_CMD_CONFIRM_H
 #define HEDDLE_CMD_CONFIRM_H
 
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 #include "cmd/options.h"
 #include "cmd/tracedir.h"
 #include "report/findings.h"

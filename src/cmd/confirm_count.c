@@ -1,7 +1,7 @@
 /* confirm_count.c - threads and events of a trace by names that other runs share */
 #include "cmd/confirm_count.h"
 #include "base/alloc.h"
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* confirm_count.h - threads and events of a trace by names that other runs share (base/rt_steer.h)
+/* confirm_count.h - threads and events of a trace by names that other runs share (abi/rt_steer.h)
  *
  *     struct counting c = { 0 };
  *     counting_begin(&c, first_event.thread);

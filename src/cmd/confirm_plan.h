@@ -1,6 +1,6 @@
 /* confirm_plan.h - from a race and the trace it was found in to the plan of a controlled run
  *
- * The plan (base/rt_steer.h) says which two accesses are to meet, and which of the order of the
+ * The plan (abi/rt_steer.h) says which two accesses are to meet, and which of the order of the
  * race's schedule has to be kept on the way there: the order of critical sections, of semaphores
  * and of atomic operations of different threads. A race without a schedule keeps the order that was
  * recorded. docs/design/confirm.md.
@@ -8,7 +8,7 @@
 #ifndef HEDDLE_CMD_CONFIRM_PLAN_H
 #define HEDDLE_CMD_CONFIRM_PLAN_H
 
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 #include "report/findings.h"
 #include "trace/trace.h"
 

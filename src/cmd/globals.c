@@ -6,7 +6,7 @@
 #include "cmd/globals.h"
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/rt_globals.h"
+#include "abi/rt_globals.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
 #include "symbol/elf_file.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The start of ABI_VERSION_SYMBOL in runtime/abi.h: of any version. */
+/* The start of ABI_VERSION_SYMBOL in abi/abi.h: of any version. */
 #define RUNTIME_SYMBOL "__heddle_abi_"
 
 struct image {

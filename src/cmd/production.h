@@ -22,7 +22,7 @@
 
 #include <sys/types.h>
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 #include "cmd/launch.h"
 #include "cmd/options.h"
 

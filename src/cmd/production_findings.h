@@ -7,7 +7,7 @@
 #ifndef HEDDLE_CMD_PRODUCTION_FINDINGS_H
 #define HEDDLE_CMD_PRODUCTION_FINDINGS_H
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 #include "report/findings.h"
 #include "symbol/linked.h"
 

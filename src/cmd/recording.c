@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/place.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 #include "base/seconds.h"
 #include "base/tempfile.h"
 #include "cmd/command_file.h"

@@ -29,7 +29,7 @@ struct recording {
 /* Run o->arguments and wait until its traces are complete; `live`: tell races meanwhile. 0, or the
  * exit code after a message: then the program did not run. A zeroed struct may be released. */
 int recording_run(struct recording *r, const struct options *o, const char *directory, bool live);
-/* The same as a controlled run, with the plan in this control file (base/rt_steer.h). */
+/* The same as a controlled run, with the plan in this control file (abi/rt_steer.h). */
 int recording_run_steered(struct recording *r, const struct options *o, const char *directory,
                           const char *control);
 void recording_release(struct recording *r);

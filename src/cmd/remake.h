@@ -10,7 +10,7 @@
 #ifndef HEDDLE_CMD_REMAKE_H
 #define HEDDLE_CMD_REMAKE_H
 
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 #include "cmd/schedule_place.h"
 #include "trace/trace.h"
 

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_CMD_SCHEDULE_MAKE_H
 #define HEDDLE_CMD_SCHEDULE_MAKE_H
 
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 #include "report/findings.h"
 #include "report/race_schedule.h"
 #include "trace/trace.h"

@@ -8,7 +8,7 @@
 #ifndef HEDDLE_CMD_SCHEDULE_PLACE_H
 #define HEDDLE_CMD_SCHEDULE_PLACE_H
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 #include "report/race_schedule.h"
 #include "symbol/linked.h"
 

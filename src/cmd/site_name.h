@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 #include "symbol/linked.h"
 
 #include <stdbool.h>

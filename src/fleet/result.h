@@ -2,7 +2,7 @@
  *
  * The same struct for every kind of run, and one JSON text for it (docs/format/fleet.md), on one
  * line: what waits in the spool, and what `fleet export` writes and `fleet import` reads.
- * A site is named "MMMMMMMM:N" (base/rt_prod.h), unique within a program.
+ * A site is named "MMMMMMMM:N" (abi/rt_prod.h), unique within a program.
  *
  * Ownership: strings belong to `memory`; a zeroed struct is empty. Concurrency: none.
  */

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 
 static const char *asm_text(LLVMValueRef call)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 
 unsigned order_number(LLVMAtomicOrdering o)
 {

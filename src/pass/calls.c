@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_libc.h"
-#include "base/rt_sites.h"
+#include "abi/rt_libc.h"
+#include "abi/rt_sites.h"
 
 const char *callee_name(LLVMValueRef call)
 {

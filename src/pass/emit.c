@@ -1,6 +1,6 @@
 /* emit.c - the code of default builds: a question to the filter, and a call where it does not know
  *
- * The question of runtime/abi.h: is the block's tag the current one, and were all bytes seen?
+ * The question of abi/abi.h: is the block's tag the current one, and were all bytes seen?
  * In loops without calls it stands inline: two compares and two branches that are hardly ever
  * taken, the call in a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of
  * the code: some 12 bytes instead of 100. Compilers take their time for code, so that halves the
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 #include "pass/heat.h"
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 /* Inline questions of a function, at most: register allocation takes more than linear time. (100
  * leaves a tenth of lbzip2's time in questions by call, 400 next to nothing. So does asking by call

@@ -3,7 +3,7 @@
  * Accesses are collected over a stretch of a block in which nothing else writes records. Before its
  * first access there is one look at the cursor, and one question whether the chunk is full or the
  * time has moved on; so a stamp is never later than the accesses it is for. At the end one record
- * of the whole stretch is written (base/rt_stretch.h), with one store of the cursor: the addresses
+ * of the whole stretch is written (abi/rt_stretch.h), with one store of the cursor: the addresses
  * that do not follow from others, the values, the branch's outcome. The function's entry begins a
  * record, and its exit ends one. Where the next block can be
  * reached from such ends only, it makes the same record longer (paths.h): no look, no question.
@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_ring.h"
-#include "base/rt_sites.h"
+#include "abi/rt_ring.h"
+#include "abi/rt_sites.h"
 #include "pass/paths.h"
 #include "pass/stretch.h"
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 enum {
     SELECTS_MAX = 6,

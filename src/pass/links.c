@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 /* Computed by arithmetic: a counter, a length. */
 static bool is_computed(LLVMValueRef v)

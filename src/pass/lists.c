@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 static bool is_local(LLVMValueRef g)
 {

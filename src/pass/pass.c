@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
-#include "runtime/abi.h"
+#include "abi/rt_sites.h"
+#include "abi/abi.h"
 
 static const char done_mark[] = "heddle.instrumented";
 

@@ -358,7 +358,7 @@ void table_set_loose(struct table *t, uint32_t site);
 void table_set_from(struct table *t, uint32_t site, uint8_t from, int32_t offset);
 struct sites_site;
 uint32_t table_stretch(struct table *t, const struct sites_site *stretch);
-/* The blob of base/rt_sites.h and this module's record, as globals of the module. */
+/* The blob of abi/rt_sites.h and this module's record, as globals of the module. */
 void table_emit(struct pass *p);
 /* Adds to one of LLVM's lists of globals (llvm.used ...). */
 void add_to_list(struct pass *p, const char *list, const char *section, LLVMValueRef value);

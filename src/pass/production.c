@@ -3,7 +3,7 @@
  * For sites that are not patched in the machine code itself (production_mark.c): atomic operations,
  * copies of pointers and some stores of them, large copies, -O0, link-time optimisation. Accesses
  * of a straight stretch of a block share one no-op before the first of them: an `asm goto` whose
- * label is a cold block that reports each access (runtime/abi.h, __heddle_hit) and jumps back. The
+ * label is a cold block that reports each access (abi/abi.h, __heddle_hit) and jumps back. The
  * section heddle_patch has an entry for each access (runtime/prod.h). Nothing else is added: no
  * frames, no filter, no calls outside cold blocks.
  *
@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
-#include "runtime/abi.h"
+#include "abi/rt_sites.h"
+#include "abi/abi.h"
 
 enum {
     CC_PRESERVE_ALL = 15,

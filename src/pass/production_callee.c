@@ -1,14 +1,14 @@
 /* production_callee.c - what functions of libraries do with pointers, for production_links.c
  *
  * Which functions give memory, copy it, link nodes, keep what they are given or hand it to others:
- * as the table of base/rt_libc.h says. A function that is not known, or may do anything, is asked
+ * as the table of abi/rt_libc.h says. A function that is not known, or may do anything, is asked
  * for when it is called.
  */
 #include "pass/pass.h"
 
 #include <string.h>
 
-#include "base/rt_libc.h"
+#include "abi/rt_libc.h"
 
 static const struct libc_function *described(LLVMValueRef call)
 {

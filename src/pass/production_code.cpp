@@ -44,7 +44,7 @@
 
 extern "C" {
 #include "pass/production_mark.h"
-#include "runtime/abi.h"
+#include "abi/abi.h"
 }
 
 extern "C" void production_code_start(); // shim.cpp

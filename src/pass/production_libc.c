@@ -2,7 +2,7 @@
  *
  * Two kinds of calls get a no-op and a site of their own (SITE_LIBC):
  *
- *     modelled functions (base/rt_libc.h: memcpy, strlen, read, printf ...)
+ *     modelled functions (abi/rt_libc.h: memcpy, strlen, read, printf ...)
  *         nop ─▶ cold: r' = __heddle_f(args, site); jmp behind
  *         r = f(args)
  *         behind: phi(r, r')
@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_libc.h"
-#include "base/rt_sites.h"
-#include "runtime/abi.h"
+#include "abi/rt_libc.h"
+#include "abi/rt_sites.h"
+#include "abi/abi.h"
 
 struct libc_calls {
     struct libc_call {

@@ -32,8 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
-#include "runtime/abi.h"
+#include "abi/rt_sites.h"
+#include "abi/abi.h"
 
 enum { ELEMENTS_MAX = 16, DEPTH_MAX = 6 };
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 enum { MOVES_BYTES_MAX = 64, MOVES_BYTES_SMALL = 32 }; /* inlined by LLVM; with -Os */
 

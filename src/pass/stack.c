@@ -1,12 +1,12 @@
-/* stack.c - the shadow stack of runtime/abi.h
+/* stack.c - the shadow stack of abi/abi.h
  *
  * The depth at entry is kept in the function (not read again at the exit), so that frames that
  * were left by longjmp or an exception cannot shift what is below.
  */
 #include "pass/pass.h"
 
-#include "base/rt_ring.h"
-#include "runtime/abi.h"
+#include "abi/rt_ring.h"
+#include "abi/abi.h"
 
 static LLVMValueRef depth_field(struct pass *p)
 {

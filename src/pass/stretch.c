@@ -10,7 +10,7 @@
  */
 #include "pass/stretch.h"
 
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 
 void path_begin(struct pass *p, struct path *path)
 {

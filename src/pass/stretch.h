@@ -1,6 +1,6 @@
 /* stretch.h - the accesses and the branch of a stretch of code, and the record of them
  *
- * base/rt_stretch.h says what the record is. Full builds only.
+ * abi/rt_stretch.h says what the record is. Full builds only.
  *
  * A path grows block by block. Up to where paths last met (its segment) it is the same whichever
  * way control came; only there addresses may follow from others.
@@ -8,7 +8,7 @@
 #ifndef HEDDLE_PASS_STRETCH_H
 #define HEDDLE_PASS_STRETCH_H
 
-#include "base/rt_stretch.h"
+#include "abi/rt_stretch.h"
 #include "pass/pass.h"
 
 enum { PATHS_MAX = 16 /* that lead to a block: each is a line of the site table */ };

@@ -4,7 +4,7 @@
  * them. They call it with the address and the number of their site, and it calls the runtime only
  * where the filter does not know the access. It is written in assembly, because its convention is
  * preserve_most, and a compiler would keep six registers for what two do. Same question as in
- * emit.c; runtime/abi.h describes it.
+ * emit.c; abi/abi.h describes it.
  *
  * A function of the module, not of the runtime: no detour by a table of the linker's in shared
  * libraries, and the module's first site is added only where the runtime is called.
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 struct text {
     char at[2048];

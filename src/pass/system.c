@@ -2,7 +2,7 @@
  *
  * A call of untraced code is a pair of barriers (docs/design/barriers.md), unless the function is
  * known: the runtime interposes or models it, it belongs to the C or C++ library and orders
- * nothing by itself (both: base/rt_libc.h), or its attributes rule synchronisation out. By name,
+ * nothing by itself (both: abi/rt_libc.h), or its attributes rule synchronisation out. By name,
  * since the compiler sees no more: a library that defines another function of such a name is taken
  * for the system's.
  */
@@ -10,7 +10,7 @@
 
 #include <fnmatch.h>
 
-#include "base/rt_libc.h"
+#include "abi/rt_libc.h"
 
 bool is_system(const char *name)
 {

@@ -1,4 +1,4 @@
-/* table.c - the site table and the bitcode that travel in the object file (base/rt_sites.h)
+/* table.c - the site table and the bitcode that travel in the object file (abi/rt_sites.h)
  *
  * File names are as the command line spelt them where the debug information has them so; a name
  * that is relative to another directory than the compilation's gets that directory in front.
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 #include "pass/bitcode.h"
-#include "runtime/abi.h"
+#include "abi/abi.h"
 
 struct place {
     uint32_t file, function;

@@ -21,9 +21,9 @@
 
 #include <string.h>
 
-#include "base/rt_effects.h"
-#include "base/rt_sites.h"
-#include "runtime/abi.h"
+#include "abi/rt_effects.h"
+#include "abi/rt_sites.h"
+#include "abi/abi.h"
 
 bool is_untraced(struct pass *p, LLVMValueRef call)
 {

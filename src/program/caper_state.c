@@ -5,7 +5,7 @@
  */
 #include "program/caper_state.h"
 #include "base/alloc.h"
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 #include "base/seconds.h"
 #include "base/tempfile.h"
 

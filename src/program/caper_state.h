@@ -21,7 +21,7 @@
 #ifndef HEDDLE_PROGRAM_CAPER_STATE_H
 #define HEDDLE_PROGRAM_CAPER_STATE_H
 
-#include "base/rt_caper.h"
+#include "abi/rt_caper.h"
 #include "program/pairs_file.h"
 
 struct caper_part { /* a module */

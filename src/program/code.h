@@ -8,7 +8,7 @@
  * is copying. An operand is a slot, or with CODE_CONST a number in `consts`.
  *
  * Instructions keep their index in the function (debug intrinsics not counted):
- * that is what sites name (base/rt_sites.h).
+ * that is what sites name (abi/rt_sites.h).
  *
  * Ownership: everything belongs to the struct bitcode it came from.
  */

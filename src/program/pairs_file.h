@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 
 /* In the flags of a site, beside its kind: it may access memory to which pointers are passed on in
  * a form that a run cannot see. caper takes it as escaped when it is executed. */

@@ -16,7 +16,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
-#include "base/rt_libc.h"
+#include "abi/rt_libc.h"
 #include "program/static.h"
 #include "program/static_facts.h"
 

@@ -1,6 +1,6 @@
 /* static_model.c - functions and variables that are not part of the program
  *
- * What functions do the table of base/rt_libc.h says. What is not there, or there as such that may
+ * What functions do the table of abi/rt_libc.h says. What is not there, or there as such that may
  * do anything, is assumed to do that with all it can reach: functions of the system without
  * starting threads, others with.
  */

@@ -1,6 +1,6 @@
 /* static_others.c - constraints of calls of functions that are not part of the program
  *
- * As base/rt_libc.h describes them: letters of arguments and the result, and for what these do not
+ * As abi/rt_libc.h describes them: letters of arguments and the result, and for what these do not
  * say a function for each of enum libc_does. A function that is not there may do anything with what
  * it is given.
  */

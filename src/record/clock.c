@@ -1,6 +1,6 @@
 /* clock.c - comparing the TSC with CLOCK_MONOTONIC */
 #include "record/clock.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 
 #include <stdbool.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* raw.h - raw records of a thread (base/rt_ring.h) to events of the trace
+/* raw.h - raw records of a thread (abi/rt_ring.h) to events of the trace
  *
  * A raw_thread is what must be remembered of a thread from chunk to chunk. A
  * raw_reader is a worker's tool: events gather in its slice, and go to `take`

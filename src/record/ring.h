@@ -1,4 +1,4 @@
-/* ring.h - the writer's side of the memory that a recorded process shares (base/rt_ring.h)
+/* ring.h - the writer's side of the memory that a recorded process shares (abi/rt_ring.h)
  *
  * The process may be out of its mind: anything in the memory may be wrong, and
  * may change while it is looked at. So every number is read once and checked
@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 
 struct ring {
     struct ring_header *header; /* the mapping */

@@ -9,7 +9,7 @@
  * Annotations: HEDDLE_GLOBAL(p) adds p to the thread's next call; `globals=FILE` adds variables to
  * calls by the function's name, lines "FUNCTION-GLOB: VARIABLE".
  */
-#include "base/rt_globals.h"
+#include "abi/rt_globals.h"
 #include "runtime/reach.h"
 
 #include "runtime/callback.h"

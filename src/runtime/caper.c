@@ -133,7 +133,7 @@ void caper_give_up(unsigned counter)
     rt_control->counter[counter] = 1;
 }
 
-/* Later runs shall not try it again, if this was not the first (base/rt_caper.h). */
+/* Later runs shall not try it again, if this was not the first (abi/rt_caper.h). */
 static void say_too_expensive(void)
 {
     if (link_byte)

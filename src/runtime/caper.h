@@ -17,7 +17,7 @@
 #ifndef HEDDLE_RUNTIME_CAPER_H
 #define HEDDLE_RUNTIME_CAPER_H
 
-#include "base/rt_caper.h"
+#include "abi/rt_caper.h"
 #include "runtime/prod.h"
 #include "runtime/state.h"
 

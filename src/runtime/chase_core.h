@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 
 /* More threads than this do not wait at a time: with r_max 5 % several at once are rare, and 64
  * have been enough in every program. The rest is counted, and does not wait. */

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_RUNTIME_EFFECTS_H
 #define HEDDLE_RUNTIME_EFFECTS_H
 
-#include "base/rt_effects.h"
+#include "abi/rt_effects.h"
 #include "runtime/state.h"
 
 struct effects; /* a table of the writer's */

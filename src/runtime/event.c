@@ -4,7 +4,7 @@
  * owns the object: the caller records an acquire after, a release before the
  * operation itself. It carries a stamp, and starts a new epoch of the filter.
  */
-#include "base/rt_stripe.h"
+#include "abi/rt_stripe.h"
 #include "runtime/hand.h"
 #include "runtime/filter.h"
 #include "runtime/callback.h"

@@ -6,7 +6,7 @@
  * starts and when an image registers; libraries that are not traced are seen at
  * these moments too.
  */
-#include "base/rt_system.h"
+#include "abi/rt_system.h"
 #include "runtime/effects.h"
 #include "runtime/objects.h"
 #include "runtime/only.h"

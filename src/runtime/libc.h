@@ -94,7 +94,7 @@
 #define V(name, n) LIBC_NEXT(name)
 #define P(pattern)
 #define Q(pattern)
-#include "base/rt_libc_table.h"
+#include "abi/rt_libc_table.h"
 #endif
 
 #define LIBC_LIST(...) __VA_ARGS__

@@ -1,6 +1,6 @@
 /* only.c - recording only some sites (only.h) */
 #include "runtime/only.h"
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

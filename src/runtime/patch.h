@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_PATCH_H
 #define HEDDLE_RUNTIME_PATCH_H
 
-#include "runtime/abi.h"
+#include "abi/abi.h"
 #include "runtime/prod.h"
 
 enum { NOP_BYTES = 5, HIT_ENTRY_FLAGS = HIT_SITE - 1 };

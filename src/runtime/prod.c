@@ -1,6 +1,6 @@
 /* prod.c - production runs: the control file, the mode in force, and what it is told
  *
- * HEDDLE_RT's key "control" names the file (base/rt_prod.h). It is mapped when the first image
+ * HEDDLE_RT's key "control" names the file (abi/rt_prod.h). It is mapped when the first image
  * registers; the mode starts when the first image with no-ops does. A thread of our own waits for
  * changes of `generation` and ticks; it is made when the program makes its first thread, so that
  * a program without threads stays one. It has all signals blocked, is busy for ever, and is made by

@@ -1,7 +1,7 @@
 /* prod.h - production modes: patched sites, and what they are told
  *
  * A production build (heddle-cc --production) has a no-op at each memory access and nothing
- * else. When the runtime starts with a control file (base/rt_prod.h) it takes the mode named
+ * else. When the runtime starts with a control file (abi/rt_prod.h) it takes the mode named
  * there; the mode asks for sites to be patched, and from then on each execution of such a site
  * calls its hit(). Interposers feed the same mode through the events of rt.h: rt_sync(), rt_alloc()
  * and so on hand what happens to the mode when there is one, and record nothing.
@@ -16,7 +16,7 @@
 #ifndef HEDDLE_RUNTIME_PROD_H
 #define HEDDLE_RUNTIME_PROD_H
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 #include "runtime/benign.h"
 #include "runtime/rt.h"
 

@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/rt_ring.h"
-#include "runtime/abi.h"
+#include "abi/rt_ring.h"
+#include "abi/abi.h"
 #include "runtime/system.h"
 #include "trace/event.h"
 

@@ -1,6 +1,6 @@
 /* steer.h - a controlled run: threads are held up so that two of them meet (heddle confirm)
  *
- * docs/design/confirm.md; base/rt_steer.h is the plan. The program is recorded as always. Besides,
+ * docs/design/confirm.md; abi/rt_steer.h is the plan. The program is recorded as always. Besides,
  * a thread that comes to one of the two accesses of the race stops before it until another one
  * comes to the other access, to the same memory: then both stand before their accesses, which is
  * what a race is. On the way there a thread may wait at a synchronisation or an atomic operation
@@ -15,7 +15,7 @@
 #ifndef HEDDLE_RUNTIME_STEER_H
 #define HEDDLE_RUNTIME_STEER_H
 
-#include "base/rt_steer.h"
+#include "abi/rt_steer.h"
 #include "runtime/state.h"
 
 /* The run is controlled, and the race has not been met yet. */

@@ -14,7 +14,7 @@
 #ifndef HEDDLE_RUNTIME_STRIPE_H
 #define HEDDLE_RUNTIME_STRIPE_H
 
-#include "base/rt_stripe.h"
+#include "abi/rt_stripe.h"
 #include "runtime/state.h"
 
 struct stripe {

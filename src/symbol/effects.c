@@ -9,9 +9,9 @@
 #include "symbol/effects.h"
 #include "base/alloc.h"
 #include "base/map.h"
-#include "base/rt_effects.h"
-#include "base/rt_libc.h"
-#include "base/rt_system.h"
+#include "abi/rt_effects.h"
+#include "abi/rt_libc.h"
+#include "abi/rt_system.h"
 #include "symbol/machine.h"
 
 #include <stdlib.h>

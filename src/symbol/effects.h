@@ -7,7 +7,7 @@
  *
  * What a function may do includes what its callees do, in all images. A call through a pointer may
  * lead to every function whose address is somewhere. Functions of the C and C++ library are those
- * of base/rt_libc.h; functions of traced code do nothing here, since they are recorded.
+ * of abi/rt_libc.h; functions of traced code do nothing here, since they are recorded.
  * Files are read once. docs/design/effects.md.
  */
 #ifndef HEDDLE_SYMBOL_EFFECTS_H

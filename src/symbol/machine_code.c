@@ -7,7 +7,7 @@
  */
 #include "symbol/machine_inside.h"
 #include "base/alloc.h"
-#include "base/rt_effects.h"
+#include "abi/rt_effects.h"
 #include "symbol/x86.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* sites.h - the site tables that an instrumented file carries (base/rt_sites.h)
+/* sites.h - the site tables that an instrumented file carries (abi/rt_sites.h)
  *
  *     t = site_tables_open("./prog", &err);
  *     h = site_tables_find(t, module_id);
@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/rt_sites.h"
+#include "abi/rt_sites.h"
 
 struct site_tables;
 

@@ -5,7 +5,7 @@
  */
 #include "trace/encode_raw.h"
 #include "base/alloc.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 #include "trace/codec_context.h"
 
 #include <string.h>

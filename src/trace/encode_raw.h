@@ -1,7 +1,7 @@
 /* encode_raw.h - the short way from raw records to columns
  *
  * Nearly everything in a recording is an access, a branch or a move on the stack. Their records
- * (base/rt_ring.h) are encoded as they stand, without becoming a struct event between; the bytes
+ * (abi/rt_ring.h) are encoded as they stand, without becoming a struct event between; the bytes
  * that come out are those of encoder_add().
  */
 #ifndef HEDDLE_TRACE_ENCODE_RAW_H

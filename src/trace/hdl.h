@@ -28,7 +28,7 @@ struct hdl_options {
     enum trace_order order;
     bool threads;      /* the file has per-thread chunks (hdl_write_thread) */
     uint64_t stamp_ns; /* how fine the stamps of per-thread chunks are, 0 not a time */
-    bool stripes;      /* sequence numbers count per stripe (base/rt_stripe.h) */
+    bool stripes;      /* sequence numbers count per stripe (abi/rt_stripe.h) */
     bool stretches;    /* per-thread chunks may have records of stretches (stretch.h) */
     bool moves;        /* ... and moves (moves.h) */
     bool lists;        /* in_place: calls may have lists of any kind; else that is found out */

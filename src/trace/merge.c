@@ -7,7 +7,7 @@
  * in its first chunk's header, and gets its buffers when its time comes.
  *
  * With the feature STRIPES an object is a stripe, one of 65,536 counters
- * (base/rt_stripe.h); without it, each object of the program counts alone.
+ * (abi/rt_stripe.h); without it, each object of the program counts alone.
  *
  * Recorders often do not know the size of a block that is freed. The order is
  * known here, so the size is that of the last alloc at the address.
@@ -24,7 +24,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/map.h"
-#include "base/rt_stripe.h"
+#include "abi/rt_stripe.h"
 #include "trace/codec.h"
 #include "trace/merge_values.h"
 

@@ -5,7 +5,7 @@
  */
 #include "trace/seam.h"
 #include "base/alloc.h"
-#include "base/rt_stripe.h"
+#include "abi/rt_stripe.h"
 #include "trace/event.h"
 #include "trace/varint.h"
 

@@ -1,6 +1,6 @@
 /* stretch.h - stretches of code, and the events that their records stand for
  *
- * Full builds write one record per stretch (base/rt_stretch.h). The record stays as it is through
+ * Full builds write one record per stretch (abi/rt_stretch.h). The record stays as it is through
  * the writer and in the file (chunks of kind 9); what it means, the stretch's shape, is in the
  * file once (kind 10). Only a reader makes events of it.
  *
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "base/rt_stretch.h"
+#include "abi/rt_stretch.h"
 #include "trace/event.h"
 
 #define STRETCH_NONE UINT32_MAX

@@ -1,4 +1,4 @@
-"""Reads the site table out of object files and executables (src/base/rt_sites.h)."""
+"""Reads the site table out of object files and executables (src/abi/rt_sites.h)."""
 import struct
 import subprocess
 import tempfile
@@ -76,7 +76,7 @@ def stretch_path(module, number):
 
 
 def stretch_events(module, number, record):
-    """What the record of a stretch (src/base/rt_stretch.h) stands for: (kind, site, size, value)."""
+    """What the record of a stretch (src/abi/rt_stretch.h) stands for: (kind, site, size, value)."""
     path, at, values = stretch_path(module, number), 8, []
     depth = int.from_bytes(record[5:7], 'little')  # where the record leaves a frame
     assert module.sites[number]['how'] & LONG

@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rt_ring.h"
-#include "base/rt_stretch.h"
-#include "runtime/abi.h"
+#include "abi/rt_ring.h"
+#include "abi/rt_stretch.h"
+#include "abi/abi.h"
 
 static struct heddle_filter filter;
 static struct heddle_frame shadow[SHADOW_MASK + 1];

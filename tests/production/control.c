@@ -22,7 +22,7 @@
 
 #include <linux/futex.h>
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 
 static struct prod_control *control;
 static struct prod_site given[PROD_SITES_MAX];

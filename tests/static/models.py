@@ -3,7 +3,7 @@
 
     models.py --build BUILDDIR SOURCE-DIRECTORY
 
-One program is generated. For each function that base/rt_libc.h gives a model a thread calls it with memory of its
+One program is generated. For each function that abi/rt_libc.h gives a model a thread calls it with memory of its
 own name, and main() reads and writes all of that memory at the same time. The races of a recorded run (hb) are
 looked up, by line, among the pairs of `heddle static`. A function without a line in CALLS is an error, so that a new
 model gets its test. TAP.
@@ -397,9 +397,9 @@ def lines_of(race):
 
 
 def modelled(source):
-    """The functions of base/rt_libc.h that the runtime has a model for: M and V."""
+    """The functions of abi/rt_libc.h that the runtime has a model for: M and V."""
     names = set()
-    for part in glob.glob(os.path.join(source, "base", "rt_libc_*.h")):
+    for part in glob.glob(os.path.join(source, "abi", "rt_libc_*.h")):
         with open(part) as f:
             names |= set(re.findall(r"\b[MV]\((\w+), \d\)", f.read()))
     return names

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The table of library functions (base/rt_libc.h) against the prototypes of this machine's headers.
+"""The table of library functions (abi/rt_libc.h) against the prototypes of this machine's headers.
 
     prototypes.py --compiler CLANG SOURCE-DIRECTORY
 
@@ -28,7 +28,7 @@ MEMORY = set("rwbfsvRWBSVkKyctgq")
 
 def table(source):
     rows = {}
-    for part in glob.glob(os.path.join(source, "base", "rt_libc_*.h")):
+    for part in glob.glob(os.path.join(source, "abi", "rt_libc_*.h")):
         with open(part) as f:
             for args, result, does, names in re.findall(r'ROW\("([^"]*)", "([^"]*)", (\w+),((?:\s*[NIMVPQ]\([^)]*\))+)\)', f.read()):
                 for name in re.findall(r"[NIMV]\((\w+)", names):

@@ -1,4 +1,4 @@
-/* ring_tools.h - a recorded process for tests: fills chunks as the runtime does (base/rt_ring.h)
+/* ring_tools.h - a recorded process for tests: fills chunks as the runtime does (abi/rt_ring.h)
  *
  * mock_new() makes the shared memory; fork() gives a process that fills it, and the test's own
  * process is the writer. One struct mock_thread per recorded thread.
@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "base/rt_ring.h"
-#include "base/rt_stripe.h"
+#include "abi/rt_ring.h"
+#include "abi/rt_stripe.h"
 #include "trace/event.h"
 
 struct mock {

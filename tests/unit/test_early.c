@@ -1,6 +1,6 @@
 /* test_early.c - which records of a chunk that is being filled are taken */
 #include "record/early.h"
-#include "base/rt_stretch.h"
+#include "abi/rt_stretch.h"
 #include "trace/event.h"
 
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/rt_libc.h"
+#include "abi/rt_libc.h"
 
 /* How many arguments the row describes; *star: and all further ones. */
 static unsigned letters(const struct libc_function *f, bool *star)

@@ -7,7 +7,7 @@
  */
 #include "hdl_tools.h"
 
-#include "base/rt_stripe.h"
+#include "abi/rt_stripe.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

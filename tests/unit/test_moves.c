@@ -3,7 +3,7 @@
  * The reference is the plain list of events that they stand for.
  */
 #include "hdl_tools.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 #include "trace/codec.h"
 #include "trace/encode_raw.h"
 

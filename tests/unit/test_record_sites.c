@@ -11,8 +11,8 @@
 #include "ring_tools.h"
 
 #include "base/alloc.h"
-#include "base/rt_sites.h"
-#include "base/rt_stretch.h"
+#include "abi/rt_sites.h"
+#include "abi/rt_stretch.h"
 #include "record/recorder.h"
 #include "trace/text.h"
 #include "trace/trace.h"

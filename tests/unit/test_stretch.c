@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/rt_ring.h"
+#include "abi/rt_ring.h"
 #include "trace/codec.h"
 #include "trace/encode_stretch.h"
 

@@ -48,8 +48,8 @@
  * runtime writes what changed when, and only when, an event is recorded. In a
  * full build it is the same.
  */
-#ifndef HEDDLE_RUNTIME_ABI_H
-#define HEDDLE_RUNTIME_ABI_H
+#ifndef HEDDLE_ABI_ABI_H
+#define HEDDLE_ABI_ABI_H
 
 #include <stdint.h>
 
@@ -263,7 +263,7 @@ enum {
  * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
  *      once per image, as __heddle_register
  *
- * Modelled libc functions (M and V in base/rt_libc.h): the plugin turns a direct call of f in
+ * Modelled libc functions (M and V in abi/rt_libc.h): the plugin turns a direct call of f in
  * traced code, when f is a declaration with that many parameters, into a call of
  *
  *     __heddle_f(args..., uint32_t site)

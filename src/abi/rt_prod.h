@@ -13,8 +13,8 @@
  * FILE:LINE[:COLUMN], which means all sites there.
  * Little-endian, fixed layout; PROD_VERSION changes with it.
  */
-#ifndef HEDDLE_BASE_RT_PROD_H
-#define HEDDLE_BASE_RT_PROD_H
+#ifndef HEDDLE_ABI_RT_PROD_H
+#define HEDDLE_ABI_RT_PROD_H
 
 #include <stdint.h>
 

@@ -23,8 +23,8 @@
  * bytes 4 to 6 where they fit, the outcome first. The plugin, the writer and readers of the file
  * all lay records out with this.
  */
-#ifndef HEDDLE_BASE_RT_STRETCH_H
-#define HEDDLE_BASE_RT_STRETCH_H
+#ifndef HEDDLE_ABI_RT_STRETCH_H
+#define HEDDLE_ABI_RT_STRETCH_H
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
  * share the table.
  * alias: the pairs are a hash table of words at `pairs` (see CAPER_PAIR).
  */
-#ifndef HEDDLE_BASE_RT_CAPER_H
-#define HEDDLE_BASE_RT_CAPER_H
+#ifndef HEDDLE_ABI_RT_CAPER_H
+#define HEDDLE_ABI_RT_CAPER_H
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
  * Also part of the plugin. The table is for readers; what is searched is made from it once: each
  * name on its own, sorted.
  */
-#include "base/rt_libc.h"
+#include "abi/rt_libc.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -26,7 +26,7 @@ static const struct row rows[] = {
 #define V(name, n)                     "V" #n #name " "
 #define P(pattern)                     "P" pattern " "
 #define Q(pattern)                     "Q" pattern " "
-#include "base/rt_libc_table.h"
+#include "abi/rt_libc_table.h"
 };
 
 static struct libc_function *functions;

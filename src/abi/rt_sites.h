@@ -11,8 +11,8 @@
  * the string area, where offset 0 is the empty string (unknown).
  * Little-endian. Shared by pass/ (writes) and symbol/, program/ (read).
  */
-#ifndef HEDDLE_BASE_RT_SITES_H
-#define HEDDLE_BASE_RT_SITES_H
+#ifndef HEDDLE_ABI_RT_SITES_H
+#define HEDDLE_ABI_RT_SITES_H
 
 #include <stdint.h>
 
@@ -35,7 +35,7 @@ struct sites_header {
     uint64_t id[2];       /* as in struct heddle_module */
     uint32_t nsites, nframes;
     uint32_t string_bytes;
-    uint32_t flags;          /* MODULE_... of runtime/abi.h; SITES_MARKED */
+    uint32_t flags;          /* MODULE_... of abi/abi.h; SITES_MARKED */
     uint64_t bitcode_offset; /* first version: from the start of the blob; 0: none */
     uint64_t bitcode_bytes;
     uint32_t source;    /* string: the main source file */

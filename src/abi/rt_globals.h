@@ -1,7 +1,7 @@
 /* rt_globals.h - limits of a file of --globals: heddle checks them, the runtime relies on nothing
  */
-#ifndef HEDDLE_BASE_RT_GLOBALS_H
-#define HEDDLE_BASE_RT_GLOBALS_H
+#ifndef HEDDLE_ABI_RT_GLOBALS_H
+#define HEDDLE_ABI_RT_GLOBALS_H
 
 enum { GLOBALS_RULES = 256, GLOBALS_BYTES = 1 << 16 };
 

@@ -49,8 +49,8 @@
  *                 that fits counts
  *     Q("...")    a pattern of interposed functions
  */
-#ifndef HEDDLE_BASE_RT_LIBC_H
-#define HEDDLE_BASE_RT_LIBC_H
+#ifndef HEDDLE_ABI_RT_LIBC_H
+#define HEDDLE_ABI_RT_LIBC_H
 
 #include <stdbool.h>
 #include <stddef.h>

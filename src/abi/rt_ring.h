@@ -11,8 +11,8 @@
  * Lists of chunks are lock-free stacks: `head` is a chunk's number + 1 in the
  * low 32 bits and a counter against ABA in the high ones.
  */
-#ifndef HEDDLE_BASE_RT_RING_H
-#define HEDDLE_BASE_RT_RING_H
+#ifndef HEDDLE_ABI_RT_RING_H
+#define HEDDLE_ABI_RT_RING_H
 
 #include <stdint.h>
 

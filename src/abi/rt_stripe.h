@@ -6,8 +6,8 @@
  * in the order in which things really happened.
  * Shared by the runtime, which counts, and the merger, which waits.
  */
-#ifndef HEDDLE_BASE_RT_STRIPE_H
-#define HEDDLE_BASE_RT_STRIPE_H
+#ifndef HEDDLE_ABI_RT_STRIPE_H
+#define HEDDLE_ABI_RT_STRIPE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Their functions are known (rt_libc.h), and nobody synchronises by their data. OpenMP's libraries
  * tell the runtime what they order; those of sanitizers, and ours, do nothing for the program.
  */
-#ifndef HEDDLE_BASE_RT_SYSTEM_H
-#define HEDDLE_BASE_RT_SYSTEM_H
+#ifndef HEDDLE_ABI_RT_SYSTEM_H
+#define HEDDLE_ABI_RT_SYSTEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * numbers, each at a multiple of 8; images, functions and pieces by address, names by hash.
  * Addresses are those of the process.
  */
-#ifndef HEDDLE_BASE_RT_EFFECTS_H
-#define HEDDLE_BASE_RT_EFFECTS_H
+#ifndef HEDDLE_ABI_RT_EFFECTS_H
+#define HEDDLE_ABI_RT_EFFECTS_H
 
 #include <stdint.h>
 

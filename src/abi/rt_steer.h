@@ -12,10 +12,10 @@
  *
  * Little-endian, fixed layout; STEER_VERSION changes with it.
  */
-#ifndef HEDDLE_BASE_RT_STEER_H
-#define HEDDLE_BASE_RT_STEER_H
+#ifndef HEDDLE_ABI_RT_STEER_H
+#define HEDDLE_ABI_RT_STEER_H
 
-#include "base/rt_prod.h"
+#include "abi/rt_prod.h"
 
 enum {
     STEER_VERSION = 1,
