@@ -1,6 +1,6 @@
 /* args.h - a list of command line arguments, for the compiler drivers */
-#ifndef HEDDLE_PASS_ARGS_H
-#define HEDDLE_PASS_ARGS_H
+#ifndef HEDDLE_DRIVER_ARGS_H
+#define HEDDLE_DRIVER_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

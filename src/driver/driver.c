@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pass/args.h"
-#include "pass/backend.h"
+#include "driver/args.h"
+#include "driver/backend.h"
 
 #ifdef HEDDLE_DRIVER_CXX
 static const char *const self = "heddle-c++", *const compiler = "clang++-19";

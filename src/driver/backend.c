@@ -3,7 +3,7 @@
  * gcc is known by its name, which has the machine in front ("aarch64-linux-gnu-gcc-12"). Any other
  * name (cc, a script) is asked for its version, once a command and only where the user chose it.
  */
-#include "pass/backend.h"
+#include "driver/backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

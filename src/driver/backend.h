@@ -3,12 +3,12 @@
  * The plugin is built for one version of LLVM and the runtime for one kind of machine. What does
  * not fit has to be told before the compiler runs: another clang loads the plugin and crashes.
  */
-#ifndef HEDDLE_PASS_BACKEND_H
-#define HEDDLE_PASS_BACKEND_H
+#ifndef HEDDLE_DRIVER_BACKEND_H
+#define HEDDLE_DRIVER_BACKEND_H
 
 #include <stdbool.h>
 
-#include "pass/args.h"
+#include "driver/args.h"
 
 enum { BACKEND_CLANG = 19 }; /* the major version that the plugin is for */
 

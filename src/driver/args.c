@@ -1,5 +1,5 @@
 /* args.c - see args.h; nothing is freed, the process execs */
-#include "pass/args.h"
+#include "driver/args.h"
 
 #include <stdarg.h>
 #include <stdio.h>
