@@ -11,7 +11,7 @@
  *   one that seals them (R_SYNC, R_ATOMIC, R_FENCE) are final. What follows it,
  *   the tail, is taken only when the thread was quiet for a while; if a record
  *   of it is longer afterwards, it is taken again.
- * - Full builds: the last record, if it is that of a stretch (pass/paths.c).
+ * - Full builds: the last record, if it is that of a stretch (pass/full/paths.c).
  *
  * A zeroed struct is empty. Concurrency: none; it belongs to the stream's worker.
  */

@@ -5,7 +5,7 @@
  * more than PATHS_MAX would lead to it, or the record could become too long; it then begins a
  * record of its own. So do loop headers, and whatever comes behind a call.
  */
-#include "pass/paths.h"
+#include "pass/full/paths.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * what is written next. The first word is stored last of all, and at once: until then the record
  * is what it was after the block before.
  */
-#include "pass/stretch.h"
+#include "pass/full/stretch.h"
 
 #include "abi/rt_sites.h"
 

@@ -19,8 +19,8 @@
 
 #include "abi/rt_ring.h"
 #include "abi/rt_sites.h"
-#include "pass/paths.h"
-#include "pass/stretch.h"
+#include "pass/full/paths.h"
+#include "pass/full/stretch.h"
 #include "abi/abi.h"
 
 enum {

@@ -3,10 +3,10 @@
  * Full builds only. A record goes on in the next block if control can come there only from blocks
  * whose records can be made longer, all of them begun at the same place (stretch.h).
  */
-#ifndef HEDDLE_PASS_PATHS_H
-#define HEDDLE_PASS_PATHS_H
+#ifndef HEDDLE_PASS_FULL_PATHS_H
+#define HEDDLE_PASS_FULL_PATHS_H
 
-#include "pass/stretch.h"
+#include "pass/full/stretch.h"
 
 struct flow_block {
     LLVMBasicBlockRef block; /* emitting keeps it: the one with the terminator */

@@ -5,8 +5,8 @@
  * A path grows block by block. Up to where paths last met (its segment) it is the same whichever
  * way control came; only there addresses may follow from others.
  */
-#ifndef HEDDLE_PASS_STRETCH_H
-#define HEDDLE_PASS_STRETCH_H
+#ifndef HEDDLE_PASS_FULL_STRETCH_H
+#define HEDDLE_PASS_FULL_STRETCH_H
 
 #include "abi/rt_stretch.h"
 #include "pass/pass.h"
