@@ -219,7 +219,7 @@ static bool is_wanted(uint32_t site, void *arg)
                     (*byte & CAPER_WANTED && !(*byte & (CAPER_SEEN | CAPER_ASSUMED))));
 }
 
-/* The compiler lost track of it (pass/production_code.cpp), so it cannot be watched. */
+/* The compiler lost track of it (pass/production/production_code.cpp), so it cannot be watched. */
 static void assume(uint8_t *byte)
 {
     if (byte && *byte & CAPER_WANTED)

@@ -1,9 +1,9 @@
 /* caper_links.c - how pointers spread: what the patched no-ops of production builds tell
  *
- * src/pass/production_links.c leaves no-ops at some stores that may store a pointer, copies,
- * allocations, stack slots and calls of untraced code. In caper they are jumps, and these functions
- * run before the store, the copy or the call, after the allocation, and where a slot's life begins.
- * Most stores are jumps themselves then (prod_site.c).
+ * src/pass/production/production_links.c leaves no-ops at some stores that may store a pointer,
+ * copies, allocations, stack slots and calls of untraced code. In caper they are jumps, and these
+ * functions run before the store, the copy or the call, after the allocation, and where a slot's
+ * life begins. Most stores are jumps themselves then (prod_site.c).
  *
  * Stack slots. A slot is marked when its function begins, on a stack that is known. When the
  * function has ended the marks stay until another slot overwrites them; that does no harm, since

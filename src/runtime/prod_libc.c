@@ -1,4 +1,4 @@
-/* prod_libc.c - hits of calls of the C library (prod_libc.h, pass/production_libc.c)
+/* prod_libc.c - hits of calls of the C library (prod_libc.h, pass/production/production_libc.c)
  *
  * A function tells what it accesses right before its call, or right after it where only then it is
  * known what was touched (read, fgets). Both are good enough for chase, which waits and looks at

@@ -1,9 +1,9 @@
 /* prod_libc.h - modelled libc functions in production runs
  *
  * A production build calls __heddle_memcpy() and so on only where the call's no-op is patched
- * (pass/production_libc.c). What such a function touches then goes to the mode as hits of the
- * call's site, and is not recorded. Included by libc.h, for which it stands in for rt_read() and
- * rt_write(); other users of these are interposers, whose accesses have no site here.
+ * (pass/production/production_libc.c). What such a function touches then goes to the mode as hits
+ * of the call's site, and is not recorded. Included by libc.h, for which it stands in for rt_read()
+ * and rt_write(); other users of these are interposers, whose accesses have no site here.
  */
 #ifndef HEDDLE_RUNTIME_PROD_LIBC_H
 #define HEDDLE_RUNTIME_PROD_LIBC_H

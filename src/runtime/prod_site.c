@@ -1,12 +1,12 @@
 /* prod_site.c - what the stubs of patched instructions call
  *
- * An instruction of the program was replaced by a jump to its stub (pass/production_code.cpp):
- * between any two instructions, so every register and the flags are in use. The stub has left the
- * red zone, saved rdi and rsi, and loaded the address (rdi) and the entry of the table (rsi). Here
- * the flags and what preserve_all does not keep are saved, and the stack is aligned; rbp stays, for
- * the walk along the stack, which begins in the stub. Where the instruction may store a pointer,
- * the stub has stored what it stores on the stack, above rsi and rdi, and calls __heddle_link
- * first.
+ * An instruction of the program was replaced by a jump to its stub
+ * (pass/production/production_code.cpp): between any two instructions, so every register and the
+ * flags are in use. The stub has left the red zone, saved rdi and rsi, and loaded the address (rdi)
+ * and the entry of the table (rsi). Here the flags and what preserve_all does not keep are saved,
+ * and the stack is aligned; rbp stays, for the walk along the stack, which begins in the stub.
+ * Where the instruction may store a pointer, the stub has stored what it stores on the stack, above
+ * rsi and rdi, and calls __heddle_link first.
  *
  * In caper nearly all hits are of private memory, and that is all there is to say of them: own_at()
  * of caper.h is written out here, with two registers (7 ns a hit when it was a function, 4 now).

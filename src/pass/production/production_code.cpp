@@ -43,7 +43,7 @@
 #include <cstdio>
 
 extern "C" {
-#include "pass/production_mark.h"
+#include "pass/production/production_mark.h"
 #include "abi/abi.h"
 }
 

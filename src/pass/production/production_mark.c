@@ -12,7 +12,7 @@
  * machine code.
  */
 #include "pass/pass.h"
-#include "pass/production_mark.h"
+#include "pass/production/production_mark.h"
 
 #include <stdio.h>
 #include <stdlib.h>
