@@ -258,10 +258,10 @@ enum {
  *      registers; rdi is the address, rsi the place's first entry in the table (prod.h)
  * __heddle_link, __heddle_link_avx: before them, where a pointer may be stored; rsi is the entry of
  *      the link, whose bytes are those stored, 24(%rsp) what is about to be stored
- * *void __heddle_link_store(void *address, uint64_t value) and others: runtime/caper_links.c; links
- *      share the number of one site of the module, which is no access
- * void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop)
- *      once per image, as __heddle_register
+ * *void __heddle_link_store(void *address, uint64_t value) and others:
+ * runtime/production/caper_links.c; links share the number of one site of the module, which is no
+ * access void __heddle_register_patches(struct heddle_patch *start, struct heddle_patch *stop) once
+ * per image, as __heddle_register
  *
  * Modelled libc functions (M and V in abi/rt_libc.h): the plugin turns a direct call of f in
  * traced code, when f is a declaration with that many parameters, into a call of

@@ -130,7 +130,8 @@ struct prod_control {
     uint32_t images, images_lost;
     struct prod_sighting sighting[PROD_SIGHTINGS_MAX];
     struct prod_image image[PROD_IMAGES_MAX];
-    /* caper, alias: a table of the mode's own follows at the end of the file (runtime/caper.c) */
+    /* caper, alias: a table of the mode's own follows at the end of the file
+     * (runtime/production/caper.c) */
 };
 
 #endif

@@ -11,7 +11,7 @@
  * dlclose() does not ask who calls: what was mapped is noted before it goes.
  */
 #include "runtime/interpose.h"
-#include "runtime/unwind.h"
+#include "runtime/production/unwind.h"
 
 #include <dlfcn.h>
 

@@ -10,7 +10,7 @@
 #include "runtime/callback.h"
 #include "runtime/hidden.h"
 #include "runtime/objects.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/stripe.h"
 #include "runtime/steer.h"

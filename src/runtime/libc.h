@@ -70,7 +70,7 @@
 #ifdef LIBC_NAMES
 #define LIBC_ENTER() ((void)0)
 #else
-#include "runtime/prod_libc.h"
+#include "runtime/production/prod_libc.h"
 #endif
 
 #ifdef HEDDLE_STATIC

@@ -5,7 +5,7 @@
  * recording of its own when it first records something; so a child that only
  * execs costs nothing.
  */
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/reach.h"
 #include "runtime/steer.h"
 

@@ -7,9 +7,9 @@
  * Concurrency: the reserve is taken by any thread, without a lock. sandbox_begins() waits for
  * whoever changes text, and for calls under way.
  */
-#include "runtime/caper.h"
+#include "runtime/production/caper.h"
 #include "runtime/interpose.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/steer.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/objects.h"
 #include "runtime/only.h"
 #include "runtime/options.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/steer.h"
 #include "runtime/stripe.h"

@@ -10,7 +10,7 @@
  */
 #include "runtime/steer.h"
 #include "runtime/objects.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 
 #include <fcntl.h>
 #include <link.h>

@@ -26,7 +26,7 @@
  * were there are not known (process_vm_readv).
  */
 #include "runtime/hidden.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/steer.h"
 
 #include <linux/futex.h>

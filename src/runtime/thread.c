@@ -6,7 +6,7 @@
  * thread never matches.
  */
 #include "runtime/objects.h"
-#include "runtime/prod.h"
+#include "runtime/production/prod.h"
 #include "runtime/steer.h"
 
 #include <pthread.h>

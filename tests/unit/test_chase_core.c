@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/chase_core.c"
+#include "runtime/production/chase_core.c"
 
 #define MS UINT64_C(1000000)
 static const uint64_t one = UINT64_C(1) << 32;

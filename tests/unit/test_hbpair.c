@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/hbpair.h"
+#include "runtime/production/hbpair.h"
 
 enum { THREADS = 24, LIVE = 5, STEPS = 160, ACCESSES = STEPS, OBJECTS = 4, WORDS = 3, SITES = 5 };
 

@@ -1,4 +1,5 @@
-/* test_unwind.c - the way to the caller (runtime/unwind.h), compared with elfutils and with glibc
+/* test_unwind.c - the way to the caller (runtime/production/unwind.h), compared with elfutils and
+ * with glibc
  *
  * Every rule of every image of this process is compared with what libdw makes of the same tables;
  * whole stacks, walked here with nothing but the rules, with backtrace(). All of it twice: as the C
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/unwind.h"
+#include "runtime/production/unwind.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>

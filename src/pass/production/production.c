@@ -4,8 +4,8 @@
  * copies of pointers and some stores of them, large copies, -O0, link-time optimisation. Accesses
  * of a straight stretch of a block share one no-op before the first of them: an `asm goto` whose
  * label is a cold block that reports each access (abi/abi.h, __heddle_hit) and jumps back. The
- * section heddle_patch has an entry for each access (runtime/prod.h). Nothing else is added: no
- * frames, no filter, no calls outside cold blocks.
+ * section heddle_patch has an entry for each access (runtime/production/prod.h). Nothing else is
+ * added: no frames, no filter, no calls outside cold blocks.
  *
  * An access can be reported at the no-op if its address can be computed there; the computation is
  * copied into the cold block, so that the code itself keeps its addressing modes. Stores and copies
