@@ -6,7 +6,7 @@
  * out because these definitions were enough for it.
  */
 #define LIBC_NAMES
-#include "runtime/libc_export.h"
+#include "runtime/libc/libc_export.h"
 #include "runtime/openmp_gomp.h"
 
 #include <dlfcn.h>

@@ -10,7 +10,7 @@
 
 #include "runtime/benign.h"
 #include "runtime/filter.h"
-#include "runtime/libc_at.h"
+#include "runtime/libc/libc_at.h"
 #include "runtime/rt.h"
 
 #define AT(pc) (WHERE_PC | (uint64_t)(uintptr_t)(pc))

@@ -3,8 +3,8 @@
  * The runtime's inner names are local to libheddle-rt; libheddle-rt-libc is
  * linked separately. Included after rt.h and fd.h, it lets the same text use these.
  */
-#ifndef HEDDLE_RUNTIME_LIBC_EXPORT_H
-#define HEDDLE_RUNTIME_LIBC_EXPORT_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_EXPORT_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_EXPORT_H
 
 #include "runtime/fd.h"
 #include "runtime/rt.h"

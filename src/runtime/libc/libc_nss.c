@@ -3,7 +3,7 @@
  * As libc_hidden.c; apart from it because a static link that needs none of
  * these is better off without them (they want shared libraries at run time).
  */
-#include "runtime/libc_hidden.h"
+#include "runtime/libc/libc_hidden.h"
 
 STATE(passwd_result);
 STATE(group_result);

@@ -5,7 +5,7 @@
  * buffer is filled or may be emptied (stdio_edges.h). glibc locks the FILE inside:
  * its own state is not racy.
  */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 #include "runtime/stdio_edges.h"
 
 /* Before data goes into a stream, and after it came out of one. */

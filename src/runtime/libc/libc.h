@@ -21,8 +21,8 @@
  * starts. Functions that fd.c interposes are called by their plain names instead,
  * between hint_give and hint_drop: the interposer records the edge.
  */
-#ifndef HEDDLE_RUNTIME_LIBC_H
-#define HEDDLE_RUNTIME_LIBC_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_H
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -65,7 +65,7 @@
 
 #include "runtime/fd.h"
 #include "runtime/hint.h"
-#include "runtime/libc_chk.h"
+#include "runtime/libc/libc_chk.h"
 #include "runtime/rt.h"
 #ifdef LIBC_NAMES
 #define LIBC_ENTER() ((void)0)

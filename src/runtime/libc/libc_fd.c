@@ -4,7 +4,7 @@
  * the edges, at the place that the hint names. Under their own names (LIBC_NAMES)
  * nothing is defined here: fd.c records the buffers as well then.
  */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* ---- one buffer ---- */
 

@@ -1,8 +1,8 @@
 /* libc_hidden.h - variables that stand for state inside libc (libc_hidden.c, libc_nss.c) */
-#ifndef HEDDLE_RUNTIME_LIBC_HIDDEN_H
-#define HEDDLE_RUNTIME_LIBC_HIDDEN_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_HIDDEN_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_HIDDEN_H
 
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* The name is what a report shows. strtok's is in libc_string.c. */
 #ifdef LIBC_NAMES

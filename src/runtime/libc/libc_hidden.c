@@ -6,7 +6,7 @@
  * Where the result points to libc's own memory, that memory is written, too: the
  * program's reads of the result then meet the next call.
  */
-#include "runtime/libc_hidden.h"
+#include "runtime/libc/libc_hidden.h"
 
 STATE(localtime_result);
 STATE(asctime_result);

@@ -3,7 +3,7 @@
  * Lengths are taken before the call, and only while recording: what the
  * function is about to do is done once more, on the same bytes.
  */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* Recorded as one read of the source and one write of the destination, each with its NUL. */
 static inline void copies_string(char *d, const char *s, uint64_t where)

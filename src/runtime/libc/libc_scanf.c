@@ -4,7 +4,7 @@
  * variables alone. "%n" is no conversion in this sense; it counts as done when
  * all before it, and none that failed, were done.
  */
-#include "runtime/libc_format.h"
+#include "runtime/libc/libc_format.h"
 #include "runtime/stdio_edges.h"
 
 /* "[^]abc]": returns what follows the ']'. */

@@ -2,8 +2,8 @@
  *
  * The fortified twins have the size of the destination as an additional argument.
  */
-#ifndef HEDDLE_RUNTIME_LIBC_CHK_H
-#define HEDDLE_RUNTIME_LIBC_CHK_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_CHK_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_CHK_H
 
 extern void *__memcpy_chk(void *d, const void *s, size_t n, size_t room);
 extern void *__memmove_chk(void *d, const void *s, size_t n, size_t room);

@@ -1,5 +1,5 @@
 /* libc_export.c - see libc_export.h */
-#include "runtime/libc_export.h"
+#include "runtime/libc/libc_export.h"
 
 bool __heddle_rt_recording(void)
 {

@@ -3,7 +3,7 @@
  * A number is read up to the first byte that does not belong to it, which the
  * end pointer tells.
  */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* The bytes looked at, and the end pointer if the caller wants it. */
 static inline void reads_number(const char *s, const char *end, char **out, uint64_t where)

@@ -1,6 +1,6 @@
 /* libc_at.h - memory functions of libc_memory.c for callers inside the runtime that know `where` */
-#ifndef HEDDLE_RUNTIME_LIBC_AT_H
-#define HEDDLE_RUNTIME_LIBC_AT_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_AT_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_AT_H
 
 #include "runtime/rt.h"
 

@@ -1,5 +1,5 @@
 /* libc_socket.c - sockets: addresses and options; see libc_fd.c */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* An address that the kernel fills in: at most `room` bytes of it, and its length. */
 static inline void wrote_address(const void *a, const socklen_t *bytes, socklen_t room,

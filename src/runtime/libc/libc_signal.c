@@ -2,7 +2,7 @@
  *
  * Not under their own names (libc_names.c): the runtime calls some of these itself.
  */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* The kernel's sets; sigset_t has room for more. */
 enum { SET_BYTES = 8 };

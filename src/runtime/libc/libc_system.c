@@ -1,5 +1,5 @@
 /* libc_system.c - times, files, names: structures and strings that libc or the kernel fills in */
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 /* A function whose pointer argument `out` is written when it succeeds. */
 #define FILLS(name, out, params, args)                                                             \

@@ -15,17 +15,17 @@
 #ifndef __clang__       /* reads what is only to be written: its address */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include "runtime/libc_export.h"
-#include "runtime/libc.h"
+#include "runtime/libc/libc_export.h"
+#include "runtime/libc/libc.h"
 
 EXPORT char __heddle_names_linked = 1;
 
-#include "runtime/libc_hidden.c"
-#include "runtime/libc_memory.c"
-#include "runtime/libc_nss.c"
-#include "runtime/libc_number.c"
-#include "runtime/libc_printf.c"
-#include "runtime/libc_scanf.c"
-#include "runtime/libc_stdio.c"
-#include "runtime/libc_string.c"
-#include "runtime/libc_system.c"
+#include "runtime/libc/libc_hidden.c"
+#include "runtime/libc/libc_memory.c"
+#include "runtime/libc/libc_nss.c"
+#include "runtime/libc/libc_number.c"
+#include "runtime/libc/libc_printf.c"
+#include "runtime/libc/libc_scanf.c"
+#include "runtime/libc/libc_stdio.c"
+#include "runtime/libc/libc_string.c"
+#include "runtime/libc/libc_system.c"

@@ -1,6 +1,6 @@
 /* libc_memory.c - memcpy and its relatives */
-#include "runtime/libc.h"
-#include "runtime/libc_at.h"
+#include "runtime/libc/libc.h"
+#include "runtime/libc/libc_at.h"
 
 /* Eight bytes at any address, in any type. */
 struct word {

@@ -4,10 +4,10 @@
  * that both "%s" and "%2$s" can be walked. Formats with more than
  * FORMAT_ARGUMENTS arguments are followed that far.
  */
-#ifndef HEDDLE_RUNTIME_LIBC_FORMAT_H
-#define HEDDLE_RUNTIME_LIBC_FORMAT_H
+#ifndef HEDDLE_RUNTIME_LIBC_LIBC_FORMAT_H
+#define HEDDLE_RUNTIME_LIBC_LIBC_FORMAT_H
 
-#include "runtime/libc.h"
+#include "runtime/libc/libc.h"
 
 enum { FORMAT_ARGUMENTS = 64 };
 
