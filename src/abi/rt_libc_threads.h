@@ -92,7 +92,7 @@ ROW("-b0b0r0", "-", MIX, N(__atomic_compare_exchange))
 ROW("", "-", PLAIN, N(__atomic_is_lock_free) N(__atomic_feraiseexcept))
 ROW("bb*", "-", MIX, P("__atomic_*") P("__sync_*"))
 
-/* OpenMP: the runtime hears of what they order (runtime/openmp.c) */
+/* OpenMP: the runtime hears of what they order (runtime/openmp/openmp.c) */
 ROW("", "-", OPENMP, P("__kmpc_*") P("omp_*") I(ompt_start_tool))
 
 /* annotations, and the runtime's own */

@@ -1,8 +1,8 @@
 /* openmp.c - calls of OpenMP's functions that order threads
  *
  * What regions, barriers and tasks order the runtime hears from the library itself. Locks and the
- * like it is told here: a call before or after the function's own (runtime/openmp_locks.c). Done
- * last, so that what is recorded of code before a release stands before it.
+ * like it is told here: a call before or after the function's own (runtime/openmp/openmp_locks.c).
+ * Done last, so that what is recorded of code before a release stands before it.
  */
 #include "pass/pass.h"
 

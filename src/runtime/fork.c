@@ -17,7 +17,7 @@
  * that it is not. The exec of vfork's child does not concern us.
  */
 #include "runtime/interpose.h"
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 #include <stdarg.h>
 

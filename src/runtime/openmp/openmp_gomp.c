@@ -12,12 +12,12 @@
  * omp_fulfill_event(): more order, never less.
  */
 #include "runtime/ignore.h"
-#include "runtime/openmp_gomp.h"
+#include "runtime/openmp/openmp_gomp.h"
 
 #include <link.h>
 #include <string.h>
 
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 static _Thread_local struct openmp_node *current __attribute__((tls_model("initial-exec")));
 

@@ -5,7 +5,7 @@
  * make functions of a library appear in programs that do not have it.
  */
 #include "runtime/ignore.h"
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 #define FUNCTION(name, ...)                                                                        \
     EXPORT void name(__VA_ARGS__);                                                                 \

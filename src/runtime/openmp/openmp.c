@@ -10,7 +10,7 @@
  * Limits: the parts of an untied task belong to the threads that run them. Offloading is not
  * watched.
  */
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 #include <omp-tools.h>
 

@@ -7,7 +7,7 @@
  */
 #define LIBC_NAMES
 #include "runtime/libc/libc_export.h"
-#include "runtime/openmp_gomp.h"
+#include "runtime/openmp/openmp_gomp.h"
 
 #include <dlfcn.h>
 

@@ -3,8 +3,8 @@
  * A region and a task are handed to libgomp with a function of ours in the place of the program's:
  * it is called with our data, and calls the program's with its own.
  */
-#ifndef HEDDLE_RUNTIME_OPENMP_GOMP_H
-#define HEDDLE_RUNTIME_OPENMP_GOMP_H
+#ifndef HEDDLE_RUNTIME_OPENMP_OPENMP_GOMP_H
+#define HEDDLE_RUNTIME_OPENMP_OPENMP_GOMP_H
 
 #include "runtime/rt.h"
 

@@ -18,8 +18,8 @@
  * Concurrency: a node belongs to the task that runs, or is being created; the list of unused ones
  * has a lock. What a thread is in is thread-local.
  */
-#ifndef HEDDLE_RUNTIME_OPENMP_H
-#define HEDDLE_RUNTIME_OPENMP_H
+#ifndef HEDDLE_RUNTIME_OPENMP_OPENMP_H
+#define HEDDLE_RUNTIME_OPENMP_OPENMP_H
 
 #include "runtime/interpose.h"
 #include "runtime/rt.h"

@@ -30,7 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 enum { POOL = 64, POOL_LEAST = 8, MANY = 512, STACK_MOST = 64 << 20, OWN_MOST = 1 << 24 };
 

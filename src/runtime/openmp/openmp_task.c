@@ -3,7 +3,7 @@
  * Nodes of one size from one list. A task's dependences are a chain of further nodes. Nobody else
  * looks at a node: it belongs to the task that runs, or is being created.
  */
-#include "runtime/openmp.h"
+#include "runtime/openmp/openmp.h"
 
 /* ---- objects ---- */
 
