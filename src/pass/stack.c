@@ -27,8 +27,8 @@ static LLVMValueRef edge_field(struct pass *p)
 }
 
 /* Where the thread comes from, and goes back to, untraced code, that may matter
- * (runtime/callback.h): if (depth == tls.edge) __heddle_edge(entered). Only functions that untraced
- * code can know. */
+ * (runtime/untraced/callback.h): if (depth == tls.edge) __heddle_edge(entered). Only functions that
+ * untraced code can know. */
 static void tell_edge(struct pass *p, LLVMValueRef before, bool entered)
 {
     if (p->no_calls || !is_known_outside(p->function))

@@ -9,7 +9,7 @@
 #include "runtime/filter.h"
 #include "runtime/ignore.h"
 #include "runtime/only.h"
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 #include "runtime/steer.h"
 
 /* Values are 24 bytes a word: structures that a call fills in, not buffers. */

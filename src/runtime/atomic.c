@@ -17,7 +17,7 @@
  * read-modify-writes and loads. The recorded order is the program's.
  */
 #include "runtime/hand.h"
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 #include "runtime/steer.h"
 #include "runtime/stripe.h"
 

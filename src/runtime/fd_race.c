@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "runtime/fd.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/state.h"
 
 enum { FDS = 8192 }; /* those beyond it are not looked at */

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_HAND_H
 #define HEDDLE_RUNTIME_HAND_H
 
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/state.h"
 
 extern HIDDEN bool rt_hand_locks; /* there are any */

@@ -7,8 +7,8 @@
  * these moments too.
  */
 #include "abi/rt_system.h"
-#include "runtime/effects.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/effects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/only.h"
 #include "runtime/steer.h"
 

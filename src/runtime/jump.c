@@ -18,7 +18,7 @@
  * disarmed (SS_AUTODISARM) or replaced while a handler runs on it; the depth for
  * jumps further out than the last DEPTHS setjmps.
  */
-#include "runtime/callback.h"
+#include "runtime/untraced/callback.h"
 #include "runtime/interpose.h"
 
 #include <setjmp.h>

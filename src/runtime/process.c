@@ -6,7 +6,7 @@
  * execs costs nothing.
  */
 #include "runtime/production/prod.h"
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 #include "runtime/steer.h"
 
 void rt_fork_before(void)

@@ -21,10 +21,10 @@
  * Limits: who reads the pthread_t from memory that pthread_create() filled, and
  * joins, before creator and child got any further, is looked up after its join.
  */
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 #include "runtime/ignore.h"
 #include "runtime/interpose.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 
 #include <linux/seccomp.h>
 #include <stdarg.h>

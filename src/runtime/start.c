@@ -5,7 +5,7 @@
  * program's own constructors are recorded. In a forked child it starts again when the child first
  * records.
  */
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/only.h"
 #include "runtime/options.h"
 #include "runtime/production/prod.h"

@@ -9,7 +9,7 @@
  * known. Only one wait at a time: a thread.
  */
 #include "runtime/steer.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 
 #include <fcntl.h>

@@ -25,7 +25,7 @@
  * sandbox the runtime has futex alone, which is all that is needed here; without it the values that
  * were there are not known (process_vm_readv).
  */
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 #include "runtime/production/prod.h"
 #include "runtime/steer.h"
 

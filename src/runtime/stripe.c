@@ -1,6 +1,6 @@
 /* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
 #include "runtime/stripe.h"
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 
 #include <sched.h>
 

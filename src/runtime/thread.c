@@ -5,7 +5,7 @@
  * once. Its epoch goes on, so that what the filter remembers of another
  * thread never matches.
  */
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 #include "runtime/steer.h"
 

@@ -14,7 +14,7 @@
 
 #include <omp-tools.h>
 
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 #include "runtime/ignore.h"
 
 static struct openmp_node *task_of(const ompt_data_t *data)

@@ -8,9 +8,9 @@
  * Concurrency: changed under rt_start_lock, looked at by anybody: entries are complete before the
  * count says that they are there.
  */
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 
-#include "runtime/effects.h"
+#include "runtime/untraced/effects.h"
 
 #include <string.h>
 

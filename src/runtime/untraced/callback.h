@@ -19,8 +19,8 @@
  *
  * Concurrency: a thread's own; the thread is busy, but in __heddle_edge() and callback_is_left().
  */
-#ifndef HEDDLE_RUNTIME_CALLBACK_H
-#define HEDDLE_RUNTIME_CALLBACK_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_CALLBACK_H
+#define HEDDLE_RUNTIME_UNTRACED_CALLBACK_H
 
 #include "runtime/state.h"
 

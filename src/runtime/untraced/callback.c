@@ -1,7 +1,7 @@
 /* callback.c - traced code that untraced code calls back (callback.h) */
-#include "runtime/callback.h"
+#include "runtime/untraced/callback.h"
 
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 #include "runtime/interpose.h"
 #include "runtime/steer.h"
 

@@ -10,11 +10,11 @@
  * calls by the function's name, lines "FUNCTION-GLOB: VARIABLE".
  */
 #include "abi/rt_globals.h"
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 
-#include "runtime/callback.h"
+#include "runtime/untraced/callback.h"
 #include "runtime/fd.h"
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 #include "runtime/steer.h"
 
 #include <dlfcn.h>

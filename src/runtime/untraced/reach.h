@@ -6,11 +6,11 @@
  * each call the trace knows all pointers of all objects that were ever reached. With calls=exact
  * nothing stays logged.
  */
-#ifndef HEDDLE_RUNTIME_REACH_H
-#define HEDDLE_RUNTIME_REACH_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_REACH_H
+#define HEDDLE_RUNTIME_UNTRACED_REACH_H
 
-#include "runtime/effects.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/effects.h"
+#include "runtime/untraced/objects.h"
 
 /* Pointers were stored to these bytes; cheap where nothing is logged. */
 HIDDEN void reach_stored_slow(uintptr_t a, uint64_t bytes);

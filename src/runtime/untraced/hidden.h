@@ -8,8 +8,8 @@
  *
  * Concurrency: what is per thread is thread-local; hidden_threads only ever becomes true.
  */
-#ifndef HEDDLE_RUNTIME_HIDDEN_H
-#define HEDDLE_RUNTIME_HIDDEN_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_HIDDEN_H
+#define HEDDLE_RUNTIME_UNTRACED_HIDDEN_H
 
 #include "runtime/rt.h"
 

@@ -19,9 +19,9 @@
  * Limits: a store that has not left the processor's buffer when the object is read is missed by
  * that call, and seen by the next only if the piece is dirty again.
  */
-#include "runtime/reach.h"
+#include "runtime/untraced/reach.h"
 
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Asking the writer takes as long as reading the machine code of the images takes: once, some
  * milliseconds. If there is no answer within ASK_S seconds, calls may do anything.
  */
-#include "runtime/effects.h"
+#include "runtime/untraced/effects.h"
 
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 
 #include <string.h>
 #include <sys/mman.h>

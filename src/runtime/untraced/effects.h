@@ -8,8 +8,8 @@
  *
  * Concurrency: tables are only added; copies are written under reach_lock.
  */
-#ifndef HEDDLE_RUNTIME_EFFECTS_H
-#define HEDDLE_RUNTIME_EFFECTS_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_EFFECTS_H
+#define HEDDLE_RUNTIME_UNTRACED_EFFECTS_H
 
 #include "abi/rt_effects.h"
 #include "runtime/state.h"

@@ -12,8 +12,8 @@
  * about an object that comes or goes. `state` changes by compare-and-swap.
  * Limits: objects smaller than 16 bytes that share such a unit are one.
  */
-#ifndef HEDDLE_RUNTIME_OBJECTS_H
-#define HEDDLE_RUNTIME_OBJECTS_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_OBJECTS_H
+#define HEDDLE_RUNTIME_UNTRACED_OBJECTS_H
 
 #include "runtime/state.h"
 

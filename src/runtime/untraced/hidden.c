@@ -8,13 +8,13 @@
  * of untraced code are not recorded there. A thread that leaves traced code by longjmp over frames
  * of the library opens its next pair late.
  */
-#include "runtime/hidden.h"
+#include "runtime/untraced/hidden.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 #include "runtime/interpose.h"
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 
 bool hidden_threads;
 uint64_t hidden_thing;

@@ -1,5 +1,5 @@
 /* objects.c - the heap's map, and the threads' stacks (objects.h) */
-#include "runtime/objects.h"
+#include "runtime/untraced/objects.h"
 
 #include <string.h>
 #include <sys/mman.h>
