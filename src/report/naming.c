@@ -134,7 +134,7 @@ const char *naming_object(struct naming *n, uint64_t target)
     return take_text(n, &b);
 }
 
-/* And what stands for descriptors (runtime/fd_race.c), 8 bytes each. */
+/* And what stands for descriptors (runtime/interpose/fd_race.c), 8 bytes each. */
 #define DESCRIPTORS "__heddle_descriptor"
 
 /* What functions of the C library keep to themselves stands in variables of our runtime. */

@@ -8,7 +8,7 @@
  * whoever changes text, and for calls under way.
  */
 #include "runtime/production/caper.h"
-#include "runtime/interpose.h"
+#include "runtime/interpose/interpose.h"
 #include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/steer.h"

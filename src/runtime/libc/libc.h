@@ -63,8 +63,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "runtime/fd.h"
-#include "runtime/hint.h"
+#include "runtime/interpose/fd.h"
+#include "runtime/interpose/hint.h"
 #include "runtime/libc/libc_chk.h"
 #include "runtime/rt.h"
 #ifdef LIBC_NAMES

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_RUNTIME_LIBC_LIBC_EXPORT_H
 #define HEDDLE_RUNTIME_LIBC_LIBC_EXPORT_H
 
-#include "runtime/fd.h"
+#include "runtime/interpose/fd.h"
 #include "runtime/rt.h"
 
 EXPORT bool __heddle_rt_recording(void);

@@ -3,7 +3,7 @@
  * "%s" reads the string, with a precision no further than that. "%n" writes.
  */
 #include "runtime/libc/libc_format.h"
-#include "runtime/stdio_edges.h"
+#include "runtime/interpose/stdio_edges.h"
 
 static void printf_conversion(const struct conversion *c, struct format *f)
 {

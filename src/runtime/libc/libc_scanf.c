@@ -5,7 +5,7 @@
  * all before it, and none that failed, were done.
  */
 #include "runtime/libc/libc_format.h"
-#include "runtime/stdio_edges.h"
+#include "runtime/interpose/stdio_edges.h"
 
 /* "[^]abc]": returns what follows the ']'. */
 static const char *skip_set(const char *p)

@@ -6,7 +6,7 @@
  * its own state is not racy.
  */
 #include "runtime/libc/libc.h"
-#include "runtime/stdio_edges.h"
+#include "runtime/interpose/stdio_edges.h"
 
 /* Before data goes into a stream, and after it came out of one. */
 static inline void uses_for_output(FILE *f, size_t bytes, uint64_t where)

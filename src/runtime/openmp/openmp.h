@@ -21,7 +21,7 @@
 #ifndef HEDDLE_RUNTIME_OPENMP_OPENMP_H
 #define HEDDLE_RUNTIME_OPENMP_OPENMP_H
 
-#include "runtime/interpose.h"
+#include "runtime/interpose/interpose.h"
 #include "runtime/rt.h"
 
 /* ---- objects ---- */

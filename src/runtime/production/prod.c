@@ -12,7 +12,7 @@
  * Concurrency: modes are told of events by the threads that make them, busy. changed() and tick()
  * are called by our thread, one at a time; start() and images() by whoever loads images.
  */
-#include "runtime/interpose.h"
+#include "runtime/interpose/interpose.h"
 #include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/production/unwind.h"

@@ -13,7 +13,7 @@
 #include "runtime/untraced/reach.h"
 
 #include "runtime/untraced/callback.h"
-#include "runtime/fd.h"
+#include "runtime/interpose/fd.h"
 #include "runtime/untraced/hidden.h"
 #include "runtime/steer.h"
 

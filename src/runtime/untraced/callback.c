@@ -2,7 +2,7 @@
 #include "runtime/untraced/callback.h"
 
 #include "runtime/untraced/hidden.h"
-#include "runtime/interpose.h"
+#include "runtime/interpose/interpose.h"
 #include "runtime/steer.h"
 
 /* ---- calls ---- */

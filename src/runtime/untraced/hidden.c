@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "runtime/interpose.h"
+#include "runtime/interpose/interpose.h"
 #include "runtime/untraced/objects.h"
 
 bool hidden_threads;
