@@ -2,7 +2,8 @@
  *
  * Behind the struct prod_control of a control file (rt_prod.h), whose images and first sighting
  * hold what was seen. The command writes the plan before the program starts and nothing afterwards;
- * the runtime (runtime/steer.h) reads it and fills in `done`. docs/design/confirm.md explains it.
+ * the runtime (runtime/steer/steer.h) reads it and fills in `done`. docs/design/confirm.md explains
+ * it.
  *
  * Names that are the same in every run of one build:
  * - A thread is its creation path: the root, or "the n-th thread that P creates".

@@ -6,7 +6,7 @@
  *     counting_release(&c);
  *
  * A thread is its creation path, an event the n-th of its kind in its thread, as the runtime counts
- * while a controlled run goes on (runtime/steer.c).
+ * while a controlled run goes on (runtime/steer/steer.c).
  */
 #ifndef HEDDLE_CMD_CONFIRM_COUNT_H
 #define HEDDLE_CMD_CONFIRM_COUNT_H

@@ -10,7 +10,7 @@
 #include "runtime/ignore.h"
 #include "runtime/only.h"
 #include "runtime/untraced/reach.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 /* Values are 24 bytes a word: structures that a call fills in, not buffers. */
 enum { WROTE_BYTES_MAX = 256 };

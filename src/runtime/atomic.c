@@ -18,7 +18,7 @@
  */
 #include "runtime/hand.h"
 #include "runtime/untraced/reach.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 #include "runtime/stripe.h"
 
 #include <sys/syscall.h>

@@ -13,7 +13,7 @@
 #include "runtime/production/prod.h"
 #include "runtime/state.h"
 #include "runtime/stripe.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 /* More is forgotten by forgetting everything. */
 enum { FORGET_BYTES = 1 << 15 };

@@ -10,7 +10,7 @@
 #include "runtime/untraced/effects.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/only.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 #include <elf.h>
 #include <link.h>

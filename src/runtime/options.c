@@ -16,7 +16,7 @@
 #include "runtime/options.h"
 #include "runtime/only.h"
 #include "runtime/state.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 struct rt_options rt_options = {
     .filter = true,

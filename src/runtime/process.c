@@ -7,7 +7,7 @@
  */
 #include "runtime/production/prod.h"
 #include "runtime/untraced/reach.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 void rt_fork_before(void)
 {

@@ -11,7 +11,7 @@
 #include "runtime/interpose/interpose.h"
 #include "runtime/production/prod.h"
 #include "runtime/state.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 #include <linux/futex.h>
 #include <linux/seccomp.h>

@@ -10,7 +10,7 @@
 #include "runtime/options.h"
 #include "runtime/production/prod.h"
 #include "runtime/state.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 #include "runtime/stripe.h"
 
 #include <dlfcn.h>

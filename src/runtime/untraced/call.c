@@ -15,7 +15,7 @@
 #include "runtime/untraced/callback.h"
 #include "runtime/interpose/fd.h"
 #include "runtime/untraced/hidden.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

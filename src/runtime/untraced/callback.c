@@ -3,7 +3,7 @@
 
 #include "runtime/untraced/hidden.h"
 #include "runtime/interpose/interpose.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 /* ---- calls ---- */
 

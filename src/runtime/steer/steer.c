@@ -8,7 +8,7 @@
  * Limits: the first THREADS_MOST threads have paths; numbers of sites beyond SITES_MOST are not
  * known. Only one wait at a time: a thread.
  */
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 

@@ -27,7 +27,7 @@
  */
 #include "runtime/untraced/hidden.h"
 #include "runtime/production/prod.h"
-#include "runtime/steer.h"
+#include "runtime/steer/steer.h"
 
 #include <linux/futex.h>
 #include <string.h>

@@ -12,8 +12,8 @@
  *
  * Concurrency: any thread, not busy, holding no lock of the runtime (steer_count(): busy).
  */
-#ifndef HEDDLE_RUNTIME_STEER_H
-#define HEDDLE_RUNTIME_STEER_H
+#ifndef HEDDLE_RUNTIME_STEER_STEER_H
+#define HEDDLE_RUNTIME_STEER_STEER_H
 
 #include "abi/rt_steer.h"
 #include "runtime/state.h"
