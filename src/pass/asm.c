@@ -7,9 +7,9 @@
  *
  * A word that such an instruction works on is a lock, or a part of one, made by hand; who unlocks
  * it may do that by a plain move, in assembly or by a volatile store in C. At run time it is known
- * which words these are (runtime/hand.c): so accesses in assembly, and volatile ones, ask there.
- * Instructions that loop until they have the lock are recorded when they have it: nothing of ours
- * may be held meanwhile.
+ * which words these are (runtime/core/hand.c): so accesses in assembly, and volatile ones, ask
+ * there. Instructions that loop until they have the lock are recorded when they have it: nothing of
+ * ours may be held meanwhile.
  *
  * A move from or to memory that is volatile and forbids the compiler to move accesses past it
  * ("memory") is what libraries write for an atomic load or store (Concurrency Kit): on x86 it

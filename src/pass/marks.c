@@ -9,9 +9,9 @@
  * escape (without optimisation all values go through these). Whatever is not known to be harmless
  * matters. So does what goes into a store that is not recorded, or might stop the program.
  *
- * What the filter knows of a loose access must cover nothing else (runtime/access.c), which costs a
- * call each time. So in a loop that calls nothing they stay what they were; and a load that is not
- * half of an update is loose only where the function synchronises on every way from it.
+ * What the filter knows of a loose access must cover nothing else (runtime/core/access.c), which
+ * costs a call each time. So in a loop that calls nothing they stay what they were; and a load that
+ * is not half of an update is loose only where the function synchronises on every way from it.
  */
 #include "pass/pass.h"
 

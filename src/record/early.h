@@ -7,7 +7,7 @@
  *
  * Two sorts of records may still change behind the cursor, and so wait:
  * - Default builds: an access may lengthen the last record of its site, as long
- *   as the thread has not synchronised since (runtime/access.c). Records before
+ *   as the thread has not synchronised since (runtime/core/access.c). Records before
  *   one that seals them (R_SYNC, R_ATOMIC, R_FENCE) are final. What follows it,
  *   the tail, is taken only when the thread was quiet for a while; if a record
  *   of it is longer afterwards, it is taken again.

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What the runtime says where it cannot record synchronisation (runtime/image.c, sandbox.c). */
+/* What the runtime says where it cannot record synchronisation (runtime/core/image.c, sandbox.c).
+ */
 static bool is_gap(const char *note)
 {
     return strstr(note, "synchronise is not seen") ||

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/filter.c"
+#include "runtime/core/filter.c"
 
 static struct heddle_filter table;
 _Thread_local struct heddle_tls __heddle_tls = {

@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 /* ---- fd.c ---- */
 

@@ -20,7 +20,7 @@
 
 #include "runtime/interpose/fd.h"
 #include "runtime/untraced/objects.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 enum { FDS = 8192 }; /* those beyond it are not looked at */
 

@@ -9,7 +9,7 @@
 #ifndef HEDDLE_RUNTIME_INTERPOSE_HINT_H
 #define HEDDLE_RUNTIME_INTERPOSE_HINT_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 /* where + 1; 0: none; HINT_RECORDED: the event is recorded already */
 #define HINT_RECORDED UINT64_MAX

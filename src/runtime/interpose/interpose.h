@@ -12,7 +12,7 @@
 #ifndef HEDDLE_RUNTIME_INTERPOSE_INTERPOSE_H
 #define HEDDLE_RUNTIME_INTERPOSE_INTERPOSE_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #include <pthread.h>
 #include <sched.h>

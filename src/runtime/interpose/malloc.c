@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "runtime/interpose/hint.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 _Thread_local uint64_t __heddle_hint __attribute__((tls_model("initial-exec")));
 

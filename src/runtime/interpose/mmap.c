@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #define PAGE           ((size_t)4096)
 #define WHOLE_PAGES(n) (((n) + PAGE - 1) & ~(PAGE - 1))

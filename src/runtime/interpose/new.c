@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "runtime/interpose/hint.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 typedef const void *nothrow_ref;
 

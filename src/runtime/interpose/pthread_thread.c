@@ -22,7 +22,7 @@
  * joins, before creator and child got any further, is looked up after its join.
  */
 #include "runtime/untraced/hidden.h"
-#include "runtime/ignore.h"
+#include "runtime/core/ignore.h"
 #include "runtime/interpose/interpose.h"
 #include "runtime/untraced/objects.h"
 

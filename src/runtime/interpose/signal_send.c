@@ -11,7 +11,7 @@
  * was sent to that one.
  */
 #include "runtime/interpose/interpose.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 #include <sys/time.h>
 #include <time.h>

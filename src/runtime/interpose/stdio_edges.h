@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "runtime/interpose/fd.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 /* What one call with a format is thought to write at most; more may be sent before it is released,
  * which matters only if another thread reads it from the same file without a flush between. */

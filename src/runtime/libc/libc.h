@@ -66,7 +66,7 @@
 #include "runtime/interpose/fd.h"
 #include "runtime/interpose/hint.h"
 #include "runtime/libc/libc_chk.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 #ifdef LIBC_NAMES
 #define LIBC_ENTER() ((void)0)
 #else

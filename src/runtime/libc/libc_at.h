@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_LIBC_LIBC_AT_H
 #define HEDDLE_RUNTIME_LIBC_LIBC_AT_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 HIDDEN void *libc_at_memcpy(void *d, const void *s, size_t n, uint64_t where);
 HIDDEN void *libc_at_memmove(void *d, const void *s, size_t n, uint64_t where);

@@ -7,7 +7,7 @@
 #define HEDDLE_RUNTIME_LIBC_LIBC_EXPORT_H
 
 #include "runtime/interpose/fd.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 EXPORT bool __heddle_rt_recording(void);
 EXPORT void __heddle_rt_read(const void *address, uint64_t bytes, uint64_t where);

@@ -15,7 +15,7 @@
 #include <omp-tools.h>
 
 #include "runtime/untraced/hidden.h"
-#include "runtime/ignore.h"
+#include "runtime/core/ignore.h"
 
 static struct openmp_node *task_of(const ompt_data_t *data)
 {

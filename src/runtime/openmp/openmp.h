@@ -22,7 +22,7 @@
 #define HEDDLE_RUNTIME_OPENMP_OPENMP_H
 
 #include "runtime/interpose/interpose.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 /* ---- objects ---- */
 

@@ -11,7 +11,7 @@
  * Limits: all detached tasks share the object of
  * omp_fulfill_event(): more order, never less.
  */
-#include "runtime/ignore.h"
+#include "runtime/core/ignore.h"
 #include "runtime/openmp/openmp_gomp.h"
 
 #include <link.h>

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_RUNTIME_OPENMP_OPENMP_GOMP_H
 #define HEDDLE_RUNTIME_OPENMP_OPENMP_GOMP_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #include <stddef.h>
 

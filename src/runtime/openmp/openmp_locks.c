@@ -4,7 +4,7 @@
  * (openmp.c) tells of a release only when others may have the lock already; and interposing would
  * make functions of a library appear in programs that do not have it.
  */
-#include "runtime/ignore.h"
+#include "runtime/core/ignore.h"
 #include "runtime/openmp/openmp.h"
 
 #define FUNCTION(name, ...)                                                                        \

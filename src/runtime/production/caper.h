@@ -19,7 +19,7 @@
 
 #include "abi/rt_caper.h"
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 enum {
     OWN_INSIDE = 1,

@@ -8,7 +8,7 @@
 #ifndef HEDDLE_RUNTIME_PRODUCTION_CHASE_COMPANY_H
 #define HEDDLE_RUNTIME_PRODUCTION_CHASE_COMPANY_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 HIDDEN bool company_is_there(void);
 

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_RUNTIME_PRODUCTION_CHASE_CONSTANT_H
 #define HEDDLE_RUNTIME_PRODUCTION_CHASE_CONSTANT_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 /* Is it in a part of the program's own file that is mapped for reading only? Those of libraries are
  * not known. Takes no lock. */

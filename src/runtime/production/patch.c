@@ -12,7 +12,7 @@
  */
 #include "runtime/production/caper.h"
 #include "runtime/production/patch.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  */
 #include "runtime/interpose/interpose.h"
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 #include "runtime/production/unwind.h"
 
 #include <fcntl.h>

@@ -17,8 +17,8 @@
 #define HEDDLE_RUNTIME_PRODUCTION_PROD_H
 
 #include "abi/rt_prod.h"
-#include "runtime/benign.h"
-#include "runtime/rt.h"
+#include "runtime/core/benign.h"
+#include "runtime/core/rt.h"
 
 #include <time.h>
 

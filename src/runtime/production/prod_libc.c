@@ -10,7 +10,7 @@
  * size is the allocator's to know, and asking a foreign one (malloc_usable_size) may crash.
  */
 #include "runtime/production/prod_libc.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 enum { FREED_BYTES = 8 };
 

@@ -7,7 +7,7 @@
  * Images are looked at when something was seen, which is rare: that is not fast.
  */
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 #include "runtime/production/unwind.h"
 
 #include <elf.h>

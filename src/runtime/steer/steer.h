@@ -16,7 +16,7 @@
 #define HEDDLE_RUNTIME_STEER_STEER_H
 
 #include "abi/rt_steer.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 /* The run is controlled, and the race has not been met yet. */
 extern HIDDEN bool steer_on;

@@ -7,9 +7,9 @@
  * What has no meaning here (flushing shadow state, tracing an address,
  * expecting a race) is accepted and does nothing.
  */
-#include "runtime/benign.h"
-#include "runtime/ignore.h"
-#include "runtime/state.h"
+#include "runtime/core/benign.h"
+#include "runtime/core/ignore.h"
+#include "runtime/core/state.h"
 
 /* ---- benign races ---- */
 

@@ -8,10 +8,10 @@
  */
 #include <string.h>
 
-#include "runtime/benign.h"
-#include "runtime/filter.h"
+#include "runtime/core/benign.h"
+#include "runtime/core/filter.h"
 #include "runtime/libc/libc_at.h"
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #define AT(pc) (WHERE_PC | (uint64_t)(uintptr_t)(pc))
 

@@ -3,7 +3,7 @@
  * Sizes are in bits here, in bytes there; memory orders are C11's numbers, with
  * gcc's hints for lock elision above them.
  */
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 typedef uint8_t u1;
 typedef uint16_t u2;

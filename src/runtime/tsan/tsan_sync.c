@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/ignore.h"
-#include "runtime/rt.h"
+#include "runtime/core/ignore.h"
+#include "runtime/core/rt.h"
 
 #define FUNCTION(type, name, ...)                                                                  \
     EXPORT type name(__VA_ARGS__);                                                                 \

@@ -22,7 +22,7 @@
 #ifndef HEDDLE_RUNTIME_UNTRACED_CALLBACK_H
 #define HEDDLE_RUNTIME_UNTRACED_CALLBACK_H
 
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 /* Where to note what a call passes that is about to be recorded; `sp` as in struct open_call. */
 HIDDEN struct open_call *callback_new_call(struct rt_thread *t, uintptr_t sp);

@@ -12,7 +12,7 @@
 #define HEDDLE_RUNTIME_UNTRACED_EFFECTS_H
 
 #include "abi/rt_effects.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 struct effects; /* a table of the writer's */
 

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_RUNTIME_UNTRACED_HIDDEN_H
 #define HEDDLE_RUNTIME_UNTRACED_HIDDEN_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 extern HIDDEN bool hidden_threads; /* there is, or was, such a thread */
 extern HIDDEN uint64_t hidden_thing;

@@ -15,7 +15,7 @@
 #ifndef HEDDLE_RUNTIME_UNTRACED_OBJECTS_H
 #define HEDDLE_RUNTIME_UNTRACED_OBJECTS_H
 
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 /* What the trace knows of a piece. */
 enum { STATE_FRESH, STATE_LOGGED, STATE_DIRTY, STATE_MASK = 3 };

@@ -6,12 +6,12 @@
  * records.
  */
 #include "runtime/untraced/objects.h"
-#include "runtime/only.h"
-#include "runtime/options.h"
+#include "runtime/core/only.h"
+#include "runtime/core/options.h"
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 #include "runtime/steer/steer.h"
-#include "runtime/stripe.h"
+#include "runtime/core/stripe.h"
 
 #include <dlfcn.h>
 #include <sys/auxv.h>

@@ -18,8 +18,8 @@
  *
  * Here syscall() and sched_yield() mean these, also where the program has functions of that name.
  */
-#ifndef HEDDLE_RUNTIME_SYSTEM_H
-#define HEDDLE_RUNTIME_SYSTEM_H
+#ifndef HEDDLE_RUNTIME_CORE_SYSTEM_H
+#define HEDDLE_RUNTIME_CORE_SYSTEM_H
 
 #include <errno.h>
 #include <sched.h>

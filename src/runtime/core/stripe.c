@@ -1,5 +1,5 @@
 /* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
-#include "runtime/stripe.h"
+#include "runtime/core/stripe.h"
 #include "runtime/untraced/reach.h"
 
 #include <sched.h>

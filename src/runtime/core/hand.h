@@ -1,9 +1,9 @@
 /* hand.h - locks that a program makes by hand, of instructions in inline assembly (hand.c) */
-#ifndef HEDDLE_RUNTIME_HAND_H
-#define HEDDLE_RUNTIME_HAND_H
+#ifndef HEDDLE_RUNTIME_CORE_HAND_H
+#define HEDDLE_RUNTIME_CORE_HAND_H
 
 #include "runtime/untraced/objects.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 extern HIDDEN bool rt_hand_locks; /* there are any */
 

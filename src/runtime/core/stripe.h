@@ -11,11 +11,11 @@
  * no handler can find it taken by its own thread; rt_release_all() gives it
  * back when that instruction faults.
  */
-#ifndef HEDDLE_RUNTIME_STRIPE_H
-#define HEDDLE_RUNTIME_STRIPE_H
+#ifndef HEDDLE_RUNTIME_CORE_STRIPE_H
+#define HEDDLE_RUNTIME_CORE_STRIPE_H
 
 #include "abi/rt_stripe.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 struct stripe {
     uint64_t word, version;

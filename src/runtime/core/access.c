@@ -5,10 +5,10 @@
  * the filter and appended; the frames that changed since the last event go
  * before it. An access that crosses words is covered when all of its words are.
  */
-#include "runtime/benign.h"
-#include "runtime/filter.h"
-#include "runtime/ignore.h"
-#include "runtime/only.h"
+#include "runtime/core/benign.h"
+#include "runtime/core/filter.h"
+#include "runtime/core/ignore.h"
+#include "runtime/core/only.h"
 #include "runtime/untraced/reach.h"
 #include "runtime/steer/steer.h"
 

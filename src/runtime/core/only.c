@@ -1,5 +1,5 @@
 /* only.c - recording only some sites (only.h) */
-#include "runtime/only.h"
+#include "runtime/core/only.h"
 #include "abi/rt_prod.h"
 
 #include <fcntl.h>

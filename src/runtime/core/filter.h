@@ -4,10 +4,10 @@
  * whose tag is not the current one's is as good as empty: its line is cleared when it
  * is next marked.
  */
-#ifndef HEDDLE_RUNTIME_FILTER_H
-#define HEDDLE_RUNTIME_FILTER_H
+#ifndef HEDDLE_RUNTIME_CORE_FILTER_H
+#define HEDDLE_RUNTIME_CORE_FILTER_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 static inline uint64_t filter_tag(uintptr_t address)
 {

@@ -8,8 +8,8 @@
  * The writer is started with raw clone and without an exit signal: the program
  * can neither wait for it nor get a SIGCHLD. It daemonises itself at once.
  */
-#include "runtime/benign.h"
-#include "runtime/state.h"
+#include "runtime/core/benign.h"
+#include "runtime/core/state.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

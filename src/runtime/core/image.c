@@ -9,7 +9,7 @@
 #include "abi/rt_system.h"
 #include "runtime/untraced/effects.h"
 #include "runtime/untraced/objects.h"
-#include "runtime/only.h"
+#include "runtime/core/only.h"
 #include "runtime/steer/steer.h"
 
 #include <elf.h>

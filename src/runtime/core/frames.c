@@ -13,7 +13,7 @@
  * Limit: once a thread was deeper than its shadow stack has frames, what was told is not known
  * any more; from then on its frames are told one by one (the writer knows its own stack).
  */
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 static uint64_t generation;
 

@@ -2,10 +2,10 @@
  *
  * Code of full builds appends without asking: there the writer is told to leave them out.
  */
-#ifndef HEDDLE_RUNTIME_IGNORE_H
-#define HEDDLE_RUNTIME_IGNORE_H
+#ifndef HEDDLE_RUNTIME_CORE_IGNORE_H
+#define HEDDLE_RUNTIME_CORE_IGNORE_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 HIDDEN void ignore_tell(void); /* access.c */
 

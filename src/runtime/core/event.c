@@ -5,14 +5,14 @@
  * operation itself. It carries a stamp, and starts a new epoch of the filter.
  */
 #include "abi/rt_stripe.h"
-#include "runtime/hand.h"
-#include "runtime/filter.h"
+#include "runtime/core/hand.h"
+#include "runtime/core/filter.h"
 #include "runtime/untraced/callback.h"
 #include "runtime/untraced/hidden.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
-#include "runtime/stripe.h"
+#include "runtime/core/state.h"
+#include "runtime/core/stripe.h"
 #include "runtime/steer/steer.h"
 
 /* More is forgotten by forgetting everything. */

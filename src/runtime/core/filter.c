@@ -1,5 +1,5 @@
 /* filter.c - when the filter's tables are doubled (filter.h) */
-#include "runtime/filter.h"
+#include "runtime/core/filter.h"
 
 /* A block that comes back costs some 150 cycles, as much again where its events are written and
  * read, and not all that do are found among those noted. The clock goes on while the thread waits

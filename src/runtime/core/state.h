@@ -11,10 +11,10 @@
  * stripe's lock bit protects one atomic operation. Neither is held while a
  * thread waits for chunks, and no other lock is taken while one is held.
  */
-#ifndef HEDDLE_RUNTIME_STATE_H
-#define HEDDLE_RUNTIME_STATE_H
+#ifndef HEDDLE_RUNTIME_CORE_STATE_H
+#define HEDDLE_RUNTIME_CORE_STATE_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #include <sched.h>
 #include <x86intrin.h>

@@ -14,8 +14,8 @@
  * Concurrency: all functions may be called by any thread at any time, also before the runtime's
  * constructor ran and after exit() began, and in signal handlers.
  */
-#ifndef HEDDLE_RUNTIME_RT_H
-#define HEDDLE_RUNTIME_RT_H
+#ifndef HEDDLE_RUNTIME_CORE_RT_H
+#define HEDDLE_RUNTIME_CORE_RT_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 
 #include "abi/rt_ring.h"
 #include "abi/abi.h"
-#include "runtime/system.h"
+#include "runtime/core/system.h"
 #include "trace/event.h"
 
 #define HIDDEN      __attribute__((visibility("hidden")))

@@ -4,7 +4,7 @@
  * end); HEDDLE_OPTIONS "key=value:key=value" and wins. Without either nothing
  * is recorded.
  */
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/options.h"
-#include "runtime/only.h"
-#include "runtime/state.h"
+#include "runtime/core/options.h"
+#include "runtime/core/only.h"
+#include "runtime/core/state.h"
 #include "runtime/steer/steer.h"
 
 struct rt_options rt_options = {

@@ -10,7 +10,7 @@
 #include "runtime/production/caper.h"
 #include "runtime/interpose/interpose.h"
 #include "runtime/production/prod.h"
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 #include "runtime/steer/steer.h"
 
 #include <linux/futex.h>

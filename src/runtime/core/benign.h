@@ -5,10 +5,10 @@
  * Ranges beyond BENIGN_MAX are not kept, and counted.
  * Concurrency: ranges are added, never removed; readers take no lock.
  */
-#ifndef HEDDLE_RUNTIME_BENIGN_H
-#define HEDDLE_RUNTIME_BENIGN_H
+#ifndef HEDDLE_RUNTIME_CORE_BENIGN_H
+#define HEDDLE_RUNTIME_CORE_BENIGN_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 enum { BENIGN_MAX = 1024 };
 

@@ -1,8 +1,8 @@
 /* options.h - reading the environment, once, when the runtime starts */
-#ifndef HEDDLE_RUNTIME_OPTIONS_H
-#define HEDDLE_RUNTIME_OPTIONS_H
+#ifndef HEDDLE_RUNTIME_CORE_OPTIONS_H
+#define HEDDLE_RUNTIME_CORE_OPTIONS_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 HIDDEN void options_read(void);
 /* Instead, in a program with more rights than whoever started it has: our variables are taken out

@@ -16,10 +16,10 @@
  * performed as sequentially consistent, which on x86 costs nothing for
  * read-modify-writes and loads. The recorded order is the program's.
  */
-#include "runtime/hand.h"
+#include "runtime/core/hand.h"
 #include "runtime/untraced/reach.h"
 #include "runtime/steer/steer.h"
-#include "runtime/stripe.h"
+#include "runtime/core/stripe.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

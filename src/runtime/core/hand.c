@@ -13,8 +13,8 @@
  * another, at the same place, was taken since. Memory that is freed is forgotten.
  * Limit: a word on a stack is a lock for whoever has that place later.
  */
-#include "runtime/hand.h"
-#include "runtime/stripe.h"
+#include "runtime/core/hand.h"
+#include "runtime/core/stripe.h"
 
 enum { WORD_BITS = 14, WORDS = 1 << WORD_BITS, WORD_BYTES = 4, FORGET_BYTES = 4096 };
 

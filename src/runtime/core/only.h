@@ -5,10 +5,10 @@
  * not marked in the filter, so it covers nothing.
  * Limit: full builds append without asking.
  */
-#ifndef HEDDLE_RUNTIME_ONLY_H
-#define HEDDLE_RUNTIME_ONLY_H
+#ifndef HEDDLE_RUNTIME_CORE_ONLY_H
+#define HEDDLE_RUNTIME_CORE_ONLY_H
 
-#include "runtime/rt.h"
+#include "runtime/core/rt.h"
 
 extern HIDDEN uint8_t *only_bits; /* by site; NULL: all sites are recorded */
 enum { ONLY_SITES = 1 << 24 };    /* further ones are recorded */
