@@ -13,8 +13,8 @@
 #include "engines/analysis.h"
 #include "order/memory.h"
 #include "trace/check.h"
-#include "trace/codec.h"
-#include "trace/hdl.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/hdl.h"
 #include "trace/source.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "cmd/common.h"
 #include "cmd/progress.h"
 #include "trace/export.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 #include "trace/text.h"
 
 #include <string.h>

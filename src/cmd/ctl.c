@@ -9,7 +9,7 @@
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
 #include "record/control.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* tracedir.c - the traces of a directory */
 #include "cmd/tracedir.h"
 #include "base/alloc.h"
-#include "trace/format.h"
+#include "trace/hdl/format.h"
 
 #include <ctype.h>
 #include <dirent.h>

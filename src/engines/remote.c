@@ -1,7 +1,7 @@
 /* remote.c - what processes that decide together say to each other */
 #include "engines/remote.h"
 #include "base/alloc.h"
-#include "trace/varint.h"
+#include "trace/hdl/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "record/places_inside.h"
 #include "base/alloc.h"
 #include "symbol/symbol.h"
-#include "trace/encode_stretch.h"
+#include "trace/hdl/encode_stretch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

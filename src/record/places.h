@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "record/sink.h"
 #include "record/ring.h"
-#include "trace/encode_raw.h"
+#include "trace/hdl/encode_raw.h"
 
 /* A place in a word: */
 #define PLACE_KNOWN       (UINT64_C(1) << 63)
@@ -43,7 +43,7 @@ struct places {
     struct sink *sink;
     const struct ring *ring;
     uint64_t **pages;          /* site number >> PLACE_PAGE_BITS -> places */
-    uint64_t **stretch_pages;  /* the same -> stretch_entry() of trace/encode_stretch.h */
+    uint64_t **stretch_pages;  /* the same -> stretch_entry() of trace/hdl/encode_stretch.h */
     uint64_t **frame_pages;    /* the same -> place of the entry of the function entered or left */
     uint32_t generation;       /* grows when addresses change their meaning */
     uint32_t unknown_function; /* of the trace: "?" */
@@ -84,7 +84,7 @@ static inline void places_name_thread(struct places *p, uint32_t thread)
         places_name_threads(p, thread);
 }
 
-/* The number of a move of the trace (trace/moves.h). */
+/* The number of a move of the trace (trace/hdl/moves.h). */
 uint32_t places_move(struct places *p, const struct move_frame *frames, unsigned left,
                      unsigned entered);
 

@@ -1,7 +1,7 @@
 /* pool_decode.c - the chunks of a thread, through its encoder, to the file */
 #include "record/pool_inside.h"
 #include "base/alloc.h"
-#include "trace/encode_stretch.h"
+#include "trace/hdl/encode_stretch.h"
 
 #include <stdlib.h>
 #include <string.h>

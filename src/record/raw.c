@@ -14,7 +14,7 @@
  */
 #include "record/raw.h"
 #include "base/alloc.h"
-#include "trace/encode_stretch.h"
+#include "trace/hdl/encode_stretch.h"
 
 #include <stdlib.h>
 #include <string.h>

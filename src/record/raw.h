@@ -13,7 +13,7 @@
 #include "record/clock.h"
 #include "record/handles.h"
 #include "record/places.h"
-#include "trace/encode_raw.h"
+#include "trace/hdl/encode_raw.h"
 
 /* Events at a time: they stay in the first-level cache between decoding and encoding. */
 enum { RAW_SLICE = 256 };

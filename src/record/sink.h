@@ -22,8 +22,8 @@
 #include <stdbool.h>
 
 #include "record/ring.h"
-#include "trace/codec.h"
-#include "trace/hdl.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/hdl.h"
 
 struct sink {
     pthread_mutex_t lock;

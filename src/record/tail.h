@@ -2,8 +2,8 @@
  *
  * A flight recorder (docs/design/endless.md): the last so many nanoseconds, or bytes, of the file
  * stay; what is before goes, once it has been read again, in the order of the trace, for what it
- * leaves behind (trace/past.h, trace/seam.h). Whatever ends the program or the writer, the file has
- * an end of the recording that can be analysed.
+ * leaves behind (trace/past.h, trace/hdl/seam.h). Whatever ends the program or the writer, the file
+ * has an end of the recording that can be analysed.
  *
  * Cost: each event is decoded and merged once, by the collector; memory by what is alive in the
  * program. Concurrency: belongs to the collector.

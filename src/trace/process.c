@@ -5,7 +5,7 @@
  */
 #include "trace/process.h"
 #include "base/alloc.h"
-#include "trace/varint.h"
+#include "trace/hdl/varint.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,11 +15,11 @@
 
 #include "base/buf.h"
 #include "base/intern.h"
-#include "trace/seam.h"
+#include "trace/hdl/seam.h"
 #include "trace/event.h"
-#include "trace/moves.h"
+#include "trace/hdl/moves.h"
 #include "trace/process.h"
-#include "trace/stretch.h"
+#include "trace/hdl/stretch.h"
 
 /* A translation unit of the program, and where a site stands in its site table: the way from a site
  * of the trace to an instruction of the program (src/program/). */

@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 #include "trace/check.h"
 #include "trace/exclude.h"
-#include "trace/format.h"
+#include "trace/hdl/format.h"
 #include "trace/input.h"
 #include "trace/load.h"
 #include "trace/reach.h"

@@ -6,7 +6,7 @@
  */
 #include "fuzz_format.h"
 #include "base/alloc.h"
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

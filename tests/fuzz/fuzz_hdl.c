@@ -5,7 +5,7 @@
  * it comes. Once as a whole, and once as it came.
  */
 #include "fuzz_format.h"
-#include "trace/format.h"
+#include "trace/hdl/format.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "text_trace.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 #include "trace/text.h"
 #include "witness/witness.h"
 

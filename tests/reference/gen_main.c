@@ -11,7 +11,7 @@
 
 #include "gen.h"
 #include "trace/export.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 static const char usage_text[] =
     "usage: heddle-gen [options] -o FILE\n"

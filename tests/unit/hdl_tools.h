@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "trace/format.h"
-#include "trace/hdl.h"
+#include "trace/hdl/format.h"
+#include "trace/hdl/hdl.h"
 #include "trace/source.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "engines/analysis.h"
 #include "gen.h"
 #include "text_trace.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 /* A trace of many pieces with races, and of operations of all kinds. */
 static struct trace *open_generated(char *path, size_t size)

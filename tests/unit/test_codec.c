@@ -3,7 +3,7 @@
  * Chunks are built in memory, with columns stored as they are.
  */
 #include "hdl_tools.h"
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 
 struct chunk {
     struct hdl_chunk_header header;

@@ -11,7 +11,7 @@
 
 #include "engines/analysis.h"
 #include "text_trace.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 static void analyse_within(struct trace *t, uint64_t work, struct analysis *a)
 {

@@ -14,7 +14,7 @@
 #include "gen.h"
 #include "text_trace.h"
 #include "trace/check.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 /* A change of these hashes means that old seeds name other traces: benchmarks compared over
  * time then compare different work. Change them only on purpose. */

@@ -4,8 +4,8 @@
  */
 #include "hdl_tools.h"
 #include "abi/rt_ring.h"
-#include "trace/codec.h"
-#include "trace/encode_raw.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/encode_raw.h"
 
 enum { MOVES = 50, RECORDS = 3000, FUNCTIONS = 9, SITES = 300, THREAD = 3 };
 

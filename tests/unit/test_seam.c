@@ -1,7 +1,7 @@
 /* test_seam.c - a beginning that is gone: where it ends, and what stands for it */
 #include "hdl_tools.h"
 #include "trace/past.h"
-#include "trace/seam.h"
+#include "trace/hdl/seam.h"
 
 /* ---- entries ---- */
 

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "abi/rt_ring.h"
-#include "trace/codec.h"
-#include "trace/encode_stretch.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/encode_stretch.h"
 
 #include <stdlib.h>
 #include <string.h>

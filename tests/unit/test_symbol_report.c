@@ -7,7 +7,7 @@
 #include "report/json.h"
 #include "report/source.h"
 #include "report/text.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 #include <link.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 #include "trace/trace.h"
 
 static char dir[] = "/tmp/heddle_test_trace_XXXXXX";

@@ -1,7 +1,7 @@
 /* moves.c - the table of moves: adding, expanding, and their bytes */
-#include "trace/moves.h"
+#include "trace/hdl/moves.h"
 #include "base/alloc.h"
-#include "trace/varint.h"
+#include "trace/hdl/varint.h"
 
 #include <stdlib.h>
 #include <string.h>

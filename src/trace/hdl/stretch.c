@@ -4,9 +4,9 @@
  * are modulo 2^48, whatever they are computed from. Only the call's site of an entry, which is in
  * the record, is for the decoder to check.
  */
-#include "trace/stretch.h"
+#include "trace/hdl/stretch.h"
 #include "base/alloc.h"
-#include "trace/varint.h"
+#include "trace/hdl/varint.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,16 +11,16 @@
  * outside its columns, and checks every number against the tables.
  * Cost (bench/results/analysis.md): about 6 ns an event either way.
  */
-#ifndef HEDDLE_TRACE_CODEC_H
-#define HEDDLE_TRACE_CODEC_H
+#ifndef HEDDLE_TRACE_HDL_CODEC_H
+#define HEDDLE_TRACE_HDL_CODEC_H
 
 #include <stddef.h>
 
 #include "base/error.h"
-#include "trace/compress.h"
+#include "trace/hdl/compress.h"
 #include "trace/event.h"
-#include "trace/format.h"
-#include "trace/stretch.h"
+#include "trace/hdl/format.h"
+#include "trace/hdl/stretch.h"
 #include "trace/tables.h"
 
 /* Half a cache line: each event looks at one. */

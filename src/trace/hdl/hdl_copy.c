@@ -6,8 +6,8 @@
  */
 #include "base/alloc.h"
 #include "base/tempfile.h"
-#include "trace/hdl.h"
-#include "trace/hdl_file.h"
+#include "trace/hdl/hdl.h"
+#include "trace/hdl/hdl_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,13 +20,13 @@
  * sequence numbers; memory for the streams that have begun and not ended, and
  * 16 bytes for each address where memory was allocated.
  */
-#include "trace/merge.h"
+#include "trace/hdl/merge.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/map.h"
 #include "abi/rt_stripe.h"
-#include "trace/codec.h"
-#include "trace/merge_values.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/merge_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>

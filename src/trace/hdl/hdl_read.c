@@ -8,9 +8,9 @@
  */
 #include "trace/source.h"
 #include "base/alloc.h"
-#include "trace/codec.h"
-#include "trace/hdl_file.h"
-#include "trace/merge.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/hdl_file.h"
+#include "trace/hdl/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,11 +9,11 @@
  * Where the beginning of the file is gone, the events that stand for it come first, and threads and
  * stripes go on from where the cut says (seam.h).
  */
-#ifndef HEDDLE_TRACE_MERGE_H
-#define HEDDLE_TRACE_MERGE_H
+#ifndef HEDDLE_TRACE_HDL_MERGE_H
+#define HEDDLE_TRACE_HDL_MERGE_H
 
-#include "trace/seam.h"
-#include "trace/hdl_file.h"
+#include "trace/hdl/seam.h"
+#include "trace/hdl/hdl_file.h"
 
 struct merge;
 

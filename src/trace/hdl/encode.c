@@ -1,7 +1,7 @@
 /* encode.c - the encoder half of the codec */
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 #include "base/alloc.h"
-#include "trace/codec_context.h"
+#include "trace/hdl/codec_context.h"
 
 #include <stdlib.h>
 #include <string.h>

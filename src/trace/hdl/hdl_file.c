@@ -1,8 +1,8 @@
 /* hdl_file.c - headers, checksums and names of a .hdl file */
-#include "trace/hdl_file.h"
+#include "trace/hdl/hdl_file.h"
 #include "base/alloc.h"
-#include "trace/compress.h"
-#include "trace/varint.h"
+#include "trace/hdl/compress.h"
+#include "trace/hdl/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* compress.h - LZ4 and zstd behind one pair of calls */
-#ifndef HEDDLE_TRACE_COMPRESS_H
-#define HEDDLE_TRACE_COMPRESS_H
+#ifndef HEDDLE_TRACE_HDL_COMPRESS_H
+#define HEDDLE_TRACE_HDL_COMPRESS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 
 struct compressor {
     enum hdl_compression kind;

@@ -5,8 +5,8 @@
  * numbers are little-endian. Everything here is part of the format: change
  * it only together with the document and HDL_MAJOR or HDL_MINOR.
  */
-#ifndef HEDDLE_TRACE_FORMAT_H
-#define HEDDLE_TRACE_FORMAT_H
+#ifndef HEDDLE_TRACE_HDL_FORMAT_H
+#define HEDDLE_TRACE_HDL_FORMAT_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* merge_values.c - a table of memory words, and a look at the events ahead */
-#include "trace/merge_values.h"
+#include "trace/hdl/merge_values.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

@@ -14,8 +14,8 @@
  * fill and pack chunks, and append them in whatever order is best for a reader
  * of half a file.
  */
-#ifndef HEDDLE_TRACE_HDL_H
-#define HEDDLE_TRACE_HDL_H
+#ifndef HEDDLE_TRACE_HDL_HDL_H
+#define HEDDLE_TRACE_HDL_HDL_H
 
 #include "trace/trace.h"
 

@@ -6,8 +6,8 @@
  *
  * Ownership: a struct stretches owns its arrays. Shapes never change once added.
  */
-#ifndef HEDDLE_TRACE_STRETCH_H
-#define HEDDLE_TRACE_STRETCH_H
+#ifndef HEDDLE_TRACE_HDL_STRETCH_H
+#define HEDDLE_TRACE_HDL_STRETCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

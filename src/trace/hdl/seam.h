@@ -9,8 +9,8 @@
  * Entries stand in no particular order. A zeroed struct is empty: nothing is
  * gone.
  */
-#ifndef HEDDLE_TRACE_SEAM_H
-#define HEDDLE_TRACE_SEAM_H
+#ifndef HEDDLE_TRACE_HDL_SEAM_H
+#define HEDDLE_TRACE_HDL_SEAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

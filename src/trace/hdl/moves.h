@@ -8,8 +8,8 @@
  * Ownership: a struct moves owns its arrays. Moves never change once added.
  * Concurrency: none; in the writer the sink's lock protects them.
  */
-#ifndef HEDDLE_TRACE_MOVES_H
-#define HEDDLE_TRACE_MOVES_H
+#ifndef HEDDLE_TRACE_HDL_MOVES_H
+#define HEDDLE_TRACE_HDL_MOVES_H
 
 #include <stdbool.h>
 #include <stddef.h>

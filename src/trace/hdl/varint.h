@@ -1,6 +1,6 @@
 /* varint.h - numbers of varying length in the small chunks of a .hdl file (names, processes) */
-#ifndef HEDDLE_TRACE_VARINT_H
-#define HEDDLE_TRACE_VARINT_H
+#ifndef HEDDLE_TRACE_HDL_VARINT_H
+#define HEDDLE_TRACE_HDL_VARINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
  * that changed are kept, with a mask. No event is made, nothing is looked up but the stretch: this
  * costs about as much as copying.
  */
-#ifndef HEDDLE_TRACE_ENCODE_STRETCH_H
-#define HEDDLE_TRACE_ENCODE_STRETCH_H
+#ifndef HEDDLE_TRACE_HDL_ENCODE_STRETCH_H
+#define HEDDLE_TRACE_HDL_ENCODE_STRETCH_H
 
-#include "trace/encode_raw.h"
+#include "trace/hdl/encode_raw.h"
 
 /* What raw_run.stretch_pages has for a stretch of the process: its number in the trace, the words
  * and events of a record, and whether it enters or leaves a function. 0: unknown. */

@@ -3,10 +3,10 @@
  * What encode.c does, with all that is in use in registers: the ends of the columns, the context
  * of the last site. Both files must write the same; tests/unit/test_moves.c compares them.
  */
-#include "trace/encode_raw.h"
+#include "trace/hdl/encode_raw.h"
 #include "base/alloc.h"
 #include "abi/rt_ring.h"
-#include "trace/codec_context.h"
+#include "trace/hdl/codec_context.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * (abi/rt_ring.h) are encoded as they stand, without becoming a struct event between; the bytes
  * that come out are those of encoder_add().
  */
-#ifndef HEDDLE_TRACE_ENCODE_RAW_H
-#define HEDDLE_TRACE_ENCODE_RAW_H
+#ifndef HEDDLE_TRACE_HDL_ENCODE_RAW_H
+#define HEDDLE_TRACE_HDL_ENCODE_RAW_H
 
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 
 /* The site's accesses are marked EV_LOOSE. */
 #define RAW_PLACE_LOOSE (UINT64_C(1) << 61)

@@ -10,14 +10,14 @@
  * is fine. One that is made shorter meanwhile ends the process (SIGBUS), but for one that is
  * followed (hdl_file_grow()): that is read.
  */
-#ifndef HEDDLE_TRACE_HDL_FILE_H
-#define HEDDLE_TRACE_HDL_FILE_H
+#ifndef HEDDLE_TRACE_HDL_HDL_FILE_H
+#define HEDDLE_TRACE_HDL_HDL_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "trace/format.h"
+#include "trace/hdl/format.h"
 #include "trace/tables.h"
 #include "trace/trace.h"
 

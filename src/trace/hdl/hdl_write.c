@@ -4,13 +4,13 @@
  * file that is cut anywhere after a chunk has all that the chunk needs. Each
  * chunk goes to the system when it is complete, so that others can read it.
  */
-#include "trace/hdl.h"
+#include "trace/hdl/hdl.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/tempfile.h"
-#include "trace/codec.h"
-#include "trace/compress.h"
-#include "trace/varint.h"
+#include "trace/hdl/codec.h"
+#include "trace/hdl/compress.h"
+#include "trace/hdl/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>

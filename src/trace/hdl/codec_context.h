@@ -1,9 +1,9 @@
 /* codec_context.h - inside of the codec: what encoder and decoder must do alike */
-#ifndef HEDDLE_TRACE_CODEC_CONTEXT_H
-#define HEDDLE_TRACE_CODEC_CONTEXT_H
+#ifndef HEDDLE_TRACE_HDL_CODEC_CONTEXT_H
+#define HEDDLE_TRACE_HDL_CODEC_CONTEXT_H
 
 #include "base/alloc.h"
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

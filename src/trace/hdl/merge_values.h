@@ -9,8 +9,8 @@
  * threads touch are looked at closely. Accesses that cross words make them unknown.
  * Bounds: VALUES_WORDS words; then all is forgotten, and learned again.
  */
-#ifndef HEDDLE_TRACE_MERGE_VALUES_H
-#define HEDDLE_TRACE_MERGE_VALUES_H
+#ifndef HEDDLE_TRACE_HDL_MERGE_VALUES_H
+#define HEDDLE_TRACE_HDL_MERGE_VALUES_H
 
 #include <stddef.h>
 

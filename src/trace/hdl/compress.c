@@ -1,5 +1,5 @@
 /* compress.c - LZ4 and zstd */
-#include "trace/compress.h"
+#include "trace/hdl/compress.h"
 
 #include <lz4.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * An entry is a varint, kind + 8 * zigzag(key - the last key of that kind), and a varint, the
  * value; that of a slot, a pointer, as the difference to its address.
  */
-#include "trace/seam.h"
+#include "trace/hdl/seam.h"
 #include "base/alloc.h"
 #include "abi/rt_stripe.h"
 #include "trace/event.h"
-#include "trace/varint.h"
+#include "trace/hdl/varint.h"
 
 #include <stdlib.h>
 

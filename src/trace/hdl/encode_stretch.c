@@ -4,9 +4,9 @@
  * bytes are gathered with one instruction where the processor has it, from a word (pext) or from
  * the whole record (vpcompressb).
  */
-#include "trace/encode_stretch.h"
+#include "trace/hdl/encode_stretch.h"
 #include "base/alloc.h"
-#include "trace/codec_context.h"
+#include "trace/hdl/codec_context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -237,18 +237,18 @@ static bool take_frame(struct raw_run *r, uint64_t *w, uint64_t entry)
 #define ADD_NAME                        add_plain
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, false)
 #define PUT_NUMBER(at, v, new)          ((new) ? put_number(at, v) : (at))
-#include "trace/encode_stretch_loop.h"
+#include "trace/hdl/encode_stretch_loop.h"
 
 #ifdef __x86_64__
 #define ADD_NAME                        add_pext
 #define ADD_WORDS(p, w, last, words, m) put_words(p, w, last, words, m, true)
 #define PUT_NUMBER(at, v, new)          ((new) ? put_number(at, v) : (at))
-#include "trace/encode_stretch_loop.h"
+#include "trace/hdl/encode_stretch_loop.h"
 
 #define ADD_NAME                        WIDE add_wide
 #define ADD_WORDS(p, w, last, words, m) put_words_wide(p, w, last, words, m)
 #define PUT_NUMBER(at, v, new)          put_number_wide(at, v, new)
-#include "trace/encode_stretch_loop.h"
+#include "trace/hdl/encode_stretch_loop.h"
 #endif
 
 typedef size_t add_function(struct encoder *e, struct raw_run *r, struct pens *pens,

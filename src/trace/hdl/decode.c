@@ -5,10 +5,10 @@
  * starts inside; shapes are checked once, when the dictionary is read;
  * every number that names something is checked against the tables.
  */
-#include "trace/codec.h"
+#include "trace/hdl/codec.h"
 #include "base/alloc.h"
-#include "trace/codec_context.h"
-#include "trace/compress.h"
+#include "trace/hdl/codec_context.h"
+#include "trace/hdl/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
