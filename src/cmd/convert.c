@@ -8,9 +8,9 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
-#include "trace/export.h"
+#include "trace/text/export.h"
 #include "trace/hdl/hdl.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 #include <string.h>
 

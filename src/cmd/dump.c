@@ -8,7 +8,7 @@
 #include "cmd/exclusion.h"
 #include "engines/whole.h"
 #include "program/execution.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>

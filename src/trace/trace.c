@@ -10,7 +10,7 @@
 #include "trace/check.h"
 #include "trace/exclude.h"
 #include "trace/hdl/format.h"
-#include "trace/input.h"
+#include "trace/text/input.h"
 #include "trace/load.h"
 #include "trace/reach.h"
 #include "trace/source.h"

@@ -7,9 +7,9 @@
 #define HEDDLE_FUZZ_FORMAT_H
 
 #include "base/buf.h"
-#include "trace/input.h"
+#include "trace/text/input.h"
 #include "trace/source.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>

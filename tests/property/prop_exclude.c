@@ -18,7 +18,7 @@
 #include "rng.h"
 #include "text_trace.h"
 #include "trace/globs.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 enum { NOWHERE = -1, DEPTH = 4, SUBJECT_THREADS = 64 };
 

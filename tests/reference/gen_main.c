@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "gen.h"
-#include "trace/export.h"
+#include "trace/text/export.h"
 #include "trace/hdl/hdl.h"
 
 static const char usage_text[] =

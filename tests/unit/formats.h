@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "trace/input.h"
+#include "trace/text/input.h"
 #include "trace/source.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define HEDDLE_TESTS_ROUNDTRIP_H
 
 #include "formats.h"
-#include "trace/export.h"
+#include "trace/text/export.h"
 
 #include <stdio.h>
 #include <unistd.h>

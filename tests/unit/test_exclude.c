@@ -20,7 +20,7 @@
 #include "text_trace.h"
 #include "trace/exclude.h"
 #include "trace/globs.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 #include "trace/touched.h"
 
 static struct trace *open_without(const char *text, const char *patterns,

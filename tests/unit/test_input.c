@@ -1,7 +1,7 @@
 /* test_input.c - byte streams: files, pipes, compression; and the output that makes them */
 #include "formats.h"
 #include "temporary.h"
-#include "trace/output.h"
+#include "trace/text/output.h"
 
 #include <fcntl.h>
 #include <signal.h>

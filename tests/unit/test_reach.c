@@ -5,7 +5,7 @@
  */
 #include "hdl_tools.h"
 #include "trace/reach.h"
-#include "trace/text.h"
+#include "trace/text/text.h"
 
 /* ---- text ---- */
 

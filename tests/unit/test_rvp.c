@@ -1,7 +1,7 @@
 /* test_rvp.c - binary traces of RV-Predict/C, read and written */
 #include "formats.h"
 #include "roundtrip.h"
-#include "trace/rvp.h"
+#include "trace/text/rvp.h"
 
 /* A small writer of its own, by the published description: all versions, widths and orders. */
 struct maker {

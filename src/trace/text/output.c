@@ -1,5 +1,5 @@
 /* output.c - writing files through an optional compressor */
-#include "trace/output.h"
+#include "trace/text/output.h"
 #include "base/alloc.h"
 #include "base/tempfile.h"
 

@@ -5,7 +5,7 @@
  * kind of compression is one `decode` function that moves what it can from
  * raw to out.
  */
-#include "trace/input.h"
+#include "trace/text/input.h"
 #include "base/alloc.h"
 
 #include <errno.h>

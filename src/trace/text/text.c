@@ -4,8 +4,8 @@
  * come from a text trace are printed as they are. Names from elsewhere may
  * hold bytes that the grammar gives a meaning; those bytes become %XX.
  */
-#include "trace/text.h"
-#include "trace/entries.h"
+#include "trace/text/text.h"
+#include "trace/text/entries.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * output_finish() renames it to NAME. Errors of writing (a full disk) stick:
  * the first one is reported by the call that met it and by all after it.
  */
-#ifndef HEDDLE_TRACE_OUTPUT_H
-#define HEDDLE_TRACE_OUTPUT_H
+#ifndef HEDDLE_TRACE_TEXT_OUTPUT_H
+#define HEDDLE_TRACE_TEXT_OUTPUT_H
 
 #include <stddef.h>
 

@@ -5,7 +5,7 @@
  * read-modify-write becomes a volatile read and a volatile write, which give
  * the same edges.
  */
-#include "trace/export_impl.h"
+#include "trace/text/export_impl.h"
 
 #include <string.h>
 

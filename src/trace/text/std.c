@@ -5,9 +5,9 @@
  * else step by step with exact errors. Everything after the split is shared,
  * so there is one reading of the grammar.
  */
-#include "trace/entries.h"
-#include "trace/lines.h"
-#include "trace/scan.h"
+#include "trace/text/entries.h"
+#include "trace/text/lines.h"
+#include "trace/text/scan.h"
 #include "trace/source.h"
 
 #include <inttypes.h>

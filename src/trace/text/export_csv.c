@@ -5,8 +5,8 @@
  * everything else is numbered from 2^31 upwards in order of appearance.
  * fork and join become the pairs of signals the prototype uses for them.
  */
-#include "trace/export_impl.h"
-#include "trace/scan.h"
+#include "trace/text/export_impl.h"
+#include "trace/text/scan.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * the last word of its line, where at least two words follow the operation
  * (the first is the tool's state); without one it is "?".
  */
-#include "trace/linesource.h"
+#include "trace/text/linesource.h"
 
 #include <string.h>
 

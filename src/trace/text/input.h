@@ -8,8 +8,8 @@
  * of it is used up. INPUT_PADDING bytes behind the window are readable (their
  * content means nothing), so that scanners may load whole words.
  */
-#ifndef HEDDLE_TRACE_INPUT_H
-#define HEDDLE_TRACE_INPUT_H
+#ifndef HEDDLE_TRACE_TEXT_INPUT_H
+#define HEDDLE_TRACE_TEXT_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * (std_open in source.h); this is the other direction and the printing of
  * single events.
  */
-#ifndef HEDDLE_TRACE_TEXT_H
-#define HEDDLE_TRACE_TEXT_H
+#ifndef HEDDLE_TRACE_TEXT_TEXT_H
+#define HEDDLE_TRACE_TEXT_TEXT_H
 
 #include "base/buf.h"
 #include "trace/trace.h"

@@ -2,12 +2,12 @@
  *
  * Each format appends its records to `out`; export.c writes them to the file.
  */
-#ifndef HEDDLE_TRACE_EXPORT_IMPL_H
-#define HEDDLE_TRACE_EXPORT_IMPL_H
+#ifndef HEDDLE_TRACE_TEXT_EXPORT_IMPL_H
+#define HEDDLE_TRACE_TEXT_EXPORT_IMPL_H
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "trace/export.h"
+#include "trace/text/export.h"
 
 struct exporter {
     const struct export_ops *ops;

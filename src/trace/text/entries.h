@@ -4,10 +4,10 @@
  * parentheses. Whatever is not written exactly so is a name; names that would be taken for
  * something else are escaped when they are written.
  */
-#ifndef HEDDLE_TRACE_ENTRIES_H
-#define HEDDLE_TRACE_ENTRIES_H
+#ifndef HEDDLE_TRACE_TEXT_ENTRIES_H
+#define HEDDLE_TRACE_TEXT_ENTRIES_H
 
-#include "trace/scan.h"
+#include "trace/text/scan.h"
 
 /* The words, by enum d_kind. */
 static const char *const entry_words[] = { [D_START_KIND] = "begin",

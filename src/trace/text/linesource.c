@@ -1,5 +1,5 @@
 /* linesource.c - batches of events from lines, and the names in them */
-#include "trace/linesource.h"
+#include "trace/text/linesource.h"
 
 #include <string.h>
 

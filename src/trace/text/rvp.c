@@ -11,10 +11,10 @@
  * records about signals themselves are no events. A thread's handler keeps a
  * program counter of its own (the depth of nested handlers is its index).
  */
-#include "trace/rvp.h"
+#include "trace/text/rvp.h"
 #include "base/alloc.h"
 #include "base/map.h"
-#include "trace/input.h"
+#include "trace/text/input.h"
 #include "trace/source.h"
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@
  * the trace can be streamed. The number of a signal is the LAST field, as the
  * prototype reads it. A notification orders nothing: a wait may end without one.
  */
-#include "trace/linesource.h"
+#include "trace/text/linesource.h"
 
 #include <string.h>
 

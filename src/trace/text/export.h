@@ -9,8 +9,8 @@
  *     while (...) export_write(e, &batch, &err);
  *     export_finish(e, &err);
  */
-#ifndef HEDDLE_TRACE_EXPORT_H
-#define HEDDLE_TRACE_EXPORT_H
+#ifndef HEDDLE_TRACE_TEXT_EXPORT_H
+#define HEDDLE_TRACE_TEXT_EXPORT_H
 
 #include "base/buf.h"
 #include "trace/trace.h"

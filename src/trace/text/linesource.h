@@ -4,11 +4,11 @@
  * says. A format gives one function that reads a line; batches, positions,
  * names and rewinding are here.
  */
-#ifndef HEDDLE_TRACE_LINESOURCE_H
-#define HEDDLE_TRACE_LINESOURCE_H
+#ifndef HEDDLE_TRACE_TEXT_LINESOURCE_H
+#define HEDDLE_TRACE_TEXT_LINESOURCE_H
 
-#include "trace/lines.h"
-#include "trace/scan.h"
+#include "trace/text/lines.h"
+#include "trace/text/scan.h"
 #include "trace/source.h"
 
 struct linesource {

@@ -6,8 +6,8 @@
  * "deltop", stands for an operation and a distance from the thread's last
  * program counter. Any other word sets the thread's program counter.
  */
-#ifndef HEDDLE_TRACE_RVP_H
-#define HEDDLE_TRACE_RVP_H
+#ifndef HEDDLE_TRACE_TEXT_RVP_H
+#define HEDDLE_TRACE_TEXT_RVP_H
 
 #include <stdint.h>
 

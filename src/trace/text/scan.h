@@ -7,8 +7,8 @@
  * direct-mapped cache in front of its intern table.
  * All loads may touch INPUT_PADDING bytes behind the text (input.h).
  */
-#ifndef HEDDLE_TRACE_SCAN_H
-#define HEDDLE_TRACE_SCAN_H
+#ifndef HEDDLE_TRACE_TEXT_SCAN_H
+#define HEDDLE_TRACE_TEXT_SCAN_H
 
 #include <endian.h>
 #include <stdbool.h>

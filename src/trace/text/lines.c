@@ -1,5 +1,5 @@
 /* lines.c - reading lines, and showing pieces of them in errors */
-#include "trace/lines.h"
+#include "trace/text/lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

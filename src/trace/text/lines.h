@@ -5,10 +5,10 @@
  * memory. Readers with a fast path of their own look at [p, end) directly
  * and advance p past whole lines, counting them in `number`.
  */
-#ifndef HEDDLE_TRACE_LINES_H
-#define HEDDLE_TRACE_LINES_H
+#ifndef HEDDLE_TRACE_TEXT_LINES_H
+#define HEDDLE_TRACE_TEXT_LINES_H
 
-#include "trace/input.h"
+#include "trace/text/input.h"
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 

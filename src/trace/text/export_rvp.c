@@ -5,9 +5,9 @@
  * between 2^47 and 2^57. A site or function named "0x4005d0" (as our reader
  * names them) keeps that address. Threads are numbered from 1.
  */
-#include "trace/export_impl.h"
-#include "trace/rvp.h"
-#include "trace/scan.h"
+#include "trace/text/export_impl.h"
+#include "trace/text/rvp.h"
+#include "trace/text/scan.h"
 
 #include <string.h>
 
