@@ -5,7 +5,7 @@
  */
 #include "cmd/exclusion.h"
 #include "symbol/symbol.h"
-#include "trace/globs.h"
+#include "trace/calls/globs.h"
 
 #include <inttypes.h>
 

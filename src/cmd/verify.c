@@ -5,7 +5,7 @@
  * schedule can only use events up to the last one it names. Schedules of rdit
  * and sb are also judged by what calls of untraced code may touch, and that
  * includes the ends of threads: for those all is loaded that the engines had, as
- * it is where reads have values, of which some may be nobody's (trace/unseen.h).
+ * it is where reads have values, of which some may be nobody's (trace/calls/unseen.h).
  * Schedules that come after a beginning as recorded ("after") are checked in
  * the part of the trace that they are about (trace/parts.h).
  * Where reads see other values, the execution is rebuilt from trace and program.
@@ -25,7 +25,7 @@
 #include "program/flip.h"
 #include "report/clean.h"
 #include "trace/parts.h"
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 #include "witness/order.h"
 #include "witness/witness.h"
 

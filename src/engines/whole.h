@@ -99,7 +99,7 @@ uint64_t whole_limit(const struct whole *w);
 void whole_set_beginning(struct whole *w, uint64_t events);
 /* The first events of the trace of which closures keep lists. */
 uint64_t whole_listed(const struct whole *w);
-/* Reads among these that see what nobody wrote and nobody knows who did (trace/unseen.h). */
+/* Reads among these that see what nobody wrote and nobody knows who did (trace/calls/unseen.h). */
 uint64_t whole_unseen(const struct whole *w);
 /* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.
  */

@@ -7,7 +7,7 @@
 #include "engines/whole.h"
 #include "order/view.h"
 #include "trace/parts.h"
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 
 struct whole {
     struct trace *trace;

@@ -143,7 +143,7 @@ static inline uint32_t named_object(uint64_t target)
 
 /* An entry of a call's D is two words. The top three bits of the first one say what it is; below is
  * an address or a number. Engines meet the kinds up to D_ALL_KIND; what comes behind is only in
- * recordings, and the reader turns it into memory (trace/reach.h).
+ * recordings, and the reader turns it into memory (trace/calls/reach.h).
  *   memory     address (or NAMED_ADDRESS), bytes
  *   thread     the end of thread t, 0
  *   start      the beginning of thread t, 0 (a fork that is not in the trace)
@@ -189,7 +189,7 @@ enum op_class {
     CLASS_CALL,   /* call, return */
     CLASS_BRANCH, /* branch, result */
     CLASS_STACK,  /* enter, exit */
-    CLASS_LINK,   /* link, object: what calls can reach (trace/reach.h), nothing to engines */
+    CLASS_LINK,   /* link, object: what calls can reach (trace/calls/reach.h), nothing to engines */
     CLASS_REQUEST /* request: of a lock */
 };
 

@@ -8,11 +8,11 @@
  */
 #include "trace/trace.h"
 #include "trace/check.h"
-#include "trace/exclude.h"
+#include "trace/calls/exclude.h"
 #include "trace/hdl/format.h"
 #include "trace/text/input.h"
 #include "trace/load.h"
-#include "trace/reach.h"
+#include "trace/calls/reach.h"
 #include "trace/source.h"
 #include "base/alloc.h"
 #include "base/assert.h"

@@ -46,8 +46,8 @@ struct trace_info {
     bool loose;    /* some access is marked EV_LOOSE (so far) */
     /* Threads layout: reads that saw another value than the order says (so far). */
     uint64_t value_mismatches;
-    /* Lists of calls (trace/reach.h): objects that were known at one time, and lists that would
-     * have cost too much and became D_ALL (so far). */
+    /* Lists of calls (trace/calls/reach.h): objects that were known at one time, and lists that
+     * would have cost too much and became D_ALL (so far). */
     uint64_t objects, lists_given_up;
     /* What could not be read of a damaged or unfinished file: */
     uint64_t lost_bytes;

@@ -1,4 +1,4 @@
-/* prop_exclude.c - code that is left out of a trace (trace/exclude.h)
+/* prop_exclude.c - code that is left out of a trace (trace/calls/exclude.h)
  *
  * Every trace gets functions: enter and exit at random places, some of them
  * to be left out, and some events at places of a file that is to be left out.
@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "rng.h"
 #include "text_trace.h"
-#include "trace/globs.h"
+#include "trace/calls/globs.h"
 #include "trace/text/text.h"
 
 enum { NOWHERE = -1, DEPTH = 4, SUBJECT_THREADS = 64 };

@@ -19,7 +19,7 @@
 #include "naive_barriers.h"
 #include "naive_cp.h"
 #include "order/view.h"
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 #include "witness/witness.h"
 
 enum { MAX_STATES = 200000, ENOUGH_TRACES = 2000 };

@@ -7,7 +7,7 @@
 
 #include "naive_barriers.h"
 #include "text_trace.h"
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 
 enum { MAX_STATES = 1000000 };
 

@@ -18,10 +18,10 @@
 #include "order/view.h"
 #include "symbol/symbol.h"
 #include "text_trace.h"
-#include "trace/exclude.h"
-#include "trace/globs.h"
+#include "trace/calls/exclude.h"
+#include "trace/calls/globs.h"
 #include "trace/text/text.h"
-#include "trace/touched.h"
+#include "trace/calls/touched.h"
 
 static struct trace *open_without(const char *text, const char *patterns,
                                   struct exclude_stats *stats)

@@ -1,10 +1,10 @@
-/* test_reach.c - lists of calls made complete (trace/reach.h)
+/* test_reach.c - lists of calls made complete (trace/calls/reach.h)
  *
  * Small cases are text traces; what a call's list became is compared as text. Random ones are
  * compared with a reference that knows nothing of pages, versions and kept lists.
  */
 #include "hdl_tools.h"
-#include "trace/reach.h"
+#include "trace/calls/reach.h"
 #include "trace/text/text.h"
 
 /* ---- text ---- */

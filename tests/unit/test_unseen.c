@@ -1,5 +1,5 @@
 /* test_unseen.c - reads of values that nobody in the trace wrote */
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

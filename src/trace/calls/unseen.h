@@ -15,8 +15,8 @@
  * Memory: 40 bytes a word of 8 bytes that is accessed, freed at the end.
  * Concurrency: none; writes only event.flags.
  */
-#ifndef HEDDLE_TRACE_UNSEEN_H
-#define HEDDLE_TRACE_UNSEEN_H
+#ifndef HEDDLE_TRACE_CALLS_UNSEEN_H
+#define HEDDLE_TRACE_CALLS_UNSEEN_H
 
 #include "trace/trace.h"
 

@@ -2,11 +2,11 @@
  *
  * reach.c follows events and calls, reach_search.c searches, reach_lists.c keeps what was found.
  */
-#ifndef HEDDLE_TRACE_REACH_INSIDE_H
-#define HEDDLE_TRACE_REACH_INSIDE_H
+#ifndef HEDDLE_TRACE_CALLS_REACH_INSIDE_H
+#define HEDDLE_TRACE_CALLS_REACH_INSIDE_H
 
-#include "trace/reach.h"
-#include "trace/reach_map.h"
+#include "trace/calls/reach.h"
+#include "trace/calls/reach_map.h"
 
 enum {
     RESULT_BITS = 15,       /* lists kept: 32,768 calls with different objects at a time */

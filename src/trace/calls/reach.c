@@ -14,7 +14,7 @@
  * the one it was made for. Differs from the paper: it computes the object tree of each object once;
  * here a search starts from the roots of a call, because objects in C change their shape.
  */
-#include "trace/reach_inside.h"
+#include "trace/calls/reach_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

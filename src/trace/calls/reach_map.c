@@ -1,5 +1,5 @@
 /* reach_map.c - objects and slots by page */
-#include "trace/reach_map.h"
+#include "trace/calls/reach_map.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

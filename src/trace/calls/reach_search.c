@@ -3,7 +3,7 @@
  * Breadth first over objects and their slots, each object once. Ends early where the list would
  * be too long or the credit is used up.
  */
-#include "trace/reach_inside.h"
+#include "trace/calls/reach_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

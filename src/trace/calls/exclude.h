@@ -18,10 +18,10 @@
  * Cost: an event 40 ns in the first pass, decoding included; 1-2 ns afterwards.
  * Ownership: x owns what it learned, borrows globs and tables.
  */
-#ifndef HEDDLE_TRACE_EXCLUDE_H
-#define HEDDLE_TRACE_EXCLUDE_H
+#ifndef HEDDLE_TRACE_CALLS_EXCLUDE_H
+#define HEDDLE_TRACE_CALLS_EXCLUDE_H
 
-#include "trace/globs.h"
+#include "trace/calls/globs.h"
 #include "trace/trace.h"
 
 struct exclude;

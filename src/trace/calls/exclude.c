@@ -20,10 +20,10 @@
  * The paper (rdit.txt, section 5) excludes whole methods of Java, where
  * sections do not cross methods and nothing is inlined.
  */
-#include "trace/exclude.h"
+#include "trace/calls/exclude.h"
 #include "base/alloc.h"
 #include "base/map.h"
-#include "trace/touched.h"
+#include "trace/calls/touched.h"
 
 #include <stdlib.h>
 #include <string.h>

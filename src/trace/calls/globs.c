@@ -3,7 +3,7 @@
  * Matching is fnmatch(3). A function has up to four names; each pattern is tried on all of them.
  * Callers keep what they have learned of a function or site: this is not for every event.
  */
-#include "trace/globs.h"
+#include "trace/calls/globs.h"
 #include "base/alloc.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* touched.c - what a stretch of code touches, as entries of a call's D */
-#include "trace/touched.h"
+#include "trace/calls/touched.h"
 #include "base/alloc.h"
 #include "trace/event.h"
 

@@ -8,8 +8,8 @@
  *   GLOB                a function or a file
  * Ownership: the list owns its texts. A zeroed struct is an empty list.
  */
-#ifndef HEDDLE_TRACE_GLOBS_H
-#define HEDDLE_TRACE_GLOBS_H
+#ifndef HEDDLE_TRACE_CALLS_GLOBS_H
+#define HEDDLE_TRACE_CALLS_GLOBS_H
 
 #include <stdbool.h>
 #include <stddef.h>

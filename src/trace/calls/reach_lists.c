@@ -4,7 +4,7 @@
  * made from have watchers, which say which list; they are found when the object changes. A list
  * that is made anew has another stamp, so that watchers of the old one are known to be gone.
  */
-#include "trace/reach_inside.h"
+#include "trace/calls/reach_inside.h"
 #include "base/alloc.h"
 #include "base/sorted.h"
 

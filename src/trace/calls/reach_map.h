@@ -13,8 +13,8 @@
  * each page.
  * A zeroed struct is empty.
  */
-#ifndef HEDDLE_TRACE_REACH_MAP_H
-#define HEDDLE_TRACE_REACH_MAP_H
+#ifndef HEDDLE_TRACE_CALLS_REACH_MAP_H
+#define HEDDLE_TRACE_CALLS_REACH_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

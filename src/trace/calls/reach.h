@@ -12,8 +12,8 @@
  * is counted in trace_info.lists_given_up.
  * Concurrency: none.
  */
-#ifndef HEDDLE_TRACE_REACH_H
-#define HEDDLE_TRACE_REACH_H
+#ifndef HEDDLE_TRACE_CALLS_REACH_H
+#define HEDDLE_TRACE_CALLS_REACH_H
 
 #include "trace/trace.h"
 

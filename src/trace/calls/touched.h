@@ -6,8 +6,8 @@
  * Memory: 16 bytes an entry. Cost: amortised O(log n) an entry; O(1) for one like the last.
  * Ownership: the struct owns its array. A zeroed struct is empty.
  */
-#ifndef HEDDLE_TRACE_TOUCHED_H
-#define HEDDLE_TRACE_TOUCHED_H
+#ifndef HEDDLE_TRACE_CALLS_TOUCHED_H
+#define HEDDLE_TRACE_CALLS_TOUCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * lists the words of which some read says something else: the odd ones. Mostly there are none. The
  * second pass follows odd words byte by byte, with the calls that list them.
  */
-#include "trace/unseen.h"
+#include "trace/calls/unseen.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/sorted.h"
