@@ -1,7 +1,7 @@
 /* common.c - messages, warnings about a trace */
 #include "cmd/common.h"
 #include "report/clean.h"
-#include "trace/diag.h"
+#include "trace/check/diag.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * or none of them does the name decide.
  */
 #include "trace/trace.h"
-#include "trace/check.h"
+#include "trace/check/check.h"
 #include "trace/calls/exclude.h"
 #include "trace/hdl/format.h"
 #include "trace/text/input.h"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "trace/diag.h"
+#include "trace/check/diag.h"
 #include "trace/event.h"
 #include "trace/tables.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "rng.h"
-#include "trace/check.h"
-#include "trace/diag.h"
+#include "trace/check/check.h"
+#include "trace/check/diag.h"
 
 enum { SEGMENTS_MAX = 6, THREADS_MAX = 8 };
 

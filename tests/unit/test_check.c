@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "trace/check.h"
+#include "trace/check/check.h"
 
 struct bench {
     struct tables tables;

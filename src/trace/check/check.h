@@ -23,8 +23,8 @@
  * address, is shared, or was misused.
  * Memory: threads, locks, and pairs of rwlock and reader.
  */
-#ifndef HEDDLE_TRACE_CHECK_H
-#define HEDDLE_TRACE_CHECK_H
+#ifndef HEDDLE_TRACE_CHECK_CHECK_H
+#define HEDDLE_TRACE_CHECK_CHECK_H
 
 #include "trace/trace.h"
 

@@ -6,11 +6,11 @@
  * Ownership: zeroed storage of the caller plus the three borrowed pointers;
  * lockcheck_release() frees the rest.
  */
-#ifndef HEDDLE_TRACE_LOCKCHECK_H
-#define HEDDLE_TRACE_LOCKCHECK_H
+#ifndef HEDDLE_TRACE_CHECK_LOCKCHECK_H
+#define HEDDLE_TRACE_CHECK_LOCKCHECK_H
 
 #include "base/map.h"
-#include "trace/teller.h"
+#include "trace/check/teller.h"
 #include "trace/trace.h"
 
 struct lockcheck {

@@ -5,7 +5,7 @@
  * comes; it is "lost" (expected, not diagnosed) and marked EV_FOREIGN so that
  * it adds an ordering edge without ending anybody else's section.
  */
-#include "trace/lockcheck.h"
+#include "trace/check/lockcheck.h"
 #include "base/alloc.h"
 
 #include <inttypes.h>

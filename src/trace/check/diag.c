@@ -1,5 +1,5 @@
 /* diag.c - list of diagnoses, bounded per kind */
-#include "trace/diag.h"
+#include "trace/check/diag.h"
 #include "base/alloc.h"
 
 #include <stdarg.h>

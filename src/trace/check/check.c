@@ -5,9 +5,9 @@
  * so an access costs that byte and a bit test, and everything else goes the
  * slow way through check_one().
  */
-#include "trace/check.h"
-#include "trace/lockcheck.h"
-#include "trace/teller.h"
+#include "trace/check/check.h"
+#include "trace/check/lockcheck.h"
+#include "trace/check/teller.h"
 #include "base/alloc.h"
 
 #include <inttypes.h>

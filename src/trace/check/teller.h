@@ -3,11 +3,11 @@
  * Knows the event at hand, the names, and whether the event was already seen
  * in an earlier pass (then nothing is told again).
  */
-#ifndef HEDDLE_TRACE_TELLER_H
-#define HEDDLE_TRACE_TELLER_H
+#ifndef HEDDLE_TRACE_CHECK_TELLER_H
+#define HEDDLE_TRACE_CHECK_TELLER_H
 
 #include "base/buf.h"
-#include "trace/diag.h"
+#include "trace/check/diag.h"
 #include "trace/tables.h"
 
 struct teller {

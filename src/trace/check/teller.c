@@ -1,5 +1,5 @@
 /* teller.c - wording of diagnoses */
-#include "trace/teller.h"
+#include "trace/check/teller.h"
 #include "base/alloc.h"
 
 #include <stdarg.h>

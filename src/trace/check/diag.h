@@ -4,8 +4,8 @@
  * are kept word for word, the rest only counted, so a broken trace cannot
  * fill the memory.
  */
-#ifndef HEDDLE_TRACE_DIAG_H
-#define HEDDLE_TRACE_DIAG_H
+#ifndef HEDDLE_TRACE_CHECK_DIAG_H
+#define HEDDLE_TRACE_CHECK_DIAG_H
 
 #include <stdbool.h>
 #include <stddef.h>
