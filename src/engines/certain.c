@@ -6,7 +6,7 @@
  */
 #include "engines/certain.h"
 #include "base/alloc.h"
-#include "engines/fasttrack.h"
+#include "engines/streaming/fasttrack.h"
 #include "engines/showable.h"
 #include "engines/sieve.h"
 #include "order/lives.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "engines/wcp.h"
+#include "engines/streaming/wcp.h"
 #include "naive_cp.h"
 #include "naive_deadlock.h"
 #include "naive_wcp.h"

@@ -31,8 +31,8 @@ expect "trace includes base" trace/a.c base/buf.h ''
 expect "trace does not include order" trace/a.c order/step.h \
     'src/trace/a.c:2: trace may not include "order/step.h"'
 expect "engines include order" engines/a.c order/step.h ''
-expect "engines do not include the witness checker" engines/hb.c witness/witness.h \
-    'src/engines/hb.c:2: engines may not include "witness/witness.h"'
+expect "engines do not include the witness checker" engines/streaming/hb.c witness/witness.h \
+    'src/engines/streaming/hb.c:2: engines may not include "witness/witness.h"'
 expect "whole.c does" engines/whole.c witness/witness.h ''
 expect "the witness checker does not include engines" witness/a.c engines/race.h \
     'src/witness/a.c:2: witness may not include "engines/race.h"'

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "engines/analysis.h"
 #include "engines/lockgraph.h"
-#include "engines/sshb_graph.h"
+#include "engines/streaming/sshb_graph.h"
 #include "text_trace.h"
 
 static bool stop_at_once(void *arg, const char *engine, double done)
