@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "cmd/noise.h"
-#include "engines/live.h"
+#include "engines/live/live.h"
 #include "record/control.h"
 #include "report/sighting.h"
 

@@ -1,9 +1,9 @@
 /* follow.h - races are told while the program runs
  *
  * A thread of its own reads the traces of the run as they are written, and tells each new race on
- * standard error as soon as it is seen (engines/live.h): once, short, both places and their calls.
- * It only tells what the report will have as well: the run's own processes, nothing that rules or
- * a baseline hide, nothing that calls of untraced code may have ordered.
+ * standard error as soon as it is seen (engines/live/live.h): once, short, both places and their
+ * calls. It only tells what the report will have as well: the run's own processes, nothing that
+ * rules or a baseline hide, nothing that calls of untraced code may have ordered.
  *
  * A run that is over within FOLLOW_AFTER_MS is not followed: its report is there anyway.
  *

@@ -9,7 +9,7 @@
 #include "naive_barriers.h"
 
 #include "base/alloc.h"
-#include "engines/live.h"
+#include "engines/live/live.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* live_runs.c - two levels of sorted arrays */
-#include "engines/live_runs.h"
+#include "engines/live/live_runs.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

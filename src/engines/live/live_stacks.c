@@ -1,5 +1,5 @@
 /* live_stacks.c - sites with their calls, numbered */
-#include "engines/live_stacks.h"
+#include "engines/live/live_stacks.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

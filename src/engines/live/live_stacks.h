@@ -8,8 +8,8 @@
  * Bounds: CONTEXTS_MAX and NODES_MAX; beyond, a context has no stack, and frames
  * are left out.
  */
-#ifndef HEDDLE_ENGINES_LIVE_STACKS_H
-#define HEDDLE_ENGINES_LIVE_STACKS_H
+#ifndef HEDDLE_ENGINES_LIVE_LIVE_STACKS_H
+#define HEDDLE_ENGINES_LIVE_LIVE_STACKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,10 +16,10 @@
  * all that is known is forgotten, as if all threads had met there: races across that moment are
  * missed here (counted), none is made up.
  */
-#ifndef HEDDLE_ENGINES_LIVE_H
-#define HEDDLE_ENGINES_LIVE_H
+#ifndef HEDDLE_ENGINES_LIVE_LIVE_H
+#define HEDDLE_ENGINES_LIVE_LIVE_H
 
-#include "engines/live_stacks.h"
+#include "engines/live/live_stacks.h"
 #include "trace/trace.h"
 
 struct live;

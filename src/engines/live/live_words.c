@@ -1,5 +1,5 @@
 /* live_words.c - who accessed which bytes last */
-#include "engines/live_words.h"
+#include "engines/live/live_words.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* live_calls.c - calls of untraced code and what touches the same things, ordered by clocks */
-#include "engines/live_calls.h"
+#include "engines/live/live_calls.h"
 #include "base/alloc.h"
 #include "base/intern.h"
 

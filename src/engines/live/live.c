@@ -4,10 +4,10 @@
  * plain accesses, nearly all of the events, go straight to live_words.h. Only those to words that
  * atomics use are steps too: a plain write ends a release sequence.
  */
-#include "engines/live.h"
+#include "engines/live/live.h"
 #include "base/alloc.h"
-#include "engines/live_calls.h"
-#include "engines/live_words.h"
+#include "engines/live/live_calls.h"
+#include "engines/live/live_words.h"
 #include "engines/race.h"
 #include "order/hb.h"
 #include "order/memory.h"

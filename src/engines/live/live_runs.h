@@ -8,8 +8,8 @@
  * half a page of pointers. Runs keep their place in memory.
  * Concurrency: none.
  */
-#ifndef HEDDLE_ENGINES_LIVE_RUNS_H
-#define HEDDLE_ENGINES_LIVE_RUNS_H
+#ifndef HEDDLE_ENGINES_LIVE_LIVE_RUNS_H
+#define HEDDLE_ENGINES_LIVE_LIVE_RUNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

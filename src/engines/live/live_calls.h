@@ -20,11 +20,11 @@
  * Memory: by what calls list, what is allocated and which objects synchronise; live_calls_bytes().
  * Concurrency: none.
  */
-#ifndef HEDDLE_ENGINES_LIVE_CALLS_H
-#define HEDDLE_ENGINES_LIVE_CALLS_H
+#ifndef HEDDLE_ENGINES_LIVE_LIVE_CALLS_H
+#define HEDDLE_ENGINES_LIVE_LIVE_CALLS_H
 
-#include "engines/live_runs.h"
-#include "engines/live_words.h"
+#include "engines/live/live_runs.h"
+#include "engines/live/live_words.h"
 #include "order/hb.h"
 #include "trace/trace.h"
 

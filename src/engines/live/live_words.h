@@ -18,15 +18,15 @@
  * last write if that is of its bytes and not ordered before it. Else it may or may not be a
  * race: such blocks are suspect, and another look at the trace tells.
  */
-#ifndef HEDDLE_ENGINES_LIVE_WORDS_H
-#define HEDDLE_ENGINES_LIVE_WORDS_H
+#ifndef HEDDLE_ENGINES_LIVE_LIVE_WORDS_H
+#define HEDDLE_ENGINES_LIVE_LIVE_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/map.h"
-#include "engines/live_stacks.h"
+#include "engines/live/live_stacks.h"
 #include "order/clock.h"
 
 /* slot << 52 | time << 24 | context; 0: none, since no context is 0. */
