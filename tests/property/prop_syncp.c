@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engines/closure.h"
+#include "engines/closure/closure.h"
 #include "naive_syncp.h"
 #include "order/memory.h"
 #include "text_trace.h"

@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "engines/analysis.h"
-#include "engines/lockgraph.h"
+#include "engines/closure/lockgraph.h"
 #include "engines/streaming/sshb_graph.h"
 #include "text_trace.h"
 

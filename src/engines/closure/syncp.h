@@ -9,12 +9,12 @@
  * lives are numbered in the order in which they begin, which is the same in
  * both passes.
  */
-#ifndef HEDDLE_ENGINES_SYNCP_H
-#define HEDDLE_ENGINES_SYNCP_H
+#ifndef HEDDLE_ENGINES_CLOSURE_SYNCP_H
+#define HEDDLE_ENGINES_CLOSURE_SYNCP_H
 
 #include <pthread.h>
 
-#include "engines/closure.h"
+#include "engines/closure/closure.h"
 #include "engines/engine.h"
 #include "order/held_sets.h"
 #include "engines/whole.h"

@@ -6,7 +6,7 @@
  * end and its join end all that are left. What check.c thinks of the other
  * threads (EV_FOREIGN) does not matter here.
  */
-#include "engines/closure_inside.h"
+#include "engines/closure/closure_inside.h"
 #include "base/map.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* closure_inside.h - inside of closure.h: lock histories and the events of each slot */
-#ifndef HEDDLE_ENGINES_CLOSURE_INSIDE_H
-#define HEDDLE_ENGINES_CLOSURE_INSIDE_H
+#ifndef HEDDLE_ENGINES_CLOSURE_CLOSURE_INSIDE_H
+#define HEDDLE_ENGINES_CLOSURE_CLOSURE_INSIDE_H
 
 #include "base/alloc.h"
-#include "engines/closure.h"
+#include "engines/closure/closure.h"
 #include "order/hb.h"
 
 #define SECTION_NONE UINT32_MAX

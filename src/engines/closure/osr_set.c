@@ -11,8 +11,8 @@
  * excludes. What the release needs joins the set, until nothing changes.
  * Where no pinned section is overtaken the set is the sync-preserving one.
  */
-#include "engines/closure_inside.h"
-#include "engines/osr.h"
+#include "engines/closure/closure_inside.h"
+#include "engines/closure/osr.h"
 
 #include <stdlib.h>
 #include <string.h>

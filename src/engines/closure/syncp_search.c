@@ -18,7 +18,7 @@
  */
 #include "base/alloc.h"
 #include "engines/rows.h"
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
  * Limits: those of hb.h. A trace in which two threads hold a lock at once has no replay in its
  * own order; the checker refuses it.
  */
-#include "engines/closure.h"
-#include "engines/closure_inside.h"
+#include "engines/closure/closure.h"
+#include "engines/closure/closure_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * acquire may when its lock is free, a write when every read of what it
  * overwrites has come. Sections that stay open come last, by edges.
  */
-#include "engines/osr_inside.h"
+#include "engines/closure/osr_inside.h"
 
 /* Events of the set that read what a cell holds from place i of its list on, up to the event that
  * writes it again. */

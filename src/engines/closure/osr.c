@@ -17,7 +17,7 @@
  * Limits: a bounded number of instances of a pair of sites is tried
  * (osr_search.c); reversals need the events in memory (whole_limit()).
  */
-#include "engines/osr.h"
+#include "engines/closure/osr.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

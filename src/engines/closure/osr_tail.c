@@ -7,7 +7,7 @@
  * their reads see what they saw.
  * Cost: the tail, and the later accesses to its variables.
  */
-#include "engines/osr_inside.h"
+#include "engines/closure/osr_inside.h"
 
 /* Is the event of the set one of the tail? */
 static bool in_tail(const struct osr_order *o, uint32_t position)

@@ -14,7 +14,7 @@
  * section that is new in the set, or, where these are many, by a search in
  * the run (one slot, one lock, one kind) for each open section.
  */
-#include "engines/closure_inside.h"
+#include "engines/closure/closure_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

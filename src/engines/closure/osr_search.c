@@ -11,7 +11,7 @@
  * among threads (rows.h); of several finds for a pair of sites the one of the
  * first row is kept, so the number of threads does not change the result.
  */
-#include "engines/osr.h"
+#include "engines/closure/osr.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "engines/rows.h"

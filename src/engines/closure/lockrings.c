@@ -11,7 +11,7 @@
  * The number of rings can be exponential; the search stops after SEARCH_MAX
  * looks.
  */
-#include "engines/lockgraph.h"
+#include "engines/closure/lockgraph.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  * whole_limit() stay `maybe`, as do those whose reads have no certain
  * writer because the order of accesses is not exact.
  */
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -39,8 +39,8 @@
  * threads may ask, each with its own sets; pasts must be kept and dropped by
  * one thread.
  */
-#ifndef HEDDLE_ENGINES_CLOSURE_H
-#define HEDDLE_ENGINES_CLOSURE_H
+#ifndef HEDDLE_ENGINES_CLOSURE_CLOSURE_H
+#define HEDDLE_ENGINES_CLOSURE_CLOSURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

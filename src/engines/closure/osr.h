@@ -3,10 +3,10 @@
  * osr works on what syncp collects (syncp.h): the accesses of variables that
  * can race, their pasts, and the history of locks (closure.h).
  */
-#ifndef HEDDLE_ENGINES_OSR_H
-#define HEDDLE_ENGINES_OSR_H
+#ifndef HEDDLE_ENGINES_CLOSURE_OSR_H
+#define HEDDLE_ENGINES_CLOSURE_OSR_H
 
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 #include "order/view.h"
 
 /* ---- osr_set.c: what two accesses need, optimistically ---- */

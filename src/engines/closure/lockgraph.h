@@ -21,8 +21,8 @@
  * taken where they were at the last request of its thread. Positions up to 4 billion fit. Where
  * locks nest deeply the sets have a bound (HOLDS_MAX).
  */
-#ifndef HEDDLE_ENGINES_LOCKGRAPH_H
-#define HEDDLE_ENGINES_LOCKGRAPH_H
+#ifndef HEDDLE_ENGINES_CLOSURE_LOCKGRAPH_H
+#define HEDDLE_ENGINES_CLOSURE_LOCKGRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,13 +3,13 @@
  * osr_order.c has the graph and its linear order, osr_greedy.c the order that
  * is made without fixing all edges beforehand, osr_tail.c the easy case.
  */
-#ifndef HEDDLE_ENGINES_OSR_INSIDE_H
-#define HEDDLE_ENGINES_OSR_INSIDE_H
+#ifndef HEDDLE_ENGINES_CLOSURE_OSR_INSIDE_H
+#define HEDDLE_ENGINES_CLOSURE_OSR_INSIDE_H
 
 #include "base/alloc.h"
 #include "base/sorted.h"
-#include "engines/closure_inside.h"
-#include "engines/osr.h"
+#include "engines/closure/closure_inside.h"
+#include "engines/closure/osr.h"
 
 #define NO_NODE UINT32_MAX
 

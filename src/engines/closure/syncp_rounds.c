@@ -6,7 +6,7 @@
  * again and keep all accesses of as many variables as the memory allows.
  */
 #include "base/alloc.h"
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  * So loops over a racy variable take no memory unless they synchronise.
  */
 #include "base/alloc.h"
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 
 #include <stdlib.h>
 #include <string.h>

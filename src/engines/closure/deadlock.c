@@ -24,8 +24,8 @@
  * (whole_limit()) have no schedule and are `maybe` ("witness_too_far").
  */
 #include "base/alloc.h"
-#include "engines/closure.h"
-#include "engines/lockgraph.h"
+#include "engines/closure/closure.h"
+#include "engines/closure/lockgraph.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  * Both give correct reorderings by construction, neither finds all of them.
  * Cost: O(n log n) in the events from the first pinned section on.
  */
-#include "engines/osr_inside.h"
+#include "engines/closure/osr_inside.h"
 #include "base/sorted.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * it does itself: whatever is unordered with them is unordered with it.
  * Where there are many, those of one slot and kind become one.
  */
-#include "engines/syncp.h"
+#include "engines/closure/syncp.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * release ends the thread's own section, of the kind it names, else of the
  * other; a thread's end, or its join, ends what it still holds.
  */
-#include "engines/lockgraph.h"
+#include "engines/closure/lockgraph.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
