@@ -19,7 +19,7 @@
 #include "measure.h"
 #include "rng.h"
 #include "base/alloc.h"
-#include "engines/backend.h"
+#include "engines/predict/backend.h"
 #include "gen_flat.h"
 #include "naive.h"
 

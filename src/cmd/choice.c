@@ -7,7 +7,7 @@
 #include "cmd/choice.h"
 #include "base/module.h"
 #include "cmd/mpi.h"
-#include "engines/backend.h"
+#include "engines/predict/backend.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

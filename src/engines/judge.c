@@ -2,7 +2,7 @@
 #include "engines/judge.h"
 #include "engines/actual.h"
 #include "base/alloc.h"
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 
 #include <stdlib.h>
 

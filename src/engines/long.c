@@ -4,7 +4,7 @@
 #include "engines/judge.h"
 #include "engines/mc.h"
 #include "engines/showable.h"
-#include "engines/vindicate.h"
+#include "engines/predict/vindicate.h"
 
 struct long_work {
     struct analysis *a;

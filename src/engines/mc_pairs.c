@@ -1,7 +1,7 @@
 /* mc_pairs.c - which pairs of sites might race, with a few instances of each */
 #include "engines/mc_pairs.h"
 #include "base/alloc.h"
-#include "engines/holds.h"
+#include "engines/predict/holds.h"
 #include "engines/race.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #define HEDDLE_ENGINES_MC_PAIRS_H
 
 #include "base/map.h"
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 #include "order/view.h"
 
 /* Instances kept for a pair of sites, of each sample. The nearest are nearly always as good as any

@@ -9,7 +9,7 @@
 #define HEDDLE_ENGINES_RECIPE_PAIRS_H
 
 #include "base/map.h"
-#include "engines/holds.h"
+#include "engines/predict/holds.h"
 #include "order/hard.h"
 #include "program/flip.h"
 #include "trace/trace.h"

@@ -8,8 +8,8 @@
  */
 #include "engines/relax.h"
 #include "base/alloc.h"
-#include "engines/ask.h"
-#include "engines/model.h"
+#include "engines/predict/ask.h"
+#include "engines/predict/model.h"
 #include "engines/relax_values.h"
 
 #include <stdlib.h>

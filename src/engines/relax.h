@@ -15,7 +15,7 @@
 #ifndef HEDDLE_ENGINES_RELAX_H
 #define HEDDLE_ENGINES_RELAX_H
 
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "engines/race.h"
 #include "program/execution.h"
 

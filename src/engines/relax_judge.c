@@ -6,7 +6,7 @@
  */
 #include "engines/relax_judge.h"
 #include "base/alloc.h"
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 #include "engines/relax.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef HEDDLE_ENGINES_RELAX_VALUES_H
 #define HEDDLE_ENGINES_RELAX_VALUES_H
 
-#include "engines/model.h"
+#include "engines/predict/model.h"
 #include "engines/race.h"
 #include "program/execution.h"
 #include "solve/values.h"

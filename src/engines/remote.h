@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "engines/prove_queue.h"
+#include "engines/predict/prove_queue.h"
 
 enum remote_kind { REMOTE_OPEN = 1, REMOTE_ASK, REMOTE_ANSWER, REMOTE_REFUSE };
 

@@ -8,7 +8,7 @@
  * longer than z3_seconds, stay undecided.
  */
 #include "base/alloc.h"
-#include "engines/backend.h"
+#include "engines/predict/backend.h"
 #include "engines/z3_question.h"
 
 #include <stdlib.h>

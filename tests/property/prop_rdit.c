@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "engines/analysis.h"
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "hide.h"
 #include "naive_barriers.h"
 #include "naive_cp.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "order/view.h"
 #include "text_trace.h"
 #include "witness/witness.h"

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "engines/backend.h"
+#include "engines/predict/backend.h"
 #include "order/view.h"
 #include "witness/witness.h"
 

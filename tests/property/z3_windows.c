@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "engines/backend.h"
+#include "engines/predict/backend.h"
 #include "gen_flat.h"
 #include "naive.h"
 #include "order/view.h"

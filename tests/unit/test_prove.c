@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 #include "text_trace.h"
 
 enum { THREADS = 5, EVENTS = 2500, VARIABLES = 30, LOCKS = 8, PAIRS = 160 };

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "engines/analysis.h"
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "naive.h"
 #include "oracle.h"
 #include "order/view.h"

@@ -21,7 +21,7 @@
  */
 #include "base/alloc.h"
 #include "engines/streaming/cp_graph.h"
-#include "engines/vindicate.h"
+#include "engines/predict/vindicate.h"
 
 #include <stdlib.h>
 

@@ -20,7 +20,7 @@
  */
 #include "engines/streaming/wcp.h"
 #include "base/alloc.h"
-#include "engines/vindicate.h"
+#include "engines/predict/vindicate.h"
 
 #include <stdlib.h>
 

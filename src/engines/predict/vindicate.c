@@ -12,9 +12,9 @@
  * are no others than those two) is left out: other engines look for what is
  * possible.
  */
-#include "engines/vindicate.h"
+#include "engines/predict/vindicate.h"
 #include "base/alloc.h"
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 
 #include <stdlib.h>
 

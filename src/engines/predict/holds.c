@@ -1,5 +1,5 @@
 /* holds.c - the locks that threads hold, event by event */
-#include "engines/holds.h"
+#include "engines/predict/holds.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

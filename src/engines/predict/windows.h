@@ -8,8 +8,8 @@
  *
  * Ownership: borrows the view of the whole trace. Concurrency: read only.
  */
-#ifndef HEDDLE_ENGINES_WINDOWS_H
-#define HEDDLE_ENGINES_WINDOWS_H
+#ifndef HEDDLE_ENGINES_PREDICT_WINDOWS_H
+#define HEDDLE_ENGINES_PREDICT_WINDOWS_H
 
 #include "order/view.h"
 

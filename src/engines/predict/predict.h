@@ -9,8 +9,8 @@
  * Ownership: a predictor borrows the view; clones borrow the first one's
  * model and go before it. Concurrency: one predictor per thread.
  */
-#ifndef HEDDLE_ENGINES_PREDICT_H
-#define HEDDLE_ENGINES_PREDICT_H
+#ifndef HEDDLE_ENGINES_PREDICT_PREDICT_H
+#define HEDDLE_ENGINES_PREDICT_PREDICT_H
 
 #include "order/view.h"
 #include "solve/solver.h"

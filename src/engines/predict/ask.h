@@ -1,9 +1,9 @@
 /* ask.h - what questions to the ordering solver share, whoever asks (predict.c, relax.c) */
-#ifndef HEDDLE_ENGINES_ASK_H
-#define HEDDLE_ENGINES_ASK_H
+#ifndef HEDDLE_ENGINES_PREDICT_ASK_H
+#define HEDDLE_ENGINES_PREDICT_ASK_H
 
-#include "engines/model.h"
-#include "engines/predict.h"
+#include "engines/predict/model.h"
+#include "engines/predict/predict.h"
 #include "solve/solver.h"
 
 /* May the two race at all: conflicting accesses of two threads to a common cell? */

@@ -9,10 +9,10 @@
  * it exports `heddle_backend_NAME`, and `version` says that it belongs to this
  * very program.
  */
-#ifndef HEDDLE_ENGINES_BACKEND_H
-#define HEDDLE_ENGINES_BACKEND_H
+#ifndef HEDDLE_ENGINES_PREDICT_BACKEND_H
+#define HEDDLE_ENGINES_PREDICT_BACKEND_H
 
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 
 struct predict_backend {
     const char *version; /* HEDDLE_VERSION of its build */

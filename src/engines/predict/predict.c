@@ -1,11 +1,11 @@
 /* predict.c - can these two accesses race in some correct reordering?
  */
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "base/alloc.h"
-#include "engines/ask.h"
-#include "engines/backend.h"
-#include "engines/model.h"
-#include "engines/windows.h"
+#include "engines/predict/ask.h"
+#include "engines/predict/backend.h"
+#include "engines/predict/model.h"
+#include "engines/predict/windows.h"
 
 #include <stdlib.h>
 

@@ -12,10 +12,10 @@
  * With a crew in the options (crew.h) other processes take their share of every
  * batch; what they cannot do is done here.
  */
-#ifndef HEDDLE_ENGINES_PROVE_H
-#define HEDDLE_ENGINES_PROVE_H
+#ifndef HEDDLE_ENGINES_PREDICT_PROVE_H
+#define HEDDLE_ENGINES_PREDICT_PROVE_H
 
-#include "engines/predict.h"
+#include "engines/predict/predict.h"
 #include "engines/whole.h"
 
 struct instance {

@@ -4,10 +4,10 @@
  * (prove_queue.h); the calling thread is one of them and looks now and then
  * whether to stop.
  */
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 #include "base/alloc.h"
 #include "engines/crew.h"
-#include "engines/prove_queue.h"
+#include "engines/predict/prove_queue.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * names. Sets are those before the event.
  * Cost: 4 bytes an event and 4 for each lock held at an acquire or release.
  */
-#ifndef HEDDLE_ENGINES_HOLDS_H
-#define HEDDLE_ENGINES_HOLDS_H
+#ifndef HEDDLE_ENGINES_PREDICT_HOLDS_H
+#define HEDDLE_ENGINES_PREDICT_HOLDS_H
 
 #include "order/view.h"
 

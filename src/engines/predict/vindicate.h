@@ -10,8 +10,8 @@
  * order of plain accesses is not exact), "undecided" (budget), and the
  * witness_* counters of observed.c and whole.h.
  */
-#ifndef HEDDLE_ENGINES_VINDICATE_H
-#define HEDDLE_ENGINES_VINDICATE_H
+#ifndef HEDDLE_ENGINES_PREDICT_VINDICATE_H
+#define HEDDLE_ENGINES_PREDICT_VINDICATE_H
 
 #include "engines/whole.h"
 

@@ -4,7 +4,7 @@
  * view, renumbered. Needs never lead forward, so none that matters inside the
  * window passes through what came before it.
  */
-#include "engines/windows.h"
+#include "engines/predict/windows.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

@@ -6,8 +6,8 @@
  * Ownership: the model owns the problem's arrays and borrows the view.
  * Memory: 4 bytes an event, about 100 bytes a node.
  */
-#ifndef HEDDLE_ENGINES_MODEL_H
-#define HEDDLE_ENGINES_MODEL_H
+#ifndef HEDDLE_ENGINES_PREDICT_MODEL_H
+#define HEDDLE_ENGINES_PREDICT_MODEL_H
 
 #include "order/view.h"
 #include "solve/problem.h"

@@ -7,7 +7,7 @@
  * in a hash table without a check of the key: a collision only hides that a
  * writer is the only one.
  */
-#include "engines/model.h"
+#include "engines/predict/model.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

@@ -1,5 +1,5 @@
 /* prove_queue.c - who answers which question of a batch */
-#include "engines/prove_queue.h"
+#include "engines/predict/prove_queue.h"
 #include "base/alloc.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  * cannot (shared ones need not), all of it stays.
  */
 #include "base/alloc.h"
-#include "engines/windows.h"
+#include "engines/predict/windows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,14 +13,14 @@
  *
  * Concurrency: any thread; one lock inside, held for microseconds.
  */
-#ifndef HEDDLE_ENGINES_PROVE_QUEUE_H
-#define HEDDLE_ENGINES_PROVE_QUEUE_H
+#ifndef HEDDLE_ENGINES_PREDICT_PROVE_QUEUE_H
+#define HEDDLE_ENGINES_PREDICT_PROVE_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engines/prove.h"
+#include "engines/predict/prove.h"
 
 /* 128 MB. All schedules that a result keeps are an eighth of it (WITNESS_EVENTS_MAX). */
 enum { LISTS_EVENTS_MAX = 16000000 };

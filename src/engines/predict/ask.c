@@ -1,5 +1,5 @@
 /* ask.c - what questions to the ordering solver share */
-#include "engines/ask.h"
+#include "engines/predict/ask.h"
 #include "base/alloc.h"
 
 #include <string.h>
