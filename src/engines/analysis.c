@@ -6,7 +6,7 @@
 #include "engines/certain.h"
 #include "engines/feed.h"
 #include "engines/gist.h"
-#include "engines/judge.h"
+#include "engines/exact/judge.h"
 #include "engines/long.h"
 #include "engines/relax_judge.h"
 #include "engines/showable.h"

@@ -1,8 +1,8 @@
 /* long.c - the rest of a trace that is longer than what is held in memory */
 #include "engines/long.h"
 #include "base/seconds.h"
-#include "engines/judge.h"
-#include "engines/mc.h"
+#include "engines/exact/judge.h"
+#include "engines/exact/mc.h"
 #include "engines/showable.h"
 #include "engines/predict/vindicate.h"
 

@@ -11,8 +11,8 @@
 #include "engines/engine.h"
 #include "base/alloc.h"
 #include "engines/batches.h"
-#include "engines/mc.h"
-#include "engines/mc_pairs.h"
+#include "engines/exact/mc.h"
+#include "engines/exact/mc_pairs.h"
 #include "engines/relax.h"
 #include "engines/whole.h"
 

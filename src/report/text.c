@@ -35,7 +35,7 @@ static void write_left_pair(struct painter *p, const struct findings_left *l)
     fputc('\n', p->out);
 }
 
-/* What the cascade knows and does not report (engines/judge.h). */
+/* What the cascade knows and does not report (engines/exact/judge.h). */
 static void write_left_out(struct painter *p, const struct findings *f)
 {
     for (size_t i = 0; i < f->nengines; i++) {

@@ -9,8 +9,8 @@
  * an observed race goes only if happens-before with the calls' order orders it.
  * docs/design/cascade.md, "Calls of untraced code".
  */
-#ifndef HEDDLE_ENGINES_JUDGE_H
-#define HEDDLE_ENGINES_JUDGE_H
+#ifndef HEDDLE_ENGINES_EXACT_JUDGE_H
+#define HEDDLE_ENGINES_EXACT_JUDGE_H
 
 #include "engines/analysis.h"
 #include "engines/whole.h"

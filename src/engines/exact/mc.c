@@ -22,9 +22,9 @@
  * the result is then not complete. Where the order of accesses is not exact a race whose schedule
  * has reads of uncertain writers stays `maybe`.
  */
-#include "engines/mc.h"
+#include "engines/exact/mc.h"
 #include "base/alloc.h"
-#include "engines/mc_pairs.h"
+#include "engines/exact/mc_pairs.h"
 #include "engines/whole.h"
 #include "order/hard.h"
 #include "solve/must.h"

@@ -1,5 +1,5 @@
 /* judge.c - which races might be ordered by code that was not traced */
-#include "engines/judge.h"
+#include "engines/exact/judge.h"
 #include "engines/actual.h"
 #include "base/alloc.h"
 #include "engines/predict/prove.h"

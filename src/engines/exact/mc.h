@@ -1,6 +1,6 @@
 /* mc.h - mc as a part of other engines */
-#ifndef HEDDLE_ENGINES_MC_H
-#define HEDDLE_ENGINES_MC_H
+#ifndef HEDDLE_ENGINES_EXACT_MC_H
+#define HEDDLE_ENGINES_EXACT_MC_H
 
 #include "engines/engine.h"
 
