@@ -8,7 +8,7 @@
 #include "engines/gist.h"
 #include "engines/exact/judge.h"
 #include "engines/long.h"
-#include "engines/relax_judge.h"
+#include "engines/values/relax_judge.h"
 #include "engines/showable.h"
 #include "engines/sieve.h"
 #include "engines/whole.h"

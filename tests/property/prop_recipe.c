@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engines/relax.h"
+#include "engines/values/relax.h"
 #include "recipe_program.h"
 #include "rng.h"
 #include "witness/witness.h"

@@ -4,10 +4,10 @@
  * those that hold get their list of changed values; for the rest another schedule is
  * searched (relax.h). A race goes when there is none, and when that is not decided.
  */
-#include "engines/relax_judge.h"
+#include "engines/values/relax_judge.h"
 #include "base/alloc.h"
 #include "engines/predict/prove.h"
-#include "engines/relax.h"
+#include "engines/values/relax.h"
 
 #include <stdlib.h>
 #include <string.h>

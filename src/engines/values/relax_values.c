@@ -4,7 +4,7 @@
  * the number of the run; all else is as recorded. Nothing is computed before a first
  * read of the thread (or of who forked it, before that) is not SAME.
  */
-#include "engines/relax_inside.h"
+#include "engines/values/relax_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

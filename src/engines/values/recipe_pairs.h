@@ -5,8 +5,8 @@
  * in common, or of which one must come first. Of each pair of sites some instances are kept: near
  * the branch, the first and the last.
  */
-#ifndef HEDDLE_ENGINES_RECIPE_PAIRS_H
-#define HEDDLE_ENGINES_RECIPE_PAIRS_H
+#ifndef HEDDLE_ENGINES_VALUES_RECIPE_PAIRS_H
+#define HEDDLE_ENGINES_VALUES_RECIPE_PAIRS_H
 
 #include "base/map.h"
 #include "engines/predict/holds.h"

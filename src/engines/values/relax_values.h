@@ -9,8 +9,8 @@
  *
  * Concurrency: `struct relax_facts` is shared and read only; an eval belongs to one thread.
  */
-#ifndef HEDDLE_ENGINES_RELAX_VALUES_H
-#define HEDDLE_ENGINES_RELAX_VALUES_H
+#ifndef HEDDLE_ENGINES_VALUES_RELAX_VALUES_H
+#define HEDDLE_ENGINES_VALUES_RELAX_VALUES_H
 
 #include "engines/predict/model.h"
 #include "engines/race.h"

@@ -12,8 +12,8 @@
  * Ownership: borrows view and execution; clones borrow the first one's model and go before it.
  * Concurrency: one relax per thread; a clone for each.
  */
-#ifndef HEDDLE_ENGINES_RELAX_H
-#define HEDDLE_ENGINES_RELAX_H
+#ifndef HEDDLE_ENGINES_VALUES_RELAX_H
+#define HEDDLE_ENGINES_VALUES_RELAX_H
 
 #include "engines/predict/predict.h"
 #include "engines/race.h"

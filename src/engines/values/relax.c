@@ -6,11 +6,11 @@
  * (relax_values.c). Conditions that fail become clauses about which reads see which
  * writers. So no solver for bit vectors is needed, and all operations are exact.
  */
-#include "engines/relax.h"
+#include "engines/values/relax.h"
 #include "base/alloc.h"
 #include "engines/predict/ask.h"
 #include "engines/predict/model.h"
-#include "engines/relax_values.h"
+#include "engines/values/relax_values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,14 +5,14 @@
  * access can be reached at all: where not, neither can what lies behind it, and most paths end
  * there. Each schedule is checked before it counts.
  */
-#ifndef HEDDLE_ENGINES_RECIPE_TASK_H
-#define HEDDLE_ENGINES_RECIPE_TASK_H
+#ifndef HEDDLE_ENGINES_VALUES_RECIPE_TASK_H
+#define HEDDLE_ENGINES_VALUES_RECIPE_TASK_H
 
 #include "base/error.h"
 #include "base/map.h"
 #include "engines/engine.h"
-#include "engines/recipe_pairs.h"
-#include "engines/relax.h"
+#include "engines/values/recipe_pairs.h"
+#include "engines/values/relax.h"
 
 #define NO_PATH UINT32_MAX
 

@@ -4,7 +4,7 @@
  * branches, of different paths. All that conflict are put together, and of each pair of sites the
  * nearest are kept.
  */
-#include "engines/recipe_pairs.h"
+#include "engines/values/recipe_pairs.h"
 #include "base/alloc.h"
 #include "engines/race.h"
 

@@ -1,5 +1,5 @@
 /* recipe_pairs.c - accesses of code that was not executed, and who conflicts; see recipe_pairs.h */
-#include "engines/recipe_pairs.h"
+#include "engines/values/recipe_pairs.h"
 #include "base/alloc.h"
 #include "engines/race.h"
 

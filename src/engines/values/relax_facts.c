@@ -11,7 +11,7 @@
  * written before. In a recording the order of plain accesses is not exact, so there only a
  * value that nobody writes counts.
  */
-#include "engines/relax_values.h"
+#include "engines/values/relax_values.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

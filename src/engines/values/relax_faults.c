@@ -6,7 +6,7 @@
  * cause is enough. What is SAME because nothing is expressed (opaque operations, unknown
  * values) could only become BAD: not part of the reason.
  */
-#include "engines/relax_inside.h"
+#include "engines/values/relax_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

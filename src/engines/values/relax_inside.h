@@ -1,8 +1,8 @@
 /* relax_inside.h - inside of relax_values.c, relax_faults.c, relax_changes.c: a run */
-#ifndef HEDDLE_ENGINES_RELAX_INSIDE_H
-#define HEDDLE_ENGINES_RELAX_INSIDE_H
+#ifndef HEDDLE_ENGINES_VALUES_RELAX_INSIDE_H
+#define HEDDLE_ENGINES_VALUES_RELAX_INSIDE_H
 
-#include "engines/relax_values.h"
+#include "engines/values/relax_values.h"
 
 /* Conditions of faults: numbers of the execution's, or this. */
 #define CONDITION_PIN UINT32_MAX

@@ -1,5 +1,5 @@
 /* relax_changes.c - the reads of a schedule that see another value, and the branches on them */
-#include "engines/relax_inside.h"
+#include "engines/values/relax_inside.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

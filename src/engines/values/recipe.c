@@ -19,7 +19,7 @@
 #include "engines/engine.h"
 #include "base/alloc.h"
 #include "engines/batches.h"
-#include "engines/recipe_task.h"
+#include "engines/values/recipe_task.h"
 #include "engines/whole.h"
 
 #include <malloc.h>

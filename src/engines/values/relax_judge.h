@@ -1,6 +1,6 @@
 /* relax_judge.h - races of mc and rdit whose schedules change an address */
-#ifndef HEDDLE_ENGINES_RELAX_JUDGE_H
-#define HEDDLE_ENGINES_RELAX_JUDGE_H
+#ifndef HEDDLE_ENGINES_VALUES_RELAX_JUDGE_H
+#define HEDDLE_ENGINES_VALUES_RELAX_JUDGE_H
 
 #include "engines/analysis.h"
 #include "engines/whole.h"

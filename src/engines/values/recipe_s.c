@@ -13,7 +13,7 @@
 #include "engines/batches.h"
 #include "engines/exact/mc.h"
 #include "engines/exact/mc_pairs.h"
-#include "engines/relax.h"
+#include "engines/values/relax.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

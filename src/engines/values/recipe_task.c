@@ -1,5 +1,5 @@
 /* recipe_task.c - the questions of one path, or of two; see recipe_task.h */
-#include "engines/recipe_task.h"
+#include "engines/values/recipe_task.h"
 #include "base/alloc.h"
 #include "engines/whole.h"
 
