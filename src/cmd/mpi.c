@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/place.h"
 #include "cmd/mpi_inside.h"
-#include "engines/crew.h"
+#include "engines/crew/crew.h"
 
 #include <errno.h>
 #include <fcntl.h>

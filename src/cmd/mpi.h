@@ -1,6 +1,6 @@
 /* mpi.h - the option --mpi: decide together with the other processes of an MPI job
  *
- * Rank 0 does all that `heddle analyze` does, and has a crew (engines/crew.h)
+ * Rank 0 does all that `heddle analyze` does, and has a crew (engines/crew/crew.h)
  * for the questions of its engines. The other ranks serve it and never come
  * back from mpi_start(). docs/design/mpi.md has the whole story.
  *

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 
 #include "cmd/options.h"
-#include "engines/crew.h"
+#include "engines/crew/crew.h"
 #include "mpi/exchange.h"
 
 enum { INVITATION_ADDRESSES = 32 };

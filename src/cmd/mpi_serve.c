@@ -8,7 +8,7 @@
 #include "cmd/common.h"
 #include "cmd/exclusion.h"
 #include "cmd/mpi_inside.h"
-#include "engines/serve.h"
+#include "engines/crew/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

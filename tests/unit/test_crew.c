@@ -20,8 +20,8 @@
 #include "base/buf.h"
 #include "base/frame.h"
 #include "engines/analysis.h"
-#include "engines/crew.h"
-#include "engines/serve.h"
+#include "engines/crew/crew.h"
+#include "engines/crew/serve.h"
 #include "text_trace.h"
 
 enum { MANY = 200, LIMIT = 1000 };

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/frame.h"
-#include "engines/remote.h"
+#include "engines/crew/remote.h"
 
 enum { LIMIT = 5000, INSTANCES = 8 };
 

@@ -6,7 +6,7 @@
  */
 #include "engines/predict/prove.h"
 #include "base/alloc.h"
-#include "engines/crew.h"
+#include "engines/crew/crew.h"
 #include "engines/predict/prove_queue.h"
 
 #include <pthread.h>

@@ -10,8 +10,8 @@
  *
  * A trace that cannot be read here, or is another one, is refused.
  */
-#ifndef HEDDLE_ENGINES_SERVE_H
-#define HEDDLE_ENGINES_SERVE_H
+#ifndef HEDDLE_ENGINES_CREW_SERVE_H
+#define HEDDLE_ENGINES_CREW_SERVE_H
 
 #include "engines/engine.h"
 #include "trace/trace.h"

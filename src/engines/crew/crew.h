@@ -12,13 +12,13 @@
  * Concurrency: crew_new() to crew_free() by one thread; another one inside
  * lets newcomers in.
  */
-#ifndef HEDDLE_ENGINES_CREW_H
-#define HEDDLE_ENGINES_CREW_H
+#ifndef HEDDLE_ENGINES_CREW_CREW_H
+#define HEDDLE_ENGINES_CREW_CREW_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engines/remote.h"
+#include "engines/crew/remote.h"
 
 /* What both sides know, from the outside (cmd/mpi.c). */
 struct crew_secret {

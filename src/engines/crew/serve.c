@@ -1,8 +1,8 @@
 /* serve.c - answer questions of another process */
-#include "engines/serve.h"
+#include "engines/crew/serve.h"
 #include "base/alloc.h"
 #include "base/frame.h"
-#include "engines/remote.h"
+#include "engines/crew/remote.h"
 
 #include <inttypes.h>
 #include <pthread.h>

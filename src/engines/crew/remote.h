@@ -12,8 +12,8 @@
  * Readers check everything: a broken message is refused as a whole, whatever
  * its numbers say, and takes no more memory than some times its length.
  */
-#ifndef HEDDLE_ENGINES_REMOTE_H
-#define HEDDLE_ENGINES_REMOTE_H
+#ifndef HEDDLE_ENGINES_CREW_REMOTE_H
+#define HEDDLE_ENGINES_CREW_REMOTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

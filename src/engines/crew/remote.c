@@ -1,5 +1,5 @@
 /* remote.c - what processes that decide together say to each other */
-#include "engines/remote.h"
+#include "engines/crew/remote.h"
 #include "base/alloc.h"
 #include "trace/hdl/varint.h"
 

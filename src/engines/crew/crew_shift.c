@@ -6,7 +6,7 @@
  */
 #include "base/alloc.h"
 #include "base/seconds.h"
-#include "engines/crew_inside.h"
+#include "engines/crew/crew_inside.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 /* crew_inside.h - what crew.c and crew_shift.c share */
-#ifndef HEDDLE_ENGINES_CREW_INSIDE_H
-#define HEDDLE_ENGINES_CREW_INSIDE_H
+#ifndef HEDDLE_ENGINES_CREW_CREW_INSIDE_H
+#define HEDDLE_ENGINES_CREW_CREW_INSIDE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
 #include "base/frame.h"
-#include "engines/crew.h"
+#include "engines/crew/crew.h"
 
 /* Seconds a question takes, as long as nobody knows: its first share has 10. */
 #define FIRST_PACE 0.005

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/frame.h"
 #include "base/seconds.h"
-#include "engines/crew_inside.h"
+#include "engines/crew/crew_inside.h"
 
 #include <errno.h>
 #include <netinet/in.h>
