@@ -8,7 +8,7 @@
  *
  * What it says is right, but it finds less: also what lies behind the two
  * accesses must be possible in the same order. So it is here for its time;
- * answers are compared with the backend of engines/z3_backend.c.
+ * answers are compared with the backend of engines/z3/z3_backend.c.
  */
 #include "solver.h"
 #include "base/alloc.h"

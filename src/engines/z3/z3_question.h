@@ -9,8 +9,8 @@
  *   order(e)     its place, an integer; free where e is not executed
  * z3_backend.c asks and makes the schedule.
  */
-#ifndef HEDDLE_ENGINES_Z3_QUESTION_H
-#define HEDDLE_ENGINES_Z3_QUESTION_H
+#ifndef HEDDLE_ENGINES_Z3_Z3_QUESTION_H
+#define HEDDLE_ENGINES_Z3_Z3_QUESTION_H
 
 #include "order/view.h"
 #include "solve/z3_session.h"

@@ -9,7 +9,7 @@
  */
 #include "base/alloc.h"
 #include "engines/predict/backend.h"
-#include "engines/z3_question.h"
+#include "engines/z3/z3_question.h"
 
 #include <stdlib.h>
 #include <string.h>

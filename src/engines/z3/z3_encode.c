@@ -18,7 +18,7 @@
  * others, as in the trace.
  */
 #include "base/alloc.h"
-#include "engines/z3_question.h"
+#include "engines/z3/z3_question.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  *
  * Values are those of docs/design/proof.md, "Reads".
  */
-#include "engines/z3_question.h"
+#include "engines/z3/z3_question.h"
 
 /* A thread's events from this rank on are out of the question: one of the two is there. */
 static uint32_t limit(const struct z3_question *q, uint32_t thread)
