@@ -136,7 +136,7 @@ bool is_excluded_inline(struct pass *p, LLVMValueRef inst)
     return false;
 }
 
-/* Code that is not traced may write variables unseen: src/program/own.c reads the mark. */
+/* Code that is not traced may write variables unseen: src/bitcode/own.c reads the mark. */
 static void mark_untraced(struct pass *p)
 {
     static const char mark[] = "heddle.untraced";

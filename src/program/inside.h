@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map.h"
-#include "program/code.h"
+#include "bitcode/code.h"
 #include "program/memory.h"
 #include "program/program.h"
 #include "symbol/sites.h"

@@ -18,7 +18,7 @@
 #include "base/map.h"
 #include "abi/rt_libc.h"
 #include "program/static.h"
-#include "program/static_facts.h"
+#include "bitcode/static_facts.h"
 
 #define ANYWHERE 0u
 enum {

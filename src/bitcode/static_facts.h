@@ -12,8 +12,8 @@
  * structures) is one value. Numbers of all widths and kinds are followed: what is narrower than a
  * pointer may be a part of one.
  */
-#ifndef HEDDLE_PROGRAM_STATIC_FACTS_H
-#define HEDDLE_PROGRAM_STATIC_FACTS_H
+#ifndef HEDDLE_BITCODE_STATIC_FACTS_H
+#define HEDDLE_BITCODE_STATIC_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * Ownership: everything belongs to the struct bitcode it came from.
  */
-#ifndef HEDDLE_PROGRAM_CODE_H
-#define HEDDLE_PROGRAM_CODE_H
+#ifndef HEDDLE_BITCODE_CODE_H
+#define HEDDLE_BITCODE_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

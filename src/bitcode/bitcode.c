@@ -6,7 +6,7 @@
  * A module is parsed as a whole; a function is decoded when it is first asked
  * for, an initialiser too.
  */
-#include "program/bitcode.h"
+#include "bitcode/bitcode.h"
 #include "base/alloc.h"
 #include "program/expr.h"
 

@@ -5,7 +5,7 @@
  * else can see them, they have no sites, and code that was compiled without optimisation
  * becomes as readable as other code.
  */
-#include "program/static_read.h"
+#include "bitcode/static_read.h"
 #include "base/alloc.h"
 
 #include <llvm-c/BitReader.h>

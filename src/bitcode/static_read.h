@@ -1,13 +1,13 @@
 /* static_read.h - inside of heddle-bitcode.so: what the readers of facts share */
-#ifndef HEDDLE_PROGRAM_STATIC_READ_H
-#define HEDDLE_PROGRAM_STATIC_READ_H
+#ifndef HEDDLE_BITCODE_STATIC_READ_H
+#define HEDDLE_BITCODE_STATIC_READ_H
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "program/static_facts.h"
+#include "bitcode/static_facts.h"
 
 struct reader {
     LLVMContextRef context;

@@ -4,7 +4,7 @@
  * second writes the instructions. What is not followed becomes I_UNKNOWN, never
  * an error.
  */
-#include "program/bitcode.h"
+#include "bitcode/bitcode.h"
 #include "base/alloc.h"
 #include "program/expr.h"
 

@@ -3,7 +3,7 @@
  * Part of heddle-bitcode.so. An instruction that is not known takes the pointers of all its
  * operands, at any offset: forgetting a case costs precision, not soundness.
  */
-#include "program/static_read.h"
+#include "bitcode/static_read.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

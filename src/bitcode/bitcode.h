@@ -1,13 +1,13 @@
 /* bitcode.h - inside of heddle-bitcode.so: what its files share */
-#ifndef HEDDLE_PROGRAM_BITCODE_H
-#define HEDDLE_PROGRAM_BITCODE_H
+#ifndef HEDDLE_BITCODE_BITCODE_H
+#define HEDDLE_BITCODE_BITCODE_H
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "program/code.h"
+#include "bitcode/code.h"
 
 struct bitcode {
     LLVMContextRef context;

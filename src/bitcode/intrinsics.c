@@ -2,7 +2,7 @@
  *
  * Not listed: the result is unknown and depends on the operands.
  */
-#include "program/bitcode.h"
+#include "bitcode/bitcode.h"
 #include "program/expr.h"
 
 #include <string.h>
