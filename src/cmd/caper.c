@@ -18,7 +18,7 @@
 #include "cmd/caper_watch.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
-#include "program/static.h"
+#include "static/static.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "program/caper_state.h"
+#include "static/caper_state.h"
 #include "symbol/linked.h"
 
 /* How many executed accesses of all are at sites of these sets (the paper's Table 4). */

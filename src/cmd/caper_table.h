@@ -9,7 +9,7 @@
 
 #include "abi/rt_caper.h"
 #include "cmd/production.h"
-#include "program/caper_state.h"
+#include "static/caper_state.h"
 #include "symbol/linked.h"
 
 enum { TABLE_NEW_MODULES = 1024, TABLE_NEW_BYTES = 4 << 20, TABLE_PAIRS = 1 << 20 };

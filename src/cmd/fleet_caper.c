@@ -1,6 +1,6 @@
 /* fleet_caper.c - a run that looks for escaped sites for the store
  *
- * The state of the machine (SPOOL/PROGRAM.caper, program/caper_state.h) takes what the store knows
+ * The state of the machine (SPOOL/PROGRAM.caper, static/caper_state.h) takes what the store knows
  * before the run and gives what is new after it. Runs that were killed leave their table beside
  * the state; the next run merges it, and so it comes into the store, too.
  */

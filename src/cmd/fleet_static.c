@@ -7,7 +7,7 @@
 #include "cmd/fleet.h"
 #include "cmd/site_name.h"
 #include "fleet/spool.h"
-#include "program/static.h"
+#include "static/static.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "cmd/common.h"
 #include "cmd/launch.h"
 #include "cmd/site_name.h"
-#include "program/caper_state.h"
+#include "static/caper_state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/site_name.h"
-#include "program/static.h"
+#include "static/static.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

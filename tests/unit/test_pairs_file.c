@@ -1,5 +1,5 @@
 /* Statically possible pairs as a file. */
-#include "program/pairs_file.h"
+#include "static/pairs_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

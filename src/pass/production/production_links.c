@@ -22,7 +22,7 @@
  * it to others; other functions of the C library publish nothing. Which C++ library functions
  * publish nothing is a list of patterns; all others are taken to. Inline assembly is taken to, if
  * there is any text in it. What is not seen here, a pointer that is stored byte by byte, or
- * computed by other than adding and masking, the static analysis finds (program/static_pairs.c):
+ * computed by other than adding and masking, the static analysis finds (static/static_pairs.c):
  * sites that may access what it leads to count as escaped when they are executed.
  */
 #include "pass/pass.h"

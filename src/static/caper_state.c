@@ -3,7 +3,7 @@
  * A state of version 1 had the static pairs in itself; it is read, and becomes version 2 when it is
  * next written.
  */
-#include "program/caper_state.h"
+#include "static/caper_state.h"
 #include "base/alloc.h"
 #include "abi/rt_sites.h"
 #include "base/seconds.h"

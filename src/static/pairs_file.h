@@ -20,8 +20,8 @@
  * is in some pair.
  * Ownership: the struct owns all of it. Concurrency: read-only once read.
  */
-#ifndef HEDDLE_PROGRAM_PAIRS_FILE_H
-#define HEDDLE_PROGRAM_PAIRS_FILE_H
+#ifndef HEDDLE_STATIC_PAIRS_FILE_H
+#define HEDDLE_STATIC_PAIRS_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

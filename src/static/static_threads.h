@@ -1,8 +1,8 @@
 /* static_threads.h - what static_threads.c and static_joins.c share */
-#ifndef HEDDLE_PROGRAM_STATIC_THREADS_H
-#define HEDDLE_PROGRAM_STATIC_THREADS_H
+#ifndef HEDDLE_STATIC_STATIC_THREADS_H
+#define HEDDLE_STATIC_STATIC_THREADS_H
 
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 struct thread_work {
     uint32_t *at;

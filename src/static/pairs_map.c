@@ -8,7 +8,7 @@
  * was damaged is refused by one of them, and never leads outside of the mapping.
  */
 #include "base/alloc.h"
-#include "program/pairs_file.h"
+#include "static/pairs_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
  * Two places may run at the same time if each finds the other's thread beside it.
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
-#include "program/static_threads.h"
+#include "static/static_inside.h"
+#include "static/static_threads.h"
 
 #include <stdlib.h>
 #include <string.h>

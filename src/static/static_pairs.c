@@ -7,7 +7,7 @@
  * Only shared memory counts (static_share.c).
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

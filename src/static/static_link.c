@@ -8,7 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/module.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,11 +18,11 @@
  * folder, so that any number of commands add to it and nothing is lost; the new file is complete
  * and on disk before it takes the name. A run that brought nothing new only counts itself in place.
  */
-#ifndef HEDDLE_PROGRAM_CAPER_STATE_H
-#define HEDDLE_PROGRAM_CAPER_STATE_H
+#ifndef HEDDLE_STATIC_CAPER_STATE_H
+#define HEDDLE_STATIC_CAPER_STATE_H
 
 #include "abi/rt_caper.h"
-#include "program/pairs_file.h"
+#include "static/pairs_file.h"
 
 struct caper_part { /* a module */
     uint64_t id[2];

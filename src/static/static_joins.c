@@ -9,7 +9,7 @@
  * Limit: handles in arrays, with an index that is not constant, are not matched.
  */
 #include "base/alloc.h"
-#include "program/static_threads.h"
+#include "static/static_threads.h"
 
 #include <stdlib.h>
 #include <string.h>

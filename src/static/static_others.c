@@ -5,7 +5,7 @@
  * it is given.
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * sorted array of words is both small and quick to join. Cost: O(words).
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * anywhere in it.
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 enum {
     /* Nested structures give chains of 3 or 4; each step more costs locations in every loop. */

@@ -5,7 +5,7 @@
  * different memory. Function pointers are resolved while solving.
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

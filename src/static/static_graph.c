@@ -7,7 +7,7 @@
  */
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The file is checked once, here: what a reader hands out can be trusted. It ends with a line
  * "end", so that a file that was cut off is noticed.
  */
-#include "program/pairs_file.h"
+#include "static/pairs_file.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

@@ -11,13 +11,13 @@
  * collects what that code is given; nothing flows out of it: what that code gives back is
  * ANYWHERE, which stands for all of it.
  */
-#ifndef HEDDLE_PROGRAM_STATIC_INSIDE_H
-#define HEDDLE_PROGRAM_STATIC_INSIDE_H
+#ifndef HEDDLE_STATIC_STATIC_INSIDE_H
+#define HEDDLE_STATIC_STATIC_INSIDE_H
 
 #include "base/intern.h"
 #include "base/map.h"
 #include "abi/rt_libc.h"
-#include "program/static.h"
+#include "static/static.h"
 #include "bitcode/static_facts.h"
 
 #define ANYWHERE 0u

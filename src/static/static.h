@@ -10,11 +10,11 @@
  *
  * Ownership: borrows the linked files. Concurrency: none.
  */
-#ifndef HEDDLE_PROGRAM_STATIC_H
-#define HEDDLE_PROGRAM_STATIC_H
+#ifndef HEDDLE_STATIC_STATIC_H
+#define HEDDLE_STATIC_STATIC_H
 
 #include "base/error.h"
-#include "program/pairs_file.h"
+#include "static/pairs_file.h"
 #include "symbol/linked.h"
 
 struct statics;

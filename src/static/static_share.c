@@ -6,7 +6,7 @@
  * by pointers that were in parts or in disguise is hidden: a run cannot see who knows it.
  */
 #include "base/alloc.h"
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <stdlib.h>
 

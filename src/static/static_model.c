@@ -4,7 +4,7 @@
  * do anything, is assumed to do that with all it can reach: functions of the system without
  * starting threads, others with.
  */
-#include "program/static_inside.h"
+#include "static/static_inside.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * The first 64 locks are told apart.
  */
 #include "base/alloc.h"
-#include "program/static_threads.h"
+#include "static/static_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
