@@ -8,7 +8,7 @@
  */
 #include "bitcode/bitcode.h"
 #include "base/alloc.h"
-#include "program/expr.h"
+#include "execution/expr.h"
 
 #include <llvm-c/BitReader.h>
 #include <stdlib.h>

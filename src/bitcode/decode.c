@@ -6,7 +6,7 @@
  */
 #include "bitcode/bitcode.h"
 #include "base/alloc.h"
-#include "program/expr.h"
+#include "execution/expr.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Not listed: the result is unknown and depends on the operands.
  */
 #include "bitcode/bitcode.h"
-#include "program/expr.h"
+#include "execution/expr.h"
 
 #include <string.h>
 

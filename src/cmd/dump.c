@@ -1,13 +1,13 @@
 /* dump.c - heddle dump: events as text, each with its position
  *
- * With --expressions the execution is rebuilt from the program's bitcode (program/execution.h), and
- * below an event is what it was computed from.
+ * With --expressions the execution is rebuilt from the program's bitcode (execution/execution.h),
+ * and below an event is what it was computed from.
  */
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/exclusion.h"
 #include "engines/whole.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "trace/text/text.h"
 
 #include <inttypes.h>

@@ -45,7 +45,7 @@ struct value_change {
 #define CHANGE_FIRST UINT64_MAX
 #define CHANGE_NONE  UINT64_MAX
 
-/* A branch of a witness that goes another way than it did (program/flip.h), and what its thread
+/* A branch of a witness that goes another way than it did (execution/flip.h), and what its thread
  * does then. These new events have positions, too, from the number of the trace's events on: those
  * of the first flip, then those of the second. */
 struct race_flip {

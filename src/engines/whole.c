@@ -6,8 +6,8 @@
 #include "engines/cut.h"
 #include "engines/sieve.h"
 #include "order/memory.h"
-#include "program/execution.h"
-#include "program/flip.h"
+#include "execution/execution.h"
+#include "execution/flip.h"
 #include "witness/witness.h"
 
 #include <stdlib.h>

@@ -124,8 +124,9 @@ uint64_t whole_fresh(const struct whole *w);
 uint64_t whole_position(const struct whole *w, uint64_t event);
 uint64_t whole_event(const struct whole *w, uint64_t position);
 
-/* What the events did, rebuilt from the program's bitcode (program/execution.h); NULL: the trace is
- * no full recording, code was left out of it, or the program is gone; `why` says it, if not NULL.
+/* What the events did, rebuilt from the program's bitcode (execution/execution.h); NULL: the trace
+ * is no full recording, code was left out of it, or the program is gone; `why` says it, if not
+ * NULL.
  */
 const struct execution *whole_execution(struct whole *w, struct error *why);
 
@@ -169,9 +170,9 @@ bool whole_holds_with_calls(struct whole *w, const uint64_t *order, size_t n);
 int whole_show_values(struct whole *w, struct race *r, uint64_t *list, size_t n,
                       struct value_change *changes, size_t nchanges, struct error *err);
 
-/* What branches would do that went the other way (program/flip.h), with the execution they are of;
- * NULL where whole_execution() would be. Both are the caller's. Sites that were not executed are
- * added to the trace's tables. */
+/* What branches would do that went the other way (execution/flip.h), with the execution they are
+ * of; NULL where whole_execution() would be. Both are the caller's. Sites that were not executed
+ * are added to the trace's tables. */
 struct flips;
 struct execution *whole_flips(struct whole *w, struct flips **flips);
 /* The view of other events, as the deciding engine wants barriers; the caller's. For any thread. */

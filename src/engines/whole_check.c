@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "engines/certain.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "witness/witness.h"
 
 #include <stdlib.h>

@@ -230,7 +230,7 @@ static uint64_t make_place(uint32_t site, uint32_t function)
     return PLACE_KNOWN | number << 32 | site;
 }
 
-/* The way back to the site table, for those who look into the program (src/program/). */
+/* The way back to the site table, for those who look into the program (src/execution/). */
 static void set_origin(struct places *p, struct module *m, uint32_t site, uint32_t index)
 {
     struct tables *t = places_tables(p);

@@ -22,7 +22,7 @@
 #include "trace/hdl/stretch.h"
 
 /* A translation unit of the program, and where a site stands in its site table: the way from a site
- * of the trace to an instruction of the program (src/program/). */
+ * of the trace to an instruction of the program (src/execution/). */
 struct origin_module {
     uint64_t id[2]; /* as in abi/rt_sites.h */
     uint32_t image; /* number in tables.images */

@@ -1,6 +1,6 @@
 /* values.h - the values of a schedule in which reads see something else
  *
- * Evaluates the expressions of an execution (program/execution.h) along a schedule, byte by
+ * Evaluates the expressions of an execution (execution/execution.h) along a schedule, byte by
  * byte, and says at the first event that could not be what it is why. It shares nothing with
  * the engine that made the schedule but the definition of the nodes.
  *
@@ -13,7 +13,7 @@
 #define HEDDLE_WITNESS_VALUES_H
 
 #include "base/error.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 
 #define VALUES_NONE UINT32_MAX
 

@@ -6,7 +6,7 @@
  * One block of lines for each path: its branch, its conditions and its events.
  */
 #include "base/buf.h"
-#include "program/flip.h"
+#include "execution/flip.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
  * that the walk computed is not the recorded one.
  */
 #include "base/buf.h"
-#include "program/program.h"
+#include "execution/program.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "program/program.h"
+#include "execution/program.h"
 #include "rng.h"
 
 enum { VALUES = 16, STATES_MAX = 400000 };

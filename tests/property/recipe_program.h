@@ -2,13 +2,13 @@
  *
  * A program is a few threads of reads, writes of expressions over what was read, branches,
  * locks, forks. It is run once in a random order, which gives the trace; the execution beside
- * it (program/execution.h) has the expressions. The reference interprets every order of the
+ * it (execution/execution.h) has the expressions. The reference interprets every order of the
  * program directly: no SAME and OTHER, just numbers, and BAD where nothing tells the number.
  */
 #ifndef HEDDLE_TESTS_RECIPE_PROGRAM_H
 #define HEDDLE_TESTS_RECIPE_PROGRAM_H
 
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "trace/trace.h"
 
 enum { PROGRAM_EVENTS = 24, PROGRAM_THREADS = 4, PROGRAM_BYTES = 32, PROGRAM_LOCKS = 2 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "witness/values.h"
 
 enum { WRITE_A, WRITE_B, READ_A, READ_B, WRITE_C, READ_C, EVENTS };

@@ -1,6 +1,6 @@
-/* test_expr.c - expressions and the memory of bytes (src/program) */
-#include "program/expr.h"
-#include "program/memory.h"
+/* test_expr.c - expressions and the memory of bytes (src/execution) */
+#include "execution/expr.h"
+#include "execution/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_flip.c - branches that go another way: where outcomes meet, memory on top of memory, and
  * paths put into an execution */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <setjmp.h>

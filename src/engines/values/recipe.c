@@ -1,7 +1,7 @@
 /* recipe.c - recipe: races with code that was not executed
  *
  * RECIPE, section IV. First all that recipe-s finds (in the cascade it has run already).
- * Then paths behind outcomes that branches did not take (program/flip.h) are put into the
+ * Then paths behind outcomes that branches did not take (execution/flip.h) are put into the
  * execution one at a time, and the pairs of a new access and an access of another thread to
  * the same bytes are decided by relax.h, as any pair of recipe-s (recipe_task.c). Then two at a
  * time, of different threads: both accesses are new (recipe_double.c). Every schedule is checked

@@ -1,6 +1,6 @@
 /* recipe_pairs.h - inside of recipe: accesses of code that was not executed, and who conflicts
  *
- * Candidates are pairs of a new access of a path (program/flip.h) and an access of another
+ * Candidates are pairs of a new access of a path (execution/flip.h) and an access of another
  * thread to one of its bytes: a recorded one, or a new one of another path. Not those with a lock
  * in common, or of which one must come first. Of each pair of sites some instances are kept: near
  * the branch, the first and the last.
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "engines/predict/holds.h"
 #include "order/hard.h"
-#include "program/flip.h"
+#include "execution/flip.h"
 #include "trace/trace.h"
 
 /* Recorded accesses by the words they touch, and what is known of when any access is made. */

@@ -1,6 +1,6 @@
 /* relax.h - can two accesses race when reads may see other values? (recipe-s)
  *
- * As predict.h, but over an execution (program/execution.h): a read may see any write, values
+ * As predict.h, but over an execution (execution/execution.h): a read may see any write, values
  * are computed, and what must stay as it was are the conditions of what is executed: branch
  * outcomes, addresses, fixed values. docs/design/recipe.md has the model.
  *
@@ -17,7 +17,7 @@
 
 #include "engines/predict/predict.h"
 #include "engines/race.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 
 struct relax_options {
     bool exact; /* the order of plain accesses is what happened (TRACE_EXACT) */

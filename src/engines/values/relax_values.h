@@ -14,7 +14,7 @@
 
 #include "engines/predict/model.h"
 #include "engines/race.h"
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "solve/values.h"
 
 enum value_state { VALUE_SAME, VALUE_OTHER, VALUE_BAD };

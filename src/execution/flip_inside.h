@@ -1,9 +1,9 @@
 /* flip_inside.h - inside of flip*.c: a path being executed, and what is known of the trace */
-#ifndef HEDDLE_PROGRAM_FLIP_INSIDE_H
-#define HEDDLE_PROGRAM_FLIP_INSIDE_H
+#ifndef HEDDLE_EXECUTION_FLIP_INSIDE_H
+#define HEDDLE_EXECUTION_FLIP_INSIDE_H
 
-#include "program/flip.h"
-#include "program/inside.h"
+#include "execution/flip.h"
+#include "execution/inside.h"
 
 /* Memory that only exists in executed paths: no address of the program is there. */
 #define FLIP_HEAP       (UINT64_C(1) << 55)

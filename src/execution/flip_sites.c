@@ -4,7 +4,7 @@
  * so a new one is added to the trace's tables the way the recorder does (record/places.c):
  * location, function, the frames it was inlined into, the variable.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * arithmetic, bytes put together and taken apart again), nothing a solver does
  * better.
  */
-#include "program/expr.h"
+#include "execution/expr.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

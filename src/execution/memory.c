@@ -1,5 +1,5 @@
 /* memory.c - bytes to nodes; see memory.h */
-#include "program/memory.h"
+#include "execution/memory.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

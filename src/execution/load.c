@@ -8,7 +8,7 @@
  * A file that changed or is gone is noted and its code left out: events of it are
  * "outside" to the walk.
  */
-#include "program/inside.h"
+#include "execution/inside.h"
 #include "base/alloc.h"
 #include "base/module.h"
 #include "symbol/elf_file.h"

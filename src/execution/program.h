@@ -16,11 +16,11 @@
  * Ownership: a program borrows the tables, a walk borrows the program.
  * Concurrency: none.
  */
-#ifndef HEDDLE_PROGRAM_PROGRAM_H
-#define HEDDLE_PROGRAM_PROGRAM_H
+#ifndef HEDDLE_EXECUTION_PROGRAM_H
+#define HEDDLE_EXECUTION_PROGRAM_H
 
 #include "base/error.h"
-#include "program/expr.h"
+#include "execution/expr.h"
 #include "trace/event.h"
 #include "trace/tables.h"
 

@@ -3,7 +3,7 @@
  * By words of 8 bytes and for the whole trace: memory that one thread frees and another
  * gets is shared. That is coarse, and safe. 16 to 32 bytes a word touched.
  */
-#include "program/program.h"
+#include "execution/program.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

@@ -1,6 +1,6 @@
 /* flip_path.c - what a path consists of: new events, conditions, and what is kept of them
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

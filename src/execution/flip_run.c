@@ -8,7 +8,7 @@
  * Up to the join point decisions that depend on reads go both ways (FLIP_PATHS_MAX); behind
  * it, where the paper stops, the path goes on as the guesses say.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

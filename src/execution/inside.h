@@ -1,13 +1,13 @@
 /* inside.h - inside of program/: what load.c, walk.c, exec.c and calls.c share */
-#ifndef HEDDLE_PROGRAM_INSIDE_H
-#define HEDDLE_PROGRAM_INSIDE_H
+#ifndef HEDDLE_EXECUTION_INSIDE_H
+#define HEDDLE_EXECUTION_INSIDE_H
 
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "bitcode/code.h"
-#include "program/memory.h"
-#include "program/program.h"
+#include "execution/memory.h"
+#include "execution/program.h"
 #include "symbol/sites.h"
 
 /* ---- the program ---- */

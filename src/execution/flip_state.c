@@ -3,7 +3,7 @@
  * What memory holds in the order of the trace gives the guesses of new reads; what the path
  * wrote itself lies above it.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * memory, output and delays, threads that are created (they have not begun yet), wakes (that
  * wake nobody yet). Everything else ends the path.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <string.h>

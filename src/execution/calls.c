@@ -13,7 +13,7 @@
  * catches goes on in the landing pad, if the call was an invoke; else its place is lost
  * until the next event shows it.
  */
-#include "program/inside.h"
+#include "execution/inside.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  *
  * Cost: a copy of the execution, 80 bytes an event and 32 a node.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -8,9 +8,9 @@
  * if the event is not taken yet; else, and where it depends on what the event itself reads
  * (a compare-exchange), of the thread's next one. So is a branch's outcome.
  */
-#include "program/execution.h"
+#include "execution/execution.h"
 #include "base/alloc.h"
-#include "program/inside.h"
+#include "execution/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* first.c - what variables hold before anybody writes them */
-#include "program/first.h"
+#include "execution/first.h"
 #include "base/alloc.h"
-#include "program/inside.h"
+#include "execution/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

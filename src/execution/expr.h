@@ -22,8 +22,8 @@
  * Cost: 32 bytes a node, a look at a small table to build one.
  * Concurrency: none; a graph belongs to one walker.
  */
-#ifndef HEDDLE_PROGRAM_EXPR_H
-#define HEDDLE_PROGRAM_EXPR_H
+#ifndef HEDDLE_EXECUTION_EXPR_H
+#define HEDDLE_EXECUTION_EXPR_H
 
 #include <stdbool.h>
 #include <stddef.h>

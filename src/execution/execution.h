@@ -13,11 +13,11 @@
  * Memory: 40 bytes an event, 32 a node and 48 a condition, besides the trace. Read only once
  * built; several threads may read it at the same time.
  */
-#ifndef HEDDLE_PROGRAM_EXECUTION_H
-#define HEDDLE_PROGRAM_EXECUTION_H
+#ifndef HEDDLE_EXECUTION_EXECUTION_H
+#define HEDDLE_EXECUTION_EXECUTION_H
 
-#include "program/expr.h"
-#include "program/first.h"
+#include "execution/expr.h"
+#include "execution/first.h"
 #include "trace/trace.h"
 
 struct flips;

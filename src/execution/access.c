@@ -8,7 +8,7 @@
  * Where such an access's address depends on reads, the walk has picked the place that
  * the recorded values give: STEP_FIXED says that those must stay.
  */
-#include "program/inside.h"
+#include "execution/inside.h"
 #include "base/alloc.h"
 
 /* Private thread-local variables live in the table of the program's memory, where no address is. */

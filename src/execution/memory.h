@@ -6,10 +6,10 @@
  * A byte is a node and which of its bytes; 0 is "not known".
  * Cost: 56 bytes a word of the program's, 5 a byte of a private stack.
  */
-#ifndef HEDDLE_PROGRAM_MEMORY_H
-#define HEDDLE_PROGRAM_MEMORY_H
+#ifndef HEDDLE_EXECUTION_MEMORY_H
+#define HEDDLE_EXECUTION_MEMORY_H
 
-#include "program/expr.h"
+#include "execution/expr.h"
 
 #define PRIVATE_BIT    63
 #define PRIVATE_BASE   (UINT64_C(1) << PRIVATE_BIT)

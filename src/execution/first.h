@@ -7,8 +7,8 @@
  * Nothing is known where the walk lost its place (then code ran that nobody saw) and in a process
  * that began as a copy of another. Read only once listed.
  */
-#ifndef HEDDLE_PROGRAM_FIRST_H
-#define HEDDLE_PROGRAM_FIRST_H
+#ifndef HEDDLE_EXECUTION_FIRST_H
+#define HEDDLE_EXECUTION_FIRST_H
 
 #include "trace/trace.h"
 

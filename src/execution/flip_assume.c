@@ -5,7 +5,7 @@
  * another value: one that some write gives to its memory, or that it held first. That only
  * chooses which way is tried; what must hold are the conditions, and those are checked later.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

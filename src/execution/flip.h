@@ -18,10 +18,10 @@
  * execution_flip() makes they are positions again.
  * Ownership: paths belong to the flips. Concurrency: none while walking; then read only.
  */
-#ifndef HEDDLE_PROGRAM_FLIP_H
-#define HEDDLE_PROGRAM_FLIP_H
+#ifndef HEDDLE_EXECUTION_FLIP_H
+#define HEDDLE_EXECUTION_FLIP_H
 
-#include "program/execution.h"
+#include "execution/execution.h"
 
 /* Bounds. A path is a piece of code between two synchronisations, mostly: 64 accesses see more than
  * the paper's single branch. Each is counted when it ends a path (struct flip_stats). */

@@ -4,7 +4,7 @@
  * take, then all others; of each (branch, outcome, thread) the first instance, the last and
  * some in between, so that a loop of a million turns costs as much as one of ten.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 

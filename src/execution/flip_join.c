@@ -5,7 +5,7 @@
  * algorithm"). Blocks that never end (an endless loop) have the function's end, too; so
  * does everything in functions with computed gotos, whose targets are not listed.
  */
-#include "program/flip_inside.h"
+#include "execution/flip_inside.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

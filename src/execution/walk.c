@@ -6,9 +6,9 @@
  * that the walk lost its way: it is counted, and the walk goes on where the next event
  * of the function shows it to be, with nothing known but the function's variables.
  */
-#include "program/inside.h"
+#include "execution/inside.h"
 #include "base/alloc.h"
-#include "program/flip.h"
+#include "execution/flip.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* exec.c - instructions that only compute, and where control goes */
-#include "program/inside.h"
+#include "execution/inside.h"
 #include "base/alloc.h"
-#include "program/flip.h"
+#include "execution/flip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
