@@ -2,7 +2,8 @@
  *
  * Everything in it is named by what outlives an edit elsewhere in the program: functions, lines,
  * variables, and occurrences within a function; threads by who created them. No addresses, and no
- * numbers of sites. cmd/schedule_make.c makes it from a plan, cmd/remake.c a plan of it.
+ * numbers of sites. cmd/confirm/schedule_make.c makes it from a plan, cmd/confirm/remake.c a plan
+ * of it.
  *
  * Invariants (of what was parsed): two accesses; threads are created by earlier ones, the first is
  * the root; numbers of threads and events are in range, operations known.

@@ -1,5 +1,5 @@
 /* confirm_count.c - threads and events of a trace by names that other runs share */
-#include "cmd/confirm_count.h"
+#include "cmd/confirm/confirm_count.h"
 #include "base/alloc.h"
 #include "abi/rt_steer.h"
 

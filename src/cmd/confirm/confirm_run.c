@@ -5,7 +5,7 @@
  * tenth run of a program shall not print its results for the tenth time. Its input is the file that
  * is ours, from the start, or nothing: what came through a pipe or was typed is gone.
  */
-#include "cmd/confirm.h"
+#include "cmd/confirm/confirm.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "cmd/common.h"

@@ -8,8 +8,8 @@
  * A thread is its creation path, an event the n-th of its kind in its thread, as the runtime counts
  * while a controlled run goes on (runtime/steer/steer.c).
  */
-#ifndef HEDDLE_CMD_CONFIRM_COUNT_H
-#define HEDDLE_CMD_CONFIRM_COUNT_H
+#ifndef HEDDLE_CMD_CONFIRM_CONFIRM_COUNT_H
+#define HEDDLE_CMD_CONFIRM_CONFIRM_COUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* remake.c - from race.schedule to plans for the program as it is now */
-#include "cmd/remake.h"
+#include "cmd/confirm/remake.h"
 #include "base/alloc.h"
-#include "cmd/confirm_count.h"
-#include "cmd/schedule_make.h"
+#include "cmd/confirm/confirm_count.h"
+#include "cmd/confirm/schedule_make.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* schedule_make.c - from the plan of a confirmed race to its race.schedule */
-#include "cmd/schedule_make.h"
+#include "cmd/confirm/schedule_make.h"
 #include "base/alloc.h"
-#include "cmd/confirm_count.h"
-#include "cmd/schedule_place.h"
+#include "cmd/confirm/confirm_count.h"
+#include "cmd/confirm/schedule_place.h"
 #include "symbol/elf_file.h"
 #include "symbol/symtab.h"
 

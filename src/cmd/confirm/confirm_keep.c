@@ -1,7 +1,7 @@
 /* confirm_keep.c - the race.schedule of a confirmed race (docs/format/schedule.md) */
 #include "cmd/common.h"
-#include "cmd/confirm.h"
-#include "cmd/schedule_make.h"
+#include "cmd/confirm/confirm.h"
+#include "cmd/confirm/schedule_make.h"
 
 int confirm_keep(const struct confirmation *c, FILE *out)
 {

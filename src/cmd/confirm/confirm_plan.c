@@ -8,8 +8,8 @@
  * Limit: plain accesses make no gates. What a schedule needs of them (a flag that is read while it
  * is still 0) is left to the directed waiting and to further tries.
  */
-#include "cmd/confirm_plan.h"
-#include "cmd/confirm_count.h"
+#include "cmd/confirm/confirm_plan.h"
+#include "cmd/confirm/confirm_count.h"
 #include "base/alloc.h"
 #include "base/map.h"
 

@@ -1,5 +1,5 @@
 /* confirm_setup.c - what all controlled runs of a command have in common: times, a folder, words */
-#include "cmd/confirm.h"
+#include "cmd/confirm/confirm.h"
 #include "base/alloc.h"
 #include "cmd/common.h"
 #include "cmd/production.h"

@@ -9,11 +9,11 @@
 #include "base/alloc.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
-#include "cmd/confirm.h"
-#include "cmd/confirm_plan.h"
+#include "cmd/confirm/confirm.h"
+#include "cmd/confirm/confirm_plan.h"
 #include "cmd/launch.h"
 #include "cmd/pipeline.h"
-#include "cmd/remake.h"
+#include "cmd/confirm/remake.h"
 #include "report/emit.h"
 
 #include <inttypes.h>

@@ -7,11 +7,11 @@
  *
  * An event that this run did not have is left out, with the orders it is part of.
  */
-#ifndef HEDDLE_CMD_REMAKE_H
-#define HEDDLE_CMD_REMAKE_H
+#ifndef HEDDLE_CMD_CONFIRM_REMAKE_H
+#define HEDDLE_CMD_CONFIRM_REMAKE_H
 
 #include "abi/rt_steer.h"
-#include "cmd/schedule_place.h"
+#include "cmd/confirm/schedule_place.h"
 #include "trace/trace.h"
 
 struct replayed_event {

@@ -3,8 +3,8 @@
  * The plan's events are "the n-th of its kind in its thread"; the trace that it was made of says in
  * which function each of them is, and the n-th of its kind in that function it is.
  */
-#ifndef HEDDLE_CMD_SCHEDULE_MAKE_H
-#define HEDDLE_CMD_SCHEDULE_MAKE_H
+#ifndef HEDDLE_CMD_CONFIRM_SCHEDULE_MAKE_H
+#define HEDDLE_CMD_CONFIRM_SCHEDULE_MAKE_H
 
 #include "abi/rt_steer.h"
 #include "report/findings.h"

@@ -3,8 +3,8 @@
  * confirm.c chooses the races and counts the tries, confirm_run.c runs the program once under a
  * plan (confirm_plan.h), confirm_show.c says what came of it.
  */
-#ifndef HEDDLE_CMD_CONFIRM_H
-#define HEDDLE_CMD_CONFIRM_H
+#ifndef HEDDLE_CMD_CONFIRM_CONFIRM_H
+#define HEDDLE_CMD_CONFIRM_CONFIRM_H
 
 #include "abi/rt_steer.h"
 #include "cmd/options.h"

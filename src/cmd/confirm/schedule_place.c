@@ -1,5 +1,5 @@
 /* schedule_place.c - places of race.schedule and sites of a build */
-#include "cmd/schedule_place.h"
+#include "cmd/confirm/schedule_place.h"
 #include "base/alloc.h"
 #include "trace/event.h"
 

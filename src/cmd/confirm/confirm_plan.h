@@ -5,8 +5,8 @@
  * and of atomic operations of different threads. A race without a schedule keeps the order that was
  * recorded. docs/design/confirm.md.
  */
-#ifndef HEDDLE_CMD_CONFIRM_PLAN_H
-#define HEDDLE_CMD_CONFIRM_PLAN_H
+#ifndef HEDDLE_CMD_CONFIRM_CONFIRM_PLAN_H
+#define HEDDLE_CMD_CONFIRM_CONFIRM_PLAN_H
 
 #include "abi/rt_steer.h"
 #include "report/findings.h"

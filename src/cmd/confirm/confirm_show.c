@@ -1,7 +1,7 @@
 /* confirm_show.c - what came of the tries, as text and as JSON */
 #include "base/buf.h"
 #include "base/plural.h"
-#include "cmd/confirm.h"
+#include "cmd/confirm/confirm.h"
 #include "report/emit.h"
 #include "report/phrase.h"
 

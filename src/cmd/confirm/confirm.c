@@ -3,11 +3,11 @@
  * The races come from a trace, or from a result and the trace it names; the program is run again
  * as it was recorded. Each race has its own runs.
  */
-#include "cmd/confirm.h"
+#include "cmd/confirm/confirm.h"
 #include "base/alloc.h"
 #include "cmd/command_file.h"
 #include "cmd/commands.h"
-#include "cmd/confirm_plan.h"
+#include "cmd/confirm/confirm_plan.h"
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
 #include "cmd/production.h"

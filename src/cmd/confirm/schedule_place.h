@@ -5,8 +5,8 @@
  * kind (read, write, atomic, call of libc) and the variable's name as the compiler has it, and
  * counted by line and column; copies of one access (inlined, in several objects) count once.
  */
-#ifndef HEDDLE_CMD_SCHEDULE_PLACE_H
-#define HEDDLE_CMD_SCHEDULE_PLACE_H
+#ifndef HEDDLE_CMD_CONFIRM_SCHEDULE_PLACE_H
+#define HEDDLE_CMD_CONFIRM_SCHEDULE_PLACE_H
 
 #include "abi/rt_prod.h"
 #include "report/race_schedule.h"
