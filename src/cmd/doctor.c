@@ -11,7 +11,7 @@
 #include "base/place.h"
 #include "cmd/common.h"
 #include "cmd/launch.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 
 #include <errno.h>
 #include <fcntl.h>

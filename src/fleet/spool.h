@@ -10,7 +10,7 @@
  *
  * RUN.live is there while a run goes on: the same head, and `note` is the path of its control
  * file; who holds it open holds a lock on it (flock). Where nobody does, the run's heddle was
- * killed, and what its control file holds is to be put (cmd/fleet_run.c).
+ * killed, and what its control file holds is to be put (cmd/production/fleet_run.c).
  * Concurrency: any number of processes.
  */
 #ifndef HEDDLE_FLEET_SPOOL_H

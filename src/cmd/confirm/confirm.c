@@ -10,7 +10,7 @@
 #include "cmd/confirm/confirm_plan.h"
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 #include "cmd/runs.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "cmd/common.h"
-#include "cmd/production.h"
-#include "cmd/production_findings.h"
+#include "cmd/production/production.h"
+#include "cmd/production/production_findings.h"
 #include "cmd/recording.h"
 #include "symbol/linked.h"
 

@@ -2,7 +2,7 @@
 #include "cmd/confirm/confirm.h"
 #include "base/alloc.h"
 #include "cmd/common.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 
 #include <errno.h>
 #include <ftw.h>

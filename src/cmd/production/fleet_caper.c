@@ -5,8 +5,8 @@
  * the state; the next run merges it, and so it comes into the store, too.
  */
 #include "base/alloc.h"
-#include "cmd/caper_watch.h"
-#include "cmd/fleet.h"
+#include "cmd/production/caper_watch.h"
+#include "cmd/production/fleet.h"
 #include "cmd/site_name.h"
 
 #include <inttypes.h>

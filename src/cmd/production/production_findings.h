@@ -4,8 +4,8 @@
  * that suppressions, baselines and `heddle diff` work across both. There is no trace: a sighting
  * counts as two events, its accesses, in the order in which the sightings came.
  */
-#ifndef HEDDLE_CMD_PRODUCTION_FINDINGS_H
-#define HEDDLE_CMD_PRODUCTION_FINDINGS_H
+#ifndef HEDDLE_CMD_PRODUCTION_PRODUCTION_FINDINGS_H
+#define HEDDLE_CMD_PRODUCTION_PRODUCTION_FINDINGS_H
 
 #include "abi/rt_prod.h"
 #include "report/findings.h"

@@ -17,8 +17,8 @@
  * Concurrency: one production at a time; changes by several commands are serialised by a lock on
  * the file.
  */
-#ifndef HEDDLE_CMD_PRODUCTION_H
-#define HEDDLE_CMD_PRODUCTION_H
+#ifndef HEDDLE_CMD_PRODUCTION_PRODUCTION_H
+#define HEDDLE_CMD_PRODUCTION_PRODUCTION_H
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* caper_show.c - the state of caper as text and JSON */
-#include "cmd/caper_show.h"
+#include "cmd/production/caper_show.h"
 #include "base/plural.h"
 #include "base/alloc.h"
 #include "abi/rt_sites.h"

@@ -4,11 +4,11 @@
  * runs the program. What is found there and held by nobody is left over from a command that was
  * killed: the next one merges it.
  */
-#ifndef HEDDLE_CMD_CAPER_TABLE_H
-#define HEDDLE_CMD_CAPER_TABLE_H
+#ifndef HEDDLE_CMD_PRODUCTION_CAPER_TABLE_H
+#define HEDDLE_CMD_PRODUCTION_CAPER_TABLE_H
 
 #include "abi/rt_caper.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 #include "static/caper_state.h"
 #include "symbol/linked.h"
 

@@ -4,12 +4,12 @@
  * program's files are read when something needs them, that is where a side of the pair is named
  * by a place, or for a report of what was seen.
  */
-#include "cmd/production_pair.h"
+#include "cmd/production/production_pair.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
-#include "cmd/production_findings.h"
+#include "cmd/production/production_findings.h"
 #include "cmd/site_quick.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * change of the file, all as hexadecimal numbers. A file that changed within SETTLE_S is not noted:
  * it could change once more without a new time.
  */
-#include "cmd/caper_source.h"
+#include "cmd/production/caper_source.h"
 #include "base/alloc.h"
 #include "base/tempfile.h"
 

@@ -3,11 +3,11 @@
  * Finds the sites that the user names, runs the program (or changes one that runs), and reports
  * what was seen as `heddle run` does.
  */
-#ifndef HEDDLE_CMD_PRODUCTION_PAIR_H
-#define HEDDLE_CMD_PRODUCTION_PAIR_H
+#ifndef HEDDLE_CMD_PRODUCTION_PRODUCTION_PAIR_H
+#define HEDDLE_CMD_PRODUCTION_PRODUCTION_PAIR_H
 
 #include "cmd/common.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 #include "cmd/site_name.h"
 
 /* The command. */

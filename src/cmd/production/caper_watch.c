@@ -1,5 +1,5 @@
 /* caper_watch.c - the table of a run of caper */
-#include "cmd/caper_watch.h"
+#include "cmd/production/caper_watch.h"
 
 #include <string.h>
 

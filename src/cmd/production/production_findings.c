@@ -4,7 +4,7 @@
  * that led there by debug information, from the addresses of the stack. Addresses are
  * those of one process: each has its own images.
  */
-#include "cmd/production_findings.h"
+#include "cmd/production/production_findings.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "report/naming.h"

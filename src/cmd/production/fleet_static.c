@@ -4,7 +4,7 @@
  * while, and if it dies nothing else does.
  */
 #include "base/alloc.h"
-#include "cmd/fleet.h"
+#include "cmd/production/fleet.h"
 #include "cmd/site_name.h"
 #include "fleet/spool.h"
 #include "static/static.h"

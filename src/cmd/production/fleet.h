@@ -4,11 +4,11 @@
  * until it is put. Nothing of it may change what the program does: where something of ours fails
  * the program runs plain, and only --verbose says why.
  */
-#ifndef HEDDLE_CMD_FLEET_H
-#define HEDDLE_CMD_FLEET_H
+#ifndef HEDDLE_CMD_PRODUCTION_FLEET_H
+#define HEDDLE_CMD_PRODUCTION_FLEET_H
 
 #include "cmd/common.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 #include "fleet/result.h"
 #include "fleet/store.h"
 #include "symbol/linked.h"

@@ -1,7 +1,7 @@
 /* fleet_serve.c - heddle fleet serve: the funnel, the races and the runs as a page */
 #include "base/alloc.h"
 #include "base/module.h"
-#include "cmd/fleet.h"
+#include "cmd/production/fleet.h"
 #include "fleet/http.h"
 #include "fleet/page.h"
 #include "fleet/spool.h"

@@ -3,10 +3,10 @@
  * `heddle caper` and `heddle fleet run` do the same: sites of static pairs that no earlier run has
  * noted, within the bound.
  */
-#ifndef HEDDLE_CMD_CAPER_WATCH_H
-#define HEDDLE_CMD_CAPER_WATCH_H
+#ifndef HEDDLE_CMD_PRODUCTION_CAPER_WATCH_H
+#define HEDDLE_CMD_PRODUCTION_CAPER_WATCH_H
 
-#include "cmd/caper_table.h"
+#include "cmd/production/caper_table.h"
 
 struct caper_watch {
     const char *path; /* of the state */

@@ -1,5 +1,5 @@
 /* production.c - run a program under a control file, and read the numbers of its options */
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "cmd/common.h"

@@ -5,8 +5,8 @@
  * lost when this process is killed: a later run puts it, once no process has it mapped any more.
  */
 #include "base/alloc.h"
-#include "cmd/fleet_beside.h"
-#include "cmd/production_findings.h"
+#include "cmd/production/fleet_beside.h"
+#include "cmd/production/production_findings.h"
 #include "cmd/site_name.h"
 #include "fleet/spool.h"
 #include "report/json.h"

@@ -3,7 +3,7 @@
  * The runtime does the work (runtime/production/chase.c); here are the numbers of its budget.
  */
 #include "cmd/commands.h"
-#include "cmd/production_pair.h"
+#include "cmd/production/production_pair.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * This file: which store, and the commands that only look or copy. `run` is fleet_run.c, `serve`
  * fleet_serve.c.
  */
-#include "cmd/fleet.h"
+#include "cmd/production/fleet.h"
 #include "base/alloc.h"
 #include "cmd/commands.h"
 #include "cmd/noise.h"

@@ -4,8 +4,8 @@
  * for zstd: 150 ms). So beside the state a line says which file its pairs came from, as it was
  * then.
  */
-#ifndef HEDDLE_CMD_CAPER_SOURCE_H
-#define HEDDLE_CMD_CAPER_SOURCE_H
+#ifndef HEDDLE_CMD_PRODUCTION_CAPER_SOURCE_H
+#define HEDDLE_CMD_PRODUCTION_CAPER_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* caper_table.c - the control file of caper and alias runs */
-#include "cmd/caper_table.h"
+#include "cmd/production/caper_table.h"
 #include "base/alloc.h"
 #include "cmd/common.h"
 

@@ -13,7 +13,7 @@
  * The assignment is a result (one line of JSON) in a file in memory, since what caper gets of the
  * store may be large; reading it checks everything that comes from the store.
  */
-#include "cmd/fleet_beside.h"
+#include "cmd/production/fleet_beside.h"
 #include "base/alloc.h"
 #include "base/seconds.h"
 #include "fleet/spool.h"

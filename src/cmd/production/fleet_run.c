@@ -6,7 +6,7 @@
  */
 #include "base/alloc.h"
 #include "base/seconds.h"
-#include "cmd/fleet_beside.h"
+#include "cmd/production/fleet_beside.h"
 #include "fleet/spool.h"
 
 #include <inttypes.h>

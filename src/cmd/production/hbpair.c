@@ -5,7 +5,7 @@
  * The runtime does the work (runtime/production/hbpair.c).
  */
 #include "cmd/commands.h"
-#include "cmd/production_pair.h"
+#include "cmd/production/production_pair.h"
 
 static int take_numbers(struct prod_control *c, const struct options *o)
 {

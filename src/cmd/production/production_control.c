@@ -13,7 +13,7 @@
  */
 #include "base/alloc.h"
 #include "cmd/common.h"
-#include "cmd/production.h"
+#include "cmd/production/production.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* caper_show.h - the state of caper for people and scripts */
-#ifndef HEDDLE_CMD_CAPER_SHOW_H
-#define HEDDLE_CMD_CAPER_SHOW_H
+#ifndef HEDDLE_CMD_PRODUCTION_CAPER_SHOW_H
+#define HEDDLE_CMD_PRODUCTION_CAPER_SHOW_H
 
 #include <stdio.h>
 

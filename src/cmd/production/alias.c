@@ -3,9 +3,9 @@
  * The comparison for caper in its paper: precise for one run, and slow. The runtime's half is
  * runtime/production/alias.c. The pairs are printed when the program has ended.
  */
-#include "cmd/caper_show.h"
+#include "cmd/production/caper_show.h"
 #include "base/plural.h"
-#include "cmd/caper_table.h"
+#include "cmd/production/caper_table.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "report/emit.h"

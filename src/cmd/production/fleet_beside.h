@@ -14,10 +14,10 @@
  * The process has nothing of the program's: no stream, no terminal, no other descriptor. It ends
  * by itself once the command is gone, however that ended.
  */
-#ifndef HEDDLE_CMD_FLEET_BESIDE_H
-#define HEDDLE_CMD_FLEET_BESIDE_H
+#ifndef HEDDLE_CMD_PRODUCTION_FLEET_BESIDE_H
+#define HEDDLE_CMD_PRODUCTION_FLEET_BESIDE_H
 
-#include "cmd/fleet.h"
+#include "cmd/production/fleet.h"
 
 void fleet_beside_start(struct fleet_job *j);
 /* Fills kind, s1, s2, tries and known of the job. */
