@@ -9,7 +9,7 @@
  * A reader walks the section: at each multiple of 8 either a magic, or padding or something else
  * of the compiler's, which it skips. Offsets of strings count from the start of
  * the string area, where offset 0 is the empty string (unknown).
- * Little-endian. Shared by pass/ (writes) and symbol/, program/ (read).
+ * Little-endian. Shared by pass/ (writes) and symbol/, bitcode/ (read).
  */
 #ifndef HEDDLE_ABI_RT_SITES_H
 #define HEDDLE_ABI_RT_SITES_H

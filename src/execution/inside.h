@@ -1,4 +1,4 @@
-/* inside.h - inside of program/: what load.c, walk.c, exec.c and calls.c share */
+/* inside.h - inside of execution/: what load.c, walk.c, exec.c and calls.c share */
 #ifndef HEDDLE_EXECUTION_INSIDE_H
 #define HEDDLE_EXECUTION_INSIDE_H
 
