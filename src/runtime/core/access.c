@@ -18,6 +18,9 @@ enum { WROTE_BYTES_MAX = 256 };
 /* A longer row is marked anew without asking whether it is known. */
 enum { ROW_ASKED = 4096 };
 
+/* The same of ranges: strings and keys are compared again and again, buffers are not. */
+enum { RANGE_ASKED = 256 };
+
 #define ENTRY EXPORT __attribute__((preserve_most))
 
 /* Room for an access, or NULL: it is lost, and counted. */
@@ -360,59 +363,6 @@ static bool leaves_loose_out(uintptr_t a, unsigned bytes, bool write)
     return write ? known.written && !known.some_read : known.all;
 }
 
-/* A read, a write, or both, at `site` and the next one. */
-static void note_loose(const void *p, unsigned log2_bytes, bool read, bool write, uint32_t site)
-{
-    uintptr_t a = (uintptr_t)p;
-    unsigned bytes = 1u << log2_bytes, arg = log2_bytes << ACCESS_SIZE_SHIFT;
-    bool begins;
-
-    if (only_leaves_out(site))
-        return;
-    begins = access_begins();
-    if (!begins && (rt.mode != MODE_OFF || tls.self))
-        return;
-    if (begins && read && !is_benign(p, bytes))
-        steer_access(p, bytes, OP_READ, site);
-    if (begins && write && !is_benign(p, bytes))
-        steer_access(p, bytes, OP_WRITE, site + read);
-    rt_busy_begin();
-    if (begins && is_benign(p, bytes)) {
-        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
-    } else if (steer_watches(a, bytes) || !leaves_loose_out(a, bytes, write)) {
-        if (begins && read)
-            append_loose(tls.self, a, arg, site);
-        if (begins && write)
-            append_loose(tls.self, a, arg | ACCESS_WRITE, site + read);
-        if (write && rt_options.filter)
-            filter_mark_loose(a, bytes);
-    }
-    rt_busy_end();
-}
-
-#define LOOSE_ENTRIES(name, log2)                                                                  \
-    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site);                                \
-    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site);                               \
-    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site);                              \
-    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site)                                 \
-    {                                                                                              \
-        note_loose(p, log2, true, false, site);                                                    \
-    }                                                                                              \
-    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site)                                \
-    {                                                                                              \
-        note_loose(p, log2, false, true, site);                                                    \
-    }                                                                                              \
-    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site)                               \
-    {                                                                                              \
-        note_loose(p, log2, true, true, site);                                                     \
-    }
-
-LOOSE_ENTRIES(1, 0)
-LOOSE_ENTRIES(2, 1)
-LOOSE_ENTRIES(4, 2)
-LOOSE_ENTRIES(8, 3)
-LOOSE_ENTRIES(16, 4)
-
 /* ---- the entries ---- */
 
 enum { BLOCK_REST = (1 << FILTER_BLOCK_SHIFT) - 1 };
@@ -502,6 +452,13 @@ static inline __attribute__((always_inline)) bool append_usual(struct rt_thread 
     return true;
 }
 
+static inline __attribute__((always_inline)) void append_usually(struct rt_thread *t, uintptr_t a,
+                                                                 unsigned arg, uint32_t site)
+{
+    if (!append_usual(t, a, arg, site))
+        append_aside(t, a, arg, site);
+}
+
 /* Recording, in a default build, with nothing else asked for: one look. The thread is not inside
  * the runtime and ignores nothing: another. */
 static inline bool is_usual(void)
@@ -542,13 +499,95 @@ access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint3
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     covered = aligned ? filter_mark_units(a, filter_unit_bits(a, bytes), write)
                       : filter_mark(a, ((1u << bytes) - 1) << (a & 7), write);
-    if (!covered && !append_usual(tls.self, a, arg, site))
-        append_aside(tls.self, a, arg, site);
+    if (!covered)
+        append_usually(tls.self, a, arg, site);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_usual_busy(0);
     if (unlikely(rt_signals_pending))
         signals_aside();
 }
+
+/* A read, a write, or both, at `site` and the next one. */
+static ASIDE void note_loose(const void *p, unsigned log2_bytes, bool read, bool write,
+                             uint32_t site)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes, arg = log2_bytes << ACCESS_SIZE_SHIFT;
+    bool begins;
+
+    if (only_leaves_out(site))
+        return;
+    begins = access_begins();
+    if (!begins && (rt.mode != MODE_OFF || tls.self))
+        return;
+    if (begins && read && !is_benign(p, bytes))
+        steer_access(p, bytes, OP_READ, site);
+    if (begins && write && !is_benign(p, bytes))
+        steer_access(p, bytes, OP_WRITE, site + read);
+    rt_busy_begin();
+    if (begins && is_benign(p, bytes)) {
+        __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
+    } else if (steer_watches(a, bytes) || !leaves_loose_out(a, bytes, write)) {
+        if (begins && read)
+            append_loose(tls.self, a, arg, site);
+        if (begins && write)
+            append_loose(tls.self, a, arg | ACCESS_WRITE, site + read);
+        if (write && rt_options.filter)
+            filter_mark_loose(a, bytes);
+    }
+    rt_busy_end();
+}
+
+/* What most of them come to (see access_usual()). */
+static inline __attribute__((always_inline)) void loose_usual(const void *p, unsigned log2_bytes,
+                                                              bool read, bool write, uint32_t site)
+{
+    uintptr_t a = (uintptr_t)p;
+    unsigned bytes = 1u << log2_bytes, arg = log2_bytes << ACCESS_SIZE_SHIFT;
+
+    if (unlikely(!is_usual())) {
+        note_loose(p, log2_bytes, read, write, site);
+        return;
+    }
+    set_usual_busy(1);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!leaves_loose_out(a, bytes, write)) {
+        if (read)
+            append_usually(tls.self, a, arg, site);
+        if (write) {
+            runs_forget(tls.self);
+            append_usually(tls.self, a, arg | ACCESS_WRITE, site + read);
+            filter_mark_loose(a, bytes);
+        }
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    set_usual_busy(0);
+    if (unlikely(rt_signals_pending))
+        signals_aside();
+}
+
+#define LOOSE_ENTRIES(name, log2)                                                                  \
+    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site);                                \
+    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site);                               \
+    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site);                              \
+    ENTRY void __heddle_read##name##_loose(void *p, uint32_t site)                                 \
+    {                                                                                              \
+        loose_usual(p, log2, true, false, site);                                                   \
+    }                                                                                              \
+    ENTRY void __heddle_write##name##_loose(void *p, uint32_t site)                                \
+    {                                                                                              \
+        loose_usual(p, log2, false, true, site);                                                   \
+    }                                                                                              \
+    ENTRY void __heddle_update##name##_loose(void *p, uint32_t site)                               \
+    {                                                                                              \
+        loose_usual(p, log2, true, true, site);                                                    \
+    }
+
+LOOSE_ENTRIES(1, 0)
+LOOSE_ENTRIES(2, 1)
+LOOSE_ENTRIES(4, 2)
+LOOSE_ENTRIES(8, 3)
+LOOSE_ENTRIES(16, 4)
 
 /* What code asks where it does not do so inline. */
 static inline __attribute__((always_inline)) bool is_known(const void *p, unsigned log2_bytes,
@@ -610,9 +649,17 @@ ENTRIES(4, 2, true)
 ENTRIES(8, 3, true)
 ENTRIES(16, 4, true)
 
+/* As code asks inline, so that what is asked again and again costs half. Of no bytes there is
+ * nothing to know. A controlled run may have to stop at any access. */
+static inline bool range_is_known(const void *p, uint64_t bytes, bool write)
+{
+    return bytes <= RANGE_ASKED && likely(!steer_on) &&
+           filter_covers_bytes((uintptr_t)p, bytes, write);
+}
+
 static void range(const void *p, uint64_t bytes, bool write, uint64_t where)
 {
-    if (!bytes || only_leaves_out(where) || !access_begins())
+    if (range_is_known(p, bytes, write) || only_leaves_out(where) || !access_begins())
         return;
     if (!is_benign(p, bytes))
         steer_access(p, bytes, write ? OP_WRITE : OP_READ, where);
@@ -668,7 +715,7 @@ ROWS(write_bytes, true, false)
 
 void rt_read(const void *p, uint64_t bytes, uint64_t where)
 {
-    if (rt_is_library(where))
+    if (rt_is_library(where) || range_is_known(p, bytes, false))
         return;
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
         note_access(p, (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false, where);
@@ -682,6 +729,8 @@ void rt_write(const void *p, uint64_t bytes, uint64_t where)
         return;
     if (bytes >= 8)
         reach_stored(p, bytes);
+    if (range_is_known(p, bytes, true))
+        return;
     if (bytes && bytes <= 16 && !(bytes & (bytes - 1)))
         note_access(p, ACCESS_WRITE | (unsigned)__builtin_ctzll(bytes) << ACCESS_SIZE_SHIFT, false,
                     where);

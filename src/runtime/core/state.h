@@ -150,11 +150,13 @@ struct rt_thread {
 };
 
 struct rt_process {
-    int mode;    /* enum rt_phase */
-    bool forked; /* this process has the memory of one that was recorded before it */
+    /* access.c asks for these at once: all but the mode are 0 where accesses are as usual */
+    int mode; /* enum rt_phase */
     bool full;
     bool picky;  /* not all accesses count alike: only some sites, benign ranges, no filter */
     bool paused; /* accesses are not recorded for now (heddle ctl) */
+    bool unused;
+    bool forked; /* this process has the memory of one that was recorded before it */
     struct ring_header *ring;
     char *ring_base;
 };
