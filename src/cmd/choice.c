@@ -8,7 +8,7 @@
 #include "base/module.h"
 #include "cmd/mpi.h"
 #include "engines/predict/backend.h"
-#include "engines/whole.h"
+#include "engines/effort.h"
 
 #include <stdlib.h>
 #include <string.h>

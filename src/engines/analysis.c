@@ -11,7 +11,10 @@
 #include "engines/values/relax_judge.h"
 #include "engines/showable.h"
 #include "engines/sieve.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_run.h"
 #include "order/memory.h"
 #include "trace/ahead.h"
 

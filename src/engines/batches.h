@@ -4,7 +4,7 @@
  * are used, one after the other, by the calling thread. Answers do not pile up, and since
  * batches end at the same tasks however many threads there are, what a task can know of
  * those before it is always the same. Between tasks the calling thread asks whether to stop
- * (whole.h).
+ * (effort.h).
  */
 #ifndef HEDDLE_ENGINES_BATCHES_H
 #define HEDDLE_ENGINES_BATCHES_H

@@ -75,11 +75,11 @@ struct engine_options {
     uint64_t
         gist_from;   /* events of a trace of which only the gist is held (gist.h); 0: the default */
     uint64_t window; /* cp: only so many significant events at a time; 0: no window */
-    uint64_t part;   /* long traces: events to hold at a time (whole.h); 0: the default */
+    uint64_t part;   /* long traces: events to hold at a time (whole_parts.h); 0: the default */
     uint64_t
         memory; /* for prediction, in bytes: of long recordings it looks at the beginning; 0: any */
     uint64_t max_witness; /* longest schedule to keep, in events; 0: any length */
-    uint64_t work;        /* for decide() of all engines together, in units (whole.h); 0: any */
+    uint64_t work;        /* for decide() of all engines together, in units (effort.h); 0: any */
     unsigned jobs;        /* threads that decide() may use; 0: one */
     struct crew *crew;    /* other processes that decide() may use (crew.h), or NULL */
     const struct predict_backend *solver; /* of ordering questions (backend.h); NULL: our own */

@@ -6,7 +6,7 @@
  */
 #include "engines/gist.h"
 #include "base/alloc.h"
-#include "engines/whole.h"
+#include "engines/whole_show.h"
 #include "trace/ahead.h"
 #include "trace/load.h"
 

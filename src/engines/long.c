@@ -5,6 +5,10 @@
 #include "engines/exact/mc.h"
 #include "engines/showable.h"
 #include "engines/predict/vindicate.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_run.h"
 
 struct long_work {
     struct analysis *a;

@@ -14,7 +14,6 @@
 #define HEDDLE_ENGINES_LONG_H
 
 #include "engines/analysis.h"
-#include "engines/whole.h"
 
 struct showable;
 

@@ -2,7 +2,7 @@
 #include "engines/rows.h"
 #include "base/abreast.h"
 #include "base/alloc.h"
-#include "engines/whole.h"
+#include "engines/effort.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ enum { ROWS_A_BLOCK = 256 };
 struct rows {
     struct whole *whole;
     uint32_t count;
-    uint64_t limit; /* units of work for all of them (whole.h), besides the effort */
+    uint64_t limit; /* units of work for all of them (effort.h), besides the effort */
     unsigned jobs;
     void *workers; /* one for each job */
     size_t worker_bytes;

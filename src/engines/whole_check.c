@@ -8,6 +8,11 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "engines/certain.h"
+#include "engines/effort.h"
+#include "engines/whole_code.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_run.h"
+#include "engines/whole_show.h"
 #include "execution/execution.h"
 #include "witness/witness.h"
 

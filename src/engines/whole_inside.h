@@ -4,7 +4,12 @@
 
 #include <pthread.h>
 
+#include "engines/effort.h"
 #include "engines/whole.h"
+#include "engines/whole_code.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_run.h"
+#include "engines/whole_show.h"
 #include "order/view.h"
 #include "trace/parts.h"
 #include "trace/calls/unseen.h"

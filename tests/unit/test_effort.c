@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "engines/analysis.h"
 #include "engines/whole.h"
+#include "engines/whole_run.h"
 #include "gen.h"
 #include "text_trace.h"
 

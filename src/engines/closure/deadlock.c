@@ -26,7 +26,9 @@
 #include "base/alloc.h"
 #include "engines/closure/closure.h"
 #include "engines/closure/lockgraph.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
+#include "engines/whole_show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ struct rebirth {
     uint64_t position;
 };
 
-/* Units (whole.h) of a closure that grows, some microseconds at most; of an event that is read but
+/* Units (effort.h) of a closure that grows, some microseconds at most; of an event that is read but
  * for nothing else. */
 enum { UNITS_A_CLOSURE = 100, UNITS_A_READ = 2 };
 

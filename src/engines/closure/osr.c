@@ -18,6 +18,9 @@
  * (osr_search.c); reversals need the events in memory (whole_limit()).
  */
 #include "engines/closure/osr.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_show.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

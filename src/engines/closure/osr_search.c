@@ -15,6 +15,8 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "engines/rows.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
 
 #include <stdlib.h>
 

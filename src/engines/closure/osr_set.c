@@ -13,6 +13,7 @@
  */
 #include "engines/closure/closure_inside.h"
 #include "engines/closure/osr.h"
+#include "engines/whole.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,6 +17,9 @@
  * writer because the order of accesses is not exact.
  */
 #include "engines/closure/syncp.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_show.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

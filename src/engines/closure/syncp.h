@@ -17,7 +17,6 @@
 #include "engines/closure/closure.h"
 #include "engines/engine.h"
 #include "order/held_sets.h"
-#include "engines/whole.h"
 
 enum { KIND_WRITE = 1, KIND_ATOMIC = 2 };
 

@@ -11,6 +11,8 @@
  */
 #include "base/alloc.h"
 #include "engines/closure/syncp.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
 
 #include <stdlib.h>
 #include <string.h>

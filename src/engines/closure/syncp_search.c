@@ -19,6 +19,8 @@
 #include "base/alloc.h"
 #include "engines/rows.h"
 #include "engines/closure/syncp.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
 
 #include <stdlib.h>
 

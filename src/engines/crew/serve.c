@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/frame.h"
 #include "engines/crew/remote.h"
+#include "engines/whole.h"
+#include "engines/whole_run.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -3,6 +3,10 @@
 #include "engines/actual.h"
 #include "base/alloc.h"
 #include "engines/predict/prove.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_show.h"
 
 #include <stdlib.h>
 
@@ -193,7 +197,7 @@ static bool is_unordered(const struct judgement *j, const struct question *q)
     return false;
 }
 
-/* A sweep back over so many events does the work of a unit (whole.h). */
+/* A sweep back over so many events does the work of a unit (effort.h). */
 enum { SWEPT_A_UNIT = 2 };
 
 /* Is the race one of this very execution, also with the order that calls may have brought? Then by

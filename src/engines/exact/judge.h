@@ -13,7 +13,6 @@
 #define HEDDLE_ENGINES_EXACT_JUDGE_H
 
 #include "engines/analysis.h"
-#include "engines/whole.h"
 
 /* Look at the races of the runs before `rdit`, whose engine decides now. Counters of that run:
  * "judged" (pairs of sites asked), "may_be_ordered_by_calls" (left out), "judged_undecided" (those

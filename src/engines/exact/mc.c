@@ -10,7 +10,7 @@
  * every N events: two accesses at most N events apart are together in the
  * window in whose first half the earlier one is, and asked about there alone.
  *
- * Of a trace longer than whole_limit() the rest comes in parts (whole.h): the
+ * Of a trace longer than whole_limit() the rest comes in parts (whole_parts.h): the
  * same questions about the events that are new in each.
  *
  * sb is here for comparison with the paper only.
@@ -25,7 +25,10 @@
 #include "engines/exact/mc.h"
 #include "base/alloc.h"
 #include "engines/exact/mc_pairs.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_show.h"
 #include "order/hard.h"
 #include "solve/must.h"
 

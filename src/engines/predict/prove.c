@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "engines/crew/crew.h"
 #include "engines/predict/prove_queue.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_parts.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -16,7 +16,9 @@
 #define HEDDLE_ENGINES_PREDICT_PROVE_H
 
 #include "engines/predict/predict.h"
-#include "engines/whole.h"
+#include "engines/race.h"
+
+struct whole;
 
 struct instance {
     uint64_t first, second; /* positions */
@@ -36,8 +38,8 @@ struct question {
     bool skipped;               /* undecided, because the budget was used up, or by the user */
 };
 
-/* The first and the last instance of a race, as far as they are at hand and new there (whole.h);
- * one where these are the same. */
+/* The first and the last instance of a race, as far as they are at hand and new there
+ * (whole_parts.h); one where these are the same. */
 size_t race_instances(const struct race *r, const struct whole *w, struct instance out[2]);
 
 /* What questions are about, besides the trace: enough for another process to make the same

@@ -5,7 +5,7 @@
  * threads, then the schedules go to the checker in the order of the table, so
  * the result does not depend on the threads.
  *
- * In a part of a long trace (whole.h) only instances that are new there are
+ * In a part of a long trace (whole_parts.h) only instances that are new there are
  * decided, and nothing is proven impossible: all before stays as recorded.
  *
  * In the cascade a race all of whose instances are proven impossible (there
@@ -15,6 +15,10 @@
 #include "engines/predict/vindicate.h"
 #include "base/alloc.h"
 #include "engines/predict/prove.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_parts.h"
+#include "engines/whole_show.h"
 
 #include <stdlib.h>
 

@@ -8,12 +8,12 @@
  * impossible are left out), and counters say why: "vindicated", "infeasible"
  * (proven: no correct reordering shows these instances; "infeasible_as_recorded" where the
  * order of plain accesses is not exact), "undecided" (budget), and the
- * witness_* counters of observed.c and whole.h.
+ * witness_* counters of observed.c and whole_show.h.
  */
 #ifndef HEDDLE_ENGINES_PREDICT_VINDICATE_H
 #define HEDDLE_ENGINES_PREDICT_VINDICATE_H
 
-#include "engines/whole.h"
+#include "engines/engine.h"
 
 /* -1: the trace cannot be read. */
 int vindicate(struct whole *w, struct engine_result *result, struct error *err);

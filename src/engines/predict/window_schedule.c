@@ -27,7 +27,7 @@ struct schedule {
     bool fails;
 };
 
-static uint32_t whole_position(const struct schedule *s, uint32_t event)
+static uint32_t position_in_trace(const struct schedule *s, uint32_t event)
 {
     return event < s->w->kept ? s->w->position[event] : s->w->first + event - s->w->kept;
 }
@@ -52,7 +52,7 @@ static void run(struct schedule *s)
             s->saw[k] = last[v->cell[k]];
         for (uint32_t k = v->cell_first[e]; k < v->cell_first[e + 1]; k++)
             if (op_table[op].writes || op == OP_ALLOC || op_class_of(op) == CLASS_CALL)
-                last[v->cell[k]] = whole_position(s, e);
+                last[v->cell[k]] = position_in_trace(s, e);
     }
     free(last);
 }
@@ -65,7 +65,7 @@ static void count_there(struct schedule *s)
         if (v->rank[i] != VIEW_NONE)
             s->there[v->events[i].thread] = v->rank[i] + 1;
     for (size_t i = 0; i < s->n; i++) {
-        uint32_t p = whole_position(s, (uint32_t)s->list[i]), t = v->events[p].thread;
+        uint32_t p = position_in_trace(s, (uint32_t)s->list[i]), t = v->events[p].thread;
 
         if (v->rank[p] + 1 > s->there[t])
             s->there[t] = v->rank[p] + 1;
@@ -183,8 +183,8 @@ static uint64_t *write_down(const struct schedule *s, uint64_t a, uint64_t b, si
         if (is_needed(s, i))
             list[n++] = i;
     for (size_t i = 0; i < s->n; i++)
-        if (s->list[i] >= s->w->kept && is_needed(s, whole_position(s, (uint32_t)s->list[i])))
-            list[n++] = whole_position(s, (uint32_t)s->list[i]);
+        if (s->list[i] >= s->w->kept && is_needed(s, position_in_trace(s, (uint32_t)s->list[i])))
+            list[n++] = position_in_trace(s, (uint32_t)s->list[i]);
     list[n++] = a;
     list[n++] = b;
     *count = n;
@@ -194,8 +194,8 @@ static uint64_t *write_down(const struct schedule *s, uint64_t a, uint64_t b, si
 uint64_t *window_schedule(const struct window *w, const uint64_t *list, size_t n, size_t *count)
 {
     struct schedule s = { .w = w, .v = w->whole, .list = list, .n = n - 2 };
-    uint32_t a = whole_position(&s, (uint32_t)list[n - 2]);
-    uint32_t b = whole_position(&s, (uint32_t)list[n - 1]);
+    uint32_t a = position_in_trace(&s, (uint32_t)list[n - 2]);
+    uint32_t b = position_in_trace(&s, (uint32_t)list[n - 1]);
     size_t threads = (size_t)s.v->nthreads + 1;
     uint64_t *all;
 

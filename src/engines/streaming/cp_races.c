@@ -12,6 +12,7 @@
  */
 #include "base/alloc.h"
 #include "engines/streaming/cp_screen.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* cp_screen.c - which variables race at all */
 #include "engines/streaming/cp_screen.h"
 #include "base/alloc.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

@@ -13,6 +13,9 @@
 #include "engines/streaming/observed.h"
 #include "base/alloc.h"
 #include "engines/streaming/pairs.h"
+#include "engines/effort.h"
+#include "engines/whole.h"
+#include "engines/whole_show.h"
 #include "order/memory.h"
 
 #include <stdlib.h>

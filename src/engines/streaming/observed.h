@@ -7,7 +7,7 @@
 #ifndef HEDDLE_ENGINES_STREAMING_OBSERVED_H
 #define HEDDLE_ENGINES_STREAMING_OBSERVED_H
 
-#include "engines/whole.h"
+#include "engines/engine.h"
 
 /* Gives the races, which must be schedulable in the observed order, their reorderings. -1: the
  * trace cannot be read. */

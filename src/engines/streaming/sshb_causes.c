@@ -14,6 +14,7 @@
 #include "engines/streaming/sshb_causes.h"
 #include "base/alloc.h"
 #include "engines/streaming/sshb_graph.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

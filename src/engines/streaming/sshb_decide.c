@@ -16,6 +16,7 @@
 #include "engines/streaming/sshb_graph.h"
 #include "engines/streaming/sshb_locks.h"
 #include "engines/streaming/sshb_values.h"
+#include "engines/effort.h"
 #include "engines/whole.h"
 
 #include <stdlib.h>

@@ -21,6 +21,8 @@
 #include "engines/batches.h"
 #include "engines/values/recipe_task.h"
 #include "engines/whole.h"
+#include "engines/whole_code.h"
+#include "engines/whole_show.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "engines/exact/mc_pairs.h"
 #include "engines/values/relax.h"
 #include "engines/whole.h"
+#include "engines/whole_code.h"
 
 #include <stdlib.h>
 

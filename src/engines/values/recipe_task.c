@@ -2,6 +2,7 @@
 #include "engines/values/recipe_task.h"
 #include "base/alloc.h"
 #include "engines/whole.h"
+#include "engines/whole_code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "engines/predict/prove.h"
 #include "engines/values/relax.h"
+#include "engines/whole.h"
+#include "engines/whole_code.h"
 
 #include <stdlib.h>
 #include <string.h>

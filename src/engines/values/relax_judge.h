@@ -3,7 +3,6 @@
 #define HEDDLE_ENGINES_VALUES_RELAX_JUDGE_H
 
 #include "engines/analysis.h"
-#include "engines/whole.h"
 
 /* Are this run's schedules to be judged by values? */
 bool relax_judges(const struct engine_run *run, const struct whole *w);
