@@ -78,7 +78,23 @@ enum steer_flags {
     STEER_PATIENT = 2,      /* wait longer */
     STEER_FIRST_WAITS = 4,  /* only a thread at side 0 waits for another, */
     STEER_SECOND_WAITS = 8, /* or only one at side 1; neither: whoever comes first */
-    STEER_HASTY = 16        /* wait before an access for a short time only */
+    STEER_HASTY = 16,       /* wait before an access for a short time only */
+    /* Once they have met, one goes first, and is held up behind its access until the other one has
+     * made its own (runtime/steer/steer_order.c): the thread at side 0, */
+    STEER_FIRST_GOES = 32,
+    STEER_SECOND_GOES = 64, /* or the one at side 1. */
+    /* The one that goes second sees what a machine could show it, too: an update what was there
+     * before the other's write, a wide read half of it. */
+    STEER_MIXED = 128
+};
+
+enum steer_values {
+    STEER_BEFORE_KNOWN = 1,
+    STEER_AFTER_KNOWN = 2,
+    STEER_MIXABLE = 4, /* STEER_MIXED makes a difference */
+    STEER_WAS_MIXED = 8,
+    STEER_WENT = 16,   /* the one that goes first has left for its access */
+    STEER_ORDERED = 32 /* the other one went second, and only when the first one was done */
 };
 
 /* How the two met. */
@@ -116,7 +132,7 @@ struct steer_done {
     uint64_t address, bytes; /* that both accesses touch */
     /* What stood there: before both, and after the first of the two had gone on. */
     uint64_t before, after;
-    uint32_t values; /* bit 0: before is known; bit 1: after is */
+    uint32_t values; /* enum steer_values */
     uint32_t first;  /* the side that went first */
 };
 

@@ -102,6 +102,8 @@ enum option_id {
     OPT_TRIES,
     OPT_TIMEOUT,
     OPT_SCHEDULE,
+    OPT_OUTCOMES,
+    OPT_RUNS,
     OPTIONS
 };
 

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "cmd/command_file.h"
 #include "cmd/commands.h"
+#include "cmd/confirm/confirm_outcomes.h"
 #include "cmd/confirm/confirm_plan.h"
 #include "cmd/noise.h"
 #include "cmd/pipeline.h"
@@ -159,6 +160,11 @@ static void take_meeting(struct confirmation *c, const struct steer_plan *plan)
     c->met->done = c->done;
 }
 
+static unsigned outcome_runs(const struct options *o)
+{
+    return (unsigned)o->numbers[OPT_RUNS];
+}
+
 static int confirm_one(const struct confirm_run *run, struct confirmation *c, uint64_t tries)
 {
     struct steer_plan *plan = xcalloc(1, sizeof(*plan));
@@ -169,6 +175,10 @@ static int confirm_one(const struct confirm_run *run, struct confirmation *c, ui
         code = confirm_run_once(run, plan, c);
         if (code == 0 && is_the_race(c))
             take_meeting(c, plan);
+    }
+    if (code == 0 && c->verdict == VERDICT_CONFIRMED && option_is(run->options, OPT_OUTCOMES)) {
+        c->outcomes = xcalloc(1, sizeof(*c->outcomes));
+        code = outcomes_collect(c->outcomes, run, c, outcome_runs(run->options));
     }
     if (code == 0 && c->verdict != VERDICT_CONFIRMED) {
         c->verdict = confirm_diverged(&c->done) ? VERDICT_DIVERGED : VERDICT_NOT_MET;
@@ -207,11 +217,31 @@ static int keep_schedule(const struct job *j, struct outfile *to)
     return 0;
 }
 
+static enum outcome_rank rank_of(const struct confirmation *c)
+{
+    return c->outcomes ? c->outcomes->rank : OUTCOME_SAME;
+}
+
+/* The worst first; of equal ones those that differ; else as they came. */
+static int compare_outcomes(const void *a, const void *b)
+{
+    const struct confirmation *x = a, *y = b;
+    bool dx = x->outcomes && x->outcomes->differs, dy = y->outcomes && y->outcomes->differs;
+
+    if (rank_of(x) != rank_of(y))
+        return rank_of(x) > rank_of(y) ? -1 : 1;
+    if (dx != dy)
+        return dx ? -1 : 1;
+    return x->race < y->race ? -1 : x->race > y->race;
+}
+
 static int show(const struct job *j, struct outfile *out)
 {
     bool any = false;
     int code;
 
+    if (j->count)
+        qsort(j->list, j->count, sizeof(*j->list), compare_outcomes);
     confirm_show(j->list, j->count, j->options, out->file);
     for (size_t i = 0; i < j->count; i++)
         any |= j->list[i].verdict == VERDICT_CONFIRMED;
@@ -223,6 +253,8 @@ static void release(struct job *j)
 {
     for (size_t i = 0; i < j->count; i++) {
         findings_release(&j->list[i].seen);
+        outcomes_free(j->list[i].outcomes);
+        free(j->list[i].crash);
         free(j->list[i].trace);
         free(j->list[i].plan);
         free(j->list[i].met);
@@ -279,6 +311,9 @@ int cmd_confirm(const struct options *o)
 
     if (o->before_dashes == o->narguments)
         return usage_error(o->command, "a program is missing behind '--'");
+    if (o->numbers[OPT_RUNS] < 1 || o->numbers[OPT_RUNS] > 1000)
+        return usage_error(o->command, "option '--runs' takes 1 to 1000, not '%s'",
+                           o->texts[OPT_RUNS]);
     code = confirm_times(&unused, o);
     if (code == 0)
         code = result_load(&j.result, o, o->texts[OPT_TRACE]);

@@ -25,12 +25,15 @@ struct confirmation {
     struct steer_plan *plan; /* owned; of the first try */
     struct steer_plan *met;  /* owned, or NULL: of the try that confirmed it */
     enum verdict verdict;
-    char *why;              /* owned: where the verdict is no confirmation */
-    unsigned tries;         /* runs of the program */
-    double seconds;         /* of all of them */
-    struct steer_done done; /* of the try that confirmed it, else of the first */
-    int code;               /* the program's exit code then */
-    struct findings seen;   /* confirmed: the meeting as a race, with its stacks */
+    char *why;                 /* owned: where the verdict is no confirmation */
+    unsigned tries;            /* runs of the program */
+    double seconds;            /* of all of them */
+    struct steer_done done;    /* of the try that confirmed it, else of the first */
+    int code;                  /* the program's exit code in the last run, */
+    bool timed_out;            /* which had to be ended, */
+    char *crash;               /* owned, or NULL: or where a signal ended it, "f at x.c:12" */
+    struct findings seen;      /* confirmed: the meeting as a race, with its stacks */
+    struct outcomes *outcomes; /* owned, or NULL (confirm_outcomes.h) */
 };
 
 /* What is run; `directory` is for what the runs leave, and is emptied. */

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/plural.h"
 #include "cmd/confirm/confirm.h"
+#include "cmd/confirm/confirm_outcomes.h"
 #include "report/emit.h"
 #include "report/phrase.h"
 
@@ -91,6 +92,61 @@ static void print_picture(const struct finding *r, FILE *out)
     }
 }
 
+/* ---- outcomes ---- */
+
+static void print_order(const struct order_outcomes *o, const struct finding *r, FILE *out)
+{
+    struct buf b = { 0 };
+
+    outcomes_name_order(o, r, &b);
+    fprintf(out, "    %s: ", b.data);
+    for (size_t i = 0; i < o->nseen; i++)
+        fprintf(out, "%s%s (%u of %u)", i ? ", " : "", o->seen[i].text, o->seen[i].count, o->shown);
+    if (o->others)
+        fprintf(out, ", others (%u of %u)", o->others, o->shown);
+    if (!o->shown)
+        fprintf(out, "did not come about in %u runs", o->runs);
+    fputc('\n', out);
+    buf_release(&b);
+}
+
+static bool is_slower(const struct order_outcomes *a, const struct order_outcomes *b)
+{
+    return a->seconds > 3 * b->seconds && a->seconds > b->seconds + 1;
+}
+
+static void print_time(const struct outcomes *o, const struct finding *r, FILE *out)
+{
+    const struct order_outcomes *a = &o->order[0], *b = &o->order[1];
+    struct buf name = { 0 };
+
+    if (o->count < 2 || !a->shown || !b->shown || (!is_slower(a, b) && !is_slower(b, a)))
+        return;
+    outcomes_name_order(is_slower(a, b) ? a : b, r, &name);
+    fprintf(out, "    slower: %s (%.1f s, else %.1f s)\n", name.data,
+            is_slower(a, b) ? a->seconds : b->seconds, is_slower(a, b) ? b->seconds : a->seconds);
+    buf_release(&name);
+}
+
+static void print_outputs(const struct outcomes *o, FILE *out)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->order[i].shown && o->order[i].outputs_agree && o->order[i].line)
+            fprintf(out, "    output of order %zu ends with: %s\n", i + 1, o->order[i].line);
+}
+
+static void print_outcomes(const struct outcomes *o, const struct finding *r, FILE *out)
+{
+    fprintf(out, "  what the orders do:\n");
+    for (size_t i = 0; i < o->count; i++)
+        print_order(&o->order[i], r, out);
+    if (o->rank == OUTCOME_OUTPUT)
+        print_outputs(o, out);
+    print_time(o, r, out);
+    if (!o->differs)
+        fprintf(out, "    no difference seen\n");
+}
+
 /* ---- text ---- */
 
 static void print_confirmed(const struct confirmation *c, FILE *out)
@@ -100,6 +156,8 @@ static void print_confirmed(const struct confirmation *c, FILE *out)
     for (unsigned k = 0; k < 2; k++)
         print_access(met_side(c, k), out);
     print_values(c, out);
+    if (c->outcomes)
+        print_outcomes(c->outcomes, c->race, out);
     fprintf(out, "  the schedule that led there:\n");
     print_picture(c->race, out);
 }
@@ -175,6 +233,41 @@ static void emit_meeting(struct emitter *e, const struct confirmation *c)
         emit_number(e, "value_after_first", c->done.after);
 }
 
+static void emit_order(struct emitter *e, const struct order_outcomes *o, const struct finding *r)
+{
+    struct buf b = { 0 };
+
+    outcomes_name_order(o, r, &b);
+    emit_open(e, NULL, '{', false);
+    emit_string(e, "order", b.data);
+    emit_number(e, "first", o->first);
+    emit_number(e, "mixed", o->mixed);
+    emit_number(e, "runs", o->runs);
+    emit_number(e, "shown", o->shown);
+    emit_number(e, "milliseconds", (uint64_t)(o->seconds * 1000));
+    emit_open(e, "seen", '[', false);
+    for (size_t i = 0; i < o->nseen; i++) {
+        emit_open(e, NULL, '{', true);
+        emit_string(e, "outcome", o->seen[i].text);
+        emit_string(e, "kind", outcome_rank_name(o->seen[i].rank));
+        emit_number(e, "count", o->seen[i].count);
+        emit_close(e);
+    }
+    emit_close(e);
+    emit_close(e);
+    buf_release(&b);
+}
+
+static void emit_outcomes(struct emitter *e, const struct outcomes *o, const struct finding *r)
+{
+    emit_number(e, "differs", o->differs);
+    emit_string(e, "worst", outcome_rank_name(o->rank));
+    emit_open(e, "outcomes", '[', false);
+    for (size_t i = 0; i < o->count; i++)
+        emit_order(e, &o->order[i], r);
+    emit_close(e);
+}
+
 static void emit_one(struct emitter *e, const struct confirmation *c)
 {
     emit_open(e, NULL, '{', false);
@@ -192,6 +285,8 @@ static void emit_one(struct emitter *e, const struct confirmation *c)
     }
     if (c->verdict == VERDICT_CONFIRMED)
         emit_meeting(e, c);
+    if (c->outcomes)
+        emit_outcomes(e, c->outcomes, c->race);
     emit_close(e);
 }
 

@@ -507,6 +507,16 @@ access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint3
         signals_aside();
 }
 
+static void steer_loose(const void *p, unsigned bytes, bool read, bool write, uint32_t site)
+{
+    if (read && write) {
+        steer_update(p, bytes, OP_READ, site);
+        steer_update(p, bytes, OP_WRITE, site + 1);
+    } else {
+        steer_access(p, bytes, read ? OP_READ : OP_WRITE, site);
+    }
+}
+
 /* A read, a write, or both, at `site` and the next one. */
 static ASIDE void note_loose(const void *p, unsigned log2_bytes, bool read, bool write,
                              uint32_t site)
@@ -520,10 +530,8 @@ static ASIDE void note_loose(const void *p, unsigned log2_bytes, bool read, bool
     begins = access_begins();
     if (!begins && (rt.mode != MODE_OFF || tls.self))
         return;
-    if (begins && read && !is_benign(p, bytes))
-        steer_access(p, bytes, OP_READ, site);
-    if (begins && write && !is_benign(p, bytes))
-        steer_access(p, bytes, OP_WRITE, site + read);
+    if (begins && unlikely(steer_on) && !is_benign(p, bytes))
+        steer_loose(p, bytes, read, write, site);
     rt_busy_begin();
     if (begins && is_benign(p, bytes)) {
         __atomic_fetch_add(&rt.ring->ignored, 1, __ATOMIC_RELAXED);
@@ -603,6 +611,17 @@ static inline __attribute__((always_inline)) bool is_known(const void *p, unsign
     return u->tag == filter_tag(a) && ((write ? u->written : u->read) & bits) == bits;
 }
 
+/* A controlled run must know that neither half has been done yet. */
+static ASIDE void update_aside(const void *p, unsigned arg, bool aligned, uint32_t site)
+{
+    bool fits = aligned && !((uintptr_t)p & ((1u << (arg >> ACCESS_SIZE_SHIFT)) - 1));
+
+    steer_updates = true;
+    note_access(p, arg, fits, site);
+    note_access(p, arg | ACCESS_WRITE, fits, site + 1);
+    steer_updates = false;
+}
+
 #define ENTRIES(name, log2, aligned)                                                               \
     ENTRY void __heddle_read##name(void *p, uint32_t site);                                        \
     ENTRY void __heddle_write##name(void *p, uint32_t site);                                       \
@@ -617,6 +636,10 @@ static inline __attribute__((always_inline)) bool is_known(const void *p, unsign
     }                                                                                              \
     ENTRY void __heddle_update##name(void *p, uint32_t site)                                       \
     {                                                                                              \
+        if (unlikely(!is_usual())) {                                                               \
+            update_aside(p, (log2) << ACCESS_SIZE_SHIFT, aligned, site);                           \
+            return;                                                                                \
+        }                                                                                          \
         __heddle_read##name(p, site);                                                              \
         __heddle_write##name(p, site + 1);                                                         \
     }                                                                                              \

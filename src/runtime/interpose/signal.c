@@ -121,6 +121,20 @@ static int change(int sig, const struct sigaction *action, struct sigaction *old
     return r;
 }
 
+/* Where the signal would end the process: tell `note` first, once. The program is not told. */
+void signal_note_once(int sig, void (*note)(int sig, siginfo_t *info, void *context));
+void signal_note_once(int sig, void (*note)(int sig, siginfo_t *info, void *context))
+{
+    struct sigaction now, own = { .sa_flags = SA_SIGINFO | (int)SA_RESETHAND | SA_ONSTACK };
+
+    own.sa_sigaction = note;
+    rt_lock_take(&actions_lock);
+    if (!REAL(sigaction)(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == SIG_DFL)
+        REAL(sigaction)(sig, &own, NULL);
+    rt_lock_drop(&actions_lock);
+}
+
 /* The older functions, as glibc makes them of sigaction(). */
 static sighandler_t install(int sig, sighandler_t handler, int flags, bool block, uint64_t where)
 {

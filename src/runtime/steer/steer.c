@@ -25,6 +25,7 @@ _Static_assert(SLOTS >= 4 * STEER_KEYS_MAX, "look-ups are short");
 
 bool steer_on;
 struct steer_plan *steer_plan;
+_Thread_local bool steer_updates;
 
 /* By the thread's number. */
 static struct path {
@@ -213,6 +214,10 @@ static int own_key(unsigned op, uint64_t where)
 
 void steer_count_slow(unsigned op, uint64_t where)
 {
+    if (unlikely(steer_met)) {
+        steer_order_passes();
+        return;
+    }
     counted = own_key(op, where);
     if (counted < 0)
         return;
@@ -232,9 +237,14 @@ bool steer_gate_is_open(uint32_t gate)
 
 void steer_before_slow(unsigned op, uint64_t where)
 {
-    int k = tls.busy ? -1 : own_key(op, where), saved = errno;
+    int k, saved = errno;
     uint32_t number;
 
+    if (unlikely(steer_met)) {
+        steer_order_again();
+        return;
+    }
+    k = tls.busy ? -1 : own_key(op, where);
     if (k < 0)
         return;
     number = passed[k] + 1; /* counted by this thread alone */
@@ -283,7 +293,7 @@ void steer_allocated(uintptr_t a, uint64_t bytes)
 {
     const struct steer_target *t;
 
-    if (!steer_on || counted < 0)
+    if (!steer_searches() || counted < 0)
         return;
     t = &steer_plan->target;
     if (t->kind < STEER_IN_BLOCK || t->key != (uint32_t)counted || t->number != passed[counted])
@@ -372,6 +382,12 @@ void steer_access_slow(struct steer_access a)
 {
     unsigned sides = 0, saved = (unsigned)errno;
 
+    a.update |= steer_updates;
+    if (unlikely(steer_met)) {
+        if (!a.update || a.op != OP_WRITE) /* its read is told of, and made, with it */
+            steer_order_again();
+        return;
+    }
     if (tls.busy || tls.ignore || !tls.self)
         return;
     if (a.op == OP_FREE && !a.bytes)

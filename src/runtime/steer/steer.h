@@ -15,6 +15,8 @@
 #ifndef HEDDLE_RUNTIME_STEER_STEER_H
 #define HEDDLE_RUNTIME_STEER_STEER_H
 
+#include <signal.h>
+
 #include "abi/rt_steer.h"
 #include "runtime/core/state.h"
 
@@ -94,14 +96,22 @@ struct steer_access {
     uintptr_t address;
     uint64_t bytes;
     uint64_t where;
-    uint8_t op; /* OP_READ, OP_WRITE, OP_FREE or an atomic's */
+    uint8_t op;  /* OP_READ, OP_WRITE, OP_FREE or an atomic's */
+    bool update; /* it reads and writes at once, and has done neither */
 };
+/* This thread tells of both halves of an update, and has done neither. */
+extern HIDDEN _Thread_local bool steer_updates __attribute__((tls_model("initial-exec")));
 /* Ahead of an access: stop, if it is one of the race's. */
 HIDDEN void steer_access_slow(struct steer_access a);
 static inline void steer_access(const void *p, uint64_t bytes, unsigned op, uint64_t where)
 {
     if (unlikely(steer_on))
-        steer_access_slow((struct steer_access){ (uintptr_t)p, bytes, where, (uint8_t)op });
+        steer_access_slow((struct steer_access){ (uintptr_t)p, bytes, where, (uint8_t)op, false });
+}
+static inline void steer_update(const void *p, uint64_t bytes, unsigned op, uint64_t where)
+{
+    if (unlikely(steer_on))
+        steer_access_slow((struct steer_access){ (uintptr_t)p, bytes, where, (uint8_t)op, true });
 }
 
 /* The filter must not drop accesses there: the race may be. */
@@ -111,7 +121,7 @@ static inline bool steer_watches(uintptr_t a, uint64_t bytes)
     return unlikely(steer_on) && steer_watches_slow(a, bytes);
 }
 
-/* ---- between steer.c and steer_wait.c ---- */
+/* ---- between steer.c, steer_wait.c and steer_order.c ---- */
 
 extern HIDDEN struct steer_plan *steer_plan;
 HIDDEN uint64_t steer_now_ns(void);
@@ -121,5 +131,24 @@ HIDDEN void steer_gate_wait(uint32_t gate);
 HIDDEN void steer_stand(const struct steer_access *a, unsigned sides);
 HIDDEN void steer_wake(void); /* something was counted */
 HIDDEN void steer_wait_forked(void);
+HIDDEN bool steer_is_write(const struct steer_access *a);
+
+/* Outcomes (steer_order.c): two have met, and are let go in a given order; steer_on stays, so that
+ * the first of them comes here again. */
+extern HIDDEN bool steer_met;
+static inline bool steer_searches(void)
+{
+    return steer_on && !steer_met;
+}
+/* With park_lock, at the meeting; a[] and tid[] by side. False: no order is asked for, or `made`
+ * (the side of the one that has already made its access; -1: neither) does not allow it. */
+HIDDEN bool steer_order_begin(const struct steer_access *const a[2], const uint32_t tid[2],
+                              int made);
+/* Of the two: before it leaves for its access. */
+HIDDEN void steer_order_go(unsigned side);
+HIDDEN void steer_order_again(void);  /* any thread comes to an access or a synchronisation */
+HIDDEN void steer_order_passes(void); /* busy: it has come to an event */
+/* Where the signal would end the process: tell `note` first, once (signal.c). */
+HIDDEN void signal_note_once(int sig, void (*note)(int sig, siginfo_t *info, void *context));
 
 #endif

@@ -69,6 +69,8 @@ _Thread_local bool steer_lingers;
 static _Thread_local struct parked *lingering __attribute__((tls_model("initial-exec")));
 static uint8_t dropped[STEER_GATES_MAX];
 static uint64_t first_wait_ns, standstill_since;
+static const struct parked *met; /* one of the two, and its side; behind the meeting */
+static unsigned met_side;
 
 uint64_t steer_now_ns(void)
 {
@@ -271,7 +273,7 @@ static bool time_is_up(struct parked *p, uint64_t patience)
 
 static bool is_waiting(const struct parked *p)
 {
-    return __atomic_load_n(&p->woken, __ATOMIC_SEQ_CST) == WAITING && steer_on &&
+    return __atomic_load_n(&p->woken, __ATOMIC_SEQ_CST) == WAITING && steer_searches() &&
            (p->sides || !steer_gate_is_open(p->gate));
 }
 
@@ -349,7 +351,7 @@ void steer_gate_wait(uint32_t gate)
 
     if (dropped[gate])
         return;
-    while (again && steer_on && !steer_gate_is_open(gate) && spent < patience) {
+    while (again && steer_searches() && !steer_gate_is_open(gate) && spent < patience) {
         again = wait_at_gate(gate, patience - spent);
         spent = steer_now_ns() - from;
     }
@@ -360,7 +362,7 @@ void steer_gate_wait(uint32_t gate)
 
 /* ---- what was seen ---- */
 
-static bool is_write(const struct steer_access *a)
+bool steer_is_write(const struct steer_access *a)
 {
     return a->op == OP_WRITE || a->op == OP_FREE || a->op == OP_STORE || a->op == OP_RMW;
 }
@@ -392,7 +394,7 @@ static void fill_side(struct prod_side *s, const struct steer_access *a, unsigne
     s->thread = tls.self->number;
     s->address = a->address;
     s->bytes = a->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)a->bytes;
-    s->write = is_write(a);
+    s->write = steer_is_write(a);
     s->atomic = is_atomic(a) ? a->op : 0;
     fill_frames(s, a->where);
     if (a->where & WHERE_PC)
@@ -438,7 +440,8 @@ static bool overlap(const struct steer_access *a, const struct steer_access *b)
 
 static bool conflict(const struct steer_access *a, const struct steer_access *b)
 {
-    return overlap(a, b) && (is_write(a) || is_write(b)) && !(is_atomic(a) && is_atomic(b));
+    return overlap(a, b) && (steer_is_write(a) || steer_is_write(b)) &&
+           !(is_atomic(a) && is_atomic(b));
 }
 
 /* With park_lock: who stands at the other side, here or elsewhere. */
@@ -463,7 +466,17 @@ static void set_bytes(const struct steer_access *a, const struct steer_access *b
     d->values = read_value(&d->before);
 }
 
-/* With park_lock: both stand there. The one that waited goes first. */
+static bool put_in_order(const struct parked *p, const struct steer_access *a,
+                         const struct prod_sighting *s, unsigned theirs)
+{
+    const struct steer_access *access[2] = { a, a };
+    const uint32_t tid[2] = { s->side[0].tid, s->side[1].tid };
+
+    access[theirs] = &p->access;
+    return steer_order_begin(access, tid, p->lingers ? (int)theirs : -1);
+}
+
+/* With park_lock: both stand there. The one that waited goes first, if nobody asks for an order. */
 static void meet(struct parked *p, const struct steer_access *a, unsigned sides)
 {
     unsigned theirs = p->sides & 1 && sides & 2 ? 0 : 1;
@@ -480,20 +493,27 @@ static void meet(struct parked *p, const struct steer_access *a, unsigned sides)
         steer_plan->done.values = 0; /* it is the value behind the first access */
     steer_plan->done.first = theirs;
     __atomic_store_n(&s->ready, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&steer_on, false, __ATOMIC_SEQ_CST);
+    if (!put_in_order(p, a, s, theirs))
+        __atomic_store_n(&steer_on, false, __ATOMIC_SEQ_CST);
     __atomic_store_n(&steer_plan->done.met, p->lingers ? STEER_BEHIND : STEER_TOGETHER,
                      __ATOMIC_RELEASE);
+    met = p;
+    met_side = theirs;
     wake_all(MET);
 }
 
 /* Let the first of the two make its access before ours; what stands there then. */
-static void follow(const struct parked *first)
+static void follow(const struct parked *first, unsigned sides)
 {
     const struct timespec moment = { 0, 50 * 1000 };
     uint64_t from = steer_now_ns();
     uint32_t never = 0;
 
     note_images(); /* not under the lock: the loader has one, too */
+    if (steer_met) {
+        steer_order_go(!((first->sides & 1 && sides & 2) ? 0 : 1));
+        return;
+    }
     if (steer_plan->done.met == STEER_BEHIND)
         return;
     while (!__atomic_load_n(&first->gone, __ATOMIC_ACQUIRE) &&
@@ -539,10 +559,10 @@ static enum arrival arrive(const struct steer_access *a, unsigned sides, struct 
     enum arrival r = ARRIVED_FOR_NOTHING;
 
     spin_lock(&park_lock);
-    if (steer_on && (*p = partner(a, sides, true))) {
+    if (steer_searches() && (*p = partner(a, sides, true))) {
         meet(*p, a, sides);
         r = ARRIVED_SECOND;
-    } else if (steer_on && let_lower_go(a, sides) && may_wait(sides) &&
+    } else if (steer_searches() && let_lower_go(a, sides) && may_wait(sides) &&
                (*p = take_place(a, sides, 0))) {
         fill_side(&(*p)->seen, a, sides >> 1);
         r = ARRIVED_TO_WAIT;
@@ -554,7 +574,7 @@ static enum arrival arrive(const struct steer_access *a, unsigned sides, struct 
 /* Untraced code that has called back, or runs threads, may release after what it called. */
 static bool may_linger(void)
 {
-    return !hidden_threads && !hidden_calls && !tls.self->nopen && steer_on && !lingering &&
+    return !hidden_threads && !hidden_calls && !tls.self->nopen && steer_searches() && !lingering &&
            rt_options.calls != CALLS_NONE && images_tell_calls();
 }
 
@@ -583,9 +603,13 @@ void steer_leaves_slow(void)
     int saved = errno;
     bool again = true;
 
+    if (unlikely(steer_met && !lingering)) {
+        steer_order_again();
+        return;
+    }
     if (!lingering || tls.busy)
         return;
-    while (again && steer_on && lingering->lingers && spent < patience) {
+    while (again && steer_searches() && lingering->lingers && spent < patience) {
         rt_busy_begin();
         lingering->since_ns = steer_now_ns();
         lingering->since_cpu_ns = cpu_ns();
@@ -641,6 +665,8 @@ void steer_ordered_all(void)
 
 void steer_frees_slow(void)
 {
+    if (unlikely(steer_met && !lingering))
+        return;
     if (!rt_options.malloc_events) { /* who gets it is not told */
         steer_leaves_slow();
         return;
@@ -703,12 +729,14 @@ static bool stand_once(const struct steer_access *a, unsigned sides, uint64_t le
     rt_busy_begin();
     arrival = arrive(a, sides, &p);
     if (arrival == ARRIVED_SECOND) {
-        follow(p);
+        follow(p, sides);
     } else if (arrival == ARRIVED_TO_WAIT) {
         again = wait_once(p, left);
         if (!again && p->woken != MET && may_linger()) {
             linger(p);
         } else {
+            if (p->woken == MET && p == met)
+                steer_order_go(met_side);
             leave_place(p);
             __atomic_store_n(&p->gone, true, __ATOMIC_RELEASE);
         }
@@ -729,7 +757,7 @@ void steer_stand(const struct steer_access *a, unsigned sides)
         if (sides >> s & 1)
             __atomic_fetch_add(&d->came[s], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&d->waits, 1, __ATOMIC_RELAXED);
-    while (again && steer_on && spent < patience) {
+    while (again && steer_searches() && spent < patience) {
         again = stand_once(a, sides, patience - spent);
         spent = steer_now_ns() - from;
     }
