@@ -204,6 +204,8 @@ static const struct option_def run_options[] = {
       "also write the result as JSON; in DIR/ under a unique name", NULL },
     { OPT_TEST, "test", 0, KIND_TEXT, "NAME",
       "name of this test for 'heddle report' (default with --save: the command)", NULL },
+    { OPT_CONFIRM, "confirm", 0, KIND_NUMBER, "[=N]",
+      "then make the first N races (3) happen, as 'heddle confirm' does", NULL },
     { OPT_ERROR_EXITCODE, "error-exitcode", 0, KIND_NUMBER, "N", "exit code if races are found",
       "66" },
     FAIL_ON,

@@ -35,4 +35,11 @@ int cmd_version(const struct options *o);
 
 int cmd_writer(int argc, char **argv); /* what follows the command's name */
 
+/* After a run (run --confirm, confirm/confirm.c): the first n races, which become `confirmed` where
+ * they are; all of them say what came of it. The program is o->arguments. 0, or the exit code after
+ * a message. */
+struct findings;
+enum { CONFIRM_TRIES = 10, CONFIRM_RACES = 3 };
+int confirm_findings(struct findings *f, const struct options *o, size_t n);
+
 #endif

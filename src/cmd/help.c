@@ -28,8 +28,8 @@ static void print_option(const struct option_def *d, FILE *out)
     if (d->letter)
         snprintf(left, sizeof(left), "  -%c, ", d->letter);
     n = (int)strlen(left);
-    snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", d->name, d->argument ? " " : "",
-             d->argument ? d->argument : "");
+    snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", d->name,
+             !d->argument || d->argument[0] == '[' ? "" : " ", d->argument ? d->argument : "");
     fprintf(out, "%-*s %s", HELP_COLUMN, left, d->help);
     if (d->initial)
         fprintf(out, " (default: %s)", d->initial);

@@ -145,6 +145,11 @@ static int take_option(struct options *o, const struct option_def *d, const char
         o->texts[d->id] = "";
         return 0;
     }
+    if (!attached && d->argument[0] == '[') { /* its value may be absent */
+        o->texts[d->id] = "";
+        o->numbers[d->id] = 0;
+        return 0;
+    }
     if (!attached) {
         if (*at + 1 >= argc)
             return error_set(err, "option '--%s' needs a value (%s)", d->name, d->argument);

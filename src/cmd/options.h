@@ -104,6 +104,7 @@ enum option_id {
     OPT_SCHEDULE,
     OPT_OUTCOMES,
     OPT_RUNS,
+    OPT_CONFIRM,
     OPTIONS
 };
 
@@ -120,7 +121,8 @@ struct option_def {
     const char *name;
     char letter; /* 0: none */
     enum option_kind kind;
-    const char *argument; /* as help shows it: "FILE", "text|json"; NULL for flags */
+    const char *argument; /* as help shows it: "FILE", "text|json"; "[N]": may be absent, else
+                             "--name=N"; NULL for flags */
     const char *help;
     const char *initial; /* default, or NULL */
 };

@@ -130,6 +130,13 @@ static int analyse(const struct recording *rec, const struct options *given)
     if (o->texts[OPT_EFFORT] == seconds && !option_is(o, OPT_QUIET))
         say_budget(&r.findings, seconds, rec);
     r.findings.test = test_name(&r.findings, o);
+    if (option_is(o, OPT_CONFIRM))
+        code = confirm_findings(&r.findings, o,
+                                o->numbers[OPT_CONFIRM] ? o->numbers[OPT_CONFIRM] : CONFIRM_RACES);
+    if (code) {
+        result_release(&r);
+        return code;
+    }
     code = result_show(&r, o, stderr);
     failed = save(&r, o, rec->pid);
     result_release(&r);

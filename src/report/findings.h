@@ -154,7 +154,10 @@ struct finding {
     uint64_t cause;      /* its number in the list, from 1; 0: none, or it is not listed */
     uint64_t serial;     /* inside, while findings are put in order */
     const char *doubt;   /* why it is not `observed` though no synchronisation orders it; or NULL */
-    bool descriptor;     /* it is about a file descriptor: used against closed */
+    const char *confirmation;        /* run --confirm: "confirmed", "not met" ..., or NULL */
+    uint64_t tries;                  /* runs of the program for it */
+    const char *confirmation_reason; /* why it is not confirmed, or NULL */
+    bool descriptor;                 /* it is about a file descriptor: used against closed */
     uint64_t count;
     uint64_t engines;              /* bit i: findings.engines[i] found it; the lowest one first */
     const char *decided_by;        /* the engine that its strength, instance and witness are from */

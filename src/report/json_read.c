@@ -723,6 +723,9 @@ static void read_race(struct reader *r, const json_t *o, struct finding *race)
     race->follows =
         get_string(r, o, race->may_follow ? "may_follow_from" : "follows_from", OPTIONAL);
     race->doubt = get_string(r, o, "doubt", OPTIONAL);
+    race->confirmation = get_string(r, o, "confirmation", OPTIONAL);
+    race->tries = get_number(r, o, "tries", OPTIONAL);
+    race->confirmation_reason = get_string(r, o, "confirmation_reason", OPTIONAL);
     race->independent = get_bool(r, o, "independent", OPTIONAL);
     race->decided_by = get_string(r, o, "decided_by", OPTIONAL);
     race->count = get_number(r, o, "count", REQUIRED);

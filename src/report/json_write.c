@@ -376,6 +376,10 @@ static void write_race(struct emitter *e, const struct findings *f, const struct
         emit_bool(e, "independent", true);
     emit_string_if(e, r->may_follow ? "may_follow_from" : "follows_from", r->follows);
     emit_string_if(e, "doubt", r->doubt);
+    emit_string_if(e, "confirmation", r->confirmation);
+    if (r->tries)
+        emit_number(e, "tries", r->tries);
+    emit_string_if(e, "confirmation_reason", r->confirmation_reason);
     emit_string_if(e, "decided_by", r->decided_by);
     emit_number(e, "count", r->count);
     write_tests(e, &r->tests);

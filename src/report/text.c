@@ -391,6 +391,20 @@ static void write_long(struct painter *p, const struct finding *r)
                 plural(r->after));
 }
 
+/* What came of making it happen. */
+static void write_confirmation(struct painter *p, const struct finding *r)
+{
+    if (!r->confirmation)
+        return;
+    if (!r->confirmation_reason)
+        fprintf(p->out, "  made to happen in try %" PRIu64 "\n", r->tries);
+    else if (!r->tries)
+        fprintf(p->out, "  not made to happen: %s: %s\n", r->confirmation, r->confirmation_reason);
+    else
+        fprintf(p->out, "  not made to happen: %s in %" PRIu64 " tr%s: %s\n", r->confirmation,
+                r->tries, r->tries == 1 ? "y" : "ies", r->confirmation_reason);
+}
+
 /* What it depends on, or why no more is known of it. */
 static void write_standing(struct painter *p, const struct findings *f, const struct finding *r)
 {
@@ -398,6 +412,7 @@ static void write_standing(struct painter *p, const struct findings *f, const st
 
     if (r->doubt)
         fprintf(p->out, "  not observed: %s\n", r->doubt);
+    write_confirmation(p, r);
     findings_phrase_cause(f, r, &b);
     if (b.len)
         fprintf(p->out, "  %s\n", b.data);

@@ -27,6 +27,7 @@ const char *const verdict_names[4] = { "not met", "diverged", "confirmed", "not 
 struct job {
     const struct options *options;
     struct result result;
+    struct findings *findings; /* borrowed: of the result, or the caller's */
     struct confirmation *list;
     size_t count;
     char *first_trace; /* owned: absolute */
@@ -39,7 +40,7 @@ struct job {
 /* The file that a race's positions are in; owned. */
 static char *trace_of(const struct job *j, const struct finding *r)
 {
-    const char *path = r->trace ? r->trace : j->result.findings.trace.path;
+    const char *path = r->trace ? r->trace : j->findings->trace.path;
     struct tracedir d = { 0 };
     char *only = NULL;
 
@@ -83,14 +84,14 @@ static void plan_race(struct job *j, struct confirmation *c)
 static void take_race(struct job *j, size_t i)
 {
     for (size_t k = 0; k < j->count; k++)
-        if (j->list[k].race == &j->result.findings.races[i])
+        if (j->list[k].race == &j->findings->races[i])
             return;
-    j->list[j->count++] = (struct confirmation){ .race = &j->result.findings.races[i] };
+    j->list[j->count++] = (struct confirmation){ .race = &j->findings->races[i] };
 }
 
 static int choose(struct job *j, char *const *names, int n)
 {
-    const struct findings *f = &j->result.findings;
+    const struct findings *f = j->findings;
     struct error err;
 
     j->list = xcalloc(f->count + 1, sizeof(*j->list));
@@ -303,6 +304,37 @@ static int run_and_show(struct job *j, const struct options *o, int names)
     return kept ? kept : code;
 }
 
+/* ---- run --confirm ---- */
+
+static void tell(struct findings *f, struct finding *r, const struct confirmation *c)
+{
+    r->confirmation = verdict_names[c->verdict];
+    r->tries = c->tries;
+    r->confirmation_reason = findings_string(f, c->why);
+    if (c->verdict == VERDICT_CONFIRMED)
+        r->strength = STRENGTH_CONFIRMED;
+}
+
+int confirm_findings(struct findings *f, const struct options *o, size_t n)
+{
+    struct options with = *o;
+    struct job j = { .options = &with, .findings = f, .argv = o->arguments };
+    int code;
+
+    with.numbers[OPT_TRIES] = CONFIRM_TRIES;
+    n = n < f->count ? n : f->count;
+    j.list = xcalloc(n + 1, sizeof(*j.list));
+    for (size_t i = 0; i < n; i++) {
+        take_race(&j, i);
+        plan_race(&j, &j.list[i]);
+    }
+    code = n ? confirm_all(&j) : 0;
+    for (size_t i = 0; code == 0 && i < n; i++)
+        tell(f, &f->races[i], &j.list[i]);
+    release(&j);
+    return code;
+}
+
 int cmd_confirm(const struct options *o)
 {
     int names = o->before_dashes >= 0 ? o->before_dashes : o->narguments, code;
@@ -319,6 +351,7 @@ int cmd_confirm(const struct options *o)
         code = result_load(&j.result, o, o->texts[OPT_TRACE]);
     if (code)
         return code;
+    j.findings = &j.result.findings;
     code = run_and_show(&j, o, names);
     release(&j);
     return code;
