@@ -13,6 +13,7 @@
 #include "runtime/production/prod.h"
 #include "runtime/core/state.h"
 #include "runtime/core/stripe.h"
+#include "runtime/steer/explore.h"
 #include "runtime/steer/steer.h"
 
 /* More is forgotten by forgetting everything. */
@@ -98,6 +99,8 @@ static void sync_marked(enum op op, uint64_t object, uint64_t mark, uint64_t whe
     }
     if (!rt_recording() || is_fresh(op, object))
         return;
+    if (unlikely(explore_on))
+        explore_sync(op, object, where);
     if (steer_op_releases(op))
         steer_releases(op, object);
     else

@@ -16,6 +16,7 @@
 #include "runtime/core/options.h"
 #include "runtime/core/only.h"
 #include "runtime/core/state.h"
+#include "runtime/steer/explore.h"
 #include "runtime/steer/steer.h"
 
 struct rt_options rt_options = {
@@ -63,7 +64,8 @@ static const struct {
     { "writer", NULL, NULL, rt_options.writer, "path of the heddle command" },
     { "control", NULL, NULL, rt_options.control,
       "control file of a production run (heddle chase, caper ...)" },
-    { "steer", NULL, NULL, rt_options.steer, "control file of a controlled run (heddle confirm)" },
+    { "steer", NULL, NULL, rt_options.steer,
+      "control file of a controlled run (heddle confirm, explore)" },
     { "patch", NULL, NULL, rt_options.patch,
       "how production runs change text: auto, write, replace, none (auto)" },
     { "writer_options", NULL, NULL, rt_options.writer_options, "handed to heddle writer" },
@@ -180,7 +182,7 @@ void options_read(void)
         rt_options.record = false;
     if (rt_options.record && rt_options.only[0])
         only_read(rt_options.only);
-    if (rt_options.record && rt_options.steer[0])
+    if (rt_options.record && rt_options.steer[0] && !explore_start(rt_options.steer))
         steer_start(rt_options.steer);
     if (rt_options.max_memory_mib > 1024)
         rt_options.max_memory_mib = 1024;

@@ -7,6 +7,7 @@
  */
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
+#include "runtime/steer/explore.h"
 #include "runtime/steer/steer.h"
 
 #include <pthread.h>
@@ -249,6 +250,7 @@ void rt_thread_failed(uint32_t number)
         prod_thread_failed(number);
     else if (number < RING_THREADS_MAX && rt.mode == MODE_ON)
         ring_thread_at(number)->state = THREAD_ENDED;
+    explore_thread_failed(number);
     errno = saved;
 }
 
@@ -327,6 +329,8 @@ void rt_thread_begin(uint32_t number)
         record_stack(number);
     }
     rt_busy_end();
+    if (unlikely(explore_on))
+        explore_begin();
 }
 
 void rt_thread_end(void)
@@ -339,6 +343,8 @@ void rt_thread_end(void)
         return;
     openmp_thread_ends();
     steer_leaves();
+    if (unlikely(explore_on))
+        explore_end();
     rt_busy_begin();
     ended = true;
     if (objects_on && t->number < RING_THREADS_MAX && ring_thread_at(t->number)->stack_low)

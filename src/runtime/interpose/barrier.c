@@ -8,14 +8,27 @@
  */
 #include "runtime/interpose/interpose.h"
 
+/* struct pthread_barrier of glibc, since 2.25: in, current round, count ... */
+ALWAYS_INLINE unsigned barrier_count(const pthread_barrier_t *b)
+{
+    unsigned words[3];
+
+    __builtin_memcpy(words, b, sizeof(words));
+    return words[2];
+}
+
 INTERPOSE(int, pthread_barrier_wait, pthread_barrier_t *b)
 {
     int r;
 
     rt_sync(OP_BARRIER_ENTER, b, WHERE_CALLER());
-    rt_asleep_begin();
-    r = REAL(pthread_barrier_wait)(b);
-    rt_asleep_end();
+    if (explore_is_ours()) {
+        r = explore_barrier(b, barrier_count(b), WHERE_CALLER());
+    } else {
+        rt_asleep_begin();
+        r = REAL(pthread_barrier_wait)(b);
+        rt_asleep_end();
+    }
     if (r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD)
         rt_sync(OP_BARRIER_LEAVE, b, WHERE_CALLER());
     return r;

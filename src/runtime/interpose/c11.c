@@ -42,6 +42,8 @@ INTERPOSE(int, thrd_join, thrd_t thread, int *result)
     uint32_t number = thread_number_of(thread);
     int r;
 
+    if (explore_is_ours())
+        explore_join(number, WHERE_CALLER());
     rt_asleep_begin();
     r = REAL(thrd_join)(thread, result);
     rt_asleep_end();
@@ -109,9 +111,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, mtx_unlock, (m), mtx_t *m)
 
 INTERPOSE(int, cnd_wait, cnd_t *c, mtx_t *m)
 {
-    struct cond_wait w = cond_wait_begin(mutex_of(m), WHERE_CALLER());
+    struct cond_wait w;
     int r;
 
+    if (explore_is_ours())
+        return cond_wait_explored(c, mutex_of(m), false, WHERE_CALLER()) ? thrd_error
+                                                                         : thrd_success;
+    w = cond_wait_begin(mutex_of(m), WHERE_CALLER());
     pthread_cleanup_push(cond_wait_cancelled, &w);
     rt_asleep_begin();
     r = REAL(cnd_wait)(c, m);
@@ -124,9 +130,14 @@ INTERPOSE(int, cnd_wait, cnd_t *c, mtx_t *m)
 INTERPOSE(int, cnd_timedwait, cnd_t *restrict c, mtx_t *restrict m,
           const struct timespec *restrict until)
 {
-    struct cond_wait w = cond_wait_begin(mutex_of(m), WHERE_CALLER());
+    struct cond_wait w;
     int r;
 
+    if (explore_is_ours()) {
+        r = cond_wait_explored(c, mutex_of(m), true, WHERE_CALLER());
+        return r == 0 ? thrd_success : r == ETIMEDOUT ? thrd_timedout : thrd_error;
+    }
+    w = cond_wait_begin(mutex_of(m), WHERE_CALLER());
     pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(cnd_timedwait)(c, m, until);
     pthread_cleanup_pop(0);

@@ -41,11 +41,59 @@ void cond_wait_end(const struct cond_wait *w, const void *cond, int result)
         rt_sync(OP_ACQUIRE, w->mutex, w->where);
 }
 
-INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m)
+/* ---- where one thread goes at a time (explore.h) ---- */
+
+static int take_again(pthread_mutex_t *m, uint64_t where)
 {
-    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
     int r;
 
+    explore_wants(EX_LOCK, m, where);
+    while ((r = mutex_try(m)) == EBUSY && explore_blocked(false))
+        ;
+    explore_did(r == EBUSY);
+    return r == EBUSY ? mutex_wait(m) : r;
+}
+
+static void explored_cancelled(void *arg)
+{
+    const struct cond_wait *w = arg;
+
+    take_again(w->mutex, w->where);
+    if (w->recorded)
+        rt_sync(OP_ACQUIRE, w->mutex, w->where);
+}
+
+int cond_wait_explored(const void *c, pthread_mutex_t *m, bool timed, uint64_t where)
+{
+    struct cond_wait w;
+    bool woken;
+    int r;
+
+    explore_waits(c, where);
+    w = cond_wait_begin(m, where);
+    r = mutex_give(m);
+    if (r)
+        return r;
+    pthread_cleanup_push(explored_cancelled, &w);
+    woken = explore_asleep(c, timed, where);
+    pthread_cleanup_pop(0);
+    r = take_again(m, where);
+    if (r == 0 && !woken)
+        r = ETIMEDOUT;
+    cond_wait_end(&w, c, r);
+    return r;
+}
+
+/* ---- the functions ---- */
+
+INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m)
+{
+    struct cond_wait w;
+    int r;
+
+    if (explore_is_ours())
+        return cond_wait_explored(c, m, false, WHERE_CALLER());
+    w = cond_wait_begin(m, WHERE_CALLER());
     pthread_cleanup_push(cond_wait_cancelled, &w);
     rt_asleep_begin();
     r = REAL(pthread_cond_wait)(c, m);
@@ -58,9 +106,12 @@ INTERPOSE(int, pthread_cond_wait, pthread_cond_t *restrict c, pthread_mutex_t *r
 INTERPOSE(int, pthread_cond_timedwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
           const struct timespec *restrict until)
 {
-    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
+    struct cond_wait w;
     int r;
 
+    if (explore_is_ours())
+        return cond_wait_explored(c, m, true, WHERE_CALLER());
+    w = cond_wait_begin(m, WHERE_CALLER());
     pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(pthread_cond_timedwait)(c, m, until);
     pthread_cleanup_pop(0);
@@ -71,9 +122,12 @@ INTERPOSE(int, pthread_cond_timedwait, pthread_cond_t *restrict c, pthread_mutex
 INTERPOSE(int, pthread_cond_clockwait, pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
           clockid_t clock, const struct timespec *restrict until)
 {
-    struct cond_wait w = cond_wait_begin(m, WHERE_CALLER());
+    struct cond_wait w;
     int r;
 
+    if (explore_is_ours())
+        return cond_wait_explored(c, m, true, WHERE_CALLER());
+    w = cond_wait_begin(m, WHERE_CALLER());
     pthread_cleanup_push(cond_wait_cancelled, &w);
     r = REAL(pthread_cond_clockwait)(c, m, clock, until);
     pthread_cleanup_pop(0);

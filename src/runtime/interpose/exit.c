@@ -13,6 +13,7 @@
  * System calls: futex only, with a timeout, for programs in a sandbox.
  */
 #include "runtime/interpose/interpose.h"
+#include "runtime/steer/explore.h"
 #include "runtime/core/state.h"
 
 #include <linux/futex.h>
@@ -80,9 +81,12 @@ static void program_ends(void)
     if (rt.mode != MODE_ON || !rt.ring || !tls.self || tls.self->fiber || tls.busy ||
         __atomic_exchange_n(&came, 1, __ATOMIC_ACQ_REL))
         return;
+    if (unlikely(explore_on))
+        explore_exit();
     rt_busy_begin();
     rt_life(RING_EXITS, true);
-    wait_for_others(tls.self->number);
+    if (!explore_on)
+        wait_for_others(tls.self->number);
     rt_busy_end();
     errno = saved;
 }

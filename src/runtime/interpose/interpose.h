@@ -13,6 +13,7 @@
 #define HEDDLE_RUNTIME_INTERPOSE_INTERPOSE_H
 
 #include "runtime/core/rt.h"
+#include "runtime/steer/explore.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -98,7 +99,11 @@ extern HIDDEN struct rt_lock contexts_lock; /* context.c: the table of stacks */
         bool tries = !rt_deaf_to_sync && rt_recording();                                           \
         if (tries)                                                                                 \
             rt_steer(op, WHERE_CALLER());                                                          \
-        int result = tries ? REAL(try)(object) : REAL(lock)(object);                               \
+        int result = !tries ? REAL(lock)(object)                                                   \
+                     : unlikely(explore_on)                                                        \
+                         ? EXPLORE_TRY((op) == OP_ACQUIRE ? EX_LOCK : EX_LOCK_SHARED,              \
+                                       REAL(try)(object), object, busy, false)                     \
+                         : REAL(try)(object);                                                      \
         if (tries && unlikely(result == (busy))) {                                                 \
             rt_wait_begin(op, (const void *)(object), WHERE_CALLER());                             \
             rt_asleep_begin();                                                                     \
@@ -168,6 +173,10 @@ ALWAYS_INLINE void mutex_releases(const pthread_mutex_t *m, uint64_t where)
         rt_sync(OP_RELEASE, m, where);
 }
 
+/* The real functions, unseen. */
+HIDDEN int mutex_try(pthread_mutex_t *m);
+HIDDEN int mutex_wait(pthread_mutex_t *m);
+HIDDEN int mutex_give(pthread_mutex_t *m);
 HIDDEN void mutex_release_robust(void); /* those that the ending thread leaves to others */
 
 /* ---- condition variables (cond.c) ---- */
@@ -177,6 +186,8 @@ struct cond_wait {
     uint64_t where;
     bool recorded; /* the release was */
 };
+/* The whole of a wait where one thread goes at a time. */
+HIDDEN int cond_wait_explored(const void *c, pthread_mutex_t *m, bool timed, uint64_t where);
 HIDDEN struct cond_wait cond_wait_begin(pthread_mutex_t *m, uint64_t where);
 HIDDEN void cond_wait_end(const struct cond_wait *w, const void *cond, int result);
 HIDDEN void cond_wait_cancelled(void *wait); /* a cleanup handler */

@@ -37,10 +37,7 @@ void own_tid_forget(void)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_trylock, (m), pthread_mutex_t *m)
 {
-    int r;
-
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_mutex_trylock)(m);
+    int r = TRIED(OP_ACQUIRE, EX_LOCK, REAL(pthread_mutex_trylock)(m), m, EBUSY);
 
     mutex_tried(m, r, WHERE_CALLER());
     return r;
@@ -48,7 +45,12 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_trylock, (m), pthread_mutex
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_lock, (m), pthread_mutex_t *m)
 {
-    int r = LOCK_OR_WAIT(pthread_mutex_lock, pthread_mutex_trylock, m, OP_ACQUIRE, EBUSY);
+    int r;
+
+    if (unlikely(explore_on) && mutex_is_checked(m) && m->__data.__owner == own_tid())
+        r = REAL(pthread_mutex_lock)(m); /* EDEADLK, or once more */
+    else
+        r = LOCK_OR_WAIT(pthread_mutex_lock, pthread_mutex_trylock, m, OP_ACQUIRE, EBUSY);
 
     mutex_acquired(m, r, WHERE_CALLER());
     return r;
@@ -59,9 +61,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_timedlock, (m, until),
 {
     int r;
 
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_mutex_timedlock)(m, until);
-
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK, REAL(pthread_mutex_trylock)(m), m, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE, WHERE_CALLER());
+        r = REAL(pthread_mutex_timedlock)(m, until);
+    }
     mutex_tried(m, r, WHERE_CALLER());
     return r;
 }
@@ -72,9 +78,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_clocklock, (m, clock, until
 {
     int r;
 
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_mutex_clocklock)(m, clock, until);
-
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK, REAL(pthread_mutex_trylock)(m), m, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE, WHERE_CALLER());
+        r = REAL(pthread_mutex_clocklock)(m, clock, until);
+    }
     mutex_tried(m, r, WHERE_CALLER());
     return r;
 }
@@ -82,6 +92,21 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_clocklock, (m, clock, until
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_mutex_unlock, (m), pthread_mutex_t *m)
 {
     mutex_releases(m, WHERE_CALLER());
+    return REAL(pthread_mutex_unlock)(m);
+}
+
+int mutex_try(pthread_mutex_t *m)
+{
+    return REAL(pthread_mutex_trylock)(m);
+}
+
+int mutex_wait(pthread_mutex_t *m)
+{
+    return REAL(pthread_mutex_lock)(m);
+}
+
+int mutex_give(pthread_mutex_t *m)
+{
     return REAL(pthread_mutex_unlock)(m);
 }
 

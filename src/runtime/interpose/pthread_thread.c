@@ -412,6 +412,8 @@ INTERPOSE(int, pthread_join, pthread_t thread, void **result)
     uint32_t number = thread_number_of(thread);
     int r;
 
+    if (explore_is_ours())
+        explore_join(number, WHERE_CALLER());
     rt_asleep_begin();
     r = REAL(pthread_join)(thread, result);
     rt_asleep_end();

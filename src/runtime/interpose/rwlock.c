@@ -23,10 +23,7 @@ ALWAYS_INLINE void tried(const pthread_rwlock_t *l, enum op op, int result, uint
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_tryrdlock, (l), pthread_rwlock_t *l)
 {
-    int r;
-
-    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
-    r = REAL(pthread_rwlock_tryrdlock)(l);
+    int r = TRIED(OP_ACQUIRE_SHARED, EX_LOCK_SHARED, REAL(pthread_rwlock_tryrdlock)(l), l, EBUSY);
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -46,8 +43,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedrdlock, (l, until),
 {
     int r;
 
-    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
-    r = REAL(pthread_rwlock_timedrdlock)(l, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK_SHARED, REAL(pthread_rwlock_tryrdlock)(l), l, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
+        r = REAL(pthread_rwlock_timedrdlock)(l, until);
+    }
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -59,8 +61,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockrdlock, (l, clock, un
 {
     int r;
 
-    rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
-    r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK_SHARED, REAL(pthread_rwlock_tryrdlock)(l), l, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE_SHARED, WHERE_CALLER());
+        r = REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+    }
 
     tried(l, OP_ACQUIRE_SHARED, r, WHERE_CALLER());
     return r;
@@ -68,10 +75,7 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockrdlock, (l, clock, un
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_trywrlock, (l), pthread_rwlock_t *l)
 {
-    int r;
-
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_rwlock_trywrlock)(l);
+    int r = TRIED(OP_ACQUIRE, EX_LOCK, REAL(pthread_rwlock_trywrlock)(l), l, EBUSY);
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
@@ -90,8 +94,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_timedwrlock, (l, until),
 {
     int r;
 
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_rwlock_timedwrlock)(l, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK, REAL(pthread_rwlock_trywrlock)(l), l, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE, WHERE_CALLER());
+        r = REAL(pthread_rwlock_timedwrlock)(l, until);
+    }
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;
@@ -103,8 +112,13 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_rwlock_clockwrlock, (l, clock, un
 {
     int r;
 
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_LOCK, REAL(pthread_rwlock_trywrlock)(l), l, EBUSY, true);
+        r = r == EBUSY ? ETIMEDOUT : r;
+    } else {
+        rt_steer(OP_ACQUIRE, WHERE_CALLER());
+        r = REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+    }
 
     tried(l, OP_ACQUIRE, r, WHERE_CALLER());
     return r;

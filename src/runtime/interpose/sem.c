@@ -33,25 +33,36 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_post, (s), sem_t *s)
     return REAL(sem_post)(s);
 }
 
-INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_trywait, (s), sem_t *s)
 {
-    int r;
+    int r = TRIED(OP_SEM_WAIT, EX_SEM_WAIT, REAL(sem_trywait)(s), s, -1);
 
-    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
-    rt_asleep_begin();
-    r = REAL(sem_wait)(s);
-    rt_asleep_end();
     taken(s, r, WHERE_CALLER());
     return r;
 }
 
-INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_trywait, (s), sem_t *s)
+/* A controlled run takes it without waiting. */
+enum { TAKEN_ALL = 1 };
+ALWAYS_INLINE int sem_take(sem_t *s)
+{
+    int r = REAL(sem_trywait)(s);
+
+    return r && errno == EAGAIN ? TAKEN_ALL : r;
+}
+
+INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_wait, (s), sem_t *s)
 {
     int r;
 
-    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
-    r = REAL(sem_trywait)(s);
-
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_SEM_WAIT, sem_take(s), s, TAKEN_ALL, false);
+        r = r == TAKEN_ALL ? REAL(sem_wait)(s) : r;
+    } else {
+        rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+        rt_asleep_begin();
+        r = REAL(sem_wait)(s);
+        rt_asleep_end();
+    }
     taken(s, r, WHERE_CALLER());
     return r;
 }
@@ -61,8 +72,16 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_timedwait, (s, until), sem_t *restric
 {
     int r;
 
-    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
-    r = REAL(sem_timedwait)(s, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_SEM_WAIT, sem_take(s), s, TAKEN_ALL, true);
+        if (r == TAKEN_ALL) {
+            errno = ETIMEDOUT;
+            r = -1;
+        }
+    } else {
+        rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+        r = REAL(sem_timedwait)(s, until);
+    }
 
     taken(s, r, WHERE_CALLER());
     return r;
@@ -73,8 +92,16 @@ INTERPOSE_UNLESS(rt_deaf_to_sync, int, sem_clockwait, (s, clock, until), sem_t *
 {
     int r;
 
-    rt_steer(OP_SEM_WAIT, WHERE_CALLER());
-    r = REAL(sem_clockwait)(s, clock, until);
+    if (explore_is_ours()) {
+        r = EXPLORE_TRY(EX_SEM_WAIT, sem_take(s), s, TAKEN_ALL, true);
+        if (r == TAKEN_ALL) {
+            errno = ETIMEDOUT;
+            r = -1;
+        }
+    } else {
+        rt_steer(OP_SEM_WAIT, WHERE_CALLER());
+        r = REAL(sem_clockwait)(s, clock, until);
+    }
 
     taken(s, r, WHERE_CALLER());
     return r;

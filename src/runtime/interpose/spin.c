@@ -13,10 +13,7 @@ static void acquired(pthread_spinlock_t *l, int result, uint64_t where)
 
 INTERPOSE_UNLESS(rt_deaf_to_sync, int, pthread_spin_trylock, (l), pthread_spinlock_t *l)
 {
-    int r;
-
-    rt_steer(OP_ACQUIRE, WHERE_CALLER());
-    r = REAL(pthread_spin_trylock)(l);
+    int r = TRIED(OP_ACQUIRE, EX_LOCK, REAL(pthread_spin_trylock)(l), l, EBUSY);
 
     if (r == 0)
         rt_sync_tried(OP_ACQUIRE, (const void *)l, WHERE_CALLER());

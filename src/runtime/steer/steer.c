@@ -9,6 +9,7 @@
  * known. Only one wait at a time: a thread.
  */
 #include "runtime/steer/steer.h"
+#include "runtime/steer/explore.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 
@@ -151,6 +152,7 @@ static uint32_t site_in(const struct heddle_module *m, const uint64_t module[2],
 
 void steer_module(const struct heddle_module *m)
 {
+    explore_module(m);
     if (!steer_plan)
         return;
     for (uint32_t k = 0; k < steer_plan->nkeys; k++) {
@@ -168,6 +170,7 @@ void steer_module(const struct heddle_module *m)
 /* Counts anew: it is another process, with one thread. */
 void steer_forked(void)
 {
+    explore_forked();
     if (!steer_plan || !paths)
         return;
     memset(passed, 0, sizeof(passed));
@@ -191,6 +194,8 @@ static uint64_t own_path(void)
 
 void steer_thread(uint32_t creator, uint32_t child)
 {
+    if (unlikely(explore_on))
+        explore_thread(creator, child, WHERE_PC);
     if (!paths || creator >= THREADS_MOST || child >= THREADS_MOST)
         return;
     paths[creator].children++;
@@ -214,6 +219,8 @@ static int own_key(unsigned op, uint64_t where)
 
 void steer_count_slow(unsigned op, uint64_t where)
 {
+    if (explore_on)
+        return;
     if (unlikely(steer_met)) {
         steer_order_passes();
         return;
@@ -244,7 +251,7 @@ void steer_before_slow(unsigned op, uint64_t where)
         steer_order_again();
         return;
     }
-    k = tls.busy ? -1 : own_key(op, where);
+    k = tls.busy || explore_on ? -1 : own_key(op, where);
     if (k < 0)
         return;
     number = passed[k] + 1; /* counted by this thread alone */
@@ -293,7 +300,7 @@ void steer_allocated(uintptr_t a, uint64_t bytes)
 {
     const struct steer_target *t;
 
-    if (!steer_searches() || counted < 0)
+    if (explore_on || !steer_searches() || counted < 0)
         return;
     t = &steer_plan->target;
     if (t->kind < STEER_IN_BLOCK || t->key != (uint32_t)counted || t->number != passed[counted])
@@ -382,6 +389,10 @@ void steer_access_slow(struct steer_access a)
 {
     unsigned sides = 0, saved = (unsigned)errno;
 
+    if (explore_on) {
+        explore_access(&a);
+        return;
+    }
     a.update |= steer_updates;
     if (unlikely(steer_met)) {
         if (!a.update || a.op != OP_WRITE) /* its read is told of, and made, with it */
