@@ -385,6 +385,28 @@ static const struct option_def confirm_options[] = {
 static const struct option_def replay_options[] = { CONTROLLED,  PLAIN_FORMAT, OUTPUT,    EFFORT,
                                                     MEMORY("0"), ANALYSIS,     RECORDING, QUIET,
                                                     HELP,        END };
+static const struct option_def explore_options[] = {
+    { OPT_MODE, "mode", 0, KIND_CHOICE, "predict|random|pct", "how the next order is chosen",
+      "predict" },
+    { OPT_RUNS, "runs", 'n', KIND_NUMBER, "N", "run the program at most so often", "200" },
+    { OPT_TIME, "time", 0, KIND_TEXT, "TIME", "begin no run after this time (default: no limit)",
+      NULL },
+    { OPT_SEED, "seed", 0, KIND_NUMBER, "N", "random, pct: another seed, other orders", "1" },
+    { OPT_DEPTH, "depth", 0, KIND_NUMBER, "N", "pct: one more than changes of priority in a run",
+      "3" },
+    { OPT_TIMEOUT, "timeout", 0, KIND_TEXT, "TIME", "a run that takes longer has failed", "60s" },
+    { OPT_FAIL_ON_EXIT, "fail-on-exit", 0, KIND_TEXT, "any|none|N,...",
+      "which exit codes are failures; any: all but 0", "any" },
+    { OPT_VERIFY, "verify", 0, KIND_NUMBER, "N", "repeat the order that failed so often", "3" },
+    { OPT_SCHEDULE, "schedule", 's', KIND_TEXT, "FILE", "write the order that failed there",
+      "explore.schedule" },
+    { OPT_REPLAY, "replay", 0, KIND_TEXT, "FILE", "run once, in the order of this schedule", NULL },
+    PLAIN_FORMAT,
+    OUTPUT,
+    { OPT_VERBOSE, "verbose", 'v', KIND_FLAG, NULL, "tell each run on stderr", NULL },
+    HELP,
+    END
+};
 static const struct option_def gdb_options[] = { OUTPUT, HELP, END };
 static const struct option_def diff_options[] = { PLAIN_FORMAT, FAIL_ON, OUTPUT, HELP, END };
 static const struct option_def info_options[] = { PLAIN_FORMAT, HELP, END };
@@ -512,6 +534,13 @@ const struct command commands[] = {
       "that may have been changed since. Exit code 66: it can still happen; 0: it could not be\n"
       "made to happen; 3: the schedule no longer applies, the code is gone or is not reached.\n",
       replay_options, 2, MANY, OPTIONS_ANYWHERE, cmd_replay },
+    { "explore", "[OPTIONS] -- PROG ARGS...", "run a program in other orders until it fails",
+      "For bugs that are no race: an assertion, a crash, a deadlock, a hang. Runs the program, "
+      "one\n"
+      "thread at a time, sees in each run which other orders are possible, and tries the one that\n"
+      "promises most. Stops at the first failure, repeats it, and prints the order. Exit code 66:\n"
+      "it failed; 0: it did not.\n",
+      explore_options, 1, MANY, OPTIONS_FIRST, cmd_explore },
     { "gdb", "RESULT.json RACE", "write breakpoints for a race",
       "Writes a gdb script with a breakpoint at each of the two accesses; a thread that reaches "
       "one\n"

@@ -21,6 +21,7 @@ int cmd_explain(const struct options *o);
 int cmd_gdb(const struct options *o);
 int cmd_confirm(const struct options *o);
 int cmd_replay(const struct options *o);
+int cmd_explore(const struct options *o);
 int cmd_diff(const struct options *o);
 int cmd_suppress(const struct options *o);
 int cmd_verify(const struct options *o);

@@ -101,9 +101,15 @@ enum option_id {
     OPT_LIST,
     OPT_TRIES,
     OPT_TIMEOUT,
+    OPT_MODE,
+    OPT_RUNS,
+    OPT_TIME,
+    OPT_DEPTH,
+    OPT_VERIFY,
+    OPT_FAIL_ON_EXIT,
+    OPT_REPLAY,
     OPT_SCHEDULE,
     OPT_OUTCOMES,
-    OPT_RUNS,
     OPT_CONFIRM,
     OPTIONS
 };
