@@ -1,0 +1,42 @@
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int a, b;
+
+static void *set(void *arg)
+{
+    (void)arg;
+    a = 1;
+    b = -1;
+    return NULL;
+}
+
+static void *check(void *arg)
+{
+    (void)arg;
+    if (!((a == 0 && b == 0) || (a == 1 && b == -1)))
+        abort();
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t[11];
+
+    pthread_create(&t[0], NULL, set, NULL);
+    pthread_create(&t[1], NULL, set, NULL);
+    pthread_create(&t[2], NULL, set, NULL);
+    pthread_create(&t[3], NULL, set, NULL);
+    pthread_create(&t[4], NULL, set, NULL);
+    pthread_create(&t[5], NULL, set, NULL);
+    pthread_create(&t[6], NULL, set, NULL);
+    pthread_create(&t[7], NULL, set, NULL);
+    pthread_create(&t[8], NULL, set, NULL);
+    pthread_create(&t[9], NULL, set, NULL);
+    pthread_create(&t[10], NULL, check, NULL);
+    for (int i = 0; i < 11; i++)
+        pthread_join(t[i], NULL);
+    return 0;
+}
