@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 enum effects_does {
-    EFFECTS_KERNEL = 1 << 0, /* makes system calls that may order threads */
-    EFFECTS_LOCAL = 1 << 1,  /* looks at thread-local variables */
-    EFFECTS_KEYS = 1 << 2,   /* ... thread-specific data */
-    EFFECTS_STORES = 1 << 3, /* may store pointers into memory that it was given */
-    EFFECTS_ALL = 1 << 4,    /* may touch anything */
-    EFFECTS_TRACED = 1 << 5  /* of a name: traced functions alone have it */
+    EFFECTS_KERNEL = 1 << 0,   /* makes system calls that may order threads */
+    EFFECTS_LOCAL = 1 << 1,    /* looks at thread-local variables */
+    EFFECTS_KEYS = 1 << 2,     /* ... thread-specific data */
+    EFFECTS_STORES = 1 << 3,   /* may store pointers into memory that it was given */
+    EFFECTS_ALL = 1 << 4,      /* may touch anything */
+    EFFECTS_TRACED = 1 << 5,   /* of a name: traced functions alone have it */
+    EFFECTS_CLONES = 1 << 6,   /* starts threads that nobody sees */
+    EFFECTS_DISGUISES = 1 << 7 /* uses memory by pointers that are not stored as such */
 };
 
 struct effects_table {
@@ -64,6 +66,12 @@ static inline int effects_is_harmless(int64_t number)
         if (numbers[i] == number)
             return 1;
     return 0;
+}
+
+/* clone, clone3: fork() and pthread_create() are seen. */
+static inline int effects_is_clone(int64_t number)
+{
+    return number == 56 || number == 435;
 }
 
 /* The name by which the compiler calls syscall() with such a number. */

@@ -256,9 +256,10 @@ static uint32_t system_does(const char *name, bool harmless)
         return harmless ? 0 : MACHINE_KERNEL;
     if (strcmp(name, "__tls_get_addr") == 0)
         return MACHINE_LOCAL;
+    does |= strcmp(name, "clone") == 0 || strcmp(name, "__clone") == 0 ? MACHINE_CLONES : 0;
     f = libc_find(name);
     if (!f || f->does == LIBC_UNKNOWN)
-        return is_helper(name) ? 0 : MACHINE_KERNEL | MACHINE_POINTER;
+        return does | (is_helper(name) ? 0 : MACHINE_KERNEL | MACHINE_POINTER);
     does |= calls_back(f) ? MACHINE_POINTER : 0;
     does |= stores(f) ? MACHINE_STORES : 0;
     does |= f->does == LIBC_GET ? MACHINE_KEYS : 0;
@@ -425,6 +426,8 @@ static uint32_t effects_of(uint32_t does)
     out |= does & (MACHINE_LOCAL | MACHINE_UNKNOWN) ? EFFECTS_LOCAL : 0;
     out |= does & (MACHINE_KEYS | MACHINE_UNKNOWN) ? EFFECTS_KEYS : 0;
     out |= does & (MACHINE_STORES | MACHINE_UNKNOWN) ? EFFECTS_STORES : 0;
+    out |= does & MACHINE_CLONES ? EFFECTS_CLONES : 0;
+    out |= does & MACHINE_DISGUISES ? EFFECTS_DISGUISES : 0;
     out |= does & NAMELESS ? EFFECTS_ALL : 0;
     return out;
 }

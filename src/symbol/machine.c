@@ -123,6 +123,7 @@ static void read_symbol(struct machine *m, const GElf_Sym *s, const char *name, 
         .code = is_code(section) || type == STT_FUNC || type == STT_GNU_IFUNC,
         .exported = dynamic && !imported && bind != STB_LOCAL,
         .imported = imported,
+        .chooses = type == STT_GNU_IFUNC && !imported,
     };
 }
 
@@ -339,6 +340,18 @@ static void make_functions(struct machine *m)
     }
 }
 
+/* Whoever calls by such a name calls what was chosen: some function whose address is taken. */
+static void mark_choosers(struct machine *m)
+{
+    for (size_t i = 0; i < m->nsymbols; i++) {
+        struct machine_function *f =
+            m->symbols[i].chooses ? machine_function_at(m, m->symbols[i].address) : NULL;
+
+        if (f)
+            f->does |= MACHINE_POINTER;
+    }
+}
+
 static void add_pieces(struct machine *m, const struct machine_section *s, size_t *variable)
 {
     const struct machine_file *f = m->file;
@@ -432,6 +445,7 @@ bool machine_read(struct machine *m, const char *path)
     read_relocs(m);
     find_unwind_table(m);
     make_functions(m);
+    mark_choosers(m);
     make_pieces(m);
     machine_read_code(m);
     return true;

@@ -21,16 +21,19 @@
 #include <stdint.h>
 
 enum machine_does {
-    MACHINE_KERNEL = 1 << 0,   /* system calls that may order threads */
-    MACHINE_POINTER = 1 << 1,  /* calls through pointers */
-    MACHINE_LOCAL = 1 << 2,    /* thread-local variables */
-    MACHINE_STORES = 1 << 3,   /* may store pointers into memory that it was given */
-    MACHINE_UNKNOWN = 1 << 4,  /* not understood */
-    MACHINE_TRACED = 1 << 5,   /* built by heddle-cc: it records what it does */
-    MACHINE_TAKEN = 1 << 6,    /* its address is somewhere */
-    MACHINE_KEYS = 1 << 7,     /* looks at thread-specific data */
-    MACHINE_SWITCHES = 1 << 8, /* has labels that nothing names */
-    MACHINE_RUNTIME = 1 << 9   /* of heddle's runtime */
+    MACHINE_KERNEL = 1 << 0,     /* system calls that may order threads */
+    MACHINE_POINTER = 1 << 1,    /* calls through pointers */
+    MACHINE_LOCAL = 1 << 2,      /* thread-local variables */
+    MACHINE_STORES = 1 << 3,     /* may store pointers into memory that it was given */
+    MACHINE_UNKNOWN = 1 << 4,    /* not understood */
+    MACHINE_TRACED = 1 << 5,     /* built by heddle-cc: it records what it does */
+    MACHINE_TAKEN = 1 << 6,      /* its address is somewhere */
+    MACHINE_KEYS = 1 << 7,       /* looks at thread-specific data */
+    MACHINE_SWITCHES = 1 << 8,   /* has labels that nothing names */
+    MACHINE_RUNTIME = 1 << 9,    /* of heddle's runtime */
+    MACHINE_CLONES = 1 << 10,    /* starts threads by clone() */
+    MACHINE_DISGUISES = 1 << 11, /* uses pointers that it computed from something else */
+    MACHINE_UNMASKS = 1 << 12    /* returns such a value */
 };
 
 struct machine_function {
@@ -52,6 +55,7 @@ struct machine_symbol {
     const char *name; /* borrowed from the file */
     uint64_t address, bytes;
     bool code, exported, imported; /* imported: `address` says nothing */
+    bool chooses;                  /* IFUNC: the function there returns which one is called */
 };
 
 struct machine_piece {

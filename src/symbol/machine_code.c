@@ -17,8 +17,14 @@ enum {
     FOLDED_BYTES = 64, /* constant part of an index that a compiler folds into an address */
     TABLES_DEEP = 4,   /* constant tables that lead to constant tables */
     RAX = 0,
+    RCX = 1,
+    RDX = 2,
+    RSI = 6,
     RDI = 7,
-    WATCHED = 2
+    WATCHED = 2,
+    ODD_SLOTS = 8,
+    ODD_JUMPS = 16,
+    LOOP_BYTES = 256 /* of a loop that waits for something */
 };
 
 struct reader {
@@ -31,6 +37,13 @@ struct reader {
     bool added;                 /* the last instruction was an addition of registers, to: */
     uint8_t added_to;
     enum x86_flow last; /* of the last instruction that does something */
+    bool unmasked;      /* the function that was called last returns a value such as: */
+    uint32_t odd;       /* registers whose value comes of bits put together: a bit each */
+    struct {
+        uint64_t target;
+        uint32_t odd; /* where it is jumped from; 0: free */
+    } jumps[ODD_JUMPS];
+    int64_t odd_slots[ODD_SLOTS]; /* where such values are on the stack, by displacement; 0: none */
 };
 
 /* ---- what is found ---- */
@@ -150,6 +163,17 @@ static void name_address(struct reader *r, uint64_t address, unsigned depth)
 
 /* ---- stubs ---- */
 
+/* Its value comes of bits put together: disguised pointers, below. */
+static bool is_odd(const struct reader *r, uint8_t reg)
+{
+    return reg < 16 && r->odd >> reg & 1;
+}
+
+static bool is_of_threads(const char *symbol)
+{
+    return strncmp(symbol, "pthread_", 8) == 0 || strncmp(symbol, "sem_", 4) == 0;
+}
+
 /* A word that the loader has filled in for good. */
 static const struct machine_reloc *constant_word(const struct machine *m, uint64_t address)
 {
@@ -170,6 +194,10 @@ static void call_word(struct reader *r, const struct machine_reloc *w, bool harm
         r->f->does |= MACHINE_POINTER;
     else
         add_call(r, (struct machine_call){ w->value, w->symbol, harmless, w->weak });
+    if (w && w->symbol && is_odd(r, RDI) && is_of_threads(w->symbol))
+        r->f->does |= MACHINE_DISGUISES;
+    if (w && w->symbol && strcmp(w->symbol, "syscall") == 0 && effects_is_clone(r->constants[1]))
+        r->f->does |= MACHINE_CLONES;
 }
 
 /* A stub of the linker's: jumps through a word, after an instruction or two. */
@@ -202,7 +230,12 @@ static bool is_label(const struct reader *r, uint64_t address)
 static void call_to(struct reader *r, uint64_t target)
 {
     const struct machine_section *s = machine_section_at(r->m, target);
+    const struct machine_function *f = machine_function_at(r->m, target);
     bool harmless = effects_is_harmless(r->constants[1]);
+
+    r->unmasked = f && f->does & MACHINE_UNMASKS;
+    if (f && s && s->kind == SECTION_CODE && is_odd(r, RDI))
+        r->f->does |= MACHINE_DISGUISES;
 
     if (s && s->kind == SECTION_STUBS)
         call_word(r, behind_stub(r->m, target), harmless);
@@ -241,6 +274,8 @@ static void follow(struct reader *r, const struct x86 *in)
     case X86_SYSCALL:
         if (!effects_is_harmless(r->constants[0]))
             r->f->does |= MACHINE_KERNEL;
+        if (effects_is_clone(r->constants[0]))
+            r->f->does |= MACHINE_CLONES;
         break;
     default:
         break;
@@ -345,6 +380,236 @@ static void note_constants(struct reader *r, const struct x86 *in)
         forget_constants(r);
 }
 
+/* ---- disguised pointers ---- */
+
+/* A handle that is a pointer with other bits mixed in (xor, rotations, masks of more than the
+ * low bits) leads nowhere that the runtime could see. Values made by such operations are followed
+ * through registers and slots of the stack, from one instruction to the next; whoever uses one as
+ * the base of an address, or gives it to another function of the image or of pthreads as its first
+ * argument, uses disguised pointers. An index is no base: where something is added to a value that
+ * is not odd, or the address has a scaled index, the other one is. Jumps are followed
+ * forwards. */
+
+static void set_odd(struct reader *r, uint8_t reg, bool odd)
+{
+    if (reg < 16)
+        r->odd = (r->odd & ~(1u << reg)) | (uint32_t)odd << reg;
+}
+
+static bool is_slot(const struct reader *r, const struct x86 *in)
+{
+    return in->has_memory && in->index == X86_NO_REGISTER && in->displacement && is_on_stack(r, in);
+}
+
+static bool slot_is_odd(const struct reader *r, const struct x86 *in)
+{
+    for (int i = 0; is_slot(r, in) && i < ODD_SLOTS; i++)
+        if (r->odd_slots[i] == in->displacement)
+            return true;
+    return false;
+}
+
+static void set_slot(struct reader *r, const struct x86 *in, bool odd)
+{
+    int64_t *empty = NULL;
+
+    for (int i = 0; i < ODD_SLOTS; i++) {
+        if (r->odd_slots[i] == in->displacement)
+            r->odd_slots[i] = 0;
+        if (!r->odd_slots[i])
+            empty = &r->odd_slots[i];
+    }
+    if (odd && empty)
+        *empty = in->displacement;
+}
+
+/* As the base of an address. */
+static bool uses_odd(const struct reader *r, const struct x86 *in)
+{
+    bool is_address = in->map == 0 && !in->vector && in->opcode == 0x8d;
+    bool is_nop = in->map == 1 && !in->vector && (in->opcode == 0x1f || in->opcode == 0x1e);
+
+    if (!in->has_memory || in->relative || is_address || is_nop || in->thread_local ||
+        !is_odd(r, in->base))
+        return false;
+    if (r->m->file->fixed && in->displacement > 0 &&
+        machine_section_at(r->m, (uint64_t)in->displacement))
+        return false; /* that is the base */
+    return in->index == X86_NO_REGISTER || in->scale;
+}
+
+/* What a load, a move or an addition leaves in its register. */
+static void move_odd(struct reader *r, const struct x86 *in)
+{
+    bool from_memory = in->has_memory && in->rm == X86_NO_REGISTER;
+    bool source = from_memory ? slot_is_odd(r, in) : is_odd(r, in->rm);
+
+    switch (in->opcode) {
+    case 0x8b:
+        set_odd(r, in->reg, in->wide && source);
+        break;
+    case 0x89:
+        if (!from_memory)
+            set_odd(r, in->rm, in->wide && is_odd(r, in->reg));
+        else if (is_slot(r, in))
+            set_slot(r, in, in->wide && is_odd(r, in->reg));
+        break;
+    case 0x03:
+        set_odd(r, in->reg, in->wide && is_odd(r, in->reg) && source);
+        break;
+    case 0x01:
+        if (!from_memory)
+            set_odd(r, in->rm, in->wide && is_odd(r, in->rm) && is_odd(r, in->reg));
+        break;
+    default: /* lea */
+        set_odd(r, in->reg,
+                in->wide && is_odd(r, in->base) &&
+                    (in->index == X86_NO_REGISTER || is_odd(r, in->index)));
+        break;
+    }
+}
+
+/* xor, or, and: of two values. */
+static void mix_odd(struct reader *r, const struct x86 *in)
+{
+    bool to_reg = in->opcode & 2;
+    bool same = in->rm == in->reg;
+
+    if (to_reg)
+        set_odd(r, in->reg, in->wide && !same);
+    else if (in->rm != X86_NO_REGISTER)
+        set_odd(r, in->rm, in->wide && !same);
+}
+
+/* Groups: the middle bits of modrm, which are `reg` without its high bit, say what is done. */
+static void group_odd(struct reader *r, const struct x86 *in)
+{
+    unsigned does = in->reg & 7;
+
+    switch (in->opcode) {
+    case 0x81:
+    case 0x83:
+        if (does == 1 || does == 6)
+            set_odd(r, in->rm, in->wide);
+        else if (does != 7 && !in->wide)
+            set_odd(r, in->rm, false);
+        break;
+    case 0xf7:
+        if (does == 2)
+            set_odd(r, in->rm, in->wide);
+        else if (does >= 4) /* mul, div */
+            r->odd &= ~(1u << RAX | 1u << RDX);
+        break;
+    default: /* shifts make indices and lengths; rotations do not */
+        if (does < 2)
+            set_odd(r, in->rm, in->wide);
+        break;
+    }
+}
+
+/* push, pop, and what is added to the stack pointer: slots have other displacements then. */
+static bool moves_stack(const struct x86 *in)
+{
+    return (in->opcode >= 0x50 && in->opcode <= 0x5f) ||
+           ((in->opcode == 0x81 || in->opcode == 0x83) && in->rm == X86_RSP);
+}
+
+static void call_odd(struct reader *r)
+{
+    static const uint32_t lost = 1u << RAX | 1u << RCX | 1u << RDX | 1u << RSI | 1u << RDI | 0xf00;
+
+    r->odd = (r->odd & ~lost) | (uint32_t)r->unmasked << RAX;
+}
+
+/* To the instruction that is jumped to, if it comes later. */
+static void hand_on_odd(struct reader *r, uint64_t target)
+{
+    for (int i = 0; r->odd && i < ODD_JUMPS; i++)
+        if (r->jumps[i].odd == 0 || r->jumps[i].target == target) {
+            r->jumps[i].target = target;
+            r->jumps[i].odd |= r->odd;
+            return;
+        }
+}
+
+static void take_odd(struct reader *r, uint64_t address)
+{
+    for (int i = 0; i < ODD_JUMPS; i++)
+        if (r->jumps[i].odd && r->jumps[i].target <= address) {
+            r->odd |= r->jumps[i].target == address ? r->jumps[i].odd : 0;
+            r->jumps[i].odd = 0;
+        }
+}
+
+static void follow_odd(struct reader *r, const struct x86 *in, uint64_t address)
+{
+    /* registers that calls keep: what lives through a loop is there */
+    static const uint32_t KEPT = 1u << 3 | 1u << 5 | 0xf000;
+
+    take_odd(r, address);
+    if (uses_odd(r, in))
+        r->f->does |= MACHINE_DISGUISES;
+    if (in->flow == X86_RETURN && is_odd(r, RAX))
+        r->f->does |= MACHINE_UNMASKS;
+    if (in->flow == X86_CALL || in->flow == X86_CALL_FAR)
+        call_odd(r);
+    if (in->flow == X86_JUMP || in->flow == X86_BRANCH)
+        hand_on_odd(r, in->target);
+    if (in->flow == X86_JUMP) /* it may be a loop's, and what follows its body */
+        r->odd &= in->target - address < LOOP_BYTES ? KEPT : 0;
+    else if (in->flow == X86_JUMP_FAR || in->flow == X86_RETURN)
+        r->odd = 0; /* what follows is come to from elsewhere */
+    if (in->flow != X86_NEXT || in->vector)
+        return;
+    if (in->map == 1) {
+        if (in->opcode == 0xaf || (in->opcode >= 0xb6 && in->opcode <= 0xbf))
+            set_odd(r, in->reg, false);
+        return;
+    }
+    if (in->map != 0)
+        return;
+    if (moves_stack(in))
+        memset(r->odd_slots, 0, sizeof(r->odd_slots));
+    switch (in->opcode) {
+    case 0x01:
+    case 0x03:
+    case 0x89:
+    case 0x8b:
+    case 0x8d:
+        move_odd(r, in);
+        break;
+    case 0x09:
+    case 0x0b:
+    case 0x21:
+    case 0x23:
+    case 0x31:
+    case 0x33:
+        mix_odd(r, in);
+        break;
+    case 0x81:
+    case 0x83:
+    case 0xc1:
+    case 0xd1:
+    case 0xd3:
+    case 0xf7:
+        group_odd(r, in);
+        break;
+    case 0x63:
+    case 0x69:
+    case 0x6b:
+        set_odd(r, in->reg, false);
+        break;
+    case 0x87: /* nothing, and in front of it rotations that are nothing: a request to Valgrind */
+        if (in->rm == in->reg)
+            set_odd(r, RDI, false);
+        break;
+    default:
+        if (in->opcode >= 0xb8 && in->opcode <= 0xbf)
+            set_odd(r, in->rm, false);
+        break;
+    }
+}
+
 /* ---- functions ---- */
 
 static bool is_padding(const struct x86 *in)
@@ -361,6 +626,7 @@ static void read_instruction(struct reader *r, const struct x86 *in, uint64_t ad
     name_memory(r, in);
     note_stores(r, in);
     note_constants(r, in);
+    follow_odd(r, in, address);
     if (!is_padding(in))
         r->last = in->flow;
 }
@@ -379,7 +645,10 @@ static void read_function(struct reader *r)
     f->calls = (uint32_t)r->m->ncalls;
     f->refs = (uint32_t)r->m->nrefs;
     r->last = X86_RETURN;
-    r->framed = r->added = false;
+    r->framed = r->added = r->unmasked = false;
+    r->odd = 0;
+    memset(r->odd_slots, 0, sizeof(r->odd_slots));
+    memset(r->jumps, 0, sizeof(r->jumps));
     forget_constants(r);
     while (address < f->end) {
         struct x86 in;
@@ -389,6 +658,7 @@ static void read_function(struct reader *r)
         if (!n) {
             if (!is_over(r))
                 f->does |= MACHINE_UNKNOWN;
+            r->odd = 0;
             address++;
             continue;
         }

@@ -34,7 +34,7 @@ enum {
     HANDLERS_A_CHUNK = 32,
     ANNOTATED_MAX = 5,
     CALLEES = 64, /* functions of untraced code, direct-mapped */
-    SUSPECTS = 16,
+    SUSPECTS = 128,
     OPEN_CALLS = 8,          /* inside each other; what deeper ones call back is part of them */
     QUIET = 256,             /* blocks in which stores need not be noted, direct-mapped */
     RUN_BYTES_MAX = 1 << 16, /* a run is one event: longer ones would blur the order too much */

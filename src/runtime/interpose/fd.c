@@ -29,6 +29,8 @@ static bool status_of(int fd, struct stat *s)
     return ok;
 }
 
+bool fd_relayed;
+
 static void release_anon(int fd, uint64_t where)
 {
     uint32_t number = anon_number(fd);
@@ -71,15 +73,21 @@ void fd_release(int fd, uint64_t where)
     }
 }
 
-/* What a reader acquires; 0: nothing. */
-static uint64_t key_of_reader(int fd, const struct stat *s)
+static uint64_t key_of_socket(int fd, uint64_t inode, uint64_t where)
 {
-    uint64_t key;
+    struct socket_keys keys = socket_keys(fd, inode);
 
+    if (keys.answers && keys.answers != keys.in)
+        rt_sync_number(OP_AFTER, keys.answers, where);
+    return keys.in ? keys.in : KEY_SOCKETS;
+}
+
+/* What a reader acquires; 0: nothing. */
+static uint64_t key_of_reader(int fd, const struct stat *s, uint64_t where)
+{
     switch (s->st_mode & S_IFMT) {
     case S_IFSOCK:
-        key = socket_keys(fd, s->st_ino).in;
-        return key == SOCKET_OUTSIDE ? 0 : key ? key : KEY_SOCKETS;
+        return key_of_socket(fd, s->st_ino, where);
     case S_IFCHR:
         return major(s->st_rdev) != MAJOR_MEMORY ? KEY_OTHERS : 0;
     case 0:
@@ -104,10 +112,14 @@ void fd_acquire(int fd, uint64_t where)
     }
     if (!status_of(fd, &s))
         return;
-    key = key_of_reader(fd, &s);
+    key = key_of_reader(fd, &s, where);
     if (!key)
         return;
     rt_sync_number(OP_AFTER, key, where);
+    if (unlikely(fd_relayed) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode))) {
+        rt_sync_number(OP_AFTER, KEY_OTHERS, where);
+        rt_sync_number(OP_AFTER, KEY_SOCKETS, where);
+    }
     rt_sync_number(OP_AFTER, KEY_KERNEL, where);
 }
 

@@ -9,8 +9,11 @@
  * that a reader may use either. Too many edges hide races, a missing one is a false
  * alarm; so whatever is only remembered may be forgotten, never be wrong.
  *
- * Limit: what another process hands on (a server, a filter behind two pipes)
- * orders nothing.
+ * A child process may hand on what it reads: once there was one, whoever reads a
+ * pipe or a socket comes after all who wrote to any. Whatever comes from a socket whose
+ * other end is in another process may be the answer to what was written to it.
+ * Limit: what else another process hands on (a server with several connections, a
+ * filter made by posix_spawn()) orders nothing.
  *
  * Concurrency: any thread, signal handlers too; no locks.
  */
@@ -25,6 +28,9 @@
 
 HIDDEN void fd_release(int fd, uint64_t where);
 HIDDEN void fd_acquire(int fd, uint64_t where);
+
+/* There was a child process (fork.c). */
+extern HIDDEN bool fd_relayed;
 
 /* Who makes, moves or deletes a file is before those who look for it, whether they find it or
  * not: told by the last part of its name. */
@@ -81,11 +87,11 @@ HIDDEN void fd_forgotten(int fd); /* another file takes its place, or libc close
 
 /* ---- fd_socket.c ---- */
 
-/* Keys of the socket with that inode; in 0: unknown, KEY_SOCKETS stands in. */
+/* Keys of the socket with that inode; in 0: unknown, KEY_SOCKETS stands in. Where the other end is
+ * in another process, or may be, what comes may answer what went `out` here: 0 or that key. */
 struct socket_keys {
-    uint64_t out, in;
+    uint64_t out, in, answers;
 };
-#define SOCKET_OUTSIDE UINT64_MAX /* in: the peer is another process */
 HIDDEN struct socket_keys socket_keys(int fd, uint64_t inode);
 
 /* ---- fd_anon.c: eventfds, epolls, timers have no inode of their own, but a number here ---- */

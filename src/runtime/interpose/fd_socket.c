@@ -42,6 +42,7 @@ static void remember(uint64_t inode, struct socket_keys keys)
         return;
     __atomic_store_n(&r->keys.out, keys.out, __ATOMIC_RELAXED);
     __atomic_store_n(&r->keys.in, keys.in, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->keys.answers, keys.answers, __ATOMIC_RELAXED);
     __atomic_store_n(&r->inode, inode, __ATOMIC_RELEASE);
 }
 
@@ -53,6 +54,7 @@ static bool recall(uint64_t inode, struct socket_keys *keys)
         return false;
     keys->out = __atomic_load_n(&r->keys.out, __ATOMIC_RELAXED);
     keys->in = __atomic_load_n(&r->keys.in, __ATOMIC_RELAXED);
+    keys->answers = __atomic_load_n(&r->keys.answers, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return __atomic_load_n(&r->inode, __ATOMIC_RELAXED) == inode;
 }
@@ -115,7 +117,7 @@ static bool ask(int fd, uint64_t inode, struct socket_keys *keys)
     union address own, peer;
     uint64_t a, b;
 
-    *keys = (struct socket_keys){ fd_key(SALT_UNIX, inode, 0), 0 };
+    *keys = (struct socket_keys){ fd_key(SALT_UNIX, inode, 0), 0, 0 };
     if (socket_option(fd, SO_TYPE) == SOCK_DGRAM || !socket_name(fd, true, &peer) ||
         !socket_name(fd, false, &own))
         return false;
@@ -124,8 +126,9 @@ static bool ask(int fd, uint64_t inode, struct socket_keys *keys)
         b = address_hash(&peer);
         keys->out = fd_key(SALT_INET, a, b);
         keys->in = fd_key(SALT_INET, b, a);
+        keys->answers = keys->out;
     } else if (own.any.sa_family == AF_UNIX && peer_is_outside(fd)) {
-        keys->in = SOCKET_OUTSIDE;
+        keys->in = keys->answers = keys->out;
     }
     return true;
 }
@@ -152,7 +155,7 @@ INTERPOSE(int, socketpair, int domain, int type, int protocol, int fd[2])
     if (r == 0 && syscall(SYS_fstat, fd[0], &s[0]) == 0 && syscall(SYS_fstat, fd[1], &s[1]) == 0)
         for (int i = 0; i < 2; i++)
             remember(s[i].st_ino, (struct socket_keys){ fd_key(SALT_UNIX, s[i].st_ino, 0),
-                                                        fd_key(SALT_UNIX, s[1 - i].st_ino, 0) });
+                                                        fd_key(SALT_UNIX, s[1 - i].st_ino, 0), 0 });
     errno = saved;
     return r;
 }

@@ -16,6 +16,7 @@
  * Exec: the trace is told that the image may be gone, and if the call returns,
  * that it is not. The exec of vfork's child does not concern us.
  */
+#include "runtime/interpose/fd.h"
 #include "runtime/interpose/interpose.h"
 #include "runtime/openmp/openmp.h"
 
@@ -49,7 +50,9 @@ static void after(bool child)
         contexts_forked();
         openmp_forked();
         signals_forked();
+        mmap_forked();
     }
+    fd_relayed = !child;
     for (int i = LOCKS; i-- > 0;)
         rt_lock_drop(fork_locks[i]);
     rt_fork_after(child);

@@ -231,6 +231,7 @@ extern HIDDEN _Thread_local struct handler_frame *handler_innermost
 HIDDEN void handlers_leave(uintptr_t sp);
 HIDDEN void handlers_leave_all(void);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
+HIDDEN void mmap_forked(void);
 
 /* The objects of their edges. 1 to 64, the signal's number: who installed a handler, and who sent
  * a signal to nobody knows whom; 65 to 128: who sent one to the process; then one for all timers,

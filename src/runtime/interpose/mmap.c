@@ -3,15 +3,89 @@
  * Fresh pages at an address that was used before are new variables. All kinds
  * of mappings count; those of the runtime itself are made by system calls and
  * are not seen, nor are malloc's and the thread stacks', which libc maps inside.
+ *
+ * A part of a file that is mapped twice is memory with two addresses. What untraced code does by
+ * one of them and by the other nobody can tell apart: from then on all its calls have a thing in
+ * common. Limit: accesses of traced code by two addresses stay two variables.
  */
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/core/rt.h"
+#include "runtime/untraced/hidden.h"
+#include "runtime/untraced/objects.h"
 
 #define PAGE           ((size_t)4096)
 #define WHOLE_PAGES(n) (((n) + PAGE - 1) & ~(PAGE - 1))
+
+/* ---- shared mappings of files ---- */
+
+enum { SHARED_MAX = 256 }; /* at a time; with more, two may be one */
+
+static struct shared {
+    uint64_t device, inode, low, high; /* of the file */
+    uintptr_t address;                 /* 0: free */
+} shared[SHARED_MAX];
+static uint32_t shared_lock;
+
+/* True if a part of the file is mapped elsewhere already. */
+static bool add_shared(const struct shared *s)
+{
+    struct shared *place = NULL;
+    bool twice = false;
+
+    spin_lock(&shared_lock);
+    for (struct shared *o = shared; o < shared + SHARED_MAX; o++) {
+        if (o->address == 0 || o->address == s->address)
+            place = o;
+        else
+            twice |= o->device == s->device && o->inode == s->inode && o->low < s->high &&
+                     s->low < o->high;
+    }
+    if (place)
+        *place = *s;
+    spin_unlock(&shared_lock);
+    return twice || !place;
+}
+
+static void note_shared(uintptr_t address, size_t bytes, int fd, int64_t offset)
+{
+    struct shared s = { .low = (uint64_t)offset,
+                        .high = (uint64_t)offset + WHOLE_PAGES(bytes),
+                        .address = address };
+    struct stat status;
+    int saved = errno;
+
+    if (!hidden_threads && objects_on && rt_recording() && !rt_sandbox &&
+        syscall(SYS_fstat, fd, &status) == 0) {
+        s.device = status.st_dev;
+        s.inode = status.st_ino;
+        rt_busy_begin();
+        if (add_shared(&s))
+            hidden_begins();
+        rt_busy_end();
+    }
+    errno = saved;
+}
+
+void mmap_forked(void)
+{
+    shared_lock = 0;
+}
+
+static void forget_shared(uintptr_t address)
+{
+    rt_busy_begin();
+    spin_lock(&shared_lock);
+    for (struct shared *o = shared; o < shared + SHARED_MAX; o++)
+        if (o->address == address)
+            o->address = 0;
+    spin_unlock(&shared_lock);
+    rt_busy_end();
+}
 
 /* A fixed mapping ends what was there. If it fails nobody can tell what is left: the kernel may
  * have unmapped the range already. */
@@ -25,6 +99,8 @@
     p = REAL(name)(address, bytes, protection, flags, fd, offset);                                 \
     if (p != MAP_FAILED)                                                                           \
         rt_alloc(p, WHOLE_PAGES(bytes), where);                                                    \
+    if (p != MAP_FAILED && (flags & MAP_SHARED) && !(flags & MAP_ANONYMOUS))                       \
+        note_shared((uintptr_t)p, bytes, fd, offset);                                              \
     return p;
 
 INTERPOSE(void *, mmap, void *address, size_t bytes, int protection, int flags, int fd,
@@ -37,6 +113,8 @@ INTERPOSE(int, munmap, void *address, size_t bytes)
 {
     if (address && bytes && !((uintptr_t)address & (PAGE - 1)))
         rt_free(address, WHOLE_PAGES(bytes), WHERE_CALLER());
+    if (address && !hidden_threads)
+        forget_shared((uintptr_t)address);
     return REAL(munmap)(address, bytes);
 }
 

@@ -130,6 +130,8 @@ EXPORT void __heddle_return(uint32_t site, uint64_t value)
 
 static uint64_t kernel_thing; /* what system calls do that the runtime does not see */
 
+static uint64_t disguised_thing; /* memory by pointers that only the code knows how to compute */
+
 static void add_thing(struct call *c, const uint64_t *thing)
 {
     struct object o = {
@@ -378,6 +380,8 @@ static void add_passed(struct call *c, const struct passed *p)
         add_thing(c, &hidden_thing);
     if (p->callee.does & EFFECTS_KERNEL)
         add_kernel(c);
+    if (p->callee.does & EFFECTS_DISGUISES)
+        add_thing(c, &disguised_thing);
     for (uint32_t i = 0; i < p->pairs; i++)
         add_word(c, p->words[2 * i], p->words[2 * i + 1]);
     add_rules(c, p->name);
@@ -439,6 +443,8 @@ static uint32_t begin(uint32_t site, const char *name, uintptr_t target, uint32_
     if (!pairs && !nrules && !tls.self->nannotated && !rt.full && callee_does_nothing(&callee))
         return 0;
     steer_leaves();
+    if (callee.does & EFFECTS_CLONES && !hidden_threads)
+        hidden_begins();
     if (callee.does & EFFECTS_KERNEL) /* the object is there, for readers */
         rt_sync_number(OP_BEFORE, KEY_KERNEL, site);
     rt_busy_begin();

@@ -104,18 +104,23 @@ static void close_pair(void)
     rt_busy_end();
 }
 
-/* The calls that the creating thread is in did not list the hidden thing, or were not recorded at
+/* The calls that this thread is in did not list the hidden thing, or were not recorded at
  * all, since they pass no pointer: a pair that does. */
-bool hidden_thread_created(void *start, uint64_t where)
+void hidden_begins(void)
 {
-    if (!rt_recording() || !is_hidden(start, where))
-        return false;
     __atomic_store_n(&hidden_threads, true, __ATOMIC_RELAXED);
     if (!self.marked && !self.open) {
         self.marked = true;
         self.loose = !hidden_calls;
         open_pair();
     }
+}
+
+bool hidden_thread_created(void *start, uint64_t where)
+{
+    if (!rt_recording() || !is_hidden(start, where))
+        return false;
+    hidden_begins();
     return true;
 }
 

@@ -24,6 +24,9 @@ HIDDEN void hidden_call_ends(void);                 /* before its return is */
 /* pthread_thread.c: before a thread is created; true: it is one, and the other is its first act. */
 HIDDEN bool hidden_thread_created(void *start, uint64_t where);
 HIDDEN void hidden_thread_begins(void);
+/* From now on any call may order any other: threads that nobody sees (clone()), memory that has
+ * two addresses. The thread records. */
+HIDDEN void hidden_begins(void);
 /* openmp.c: what the library that this code is in orders is heard of. */
 HIDDEN void hidden_ignore_openmp(const void *code);
 

@@ -34,7 +34,13 @@ enum {
     WORK_MAX = 1 << 20, /* objects of one call; dirty pieces */
     SEEN_MAX = 256,     /* loose ones of one call */
     PIECES_MAX = 64,
-    SUSPECT_BYTES = 4096, /* larger objects are not looked at again and again */
+    /* Objects that calls may have stored pointers in are looked at again. These always: */
+    SUSPECTS_NEAR = 16,   /* as many, passed or one step further */
+    SUSPECT_BYTES = 4096, /* and no larger */
+    /* Up to SUSPECTS of this size, however far away, while there is credit for it: half a
+     * microsecond each, at every call. */
+    SUSPECT_LARGE = 256 << 10,
+    DEEP_START = 2 << 20,
     SLOTS_MAX = (RECORD_WORDS - 3) / 2,
     SLOTS_ZERO =
         256, /* objects up to this size tell their empty slots when they are logged again */
@@ -70,6 +76,7 @@ static struct {
     uint64_t pointers;
     int64_t credit;                /* bytes that may be looked at; written under reach_lock */
     uint32_t paid;                 /* chunks that are in it */
+    int64_t deep;                  /* the part of it for objects far away, in bytes */
     uint64_t generations[REGIONS]; /* grow when a piece there becomes logged: struct quiet */
     bool partial;                  /* it was too much */
     bool lost;                     /* something was forgotten: every call is CALL_ALL from now on */
@@ -97,6 +104,7 @@ static bool prepare(void)
     reach.logged = pages(WORK_MAX * sizeof(*reach.logged));
     reach.failed = !reach.work || !reach.dirty || !reach.logged;
     reach.credit = CREDIT_START;
+    reach.deep = DEEP_START;
     return !reach.failed;
 }
 
@@ -123,6 +131,8 @@ static void pay(void)
     __atomic_store_n(&reach.paid, reach.paid + chunks, __ATOMIC_RELAXED);
     __atomic_store_n(&reach.credit, credit < CREDIT_START ? credit : CREDIT_START,
                      __ATOMIC_RELAXED);
+    reach.deep += (int64_t)chunks * CREDIT_CHUNK / 8;
+    reach.deep = reach.deep < DEEP_START ? reach.deep : DEEP_START;
 }
 
 static void charge(uint64_t bytes)
@@ -611,12 +621,18 @@ static void log_set(struct rt_thread *t, const struct callee *c)
 
 /* ---- what calls store ---- */
 
-static void suspect(struct rt_thread *t, uintptr_t a)
+/* How many, and how large. */
+struct bound {
+    uint32_t objects;
+    uint64_t bytes;
+};
+
+static void suspect(struct rt_thread *t, uintptr_t a, struct bound b)
 {
     struct object o;
 
-    if (t->nsuspects == SUSPECTS || !object_at(a, &o) || !o.state || o.plain ||
-        o.high - o.low >= SUSPECT_BYTES)
+    if (t->nsuspects >= b.objects || !object_at(a, &o) || !o.state || o.plain ||
+        o.high - o.low >= b.bytes)
         return;
     for (uint32_t i = 0; i < t->nsuspects; i++)
         if (t->suspects[i] == o.low)
@@ -625,55 +641,93 @@ static void suspect(struct rt_thread *t, uintptr_t a)
 }
 
 /* Words of memory that may be read; objects on the heap go at any time, so they are copied. */
-static void suspect_words(struct rt_thread *t, const uint64_t *words, size_t n)
+static void suspect_words(struct rt_thread *t, const uint64_t *words, size_t n, struct bound b)
 {
-    for (size_t i = 0; i < n && t->nsuspects < SUSPECTS; i++)
+    for (size_t i = 0; i < n && t->nsuspects < b.objects; i++)
         if (words[i] >= 1 << 16 && words[i] >> 47 == 0)
-            suspect(t, words[i]);
+            suspect(t, words[i], b);
 }
 
-static void suspect_behind(struct rt_thread *t, uintptr_t a)
+/* The bytes that were looked at. */
+static uint64_t suspect_behind(struct rt_thread *t, uintptr_t a, struct bound b)
 {
     struct piece p = { 0 };
     struct object o;
-    size_t bytes;
+    uint64_t seen = 0;
 
     if (!object_at(a, &o) || o.kind != OBJECT_HEAP)
-        return;
+        return 0;
     p.object = o.low;
     p.direct = o.direct;
-    bytes = copy(&p, o.low, (o.high - o.low) & ~(size_t)7);
-    suspect_words(t, reach.buffer, bytes / 8);
+    while (o.low + seen + 8 <= o.high) {
+        uint64_t left = (o.high - o.low - seen) & ~UINT64_C(7),
+                 want = left < BUFFER ? left : BUFFER,
+                 got = copy(&p, o.low + seen, want) & ~UINT64_C(7);
+
+        suspect_words(t, reach.buffer, got / 8, b);
+        seen += got;
+        if (got < want)
+            break;
+    }
+    return seen;
 }
 
-/* The objects that the call gets, those that they lead to, and those that statics lead to. */
-static void list_suspects(struct rt_thread *t, const struct call *c)
+/* The objects that the call gets, and those that statics lead to. */
+static void list_near(struct rt_thread *t, const struct call *c, struct bound b)
 {
-    uint32_t first = t->nsuspects, n;
-
     for (unsigned i = 0; i < c->nroots; i++)
         if (c->roots[i].own)
             suspect_words(t, (const uint64_t *)((c->roots[i].object.low + 7) & ~(uintptr_t)7),
-                          (c->roots[i].object.high - c->roots[i].object.low) / 16);
+                          (c->roots[i].object.high - c->roots[i].object.low) / 16, b);
         else
-            suspect(t, c->roots[i].pointer);
+            suspect(t, c->roots[i].pointer, b);
     for (uint32_t i = 0; i < effects_members(&c->callee); i++) {
         uintptr_t low, high;
         const struct piece_state *s =
             effects_piece(c->callee.table, effects_member(&c->callee, i), &low, &high);
 
         if (s->copy)
-            suspect_words(t, s->copy, piece_count(low, high));
+            suspect_words(t, s->copy, piece_count(low, high), b);
     }
+}
+
+/* ... and those that they lead to: one step, or all the way. */
+static void list_suspects(struct rt_thread *t, const struct call *c)
+{
+    bool deep = reach.deep > 0;
+    struct bound near = { SUSPECTS_NEAR, SUSPECT_BYTES }, far = { SUSPECTS, SUSPECT_LARGE };
+    uint32_t first = t->nsuspects, n;
+
+    list_near(t, c, deep ? far : near);
     n = t->nsuspects;
-    for (uint32_t i = first; i < n; i++)
-        suspect_behind(t, t->suspects[i]);
+    for (uint32_t i = first; i < (deep ? t->nsuspects : n); i++) {
+        uint64_t seen = suspect_behind(t, t->suspects[i], deep ? far : near);
+
+        if (deep)
+            reach.deep -= (int64_t)(2 * (seen + COST_OBJECT));
+    }
+}
+
+/* Each piece of it. */
+static void make_object_dirty(uintptr_t a)
+{
+    struct object o;
+    uintptr_t step;
+
+    if (!objects_find(a, &o) || !o.piece) {
+        make_dirty(a);
+        return;
+    }
+    for (uintptr_t at = o.low; at < o.high; at = step) {
+        step = (at & ~(uintptr_t)(o.piece - 1)) + o.piece;
+        make_dirty(at);
+    }
 }
 
 void reach_returned(struct rt_thread *t)
 {
     for (uint32_t i = 0; i < t->nsuspects; i++)
-        make_dirty(t->suspects[i]);
+        make_object_dirty(t->suspects[i]);
     if (!hidden_calls)
         t->nsuspects = 0;
 }
@@ -859,6 +913,7 @@ void reach_fork_after(bool child)
         reach.nlogged = reach.ndirty = reach.nwork = 0;
         reach.lost = false;
         reach.credit = CREDIT_START;
+        reach.deep = DEEP_START;
         reach.paid = 0; /* of a ring of its own */
         effects_forget();
         objects_forget();
