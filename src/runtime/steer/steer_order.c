@@ -298,6 +298,13 @@ void steer_order_go(unsigned side)
     __atomic_store_n(&order.gone[side], 1, __ATOMIC_RELEASE);
 }
 
+/* Then nobody needs to come here any more. */
+static bool are_done(void)
+{
+    return __atomic_load_n(&order.done[0], __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&order.done[1], __ATOMIC_ACQUIRE);
+}
+
 void steer_order_passes(void)
 {
     uint32_t tid = own_tid();
@@ -317,8 +324,11 @@ void steer_order_again(void)
     if (tls.busy)
         return;
     steer_lingers = false;
-    if (tid != order.tid[0] && tid != order.tid[1])
+    if (tid != order.tid[0] && tid != order.tid[1]) {
+        if (are_done())
+            end();
         return;
+    }
     if (tid == order.tid[!order.first]) {
         __atomic_store_n(&order.done[!order.first], 1, __ATOMIC_RELEASE);
     } else {
