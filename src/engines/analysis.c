@@ -495,7 +495,7 @@ static void settle_all(struct work *w)
 }
 
 /* syncp has shown that no two accesses can meet in any reordering in which reads see what they saw
- * (syncp_suspects.c), which without values and branches is all that these engines look for; and
+ * (suspects.c), which without values and branches is all that these engines look for; and
  * there is no race of another engine to judge. */
 static bool is_settled(const struct work *w, const struct engine *e)
 {

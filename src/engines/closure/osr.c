@@ -194,7 +194,7 @@ static int osr_decide(void *state, struct whole *w, struct error *err)
     if (!s->suspects.count)
         return 0;
     s->limit = whole_limit(w);
-    r = syncp_collect(&c, &s->suspects, OSR_KEPT, w, err);
+    r = collection_make(&c, &s->suspects, OSR_KEPT, w, err);
     if (r == 0 && c.count)
         r = predict(s, &c, w, err);
     collection_release(&c);

@@ -1,12 +1,12 @@
 /* osr.h - inside of the engine osr: the set that a pair needs, its order, the search
  *
- * osr works on what syncp collects (syncp.h): the accesses of variables that
+ * osr works on what syncp does (collection.h): the accesses of variables that
  * can race, their pasts, and the history of locks (closure.h).
  */
 #ifndef HEDDLE_ENGINES_CLOSURE_OSR_H
 #define HEDDLE_ENGINES_CLOSURE_OSR_H
 
-#include "engines/closure/syncp.h"
+#include "engines/closure/collection.h"
 #include "order/view.h"
 
 /* ---- osr_set.c: what two accesses need, optimistically ---- */

@@ -18,6 +18,7 @@
 #include "engines/effort.h"
 #include "engines/whole.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Accesses of a list that are tried for one pair of sites in two clusters, and how many of the

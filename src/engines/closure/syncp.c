@@ -166,7 +166,7 @@ static int round_of(struct deciding *d, const struct suspects *lives, uint32_t s
     bool first = !d->nrounds++;
     size_t known = d->found.count;
     struct collection c;
-    int r = syncp_collect(&c, lives, site_max, d->whole, err);
+    int r = collection_make(&c, lives, site_max, d->whole, err);
 
     if (r == 0) {
         syncp_search(&c, d->whole, &d->found);

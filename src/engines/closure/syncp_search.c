@@ -22,6 +22,7 @@
 #include "engines/effort.h"
 #include "engines/whole.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Steps of all walks, for each event of the trace and besides: far more than traces have needed

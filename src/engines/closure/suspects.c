@@ -1,4 +1,4 @@
-/* syncp_suspects.c - which variables can have a sync-preserving race at all
+/* suspects.c - which variables can have a sync-preserving race at all
  *
  * Two accesses cannot race when the order without locks (closure.h) orders
  * them, or when a lock protects both: the closure of their pasts has both
@@ -12,7 +12,9 @@
  * it does itself: whatever is unordered with them is unordered with it.
  * Where there are many, those of one slot and kind become one.
  */
-#include "engines/closure/syncp.h"
+#include "engines/closure/suspects.h"
+#include "engines/closure/closure.h"
+#include "order/held_sets.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* syncp_collect.c - the accesses of the suspects, with their pasts
+/* collection.c - the accesses of the suspects, with their pasts
  *
  * Accesses of one cluster (variable, slot, kind, locks) at one site are
  * merged where that loses no race. Let a come before b, with no lock event of
@@ -10,7 +10,7 @@
  * So loops over a racy variable take no memory unless they synchronise.
  */
 #include "base/alloc.h"
-#include "engines/closure/syncp.h"
+#include "engines/closure/collection.h"
 #include "engines/effort.h"
 #include "engines/whole.h"
 
@@ -275,8 +275,8 @@ static int stream(struct collecting *k, struct whole *w, struct error *err)
     return r;
 }
 
-int syncp_collect(struct collection *c, const struct suspects *suspects, uint32_t site_max,
-                  struct whole *w, struct error *err)
+int collection_make(struct collection *c, const struct suspects *suspects, uint32_t site_max,
+                    struct whole *w, struct error *err)
 {
     struct collecting k = {
         .c = c, .suspects = suspects, .site_max = site_max, .packed = site_max == UINT32_MAX
