@@ -24,7 +24,7 @@
  */
 #include "engines/exact/mc.h"
 #include "base/alloc.h"
-#include "engines/exact/mc_pairs.h"
+#include "engines/predict/mc_pairs.h"
 #include "engines/effort.h"
 #include "engines/whole.h"
 #include "engines/whole_parts.h"

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "engines/batches.h"
 #include "engines/exact/mc.h"
-#include "engines/exact/mc_pairs.h"
+#include "engines/predict/mc_pairs.h"
 #include "engines/values/relax.h"
 #include "engines/whole.h"
 #include "engines/whole_code.h"

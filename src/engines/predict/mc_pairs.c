@@ -1,5 +1,5 @@
 /* mc_pairs.c - which pairs of sites might race, with a few instances of each */
-#include "engines/exact/mc_pairs.h"
+#include "engines/predict/mc_pairs.h"
 #include "base/alloc.h"
 #include "engines/predict/holds.h"
 #include "engines/race.h"

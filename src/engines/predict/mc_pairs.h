@@ -7,8 +7,8 @@
  * threads and locks, as far as there is room; and some spread evenly over the
  * trace. Whatever is left out is counted.
  */
-#ifndef HEDDLE_ENGINES_EXACT_MC_PAIRS_H
-#define HEDDLE_ENGINES_EXACT_MC_PAIRS_H
+#ifndef HEDDLE_ENGINES_PREDICT_MC_PAIRS_H
+#define HEDDLE_ENGINES_PREDICT_MC_PAIRS_H
 
 #include "base/map.h"
 #include "engines/predict/prove.h"
