@@ -232,6 +232,40 @@ enum { ENTER_DEPTH = 1, EXIT_TO = 1 };
 #define RING_WORD(kind, arg, low)                                                                  \
     ((uint64_t)(kind) << 56 | (uint64_t)(arg) << 48 | ((uint64_t)(low) & RING_LOW))
 #define RING_LOW ((UINT64_C(1) << 48) - 1)
+
+/* The parts of a first word. */
+static inline unsigned ring_kind(uint64_t word)
+{
+    return (unsigned)(word >> 56);
+}
+
+static inline unsigned ring_arg(uint64_t word)
+{
+    return (unsigned)(word >> 48) & 0xff;
+}
+
+/* Both: kind << 8 | arg. */
+static inline unsigned ring_head(uint64_t word)
+{
+    return (unsigned)(word >> 48);
+}
+
+static inline uint64_t ring_low(uint64_t word)
+{
+    return word & RING_LOW;
+}
+
+/* Or of the record of a stretch, which has no kind (rt_stretch.h), and of how many words. */
+static inline int ring_is_stretch(uint64_t word)
+{
+    return (int)(word >> 63);
+}
+
+static inline unsigned ring_stretch_words(uint64_t word)
+{
+    return (unsigned)(word >> 56) & 0x7f;
+}
+
 #define WHERE_PC (UINT64_C(1) << 63)
 
 /* Sequence numbers count per stripe, a hash of class and target (the thread's own number for

@@ -19,7 +19,7 @@ size_t early_start(const struct early *e, uint32_t serial)
 
 static unsigned kind_of(const struct chunk_copy *c, size_t at)
 {
-    return (unsigned)(c->data[at] >> 56);
+    return ring_kind(c->data[at]);
 }
 
 /* The thread lengthens no record that stands before this one. */

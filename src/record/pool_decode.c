@@ -225,7 +225,7 @@ static void decode(struct worker *w, struct stream *s, struct chunk_copy *c, siz
 /* The rest of the record at word `at`, of which the first events were taken; the word behind it. */
 static size_t raw_after(struct worker *w, struct stream *s, size_t at, unsigned done)
 {
-    size_t end = at + (w->chunk.data[at] >> 56 & 0x7f);
+    size_t end = at + ring_stretch_words(w->chunk.data[at]);
 
     raw_decode_part(&w->reader, &s->raw, &w->chunk, at, done, end);
     return end;

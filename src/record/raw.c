@@ -91,7 +91,7 @@ static uint32_t site_of(struct raw_reader *r, uint64_t where)
 /* The WHERE of a function's entry. */
 static uint64_t entered_at(uint64_t word, uint64_t where)
 {
-    return word >> 48 & ENTER_DEPTH ? (uint32_t)where : where;
+    return ring_arg(word) & ENTER_DEPTH ? (uint32_t)where : where;
 }
 
 /* What is known of a stretch, by the number in its record. */
@@ -109,7 +109,7 @@ static const char *find_stretch(struct raw_reader *r, uint64_t word)
 {
     if (!places_find_stretch(r->places, (uint32_t)word))
         return "stretch of code without a site table";
-    return (entry_of(r->places->stretch_pages, word) >> 32 & 0xff) == (word >> 56 & 0x7f)
+    return (entry_of(r->places->stretch_pages, word) >> 32 & 0xff) == ring_stretch_words(word)
                ? NULL
                : "impossible stretch";
 }
@@ -138,8 +138,8 @@ static void show_objects(struct raw_reader *r, struct raw_thread *t, uint32_t si
 /* An object as it is; or (OBJECT_MORE) some more of its words, or what has become of them. */
 static const char *take_object(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    uint64_t address = w[0] & RING_LOW, bytes = w[1];
-    bool more = w[0] >> 48 & OBJECT_MORE;
+    uint64_t address = ring_low(w[0]), bytes = w[1];
+    bool more = ring_arg(w[0]) & OBJECT_MORE;
 
     if (!address || !bytes || bytes > RING_LOW)
         return "impossible object";
@@ -161,7 +161,7 @@ static void take_link(struct raw_reader *r, struct raw_thread *t, const uint64_t
 {
     uint64_t site = w[2], pointer = w[1] < ADDRESS_LIMIT ? w[1] : 0;
 
-    new_event(r, t, OP_LINK, w[0] & RING_LOW, site_of(r, site), 0)->value = pointer;
+    new_event(r, t, OP_LINK, ring_low(w[0]), site_of(r, site), 0)->value = pointer;
 }
 
 /* ---- calls ---- */
@@ -249,13 +249,13 @@ static void settle_call(struct raw_reader *r, struct raw_thread *t, const uint64
     const struct raw_call *call = &t->calls[t->ncalls - 1];
     uint64_t place = 0, back = 0;
 
-    if (w[0] >> 56 == R_ENTER) {
+    if (ring_kind(w[0]) == R_ENTER) {
         place = place_of(r, entered_at(w[0], w[1]));
-        back = w[0] & RING_LOW;
-    } else if (w[0] >> 63 && !find_stretch(r, w[0]) &&
+        back = ring_low(w[0]);
+    } else if (ring_is_stretch(w[0]) && !find_stretch(r, w[0]) &&
                stretch_entry_frame(entry_of(r->places->stretch_pages, w[0])) & FRAME_ENTERED) {
         place = entry_of(r->places->frame_pages, w[0]);
-        back = w[1] & RING_LOW;
+        back = ring_low(w[1]);
     }
     if (place && is_entry_of(r, call, place_function(place), back))
         drop_call(r, t);
@@ -314,7 +314,7 @@ static const char *take_call(struct raw_reader *r, struct raw_thread *t, const u
                              uint64_t pointers)
 {
     uint64_t place = places_site(r->places, (uint32_t)w[1]);
-    unsigned arg = w[0] >> 48 & 0xff;
+    unsigned arg = ring_arg(w[0]);
     struct raw_call call = { .site = (uint32_t)w[1],
                              .function = place_function(place),
                              .all = arg & CALL_ALL };
@@ -365,10 +365,10 @@ static void take_return(struct raw_reader *r, struct raw_thread *t, uint64_t sit
 /* The thread is still where it waited for a lock. */
 static void show_request(struct raw_reader *r, struct raw_thread *t)
 {
-    bool shared = (t->waits[0] >> 48 & 0xff) == OP_ACQUIRE_SHARED;
+    bool shared = ring_arg(t->waits[0]) == OP_ACQUIRE_SHARED;
 
-    if (t->waits[0] & RING_LOW && !t->ended)
-        new_event(r, t, shared ? OP_REQUEST_SHARED : OP_REQUEST, t->waits[0] & RING_LOW,
+    if (ring_low(t->waits[0]) && !t->ended)
+        new_event(r, t, shared ? OP_REQUEST_SHARED : OP_REQUEST, ring_low(t->waits[0]),
                   site_of(r, t->waits[1]), 0);
     t->waits[0] = 0;
 }
@@ -445,12 +445,12 @@ static void enter_at(struct raw_reader *r, struct raw_thread *t, struct raw_fram
 
 static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word, uint64_t where)
 {
-    uint64_t place = place_of(r, entered_at(word, where)), back = word & RING_LOW;
+    uint64_t place = place_of(r, entered_at(word, where)), back = ring_low(word);
     struct raw_frame frame = { place_function(place), place_site(place), next_depth(t) };
 
     if (frame.function == FUNCTION_NONE)
         frame.function = r->places->unknown_function;
-    if (word >> 48 & ENTER_DEPTH) {
+    if (ring_arg(word) & ENTER_DEPTH) {
         frame.depth = (uint32_t)(where >> 32);
         enter_at(r, t, frame, back);
         return;
@@ -461,10 +461,10 @@ static void take_enter(struct raw_reader *r, struct raw_thread *t, uint64_t word
 
 static void take_exits(struct raw_reader *r, struct raw_thread *t, uint64_t word)
 {
-    if (word >> 48 & EXIT_TO)
+    if (ring_arg(word) & EXIT_TO)
         leave_to(r, t, (uint32_t)word);
     else
-        for (uint64_t n = word & RING_LOW; n && t->depth; n--)
+        for (uint64_t n = ring_low(word); n && t->depth; n--)
             leave_frame(r, t);
 }
 
@@ -514,7 +514,7 @@ static void take_expanded(struct raw_reader *r, struct raw_thread *t, const uint
     unsigned frame = stretch_entry_frame(entry_of(r->places->stretch_pages, w[0]));
 
     if (ev->op == OP_ENTER)
-        enter_at(r, t, frame_of(r, t, w), w[1] & RING_LOW);
+        enter_at(r, t, frame_of(r, t, w), ring_low(w[1]));
     else if (ev->op == OP_EXIT) /* of the frame that the record entered, or says the depth of */
         leave_to(r, t, frame & FRAME_ENTERED ? top : whole_depth(top, w[0] >> STRETCH_LEFT_SHIFT));
     else if (ev->op == OP_BRANCH ? !t->ignoring : counts(r, t, ev->target, ev->size))
@@ -539,7 +539,7 @@ static bool take_entered(struct raw_reader *r, struct raw_thread *t, uint64_t *w
         return false;
     if (!leaves)
         push_frame(t, frame_of(r, t, w));
-    w[1] = caller_site(r, w[1] & RING_LOW);
+    w[1] = caller_site(r, ring_low(w[1]));
     return true;
 }
 
@@ -632,7 +632,7 @@ static const char *take_new_move(struct raw_reader *r, struct raw_thread *t, con
 
 static const char *take_move(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    const char *fault = w[0] >> 48 & MOVE_NEW ? take_new_move(r, t, w) : NULL;
+    const char *fault = ring_arg(w[0]) & MOVE_NEW ? take_new_move(r, t, w) : NULL;
     const struct raw_move *m = fault ? NULL : move_at(t, w[0]);
 
     if (!m)
@@ -646,8 +646,8 @@ static const char *take_move(struct raw_reader *r, struct raw_thread *t, const u
 
 static const char *take_range(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    uint64_t address = w[0] & RING_LOW, bytes = w[2];
-    unsigned op = w[0] >> 48 & ACCESS_WRITE ? OP_WRITE : OP_READ;
+    uint64_t address = ring_low(w[0]), bytes = w[2];
+    unsigned op = ring_arg(w[0]) & ACCESS_WRITE ? OP_WRITE : OP_READ;
     uint32_t site;
 
     if (bytes > RANGE_MAX)
@@ -665,8 +665,8 @@ static const char *take_range(struct raw_reader *r, struct raw_thread *t, const 
 
 static const char *take_sync(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    unsigned op = w[0] >> 48 & 0xff;
-    uint64_t target = w[0] & RING_LOW;
+    unsigned op = ring_arg(w[0]);
+    uint64_t target = ring_low(w[0]);
     bool marked = ring_may_be_marked(op) && target & RING_MARK;
 
     if (op < OP_ACQUIRE || op > OP_AFTER)
@@ -690,7 +690,7 @@ static const char *take_sync(struct raw_reader *r, struct raw_thread *t, const u
 
 static const char *take_atomic(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    unsigned arg = w[0] >> 48 & 0xff, op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
+    unsigned arg = ring_arg(w[0]), op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
     unsigned values = arg >> 6, order = w[2] & 0xff;
     uint64_t place;
     struct event *ev;
@@ -698,7 +698,7 @@ static const char *take_atomic(struct raw_reader *r, struct raw_thread *t, const
     if (op > OP_RMW || log > 4 || values > 2 || order < ORDER_RELAXED || order > ORDER_SEQ_CST)
         return "unknown kind of atomic operation";
     place = place_of(r, w[1]);
-    ev = new_event(r, t, op, w[0] & RING_LOW, place_site(place), w[2] >> 8);
+    ev = new_event(r, t, op, ring_low(w[0]), place_site(place), w[2] >> 8);
     ev->size = 1u << log;
     ev->order = (uint8_t)order;
     ev->flags = place & PLACE_LOOSE ? EV_LOOSE : 0;
@@ -713,20 +713,20 @@ static const char *take_atomic(struct raw_reader *r, struct raw_thread *t, const
 
 static const char *take_memory(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    unsigned op = w[0] >> 48 & 0xff;
+    unsigned op = ring_arg(w[0]);
     uint64_t bytes = w[2];
 
     if ((op != OP_ALLOC && op != OP_FREE) || bytes > RING_LOW)
         return "impossible allocation";
     if (op == OP_ALLOC && !bytes)
         bytes = 1;
-    new_event(r, t, op, w[0] & RING_LOW, site_of(r, w[1]), w[3])->value = bytes;
+    new_event(r, t, op, ring_low(w[0]), site_of(r, w[1]), w[3])->value = bytes;
     return NULL;
 }
 
 static const char *take_fence(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    unsigned order = w[0] >> 48 & 0xff;
+    unsigned order = ring_arg(w[0]);
 
     if (order < ORDER_RELAXED || order > ORDER_SEQ_CST)
         return "unknown memory order";
@@ -776,7 +776,7 @@ static const char *take_steps(struct raw_reader *r, struct raw_thread *t, struct
 
 static const char *take_access(struct raw_reader *r, struct raw_thread *t, const uint64_t *w)
 {
-    unsigned arg = w[0] >> 48 & 0xff, log = arg >> ACCESS_SIZE_SHIFT & 7;
+    unsigned arg = ring_arg(w[0]), log = arg >> ACCESS_SIZE_SHIFT & 7;
     uint64_t place;
     struct event *ev;
 
@@ -786,8 +786,8 @@ static const char *take_access(struct raw_reader *r, struct raw_thread *t, const
         place = place_of(r, w[1]);
     else
         place = places_site(r->places, (uint32_t)w[1]);
-    ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, w[0] & RING_LOW,
-                   place_site(place), 0);
+    ev = new_event(r, t, arg & ACCESS_WRITE ? OP_WRITE : OP_READ, ring_low(w[0]), place_site(place),
+                   0);
     ev->size = 1u << log;
     ev->flags = place & PLACE_LOOSE ? EV_LOOSE : 0;
     if ((arg & ACCESS_STEPS) == ACCESS_STEPS)
@@ -815,20 +815,20 @@ static inline size_t record_words(uint64_t word)
         [R_CALL] = 2,  [R_RETURN] = 3, [R_LOST] = 1,   [R_END] = 1,    [R_OBJECT] = 3,
         [R_LINK] = 3,  [R_MOVE] = 1,   [R_IGNORE] = 1, [R_WAIT] = 2,
     };
-    unsigned kind = (unsigned)(word >> 56);
+    unsigned kind = ring_kind(word);
     size_t n;
 
     if (kind & STRETCH_MARK)
         return kind & ~(unsigned)STRETCH_MARK;
     if (kind == R_ACCESS)
-        return 2 + (word >> 48 & ACCESS_VALUE64 ? 1 : 0);
+        return 2 + (ring_arg(word) & ACCESS_VALUE64 ? 1 : 0);
     n = kind < sizeof(words) ? words[kind] : 0;
     if (kind == R_ATOMIC)
-        n += word >> 54 & 3;
-    else if (kind == R_MOVE && word >> 48 & MOVE_NEW)
+        n += ring_arg(word) >> 6;
+    else if (kind == R_MOVE && ring_arg(word) & MOVE_NEW)
         n += 2 * (word >> 24 & 0xff);
     else if (kind == R_CALL)
-        n += (word & RING_LOW) < RING_CHUNK_BYTES ? (size_t)(word & RING_LOW) : RING_CHUNK_BYTES;
+        n += ring_low(word) < RING_CHUNK_BYTES ? (size_t)ring_low(word) : RING_CHUNK_BYTES;
     return n;
 }
 
@@ -837,7 +837,7 @@ static size_t words_of(const uint64_t *w, const uint64_t *end)
 {
     size_t n = record_words(*w);
 
-    if (*w >> 56 == R_OBJECT && end - w >= 3)
+    if (ring_kind(*w) == R_OBJECT && end - w >= 3)
         n += 2 * (size_t)(w[2] < RING_CHUNK_BYTES ? w[2] : RING_CHUNK_BYTES);
     return n;
 }
@@ -845,12 +845,13 @@ static size_t words_of(const uint64_t *w, const uint64_t *end)
 static const char *take_record(struct raw_reader *r, struct raw_thread *t, const uint64_t *w,
                                uint64_t start)
 {
-    switch (w[0] >> 56) {
+    switch (ring_kind(w[0])) {
     case R_STAMP:
-        take_stamp(r, t, start, w[0] & RING_LOW);
+        take_stamp(r, t, start, ring_low(w[0]));
         return NULL;
     case R_ACCESS:
-        if (leaves_out(r, t) && !counts(r, t, w[0] & RING_LOW, UINT64_C(1) << (w[0] >> 49 & 7)))
+        if (leaves_out(r, t) &&
+            !counts(r, t, ring_low(w[0]), UINT64_C(1) << (ring_arg(w[0]) >> 1 & 7)))
             return NULL;
         return take_access(r, t, w);
     case R_RANGE:
@@ -874,15 +875,15 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
             take_branch(r, t, w[0]);
         return NULL;
     case R_CALL:
-        return take_call(r, t, w, w[0] & RING_LOW);
+        return take_call(r, t, w, ring_low(w[0]));
     case R_RETURN:
-        if (w[0] >> 48 & RETURN_AWAY)
+        if (ring_arg(w[0]) & RETURN_AWAY)
             take_away(r, t);
         else
             take_return(r, t, w[1], w[2]);
         return NULL;
     case R_LOST:
-        t->lost += w[0] & RING_LOW;
+        t->lost += ring_low(w[0]);
         return NULL;
     case R_MOVE:
         return take_move(r, t, w);
@@ -892,7 +893,7 @@ static const char *take_record(struct raw_reader *r, struct raw_thread *t, const
         take_link(r, t, w);
         return NULL;
     case R_IGNORE:
-        t->ignoring = w[0] & RING_LOW;
+        t->ignoring = ring_low(w[0]);
         return NULL;
     case R_WAIT:
         t->waits[0] = w[0];
@@ -911,10 +912,11 @@ static inline bool is_run_ahead(const uint64_t *w, const uint64_t *end)
                             1u << R_ATOMIC | 1u << R_MEMORY | 1u << R_BRANCH | 1u << R_MOVE;
 
     for (size_t i = 0; i < RUN_LEAST; i++, w += record_words(*w)) {
-        unsigned kind = w < end ? (unsigned)(w[0] >> 56) : R_END;
+        unsigned kind = w < end ? ring_kind(w[0]) : R_END;
 
-        if (kind > R_MOVE || !(common >> kind & 1) || (kind == R_MOVE && w[0] >> 48 & MOVE_NEW) ||
-            (kind == R_ATOMIC && w[0] >> 54 & 3))
+        if (kind > R_MOVE || !(common >> kind & 1) ||
+            (kind == R_MOVE && ring_arg(w[0]) & MOVE_NEW) ||
+            (kind == R_ATOMIC && ring_arg(w[0]) >> 6))
             return false;
     }
     return true;
@@ -931,7 +933,7 @@ static uint64_t stamp_of(void *arg, uint64_t word)
 {
     const struct stamper *s = arg;
 
-    take_stamp(s->reader, s->thread, s->start, word & RING_LOW);
+    take_stamp(s->reader, s->thread, s->start, ring_low(word));
     return s->thread->stamp;
 }
 
@@ -1023,7 +1025,7 @@ unsigned raw_decode_part(struct raw_reader *r, struct raw_thread *t, const struc
     struct event events[STRETCH_ACCESSES_MAX + 1];
     unsigned n;
 
-    if (!(*w >> 63) || find_stretch(r, *w))
+    if (!ring_is_stretch(*w) || find_stretch(r, *w))
         return done;
     if (t->call_waits)
         settle_call(r, t, w);
@@ -1041,8 +1043,9 @@ static const uint64_t *end_of_longer(const struct chunk_copy *c, const uint64_t 
 {
     size_t n = words_of(w, end);
 
-    return *w >> 63 && end == c->data + c->words && n <= c->room - (size_t)(w - c->data) ? w + n
-                                                                                         : end;
+    return ring_is_stretch(*w) && end == c->data + c->words && n <= c->room - (size_t)(w - c->data)
+               ? w + n
+               : end;
 }
 
 const char *raw_decode(struct raw_reader *r, struct raw_thread *t, struct chunk_copy *c,
@@ -1072,7 +1075,8 @@ const char *raw_decode(struct raw_reader *r, struct raw_thread *t, struct chunk_
         }
         if (__builtin_expect(t->call_waits, 0) && *w >> 56 != R_STAMP)
             settle_call(r, t, w);
-        if (!refused && *w >> 63) { /* once it is known, take_common() takes it, or refuses */
+        if (!refused &&
+            ring_is_stretch(*w)) { /* once it is known, take_common() takes it, or refuses */
             fault = find_stretch(r, *w);
             refused = leaves_out(r, t);
             if (!refused || fault)

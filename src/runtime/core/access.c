@@ -65,7 +65,7 @@ static inline void rewrite(const struct run *r, unsigned arg, uintptr_t low, uin
 {
     uint64_t head = RING_WORD(R_ACCESS, arg, low);
 
-    if (r->record[0] >> 48 & ACCESS_RUN) {
+    if (ring_arg(r->record[0]) & ACCESS_RUN) {
         __atomic_store_n(&r->record[0], head, __ATOMIC_RELEASE);
         __atomic_store_n(&r->record[1], word, __ATOMIC_RELEASE);
     } else {
@@ -92,8 +92,8 @@ static bool lengthen_near(struct rt_thread *t, struct run *r, uintptr_t a, unsig
                           uint64_t where)
 {
     uint64_t head = r->record[0];
-    uintptr_t bytes = (uintptr_t)1 << (arg >> ACCESS_SIZE_SHIFT), low = head & RING_LOW, high;
-    bool several = head >> 48 & ACCESS_RUN;
+    uintptr_t bytes = (uintptr_t)1 << (arg >> ACCESS_SIZE_SHIFT), low = ring_low(head), high;
+    bool several = ring_arg(head) & ACCESS_RUN;
 
     if (t->too_deep || r->stack != (frames_are_told(t) ? t->stack : frames_stack_now(t)))
         return false;
@@ -167,8 +167,8 @@ static void append_row(struct rt_thread *t, uintptr_t a, uint64_t bytes, unsigne
     if (r->key == run_key(t, where) && !r->step && !t->too_deep && rt_options.filter &&
         r->stack == (frames_are_told(t) ? t->stack : frames_stack_now(t))) {
         uint64_t head = r->record[0];
-        uintptr_t from = head & RING_LOW,
-                  to = from + (head >> 48 & ACCESS_RUN ? r->record[1] >> 32 : size);
+        uintptr_t from = ring_low(head),
+                  to = from + (ring_arg(head) & ACCESS_RUN ? r->record[1] >> 32 : size);
 
         low = from < low ? from : low;
         high = to > high ? to : high;
@@ -411,12 +411,12 @@ static inline __attribute__((always_inline)) bool lengthen_usual(struct rt_threa
         r->from += (uintptr_t)r->step;
         return true;
     }
-    if (!(head >> 48 & ACCESS_RUN) || length + bytes > RUN_BYTES_MAX)
+    if (!(ring_arg(head) & ACCESS_RUN) || length + bytes > RUN_BYTES_MAX)
         return false;
-    if (a + bytes == (head & RING_LOW)) {
+    if (a + bytes == ring_low(head)) {
         __atomic_store_n(&record[0], head - bytes, __ATOMIC_RELEASE);
         r->from -= bytes;
-    } else if (a != (head & RING_LOW) + length) {
+    } else if (a != ring_low(head) + length) {
         return false;
     }
     __atomic_store_n(&record[1], word + (bytes << 32), __ATOMIC_RELEASE);

@@ -59,14 +59,14 @@ static inline bool read_steps(struct common *c, uint64_t word)
 
 static inline bool read_access(const uint64_t *w, const uint64_t *end, struct common *c)
 {
-    unsigned head = (unsigned)(w[0] >> 48), log = head >> ACCESS_SIZE_SHIFT & 7;
+    unsigned head = ring_head(w[0]), log = head >> ACCESS_SIZE_SHIFT & 7;
     bool wide = head & ACCESS_VALUE64, far = head & ACCESS_PC;
 
     c->valued = head & (ACCESS_VALUE32 | ACCESS_VALUE64);
     if (log > 4 || end - w < 2 + wide || (far && (c->valued || head & ACCESS_RUN)))
         return false;
     c->where = far ? w[1] : (uint32_t)w[1];
-    c->target = w[0] & RING_LOW;
+    c->target = ring_low(w[0]);
     c->words = 2 + wide;
     c->size = 0;
     if (head & ACCESS_RUN) {
@@ -83,7 +83,7 @@ static inline bool read_access(const uint64_t *w, const uint64_t *end, struct co
 
 static bool read_sync(const uint64_t *w, struct common *c)
 {
-    unsigned op = w[0] >> 48 & 0xff;
+    unsigned op = ring_arg(w[0]);
     bool marked = ring_may_be_marked(op) && w[0] & RING_MARK;
 
     if (op < OP_ACQUIRE || op > OP_AFTER || (op >= OP_FORK && op <= OP_END))
@@ -98,7 +98,7 @@ static bool read_sync(const uint64_t *w, struct common *c)
 /* Without values, as default builds have them. */
 static bool read_atomic(const uint64_t *w, struct common *c)
 {
-    unsigned arg = w[0] >> 48 & 0xff, op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
+    unsigned arg = ring_arg(w[0]), op = OP_LOAD + (arg & 3), log = arg >> 2 & 15;
     unsigned order = w[2] & 0xff;
 
     if (op > OP_RMW || log > 4 || arg >> 6 || order < ORDER_RELAXED || order > ORDER_SEQ_CST)
@@ -110,7 +110,7 @@ static bool read_atomic(const uint64_t *w, struct common *c)
 
 static bool read_memory(const uint64_t *w, struct common *c)
 {
-    unsigned op = w[0] >> 48 & 0xff;
+    unsigned op = ring_arg(w[0]);
 
     if ((op != OP_ALLOC && op != OP_FREE) || w[2] > RING_LOW)
         return false;
@@ -124,7 +124,7 @@ static bool read_memory(const uint64_t *w, struct common *c)
 /* False: some record that is not for here, or one that goes beyond `end`. */
 static bool read_other(const uint64_t *w, const uint64_t *end, struct common *c)
 {
-    unsigned kind = (unsigned)(w[0] >> 56);
+    unsigned kind = ring_kind(w[0]);
 
     if (kind == R_BRANCH) {
         c->where = (uint32_t)w[0];
@@ -139,9 +139,9 @@ static bool read_other(const uint64_t *w, const uint64_t *end, struct common *c)
     if (end - w < c->words)
         return false;
     c->where = w[1];
-    c->target = w[0] & RING_LOW;
+    c->target = ring_low(w[0]);
     if (kind == R_RANGE)
-        return read_long(c, w[0] >> 48 & ACCESS_WRITE, w[2]);
+        return read_long(c, ring_arg(w[0]) & ACCESS_WRITE, w[2]);
     if (kind == R_SYNC)
         return read_sync(w, c);
     if (kind == R_ATOMIC)
@@ -153,7 +153,7 @@ static inline bool read_common(const uint64_t *w, const uint64_t *end, struct co
 {
     c->sequence = 0;
     c->again = 0;
-    if (__builtin_expect(w[0] >> 56 == R_ACCESS, 1))
+    if (__builtin_expect(ring_kind(w[0]) == R_ACCESS, 1))
         return read_access(w, end, c);
     c->size = 0;
     c->valued = false;
@@ -200,7 +200,7 @@ static inline bool find_site(const struct raw_run *r, uint64_t where, uint32_t *
 
 static inline bool is_move(const struct raw_run *r, const uint64_t *w)
 {
-    return *w >> 48 == (uint64_t)R_MOVE << 8 && r->move_of;
+    return ring_head(*w) == R_MOVE << 8 && r->move_of;
 }
 
 bool raw_run_is_common(const struct raw_run *r)
@@ -216,7 +216,7 @@ bool raw_run_is_common(const struct raw_run *r)
 
 static inline bool is_stamp(const struct raw_run *r, const uint64_t *w)
 {
-    return *w >> 56 == R_STAMP && r->stamp_of;
+    return ring_kind(*w) == R_STAMP && r->stamp_of;
 }
 
 void raw_run_take_stamps(struct raw_run *r)
@@ -371,7 +371,7 @@ static inline bool is_plain(const uint64_t *w, const uint64_t *end)
 {
     const uint64_t may = ACCESS_WRITE | 7 << ACCESS_SIZE_SHIFT;
 
-    return (*w >> 48 & ~may) == (uint64_t)R_ACCESS << 8 && end - w >= 2;
+    return (ring_head(*w) & ~may) == R_ACCESS << 8 && end - w >= 2;
 }
 
 #define PLAIN(log)                                                                                 \
@@ -433,9 +433,9 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
         uint64_t marks;
 
         if (__builtin_expect(is_plain(w, r->end), 1)) {
-            uint64_t shape = plain_shapes[*w >> 48 & 15], place = place_of(r, (uint32_t)w[1]);
+            uint64_t shape = plain_shapes[ring_arg(*w) & 15], place = place_of(r, (uint32_t)w[1]);
             const struct common plain = { .shape = shape | marks_of(place),
-                                          .target = *w & RING_LOW };
+                                          .target = ring_low(*w) };
 
             site = (uint32_t)place;
             if (site == SITE_NONE || !shape || !add_common(e, r, &p, &expected, &plain, site))
@@ -461,7 +461,7 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
         if (!read_common(w, r->end, &k) || k.again >= most - n ||
             !find_site(r, k.where, &site, &marks))
             break;
-        if (w[0] >> 56 == R_ACCESS || w[0] >> 56 == R_ATOMIC)
+        if (ring_kind(w[0]) == R_ACCESS || ring_kind(w[0]) == R_ATOMIC)
             k.shape |= marks;
         if (!add_common(e, r, &p, &expected, &k, site))
             break;

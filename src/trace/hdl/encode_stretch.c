@@ -223,7 +223,7 @@ bool raw_run_is_unknown(const struct raw_run *r)
 {
     uint64_t entry = entry_of(r->stretch_pages, r->page_bits, (uint32_t)*r->at);
 
-    return !entry_fits(entry, *r->at >> 56 & 0x7f, (size_t)(r->end - r->at));
+    return !entry_fits(entry, ring_stretch_words(*r->at), (size_t)(r->end - r->at));
 }
 
 static bool take_frame(struct raw_run *r, uint64_t *w, uint64_t entry)

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_TRACE_HDL_ENCODE_STRETCH_H
 #define HEDDLE_TRACE_HDL_ENCODE_STRETCH_H
 
+#include "abi/rt_ring.h"
 #include "trace/hdl/encode_raw.h"
 
 /* What raw_run.stretch_pages has for a stretch of the process: its number in the trace, the words
@@ -28,7 +29,7 @@ extern enum stretch_speed { STRETCH_PLAIN, STRETCH_PEXT, STRETCH_WIDE } stretch_
 /* Is there a record of a stretch at the run's beginning? */
 static inline bool raw_run_is_stretch(const struct raw_run *r)
 {
-    return r->at < r->end && *r->at >> 63;
+    return r->at < r->end && ring_is_stretch(*r->at);
 }
 
 /* And is it one that cannot be encoded, because nothing, or something else, is known of it? */

@@ -19,13 +19,13 @@ static size_t ADD_NAME(struct encoder *e, struct raw_run *r, struct pens *pens, 
 
     for (unsigned n = 0; n < AT_ONCE && w < end; n++) {
         uint64_t head = *w, entry, *last, masks = 0;
-        unsigned words = head >> 56 & 0x7f, item;
+        unsigned words = ring_stretch_words(head), item;
         uint32_t events, number, *expected;
         struct stretch_context *c;
         uint8_t *unchanged = p.masks;
         size_t new_number, new_masks; /* 1 where it is not as predicted */
 
-        if (!(head >> 63))
+        if (!ring_is_stretch(head))
             break;
         entry = entry_of(pages, page_bits, (uint32_t)head);
         events = entry >> 40 & 0xff;
