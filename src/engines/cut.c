@@ -75,7 +75,7 @@ void cut_add(void *cut, const struct event *e, uint64_t position)
         return;
     GROW(c->threads, c->threads_cap, (size_t)e->thread + 1);
     t = &c->threads[e->thread];
-    if (event_ends_stretch(e)) {
+    if (event_ends_quiet(e)) {
         for (size_t i = 0; i < t->count; i++)
             note_end(c, t->words[i], e->thread, position);
         t->count = 0;
@@ -143,7 +143,7 @@ bool cut_is_clean(const struct cut *c, const struct event *rest, size_t count)
 
         if (e->flags & EV_IGNORED || map_get(&over, e->thread))
             continue;
-        if (event_ends_stretch(e))
+        if (event_ends_quiet(e))
             map_put(&over, e->thread, 1);
         else if (writes(e))
             clean = !is_seen(c, &open, e);

@@ -306,7 +306,7 @@ static void link_threads(const struct gist *g, const uint64_t *list, size_t n, s
 }
 
 /* What was left out comes right behind the event before it: a thread that stops there has come to
- * the end of its stretch (witness.h). */
+ * the end of its quiet period (witness.h). */
 static void fill(const struct gist *g, const struct fillings *f, const struct filling *x)
 {
     uint64_t *full = xcalloc(x->length + 1, sizeof(*full)), *list = *x->list;

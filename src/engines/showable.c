@@ -7,7 +7,7 @@
  *
  * A thread that ends here without its next synchronisation would look as if
  * it had come to it, and what stands for repetitions (docs/design/proof.md,
- * "Stretches") as if that were over. So the event that ends it is kept too: a
+ * "Quiet periods") as if that were over. So the event that ends it is kept too: a
  * read, since it may race, and anything else that is no synchronisation as an
  * event without effect.
  */
@@ -249,7 +249,7 @@ static void one_event(struct showable_flow *f, const struct event *e, uint64_t p
         keep_last(f, e, position, s, n);
     } else if (!needs) {
         keep(f, position, false);
-    } else if (!was && !event_ends_stretch(e) && e->op != OP_BEGIN) {
+    } else if (!was && !event_ends_quiet(e) && e->op != OP_BEGIN) {
         keep(f, position, false);
         mute(f, position, false);
     }

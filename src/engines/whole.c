@@ -237,7 +237,7 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err)
 }
 
 /* In other traces what comes later counts, too: an access may be repeated up to the end of its
- * stretch, a call may have had an effect. */
+ * quiet period, a call may have had an effect. */
 const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struct error *err)
 {
     const struct trace_info *info = trace_info(w->trace);

@@ -126,10 +126,10 @@ static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, 
     struct error unused;
     bool accepted;
 
-    if (!witness_trace_set_stretches(w->checker, false))
+    if (!witness_trace_set_quiet(w->checker, false))
         return false;
     accepted = ask(w, order, n, requests, &unused) == 1;
-    witness_trace_set_stretches(w->checker, true);
+    witness_trace_set_quiet(w->checker, true);
     return accepted;
 }
 

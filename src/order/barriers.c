@@ -214,7 +214,7 @@ const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_eve
         open_pair(b);
     if (b->event->op == OP_RETURN || b->event->flags & EV_ALONE)
         return_from(b, t);
-    if (t->stack.count && event_ends_stretch(b->event))
+    if (t->stack.count && event_ends_quiet(b->event))
         end_lasting(b, t);
     barriers_list_needs(b);
     *count = (uint32_t)b->out.count;
@@ -278,15 +278,15 @@ static void match_names(struct barrier_order *b, uint32_t nobjects)
     }
 }
 
-/* Pairs that have returned have an end, those that last only with their stretch. */
-static void end_pairs(struct barrier_order *b, struct list *over, bool stretch_ends)
+/* Pairs that have returned have an end, those that last only with their quiet period. */
+static void end_pairs(struct barrier_order *b, struct list *over, bool quiet_ends)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < over->count; i++) {
         struct pair *p = &b->pairs[over->items[i]];
 
-        if (!stretch_ends && b->events[p->call].flags & EV_LASTS)
+        if (!quiet_ends && b->events[p->call].flags & EV_LASTS)
             over->items[kept++] = over->items[i];
         else
             p->endless = false;
@@ -316,7 +316,7 @@ static void find_pairs(struct barrier_order *b)
         } else if (t->events[i].op == OP_RETURN && stack->count) {
             push(&over[t->events[i].thread], stack->items[--stack->count]);
         }
-        end_pairs(b, &over[t->events[i].thread], event_ends_stretch(&t->events[i]));
+        end_pairs(b, &over[t->events[i].thread], event_ends_quiet(&t->events[i]));
     }
     for (uint32_t i = 0; i < b->in.nthreads; i++) {
         free(stacks[i].items);

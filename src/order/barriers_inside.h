@@ -17,7 +17,7 @@ struct pair {
     uint32_t call, ret; /* ret NONE: open */
     uint32_t thread;
     bool endless;      /* never returns in this trace */
-    bool lasting;      /* has returned, but lasts to the end of the stretch (EV_LASTS) */
+    bool lasting;      /* has returned, but lasts to the end of the quiet period (EV_LASTS) */
     struct list links; /* pairs of other threads that were open at the call and overlap */
 };
 

@@ -263,9 +263,9 @@ static inline bool order_releases(unsigned order)
 }
 
 /* Up to here, and no further, a recorder may take a plain access for a repetition of an earlier one
- * of its thread (docs/design/proof.md, "Stretches"). An acquire load is no end: it lets go of
+ * of its thread (docs/design/proof.md, "Quiet periods"). An acquire load is no end: it lets go of
  * nothing. */
-static inline bool event_ends_stretch(const struct event *e)
+static inline bool event_ends_quiet(const struct event *e)
 {
     if (op_is_access(e->op))
         return (e->op == OP_STORE || e->op == OP_RMW) && order_releases(e->order);

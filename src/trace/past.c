@@ -13,7 +13,7 @@
 
 /* Plain accesses of one thread since it last let go of something. 16 MB; the filter drops those
  * that repeat, so it takes a program that walks through memory without any synchronisation. */
-enum { STRETCH_MAX = 400000 };
+enum { QUIET_MAX = 400000 };
 
 /* Memory that was allocated or freed is remembered by lines, that of larger blocks not at all: then
  * the accesses to it are forgotten at once, which is a look at all that there are. */
@@ -35,7 +35,7 @@ struct past_thread {
     bool forked; /* it has not begun */
     struct item fork;
     struct list frames, held, calls; /* innermost last */
-    struct list stretch;
+    struct list quiet;
 };
 
 struct round {
@@ -44,7 +44,7 @@ struct round {
 };
 
 struct past {
-    bool stretches; /* accesses that repeat are left out */
+    bool quiet; /* accesses that repeat are left out */
     struct past_thread *threads;
     size_t threads_cap;
     struct map round_of; /* barrier -> index */
@@ -57,14 +57,14 @@ struct past {
     uint64_t *line_events; /* so many events were over when it was last allocated or freed */
     size_t nlines, lines_cap;
     uint64_t events;
-    size_t overflows; /* threads with too long a stretch */
+    size_t overflows; /* threads with too long a quiet period */
 };
 
-struct past *past_new(bool stretches)
+struct past *past_new(bool quiet)
 {
     struct past *p = xcalloc(1, sizeof(*p));
 
-    p->stretches = stretches;
+    p->quiet = quiet;
     return p;
 }
 
@@ -98,11 +98,11 @@ static void release(struct list *l)
 
 static void thread_over(struct past *p, struct past_thread *t)
 {
-    p->overflows -= t->stretch.count > STRETCH_MAX;
+    p->overflows -= t->quiet.count > QUIET_MAX;
     release(&t->frames);
     release(&t->held);
     release(&t->calls);
-    release(&t->stretch);
+    release(&t->quiet);
     t->runs = t->forked = false;
 }
 
@@ -236,16 +236,15 @@ static void at_stack(struct past_thread *t, const struct event *e, uint64_t posi
         t->frames.count--;
 }
 
-static void follow_stretch(struct past *p, struct past_thread *t, const struct event *e,
-                           uint64_t position)
+static void follow_quiet(struct past *p, struct past_thread *t, const struct event *e,
+                         uint64_t position)
 {
-    if (event_ends_stretch(e)) {
-        p->overflows -= t->stretch.count > STRETCH_MAX;
-        t->stretch.count = 0;
-    } else if (p->stretches && (e->op == OP_READ || e->op == OP_WRITE) &&
-               t->stretch.count <= STRETCH_MAX) {
-        push(&t->stretch, e, position);
-        p->overflows += t->stretch.count > STRETCH_MAX;
+    if (event_ends_quiet(e)) {
+        p->overflows -= t->quiet.count > QUIET_MAX;
+        t->quiet.count = 0;
+    } else if (p->quiet && (e->op == OP_READ || e->op == OP_WRITE) && t->quiet.count <= QUIET_MAX) {
+        push(&t->quiet, e, position);
+        p->overflows += t->quiet.count > QUIET_MAX;
     }
 }
 
@@ -283,15 +282,15 @@ static void renew_lines(struct past *p, const struct event *e, uint64_t position
 /* The memory of an alloc or free. A list that is too long stays so until its thread lets go. */
 static void renew(struct past *p, const struct event *e, uint64_t position)
 {
-    if (!p->stretches || !e->value)
+    if (!p->quiet || !e->value)
         return;
     if (e->value <= LARGE_BLOCK) {
         renew_lines(p, e, position);
         return;
     }
     for (size_t i = 0; i < p->threads_cap; i++)
-        if (p->threads[i].stretch.count <= STRETCH_MAX)
-            forget_accesses(&p->threads[i].stretch, e->target, e->target + e->value);
+        if (p->threads[i].quiet.count <= QUIET_MAX)
+            forget_accesses(&p->threads[i].quiet, e->target, e->target + e->value);
 }
 
 static bool is_renewed(const struct past *p, const struct item *x)
@@ -313,7 +312,7 @@ static void add(struct past *p, const struct event *e, uint64_t position, const 
 
     t->runs = true;
     t->forked = false;
-    follow_stretch(p, t, e, position);
+    follow_quiet(p, t, e, position);
     if (e->op == OP_ALLOC || e->op == OP_FREE)
         renew(p, e, position);
     switch (op_class_of(e->op)) {
@@ -373,7 +372,7 @@ static void put_all(struct output *o, const struct list *l)
     }
 }
 
-static void put_stretch(const struct past *p, struct output *o, const struct list *l)
+static void put_quiet(const struct past *p, struct output *o, const struct list *l)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!is_renewed(p, &l->items[i]))
@@ -467,7 +466,7 @@ void past_list(const struct past *p, struct trace_mem *out)
     put_barrier(p, &o, OP_BARRIER_LEAVE);
     put_forks(p, &o);
     for (size_t i = 0; i < p->threads_cap; i++)
-        put_stretch(p, &o, &p->threads[i].stretch);
+        put_quiet(p, &o, &p->threads[i].quiet);
     sort(&o);
     write_out(&o.list, out);
     free(o.list.items);

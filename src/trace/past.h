@@ -24,8 +24,8 @@
 
 struct past;
 
-/* `stretches`: the recording leaves out accesses that repeat (one without values). */
-struct past *past_new(bool stretches);
+/* `quiet`: the recording leaves out accesses that repeat (one without values). */
+struct past *past_new(bool quiet);
 void past_free(struct past *p);
 
 /* The next events, with the marks of check.c and complete lists of calls. */

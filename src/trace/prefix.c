@@ -12,7 +12,7 @@
 
 /* Plain accesses of one thread since its last synchronisation. 100 MB; recordings of programs that
  * compute for minutes without any synchronisation come near. */
-enum { STRETCH_MAX = 2000000 };
+enum { QUIET_MAX = 2000000 };
 
 struct list {
     struct prefix_event *items;
@@ -23,7 +23,7 @@ struct past_thread {
     struct list held;    /* acquires */
     struct list calls;   /* open ones, innermost last; words are owned */
     struct list lasting; /* calls that have returned but last, and their returns; words are owned */
-    struct list stretch;
+    struct list quiet;
     struct prefix_event synced; /* op 0: never */
 };
 
@@ -33,7 +33,7 @@ struct past_round {
 };
 
 struct prefix {
-    bool stretches;
+    bool quiet;
     struct past_thread *threads;
     size_t threads_cap;
     struct map round_of; /* barrier -> index */
@@ -44,14 +44,14 @@ struct prefix {
     struct list onces;
     struct prefix_memory memory;
     struct prefix_event returned; /* some return; op 0: none */
-    uint64_t overflows;           /* threads with too long a stretch */
+    uint64_t overflows;           /* threads with too long a quiet period */
 };
 
-struct prefix *prefix_new(bool stretches)
+struct prefix *prefix_new(bool quiet)
 {
     struct prefix *p = xcalloc(1, sizeof(*p));
 
-    p->stretches = stretches;
+    p->quiet = quiet;
     return p;
 }
 
@@ -84,7 +84,7 @@ void prefix_free(struct prefix *p)
         free(p->threads[t].held.items);
         free(p->threads[t].calls.items);
         free(p->threads[t].lasting.items);
-        free(p->threads[t].stretch.items);
+        free(p->threads[t].quiet.items);
     }
     for (size_t i = 0; i < p->nrounds; i++)
         free(p->rounds[i].enters.items);
@@ -220,24 +220,23 @@ static void at_memory(struct prefix *p, const struct event *e, uint64_t position
     }
 }
 
-/* ---- stretches ---- */
+/* ---- quiet periods ---- */
 
-static void follow_stretch(struct prefix *p, struct past_thread *t, const struct event *e,
-                           uint64_t position)
+static void follow_quiet(struct prefix *p, struct past_thread *t, const struct event *e,
+                         uint64_t position)
 {
-    if (event_ends_stretch(e)) {
-        p->overflows -= t->stretch.count > STRETCH_MAX;
-        t->stretch.count = 0;
+    if (event_ends_quiet(e)) {
+        p->overflows -= t->quiet.count > QUIET_MAX;
+        t->quiet.count = 0;
         t->synced = (struct prefix_event){
             { .op = OP_FENCE, .order = ORDER_RELAXED, .thread = e->thread, .site = e->site },
             position,
             NULL
         };
         clear_words(&t->lasting);
-    } else if (p->stretches && (e->op == OP_READ || e->op == OP_WRITE) &&
-               t->stretch.count <= STRETCH_MAX) {
-        push(&t->stretch, e, position, NULL);
-        p->overflows += t->stretch.count > STRETCH_MAX;
+    } else if (p->quiet && (e->op == OP_READ || e->op == OP_WRITE) && t->quiet.count <= QUIET_MAX) {
+        push(&t->quiet, e, position, NULL);
+        p->overflows += t->quiet.count > QUIET_MAX;
     }
 }
 
@@ -261,7 +260,7 @@ void prefix_add(struct prefix *p, const struct event *e, uint64_t position, cons
     if (e->flags & EV_IGNORED)
         return;
     t = thread_of(p, e->thread);
-    follow_stretch(p, t, e, position);
+    follow_quiet(p, t, e, position);
     switch (op_class_of(e->op)) {
     case CLASS_ACCESS:
     case CLASS_ATOMIC:
@@ -376,9 +375,9 @@ struct prefix_event *prefix_list(struct prefix *p, const struct event *rest, siz
         add_all(&out, &x->held);
         add_all(&out, &x->calls);
         add_all(&out, &x->lasting);
-        if (p->stretches) {
+        if (p->quiet) {
             add_one(&out, &x->synced);
-            add_all(&out, &x->stretch);
+            add_all(&out, &x->quiet);
         }
     }
     for (size_t i = 0; i < p->nrounds; i++)

@@ -8,7 +8,7 @@
  *   - who has entered a barrier's round that is open; the first `once`,
  *   - calls of untraced code that are open. Those that have returned may have
  *     written anything: one call and return at the end say so.
- *   - In recordings that leave out repeated accesses (stretches, docs/design/
+ *   - In recordings that leave out repeated accesses (quiet periods, docs/design/
  *     proof.md): each thread's plain accesses since its last synchronisation,
  *     and a fence for that one.
  * Needs of what came before are satisfied, so nothing else orders what follows.
@@ -31,7 +31,7 @@ struct prefix_event {
     const uint64_t *words; /* a call's D, borrowed; `event.old` entries of two words */
 };
 
-struct prefix *prefix_new(bool stretches);
+struct prefix *prefix_new(bool quiet);
 void prefix_free(struct prefix *p);
 
 /* The next event; `extra` as in struct batch. */

@@ -64,9 +64,10 @@ struct builder {
     size_t ntouched, touched_cap;
     struct call *calls;
     size_t ncalls, calls_cap;
-    uint32_t *inner;   /* thread -> its innermost call */
-    uint32_t *lasting; /* thread -> calls that have returned, but last for the stretch (EV_LASTS) */
-    uint32_t *last;    /* thread -> its last event, NONE where it has an end event */
+    uint32_t *inner; /* thread -> its innermost call */
+    uint32_t
+        *lasting; /* thread -> calls that have returned, but last for the quiet period (EV_LASTS) */
+    uint32_t *last; /* thread -> its last event, NONE where it has an end event */
     bool *begun;
     uint32_t round;
     uint32_t event;     /* the present one */
@@ -521,7 +522,7 @@ static void at_return(struct builder *b, const struct event *e)
     }
 }
 
-static void at_end_of_stretch(struct builder *b, uint32_t thread)
+static void at_end_of_quiet(struct builder *b, uint32_t thread)
 {
     for (uint32_t o = b->lasting[thread]; o != NONE; o = b->calls[o].outer)
         end_call(b, &b->calls[o]);
@@ -546,13 +547,13 @@ static void visit(struct builder *b, uint32_t i, bool unmatched)
     } else if (e->op == OP_RETURN && inner != NONE) {
         at_return(b, e);
     }
-    if (b->lasting[e->thread] != NONE && ends_stretch(e))
-        at_end_of_stretch(b, e->thread);
+    if (b->lasting[e->thread] != NONE && ends_quiet(e))
+        at_end_of_quiet(b, e->thread);
 }
 
 /* ---- before the walk ---- */
 
-/* The call returns; it has an end unless it lasts and no stretch ends behind it. */
+/* The call returns; it has an end unless it lasts and no quiet period ends behind it. */
 static void foresee_return(struct builder *b, uint32_t thread)
 {
     uint32_t number = b->inner[thread];
@@ -579,7 +580,7 @@ static void foresee(struct builder *b, uint32_t i)
     }
     if ((e->op == OP_RETURN || e->flags & EV_ALONE) && b->inner[t] != NONE)
         foresee_return(b, t);
-    for (; b->lasting[t] != NONE && ends_stretch(e); b->lasting[t] = b->calls[b->lasting[t]].outer)
+    for (; b->lasting[t] != NONE && ends_quiet(e); b->lasting[t] = b->calls[b->lasting[t]].outer)
         b->calls[b->lasting[t]].endless = false;
 }
 

@@ -14,8 +14,8 @@
 #include "witness/witness.h"
 
 /* Up to here, and no further, a recorder may take an access for a repetition of an earlier one; the
- * checker's own idea of event_ends_stretch(). */
-static inline bool ends_stretch(const struct event *e)
+ * checker's own idea of event_ends_quiet(). */
+static inline bool ends_quiet(const struct event *e)
 {
     if (op_is_access(e->op))
         return op_is_atomic(e->op) && e->op != OP_LOAD && order_releases(e->order);

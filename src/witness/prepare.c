@@ -107,7 +107,7 @@ static void prepare_events(struct witness_trace *w)
     free(now);
 }
 
-static void prepare_stretches(struct witness_trace *w)
+static void prepare_quiet(struct witness_trace *w)
 {
     uint32_t *end = xcalloc(w->nthreads + 1, sizeof(*end));
 
@@ -120,8 +120,8 @@ static void prepare_stretches(struct witness_trace *w)
 
         if (p->rank == NONE)
             continue;
-        p->stretch = e->op == OP_READ || e->op == OP_WRITE ? end[e->thread] : p->rank + 1;
-        if (ends_stretch(e))
+        p->quiet_end = e->op == OP_READ || e->op == OP_WRITE ? end[e->thread] : p->rank + 1;
+        if (ends_quiet(e))
             end[e->thread] = p->rank;
     }
     free(end);
@@ -167,7 +167,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     w->branches = info->branches;
     w->loose = info->loose && !info->branches;
     w->exact = info->order == TRACE_EXACT;
-    w->stretches = info->order == TRACE_SYNC_EXACT && !info->values;
+    w->quiet = info->order == TRACE_SYNC_EXACT && !info->values;
     for (size_t i = 0; i < t->count; i++) {
         if (t->events[i].thread >= w->nthreads)
             w->nthreads = (size_t)t->events[i].thread + 1;
@@ -177,7 +177,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
     edges_init(&w->edges, t, &w->cells);
     w->places = xcalloc(t->count + 1, sizeof(*w->places));
     prepare_events(w);
-    prepare_stretches(w);
+    prepare_quiet(w);
     w->scratch = scratch_new(w);
     return w;
 }
@@ -215,11 +215,11 @@ void witness_trace_free(struct witness_trace *w)
     free(w);
 }
 
-bool witness_trace_set_stretches(struct witness_trace *w, bool on)
+bool witness_trace_set_quiet(struct witness_trace *w, bool on)
 {
-    bool before = w->stretches;
+    bool before = w->quiet;
 
-    w->stretches = on;
+    w->quiet = on;
     return before;
 }
 

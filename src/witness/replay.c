@@ -210,17 +210,17 @@ void replay_release(const struct witness_trace *w, uint32_t i)
 /* ---- memory ---- */
 
 /* Recorders leave out an access that repeats one of its thread with no synchronisation in between.
- * So an access that was recorded may happen again, up to the end of its stretch; until then no
+ * So an access that was recorded may happen again, up to the end of its quiet period; until then no
  * other thread may touch the memory in a way that conflicts. */
 static bool is_over(const struct witness_trace *w, uint32_t event, uint32_t thread)
 {
     uint32_t of = w->events[event].thread;
 
-    return of == thread || w->scratch->threads[of].progress >= w->places[event].stretch;
+    return of == thread || w->scratch->threads[of].progress >= w->places[event].quiet_end;
 }
 
-static bool check_stretch(const struct witness_trace *w, uint32_t i, uint32_t other,
-                          struct error *err)
+static bool check_quiet_of(const struct witness_trace *w, uint32_t i, uint32_t other,
+                           struct error *err)
 {
     if (is_over(w, other, w->events[i].thread))
         return true;
@@ -241,7 +241,7 @@ static void note_read(const struct witness_trace *w, uint32_t i, struct content 
     c->reads = (uint32_t)s->nreads;
 }
 
-static bool check_stretches(const struct witness_trace *w, uint32_t i, struct error *err)
+static bool check_quiet(const struct witness_trace *w, uint32_t i, struct error *err)
 {
     const struct place *p = &w->places[i];
     const struct cell_read *reads;
@@ -249,11 +249,11 @@ static bool check_stretches(const struct witness_trace *w, uint32_t i, struct er
     for (uint32_t k = 0; k < p->count; k++) {
         struct content *c = &w->scratch->contents[w->touches[p->touch + k].life];
 
-        if (c->writer != NONE && !check_stretch(w, i, c->writer, err))
+        if (c->writer != NONE && !check_quiet_of(w, i, c->writer, err))
             return false;
         reads = w->scratch->reads;
         for (uint32_t r = c->reads; r && is_writer(w->events[i].op); r = reads[r].next)
-            if (!check_stretch(w, i, reads[r].event, err))
+            if (!check_quiet_of(w, i, reads[r].event, err))
                 return false;
         if (op_table[w->events[i].op].reads)
             note_read(w, i, c);
@@ -322,9 +322,9 @@ static bool is_loose(const struct witness_trace *w, uint32_t i)
            !(reads_memory(&w->events[i]) && is_inside(w, i));
 }
 
-/* A recorded write stands for those like it up to the end of its stretch: a later one may have
+/* A recorded write stands for those like it up to the end of its quiet period: a later one may have
  * written what a loose read in between saw. */
-static void taint_stretch(const struct witness_trace *w, uint32_t thread)
+static void taint_quiet(const struct witness_trace *w, uint32_t thread)
 {
     struct scratch *s = w->scratch;
 
@@ -362,7 +362,7 @@ static void replay_loose_read(const struct witness_trace *w, uint32_t i)
     if (same)
         return;
     w->scratch->threads[e->thread].tainted = true;
-    taint_stretch(w, e->thread);
+    taint_quiet(w, e->thread);
 }
 
 static bool replay_read(const struct witness_trace *w, uint32_t i, struct error *err)
@@ -413,7 +413,7 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
             changing_write(w->changing, i, &cell);
         }
     }
-    if (loose && w->stretches)
+    if (loose && w->quiet)
         note_loose_write(w, i);
 }
 
@@ -421,7 +421,7 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
 {
     const struct event *e = &w->events[i];
 
-    if (w->stretches && !check_stretches(w, i, err))
+    if (w->quiet && !check_quiet(w, i, err))
         return false;
     if (reads_memory(e) && !(w->relaxed ? replay_free_read(w, i, err) : replay_read(w, i, err)))
         return false;
@@ -502,7 +502,7 @@ bool replay_event(const struct witness_trace *w, uint64_t position, struct error
         s->posts[w->places[i].semaphore]--;
     else if (w->events[i].op == OP_SEM_POST && !event_begins_semaphore(&w->events[i]))
         s->posts[w->places[i].semaphore]++;
-    if (w->loose && ends_stretch(&w->events[i]))
+    if (w->loose && ends_quiet(&w->events[i]))
         s->threads[w->events[i].thread].loose = 0;
     if (w->places[i].over) /* no event says so, but the join does */
         drop_all_holds(s, w->events[i].thread);

@@ -12,13 +12,13 @@
  * such a thread writes afterwards satisfies no read that matters.
  *
  * Loose reads (docs/design/marks.md) may see anything: what the thread's loose
- * writes leave from then on, and left before in the same stretch, satisfies no read
+ * writes leave from then on, and left before in the same quiet period, satisfies no read
  * that matters.
  *
- * Stretches. A recording without values lacks accesses that repeat one of
+ * Quiet periods. A recording without values lacks accesses that repeat one of
  * their thread with no synchronisation in between: they cannot add a race, but
  * they count in a reordering. So there an access stands for all like it up to
- * the end of its stretch, and other threads must not conflict with it before
+ * the end of its quiet period, and other threads must not conflict with it before
  * that (proof.md).
  *
  * Cost: preparation O(N log N) time and O(N) memory for N events (plus the
@@ -46,9 +46,10 @@ struct witness_trace;
 struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct trace_info *info);
 void witness_trace_free(struct witness_trace *w);
 
-/* The rule on stretches: on for recordings (sync-exact order) without values. Returns what it was.
+/* The rule on quiet periods: on for recordings (sync-exact order) without values. Returns what it
+ * was.
  */
-bool witness_trace_set_stretches(struct witness_trace *w, bool on);
+bool witness_trace_set_quiet(struct witness_trace *w, bool on);
 /* The rule on calls for the checks to come; at first they are ignored. Names may be NULL; where a D
  * lists a variable, an object of that name is meant too. Costs a pass over the trace where the rule
  * is another one than before. */

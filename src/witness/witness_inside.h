@@ -32,10 +32,10 @@ struct place {
         uint32_t lock;
         uint32_t semaphore;
     };
-    uint32_t count;   /* cells it touches */
-    uint32_t stretch; /* rank in its thread at which it is surely over, see is_over() */
-    bool over;        /* the last of its thread before somebody joins that */
-    size_t touch;     /* its touches, one per cell */
+    uint32_t count;     /* cells it touches */
+    uint32_t quiet_end; /* rank in its thread at which it is surely over, see is_over() */
+    bool over;          /* the last of its thread before somebody joins that */
+    size_t touch;       /* its touches, one per cell */
 };
 
 /* What is in a cell, in one of its lifetimes. */
@@ -43,7 +43,7 @@ struct content {
     uint64_t value;
     uint32_t writer; /* an alloc is one, so without any the memory is initial or not there yet */
     bool known, tainted;
-    uint32_t reads; /* since then, a list in scratch.reads from 1; only with `stretches` */
+    uint32_t reads; /* since then, a list in scratch.reads from 1; only with `quiet` */
     bool behind;    /* a call or return may have written it since */
 };
 
@@ -52,12 +52,12 @@ struct listed {
     uint32_t life, writer;
 };
 
-/* A read of a cell, for the rule on stretches. */
+/* A read of a cell, for the rule on quiet periods. */
 struct cell_read {
     uint32_t event, next;
 };
 
-/* A loose write of a stretch that is not over. */
+/* A loose write of a quiet period that is not over. */
 struct loose_write {
     uint32_t event, next;
 };
@@ -78,7 +78,7 @@ struct thread_state {
     uint32_t progress; /* events replayed */
     uint32_t holds;
     bool tainted;   /* has read something else than recorded */
-    uint32_t loose; /* loose writes of its stretch, a list in scratch.loose from 1 */
+    uint32_t loose; /* loose writes of its quiet period, a list in scratch.loose from 1 */
 };
 
 /* What a check changes; in its initial state between checks. */
@@ -107,8 +107,8 @@ struct witness_trace {
     size_t handed_cap;
     uint32_t nlives; /* lifetimes of all cells: one each from the beginning, one per alloc */
     bool values, branches, loose;
-    bool by_call;   /* some read saw what a call of untraced code wrote */
-    bool stretches; /* a plain access stands for all like it up to the next synchronisation */
+    bool by_call; /* some read saw what a call of untraced code wrote */
+    bool quiet;   /* a plain access stands for all like it up to the next synchronisation */
     enum witness_calls calls;
     struct barriers barriers;  /* the rest is there where calls count */
     struct listed *listed;     /* beside barriers.cell */

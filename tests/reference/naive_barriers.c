@@ -208,7 +208,7 @@ static size_t return_of(const struct trace_mem *t, size_t call)
 }
 
 /* Recorders leave out repetitions of accesses up to here (proof.md, "Stretches"). */
-static bool ends_stretch(const struct event *e)
+static bool ends_quiet(const struct event *e)
 {
     if (op_is_access(e->op))
         return (e->op == OP_STORE || e->op == OP_RMW) && order_releases(e->order);
@@ -235,7 +235,7 @@ static size_t end_of_pair(const struct trace_mem *t, size_t call)
         return ret;
     while (++ret < t->count)
         if (t->events[ret].thread == t->events[call].thread && takes_part(&t->events[ret]) &&
-            ends_stretch(&t->events[ret]))
+            ends_quiet(&t->events[ret]))
             return ret;
     return SIZE_MAX;
 }

@@ -17,7 +17,7 @@
 #include "witness/edges.h"
 #include "witness/witness.h"
 
-static bool as_recorded; /* with the rule on stretches */
+static bool as_recorded; /* with the rule on quiet periods */
 
 /* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. It ends with a race
  * or, where there are requests, with a deadlock of so many. */
@@ -36,7 +36,7 @@ static void expect_end(const char *text, const char *order, size_t requests, con
     text_trace_open(&t, text);
     w = witness_trace_new(&t.mem, trace_info(t.trace));
     witness_trace_set_names(w, trace_tables(t.trace));
-    witness_trace_set_stretches(w, as_recorded);
+    witness_trace_set_quiet(w, as_recorded);
     for (int again = 0; again < 2; again++) { /* the second time tests that all was put back */
         verdict = requests ? witness_check_deadlock(w, list, n, requests, &err)
                            : witness_check(w, list, n, &err);
@@ -678,7 +678,7 @@ static void a_witness_of_a_million_events_is_checked_in_linear_time(void **state
 
 /* ---- recordings ---- */
 
-static void a_recorded_write_is_over_with_its_stretch(void **state)
+static void a_recorded_write_is_over_with_its_quiet_period(void **state)
 {
     /* T0 may write x again, after data: that is what T1 reads */
     static const char text[] = "T0|w(x)|1\nT0|w(data)|2\nT0|acq(l)|3\nT0|rel(l)|4\n"
@@ -690,7 +690,7 @@ static void a_recorded_write_is_over_with_its_stretch(void **state)
     expect_recorded(text, "4 0 5", NULL); /* the race on x itself */
 }
 
-static void a_recorded_read_is_over_with_its_stretch(void **state)
+static void a_recorded_read_is_over_with_its_quiet_period(void **state)
 {
     static const char text[] = "T0|r(x)|1\nT0|w(y)|2\nT0|store.rlx(a)|3\nT0|store.rel(a)|4\n"
                                "T0|w(z)|5\nT1|w(x)|6\nT1|w(z)|7\n";
@@ -708,7 +708,7 @@ static void a_thread_may_go_on_with_its_own_accesses(void **state)
 
     (void)state;
     expect_recorded(text, "0 1 2 3 4", NULL);
-    /* without an end the stretch lasts as long as the thread */
+    /* without an end the quiet period lasts as long as the thread */
     expect_recorded("T0|w(x)|1\nT0|r(y)|2\nT1|r(x)|3\nT1|w(y)|4\n", "0 2 1 3",
                     "event 2: event 0 on x may not be the last of its kind");
 }
@@ -718,14 +718,14 @@ static void what_comes_of_another_value_satisfies_no_read_that_matters(void **st
 {
     static const char relay[] = "T0|w(x)|1\nT0|w(a)|2\nT1|r~(a)|3\nT1|w~(b)|4\nT1|w(c)|5\n"
                                 "T1|r(b)|6\nT1|w(x)|7\nT2|r(c)|8\nT2|w(x)|9\n";
-    static const char stretch[] = "T0|w(x)|1\nT0|w(a)|2\nT1|w~(b)|3\nT1|r~(a)|4\nT1|r(b)|5\n"
-                                  "T1|w(x)|6\n";
+    static const char quiet[] = "T0|w(x)|1\nT0|w(a)|2\nT1|w~(b)|3\nT1|r~(a)|4\nT1|r(b)|5\n"
+                                "T1|w(x)|6\n";
 
     (void)state;
     expect(relay, "2 3 4 7 0 8", NULL);
     expect(relay, "2 3 4 5 0 6", "event 5: reads b from event 3, not its value in the trace");
-    expect(stretch, "2 3 4 0 5", NULL);
-    expect_recorded(stretch, "2 3 4 0 5",
+    expect(quiet, "2 3 4 0 5", NULL);
+    expect_recorded(quiet, "2 3 4 0 5",
                     "event 4: reads b from event 2, not its value in the trace");
 }
 
@@ -772,8 +772,8 @@ int main(void)
         cmocka_unit_test(a_race_is_within_one_lifetime),
         cmocka_unit_test(a_free_conflicts_with_uses_and_frees_of_its_lifetime),
         cmocka_unit_test(a_release_sequence_ends_with_the_lifetime),
-        cmocka_unit_test(a_recorded_write_is_over_with_its_stretch),
-        cmocka_unit_test(a_recorded_read_is_over_with_its_stretch),
+        cmocka_unit_test(a_recorded_write_is_over_with_its_quiet_period),
+        cmocka_unit_test(a_recorded_read_is_over_with_its_quiet_period),
         cmocka_unit_test(a_thread_may_go_on_with_its_own_accesses),
         cmocka_unit_test(the_compact_edges_mean_what_the_definitions_say),
         cmocka_unit_test(a_witness_of_a_million_events_is_checked_in_linear_time),

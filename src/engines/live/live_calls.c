@@ -679,7 +679,7 @@ static void return_from(struct live_calls *c, uint32_t thread)
         close_pair(c, thread, i - 1);
 }
 
-static void end_stretch(struct live_calls *c, uint32_t thread)
+static void end_quiet(struct live_calls *c, uint32_t thread)
 {
     for (uint32_t i = c->threads[thread].depth; i-- > 0;)
         if (c->pairs[c->threads[thread].stack[i]].returned)
@@ -761,8 +761,8 @@ void live_calls_after(struct live_calls *c, const struct event *e)
     } else if (e->op == OP_JOIN) {
         join_after(c, e);
     }
-    if (c->threads[e->thread].depth && event_ends_stretch(e))
-        end_stretch(c, e->thread);
+    if (c->threads[e->thread].depth && event_ends_quiet(e))
+        end_quiet(c, e->thread);
 }
 
 /* ---- life cycle ---- */

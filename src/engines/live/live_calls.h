@@ -32,10 +32,10 @@ enum { LIVE_LISTED_BITS = 16 };
 
 struct live_pair {
     uint32_t thread;
-    uint32_t refs;     /* runs and links, and its own thread's stack */
-    bool over, all;    /* it has returned; it may touch anything */
-    bool lasts;        /* ... when it returns, it is not over before the stretch is (EV_LASTS) */
-    bool returned;     /* and that is where it is now */
+    uint32_t refs;  /* runs and links, and its own thread's stack */
+    bool over, all; /* it has returned; it may touch anything */
+    bool lasts;     /* ... when it returns, it is not over before the quiet period is (EV_LASTS) */
+    bool returned;  /* and that is where it is now */
     struct clock left; /* what its thread knew then */
     uint32_t *links;   /* pairs of other threads that were open at the call and share a thing */
     uint32_t nlinks, links_cap;

@@ -39,7 +39,7 @@ struct pair {
     uint64_t function;
     uint64_t entries;          /* first of its entries, and how many */
     uint32_t nentries, nreads; /* of what it touches, and of memory that it reads */
-    uint64_t stretch;          /* that of its last plain access, + 1 */
+    uint64_t quiet;            /* that of its last plain access, + 1 */
     bool lasts;                /* that one was not over at its return */
     bool open;             /* never returns: a lock it took is given up by the end of its thread */
     uint32_t calls;        /* of untraced code, that have not returned: then it is open, too */
@@ -68,7 +68,7 @@ struct thread {
     uint32_t nhidden; /* frames */
     uint32_t pair;    /* of the hidden frames on top, NONE: none is under way */
     uint32_t row;     /* of the row of hidden events that is under way, NONE */
-    uint64_t stretch; /* number of those that are over */
+    uint64_t quiet;   /* number of those that are over */
     bool accessed;    /* something visible, since the last call or visible branch */
     bool over;
 };
@@ -325,7 +325,7 @@ static void close_pair(struct exclude *x, uint32_t pair, const struct thread *t)
 
     if (!p->set)
         return;
-    p->lasts = t && p->stretch == t->stretch + 1;
+    p->lasts = t && p->quiet == t->quiet + 1;
     p->entries = x->nentries;
     p->nentries = keep_entries(x, &p->set);
     p->nreads = keep_entries(x, &p->reads);
@@ -654,7 +654,7 @@ static void learn_other(struct exclude *x, struct thread *t, const struct event 
         hidden = false;
     if (hidden) {
         if (ev->op == OP_READ || ev->op == OP_WRITE)
-            x->pairs[pair].stretch = t->stretch + 1;
+            x->pairs[pair].quiet = t->quiet + 1;
         hide(x, pair);
         add_effect(x, pair, ev, extra);
     } else if (ev->op == OP_BRANCH) {
@@ -670,7 +670,7 @@ static void learn_event(struct exclude *x, const struct event *ev, const uint64_
 
     x->values |= op_is_access(ev->op) && ev->flags & EV_VALUE;
     add_written(x, ev, extra);
-    t->stretch += event_ends_stretch(ev);
+    t->quiet += event_ends_quiet(ev);
     switch (ev->op) {
     case OP_ENTER:
         learn_enter(x, t, ev);
