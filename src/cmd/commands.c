@@ -349,7 +349,7 @@ static const struct option_def explain_options[] = { { OPT_FULL, "full", 0, KIND
                                                      END };
 /* Runs under control (confirm). */
 #define CONTROLLED                                                                                 \
-    { OPT_TRIES, "tries", 'n', KIND_NUMBER, "N", "run the program at most so often for each race", \
+    { OPT_TRIES, "tries", 'n', KIND_NUMBER, "N", "run the program at most N times for each race",  \
       "10" },                                                                                      \
         { OPT_WAIT,                                                                                \
           "wait",                                                                                  \
@@ -525,9 +525,8 @@ const struct command commands[] = {
     { "confirm", "[RACE...] [-- PROG ARGS...]", "make races happen on the real program",
       "Runs the program again as it was recorded, without building it anew, and holds its threads\n"
       "up so that two of them stand before the race's accesses at the same time. RACE is a race's\n"
-      "id, the start of it, or its number in the report; all of them without. Exit code 66: a "
-      "race\n"
-      "was confirmed; 0: none.\n",
+      "id, the start of it, or its number in the report; without one, all are tried. Exit code\n"
+      "66: a race was confirmed; 0: none.\n",
       confirm_options, 0, MANY, OPTIONS_ANYWHERE, cmd_confirm },
     { "replay", "SCHEDULE -- PROG ARGS...", "can the race of a schedule still happen?",
       "Makes the race of a race.schedule ('heddle confirm --schedule') happen again in a program\n"

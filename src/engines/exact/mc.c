@@ -586,7 +586,8 @@ const struct engine engine_mc = {
 /* rdit and sb are mc where calls of untraced code keep more order (docs/design/rdit.md). */
 const struct engine engine_rdit = {
     .name = "rdit",
-    .summary = "like mc, but calls of untraced code may synchronise by anything they can reach",
+    .summary =
+        "like mc, but calls of untraced code may synchronise through anything they can reach",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .barriers = BARRIERS_PAIRS,
