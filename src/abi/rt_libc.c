@@ -44,7 +44,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-static int compare(const void *a, const void *b)
+static int rt_libc_compare(const void *a, const void *b)
 {
     const struct libc_function *f = a, *g = b;
     return f->pattern != g->pattern ? f->pattern - g->pattern
@@ -53,7 +53,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The copy of a name lies behind that of the one before: patterns stay in order. */
-static char *add(const struct row *row, const char *at, size_t length, char *text)
+static char *rt_libc_add(const struct row *row, const char *at, size_t length, char *text)
 {
     struct libc_function *f = &functions[nfunctions++];
     char kind = *at++;
@@ -74,7 +74,7 @@ static char *add(const struct row *row, const char *at, size_t length, char *tex
     return text + length + 1;
 }
 
-static void make(void)
+static void rt_libc_make(void)
 {
     size_t bytes = 0, count = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -85,15 +85,15 @@ static void make(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (const char *at = rows[i].names, *end; *at; at = end + 1) {
             end = strchr(at, ' ');
-            text = add(&rows[i], at, (size_t)(end - at), text);
+            text = rt_libc_add(&rows[i], at, (size_t)(end - at), text);
         }
-    qsort(functions, nfunctions, sizeof *functions, compare);
+    qsort(functions, nfunctions, sizeof *functions, rt_libc_compare);
 }
 
 const struct libc_function *libc_functions(size_t *count)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make);
+    pthread_once(&once, rt_libc_make);
     *count = nfunctions;
     return functions;
 }
@@ -103,7 +103,7 @@ const struct libc_function *libc_functions(size_t *count)
 static const struct libc_function *find_name(const char *name)
 {
     struct libc_function key = { .name = name };
-    return bsearch(&key, functions, nnames, sizeof key, compare);
+    return bsearch(&key, functions, nnames, sizeof key, rt_libc_compare);
 }
 
 /* sinf, sinl, sinf32x: the table has sin. */

@@ -73,7 +73,7 @@ int frame_receive_bytes(int fd, void *bytes, size_t n)
 }
 
 /* 1: something to receive (or the end), 0: woken. */
-static int wait_for(int fd, int wake)
+static int frame_wait_for(int fd, int wake)
 {
     struct pollfd fds[2] = { { fd, POLLIN, 0 }, { wake, POLLIN, 0 } };
 
@@ -83,7 +83,7 @@ static int wait_for(int fd, int wake)
     return fds[1].revents && wake >= 0 ? 0 : 1;
 }
 
-static bool is_complete(const struct frame *f)
+static bool frame_is_complete(const struct frame *f)
 {
     return f->have >= HEADER && f->have - HEADER == get32(f->header);
 }
@@ -125,11 +125,11 @@ static int receive_some(struct frame *f, int fd)
 
 int frame_receive(struct frame *f, int fd, int wake)
 {
-    if (is_complete(f)) { /* that was the last one */
+    if (frame_is_complete(f)) { /* that was the last one */
         f->have = f->body.len = 0;
     }
-    while (!is_complete(f)) {
-        if (!wait_for(fd, wake))
+    while (!frame_is_complete(f)) {
+        if (!frame_wait_for(fd, wake))
             return 0;
         if (receive_some(f, fd) < 0)
             return -1;

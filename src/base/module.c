@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Owned by the caller; NULL where there is no such file. */
-static char *find(const char *file)
+static char *module_find(const char *file)
 {
     const char *folder = getenv("HEDDLE_MODULES");
     char *path = place_find(file);
@@ -23,9 +23,9 @@ static char *find(const char *file)
 }
 
 /* Loading twice gives the same handle. RTLD_LOCAL: its libraries stay out of our names. */
-static void *load(const char *file, struct error *err)
+static void *module_load(const char *file, struct error *err)
 {
-    char *path = find(file);
+    char *path = module_find(file);
     void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
     if (!path)
@@ -39,7 +39,7 @@ static void *load(const char *file, struct error *err)
 void *module_symbol(const char *module, const char *symbol, struct error *err)
 {
     char *file = xasprintf("heddle-%s.so", module);
-    void *handle = load(file, err);
+    void *handle = module_load(file, err);
     void *address = handle ? dlsym(handle, symbol) : NULL;
 
     if (handle && !address)

@@ -85,7 +85,7 @@ static uint32_t give_slots(struct decoder *d, LLVMValueRef value)
     return first;
 }
 
-static uint32_t slot_of(const struct decoder *d, LLVMValueRef value)
+static uint32_t decode_slot_of(const struct decoder *d, LLVMValueRef value)
 {
     const uint32_t *slot = map_get(&d->slot_of, (uint64_t)(uintptr_t)value);
 
@@ -108,7 +108,7 @@ static uint32_t add_const(struct decoder *d, struct code_const c)
 /* Appends the operands that are the value's lanes; how many. */
 static uint32_t add_operand(struct decoder *d, LLVMValueRef value)
 {
-    uint32_t slot = slot_of(d, value);
+    uint32_t slot = decode_slot_of(d, value);
     struct const_list constants = { 0 };
     uint32_t n;
 
@@ -155,7 +155,7 @@ static struct inst *add_inst(struct decoder *d, enum inst_op op, unsigned sub, L
     struct inst inst = { .op = (uint8_t)op,
                          .sub = (uint8_t)sub,
                          .index = d->index,
-                         .to = slot_of(d, value),
+                         .to = decode_slot_of(d, value),
                          .operand = (uint32_t)d->operands.count,
                          .extra = (uint32_t)d->extras.count,
                          .object = CODE_NONE };
@@ -184,11 +184,11 @@ static void simple(struct decoder *d, enum inst_op op, unsigned sub, LLVMValueRe
 
 static void unknown(struct decoder *d, LLVMValueRef inst)
 {
-    if (slot_of(d, inst) == CODE_NONE)
+    if (decode_slot_of(d, inst) == CODE_NONE)
         return;
     add_inst(d, I_UNKNOWN, 0, inst);
     for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(inst) && i < 8; i++)
-        if (slot_of(d, LLVMGetOperand(inst, i)) != CODE_NONE)
+        if (decode_slot_of(d, LLVMGetOperand(inst, i)) != CODE_NONE)
             add_operand(d, LLVMGetOperand(inst, i));
     end_inst(d);
 }
@@ -238,7 +238,7 @@ static void integer(struct decoder *d, LLVMValueRef inst, enum inst_op op, unsig
         simple(d, op, sub, inst, n);
 }
 
-static void compare(struct decoder *d, LLVMValueRef inst)
+static void decode_compare(struct decoder *d, LLVMValueRef inst)
 {
     static const uint8_t ops[] = { [LLVMIntEQ - LLVMIntEQ] = EX_EQ,
                                    [LLVMIntNE - LLVMIntEQ] = EX_NE,
@@ -409,7 +409,7 @@ static bool passes_on(LLVMValueRef call)
 }
 
 /* As the pass's underlying_object(): whose memory it is decides whether accesses are recorded. */
-static uint32_t object_of(struct decoder *d, LLVMValueRef v)
+static uint32_t decode_object_of(struct decoder *d, LLVMValueRef v)
 {
     for (int depth = 0; depth < 64; depth++) {
         bool gep = LLVMIsAGetElementPtrInst(v) ||
@@ -420,7 +420,7 @@ static uint32_t object_of(struct decoder *d, LLVMValueRef v)
         v = LLVMGetOperand(v, 0);
     }
     if (LLVMIsAAllocaInst(v) || LLVMIsAArgument(v))
-        return slot_of(d, v);
+        return decode_slot_of(d, v);
     if (!LLVMIsAGlobalVariable(v))
         return CODE_NONE;
     add_operand(d, v);
@@ -435,9 +435,9 @@ static void add_offsets(struct decoder *d, LLVMTypeRef type)
         PUSH(d->extras, l->at[i].odd ? INT64_MIN : (int64_t)l->at[i].offset);
 }
 
-static void load(struct decoder *d, LLVMValueRef inst)
+static void decode_load(struct decoder *d, LLVMValueRef inst)
 {
-    uint32_t object = object_of(d, LLVMGetOperand(inst, 0));
+    uint32_t object = decode_object_of(d, LLVMGetOperand(inst, 0));
 
     add_inst(d, I_LOAD, (unsigned)LLVMGetOrdering(inst), inst)->object = object;
     add_offsets(d, LLVMTypeOf(inst));
@@ -447,7 +447,7 @@ static void load(struct decoder *d, LLVMValueRef inst)
 
 static void store(struct decoder *d, LLVMValueRef inst)
 {
-    uint32_t object = object_of(d, LLVMGetOperand(inst, 1));
+    uint32_t object = decode_object_of(d, LLVMGetOperand(inst, 1));
 
     add_inst(d, I_STORE, (unsigned)LLVMGetOrdering(inst), inst)->object = object;
     add_offsets(d, LLVMTypeOf(LLVMGetOperand(inst, 0)));
@@ -511,7 +511,7 @@ _Static_assert((int)RMW_XCHG == (int)LLVMAtomicRMWBinOpXchg &&
 
 static void atomic(struct decoder *d, LLVMValueRef inst, enum inst_op op, unsigned operands)
 {
-    uint32_t object = object_of(d, LLVMGetOperand(inst, 0));
+    uint32_t object = decode_object_of(d, LLVMGetOperand(inst, 0));
     unsigned sub = op == I_RMW ? (unsigned)LLVMGetAtomicRMWBinOp(inst) : 0;
 
     add_inst(d, op, sub, inst)->object = object;
@@ -555,10 +555,10 @@ static void plain_call(struct decoder *d, LLVMValueRef inst)
 
 static void memory_intrinsic(struct decoder *d, LLVMValueRef inst, enum inst_op op)
 {
-    uint32_t object = object_of(d, LLVMGetOperand(inst, 0));
+    uint32_t object = decode_object_of(d, LLVMGetOperand(inst, 0));
 
     add_inst(d, op, 0, inst)->object = object;
-    PUSH(d->extras, op == I_COPY_MEMORY ? object_of(d, LLVMGetOperand(inst, 1)) : CODE_NONE);
+    PUSH(d->extras, op == I_COPY_MEMORY ? decode_object_of(d, LLVMGetOperand(inst, 1)) : CODE_NONE);
     for (unsigned i = 0; i < 3; i++)
         add_operand(d, LLVMGetOperand(inst, i));
     end_inst(d);
@@ -658,7 +658,7 @@ static bool decode_number(struct decoder *d, LLVMValueRef i, LLVMOpcode op)
         floating(d, i, FLOAT_NEG, 1);
         return true;
     case LLVMICmp:
-        compare(d, i);
+        decode_compare(d, i);
         return true;
     case LLVMFCmp:
         floating(d, i, FLOAT_COMPARE + LLVMGetFCmpPredicate(i), 2);
@@ -725,7 +725,7 @@ static void decode_instruction(struct decoder *d, LLVMValueRef i)
         gep(d, i);
         break;
     case LLVMLoad:
-        load(d, i);
+        decode_load(d, i);
         break;
     case LLVMStore:
         store(d, i);
@@ -784,7 +784,8 @@ static void decode_phis(struct decoder *d, struct code_block *block, LLVMValueRe
     for (unsigned i = 0; i < n; i++)
         PUSH(d->extras, block_of(d, LLVMGetIncomingBlock(first, i)));
     for (; *inst && LLVMIsAPHINode(*inst); *inst = LLVMGetNextInstruction(*inst)) {
-        struct code_phi phi = { .to = slot_of(d, *inst), .operand = (uint32_t)d->operands.count };
+        struct code_phi phi = { .to = decode_slot_of(d, *inst),
+                                .operand = (uint32_t)d->operands.count };
 
         PUSH(d->at_index, (uint32_t)d->insts.count);
         d->index++;
@@ -851,7 +852,7 @@ static const struct code_param *decode_params(struct decoder *d, uint32_t *count
     return all;
 }
 
-static struct code *finish(struct decoder *d, struct code c)
+static struct code *decode_finish(struct decoder *d, struct code c)
 {
     struct bitcode *b = d->b;
     struct code *code = arena_alloc(&b->memory, sizeof(*code));
@@ -902,5 +903,5 @@ struct code *decode_function(struct bitcode *b, uint32_t number)
     for (LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(d.function); at;
          at = LLVMGetNextBasicBlock(at))
         decode_block(&d, at);
-    return finish(&d, c);
+    return decode_finish(&d, c);
 }

@@ -91,7 +91,8 @@ static bool makes_number(LLVMValueRef v)
     }
 }
 
-static struct fact *add(struct reader *r, enum fact_op op, uint32_t to, uint32_t a, uint32_t b)
+static struct fact *static_code_add(struct reader *r, enum fact_op op, uint32_t to, uint32_t a,
+                                    uint32_t b)
 {
     GROW(r->facts, r->facts_cap, r->nfacts + 1);
     r->facts[r->nfacts] = (struct fact){
@@ -123,7 +124,7 @@ static uint32_t constant_value(struct reader *r, LLVMValueRef v)
         struct fact *f;
 
         to = fresh(r);
-        f = add(r, FACT_ADDRESS, to, 0, 0);
+        f = static_code_add(r, FACT_ADDRESS, to, 0, 0);
         f->symbol = symbol;
         f->offset = offset;
         return to;
@@ -133,7 +134,7 @@ static uint32_t constant_value(struct reader *r, LLVMValueRef v)
     to = fresh(r);
     n = (unsigned)LLVMGetNumOperands(v);
     for (unsigned i = 0; i < n; i++)
-        add(r, FACT_COPY, to, value_of(r, LLVMGetOperand(v, i)), 0);
+        static_code_add(r, FACT_COPY, to, value_of(r, LLVMGetOperand(v, i)), 0);
     return to;
 }
 
@@ -166,7 +167,7 @@ static uint32_t bytes_of(struct reader *r, LLVMTypeRef type)
 static void add_blurred(struct reader *r, uint32_t to, uint32_t from)
 {
     if (to && from)
-        add(r, FACT_OFFSET, to, from, 0)->stride = 1;
+        static_code_add(r, FACT_OFFSET, to, from, 0)->stride = 1;
 }
 
 static void copy_operands(struct reader *r, LLVMValueRef inst, unsigned first, bool blurred)
@@ -180,7 +181,7 @@ static void copy_operands(struct reader *r, LLVMValueRef inst, unsigned first, b
         if (from && blurred)
             add_blurred(r, to, from);
         else if (from)
-            add(r, FACT_COPY, to, from, 0);
+            static_code_add(r, FACT_COPY, to, from, 0);
     }
 }
 
@@ -192,7 +193,7 @@ static void read_phi(struct reader *r, LLVMValueRef inst)
         uint32_t from = value_of(r, LLVMGetIncomingValue(inst, i));
 
         if (from && from != to)
-            add(r, FACT_COPY, to, from, 0);
+            static_code_add(r, FACT_COPY, to, from, 0);
     }
 }
 
@@ -205,7 +206,7 @@ static void read_gep(struct reader *r, LLVMValueRef inst)
     f.offset = reader_offset(r, inst, &f.stride, &f.span);
     if (!from || !to)
         return;
-    out = add(r, FACT_OFFSET, to, from, 0);
+    out = static_code_add(r, FACT_OFFSET, to, from, 0);
     out->offset = f.offset;
     out->stride = f.stride;
     out->span = f.span;
@@ -257,7 +258,7 @@ static void read_arithmetic(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
     b = value_of(r, LLVMGetOperand(inst, 1));
     if (k && a && (op == LLVMAdd || op == LLVMSub) &&
         LLVMGetIntTypeWidth(LLVMTypeOf(inst)) == POINTER_BITS) {
-        add(r, FACT_OFFSET, to, a, 0)->offset = sign * LLVMConstIntGetSExtValue(k);
+        static_code_add(r, FACT_OFFSET, to, a, 0)->offset = sign * LLVMConstIntGetSExtValue(k);
         return;
     }
     add_blurred(r, to, a);
@@ -277,7 +278,7 @@ static void read_memory(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
     LLVMValueRef stored = op == LLVMStore ? LLVMGetOperand(inst, 0) : NULL;
     uint32_t a = value_of(r, LLVMGetOperand(inst, stored ? 1 : 0));
     uint32_t b = stored ? value_of(r, stored) : 0, to = stored ? 0 : value_of(r, inst);
-    struct fact *f = add(r, stored ? FACT_STORE : FACT_LOAD, to, a, b);
+    struct fact *f = static_code_add(r, stored ? FACT_STORE : FACT_LOAD, to, a, b);
 
     f->size = bytes_of(r, stored ? LLVMTypeOf(stored) : LLVMTypeOf(inst));
     f->flags = atomic_flag(inst);
@@ -288,7 +289,7 @@ static void read_update(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
     LLVMValueRef stored = LLVMGetOperand(inst, op == LLVMAtomicCmpXchg ? 2 : 1);
     uint32_t to = value_of(r, inst), a = value_of(r, LLVMGetOperand(inst, 0));
     uint32_t b = value_of(r, stored);
-    struct fact *f = add(r, FACT_UPDATE, to, a, b);
+    struct fact *f = static_code_add(r, FACT_UPDATE, to, a, b);
 
     f->size = bytes_of(r, LLVMTypeOf(stored));
     f->flags = FACT_ATOMIC;
@@ -298,7 +299,7 @@ static void read_update(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
 
         add_blurred(r, blurred, b);
         add_blurred(r, blurred, old);
-        add(r, FACT_DECODED, 0, b, 0);
+        static_code_add(r, FACT_DECODED, 0, b, 0);
         r->facts[at].b = blurred;
         r->facts[at].to = old;
     }
@@ -312,7 +313,7 @@ static void read_alloca(struct reader *r, LLVMValueRef inst)
     uint32_t to = value_of(r, inst);
 
     bytes = n ? bytes * LLVMConstIntGetZExtValue(n) : 0;
-    add(r, FACT_ALLOCA, to, 0, 0)->size = bytes < FACT_WHOLE ? (uint32_t)bytes : 0;
+    static_code_add(r, FACT_ALLOCA, to, 0, 0)->size = bytes < FACT_WHOLE ? (uint32_t)bytes : 0;
 }
 
 static uint32_t length_of(LLVMValueRef v)
@@ -337,28 +338,30 @@ static void read_intrinsic(struct reader *r, LLVMValueRef call, const char *name
     if (begins(name, "memcpy") || begins(name, "memmove")) {
         uint32_t from = value_of(r, LLVMGetOperand(call, 1));
 
-        add(r, FACT_MOVE, 0, first, from)->size = length_of(LLVMGetOperand(call, 2));
+        static_code_add(r, FACT_MOVE, 0, first, from)->size = length_of(LLVMGetOperand(call, 2));
     } else if (begins(name, "memset")) {
-        add(r, FACT_FILL, 0, first, 0)->size = length_of(LLVMGetOperand(call, 2));
+        static_code_add(r, FACT_FILL, 0, first, 0)->size = length_of(LLVMGetOperand(call, 2));
     } else if (begins(name, "va_start")) {
-        add(r, FACT_VARARGS, 0, first, 0);
+        static_code_add(r, FACT_VARARGS, 0, first, 0);
     } else if (begins(name, "va_copy")) {
         uint32_t from = value_of(r, LLVMGetOperand(call, 1));
 
-        add(r, FACT_MOVE, 0, first, from)->size = 24;
+        static_code_add(r, FACT_MOVE, 0, first, from)->size = 24;
     } else if (begins(name, "masked.load") || begins(name, "masked.gather") ||
                begins(name, "masked.expandload")) {
-        add(r, FACT_LOAD, value_of(r, call), first, 0)->size = bytes_of(r, LLVMTypeOf(call));
+        static_code_add(r, FACT_LOAD, value_of(r, call), first, 0)->size =
+            bytes_of(r, LLVMTypeOf(call));
     } else if (begins(name, "masked.store") || begins(name, "masked.scatter") ||
                begins(name, "masked.compressstore")) {
         uint32_t to = value_of(r, LLVMGetOperand(call, 1));
 
-        add(r, FACT_STORE, 0, to, first)->size = bytes_of(r, LLVMTypeOf(LLVMGetOperand(call, 0)));
-        add(r, FACT_DECODED, 0, first, 0);
+        static_code_add(r, FACT_STORE, 0, to, first)->size =
+            bytes_of(r, LLVMTypeOf(LLVMGetOperand(call, 0)));
+        static_code_add(r, FACT_DECODED, 0, first, 0);
     } else if (begins(name, "threadlocal") || begins(name, "launder") || begins(name, "strip") ||
                begins(name, "expect") || begins(name, "ssa.copy")) {
         if (first && value_of(r, call))
-            add(r, FACT_COPY, value_of(r, call), first, 0);
+            static_code_add(r, FACT_COPY, value_of(r, call), first, 0);
     } else if (value_of(r, call)) {
         for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
             add_blurred(r, value_of(r, call), value_of(r, LLVMGetOperand(call, i)));
@@ -462,7 +465,7 @@ static void read_call(struct reader *r, LLVMValueRef call)
         symbol = LLVMIsConstant(target) ? reader_constant(r, target, &offset) : FACT_NONE;
         pointer = symbol == FACT_NONE ? value_of(r, target) : 0;
     }
-    f = add(r, LLVMIsAInlineAsm(target) ? FACT_ASM : FACT_CALL, to, pointer, 0);
+    f = static_code_add(r, LLVMIsAInlineAsm(target) ? FACT_ASM : FACT_CALL, to, pointer, 0);
     f->symbol = symbol;
     f->args = args;
     f->nargs = (uint16_t)(n > UINT16_MAX ? UINT16_MAX : n);
@@ -508,9 +511,9 @@ static void read_cast(struct reader *r, LLVMValueRef inst, LLVMOpcode op)
 
     copy_operands(r, inst, 0, false);
     if (op == LLVMIntToPtr && is_decoded(LLVMGetOperand(inst, 0), 0))
-        add(r, FACT_DECODED, 0, value_of(r, inst), 0);
+        static_code_add(r, FACT_DECODED, 0, value_of(r, inst), 0);
     if (widens && value_of(r, inst) && !is_only_index(inst, 0))
-        add(r, FACT_REBUILT, 0, value_of(r, inst), 0);
+        static_code_add(r, FACT_REBUILT, 0, value_of(r, inst), 0);
 }
 
 /* The list leads to where the arguments are. */
@@ -518,8 +521,9 @@ static void read_va_arg(struct reader *r, LLVMValueRef inst)
 {
     uint32_t arguments = fresh(r);
 
-    add(r, FACT_LOAD, arguments, value_of(r, LLVMGetOperand(inst, 0)), 0)->size = FACT_WHOLE;
-    add(r, FACT_LOAD, value_of(r, inst), arguments, 0)->size = FACT_WHOLE;
+    static_code_add(r, FACT_LOAD, arguments, value_of(r, LLVMGetOperand(inst, 0)), 0)->size =
+        FACT_WHOLE;
+    static_code_add(r, FACT_LOAD, value_of(r, inst), arguments, 0)->size = FACT_WHOLE;
 }
 
 static void read_instruction(struct reader *r, LLVMValueRef inst)
@@ -571,13 +575,13 @@ static void read_instruction(struct reader *r, LLVMValueRef inst)
         break;
     case LLVMRet:
         if (LLVMGetNumOperands(inst))
-            add(r, FACT_RETURN, 0, value_of(r, LLVMGetOperand(inst, 0)), 0);
+            static_code_add(r, FACT_RETURN, 0, value_of(r, LLVMGetOperand(inst, 0)), 0);
         break;
     case LLVMLandingPad:
-        add(r, FACT_CAUGHT, value_of(r, inst), 0, 0);
+        static_code_add(r, FACT_CAUGHT, value_of(r, inst), 0, 0);
         break;
     case LLVMResume:
-        add(r, FACT_THROWN, 0, value_of(r, LLVMGetOperand(inst, 0)), 0);
+        static_code_add(r, FACT_THROWN, 0, value_of(r, LLVMGetOperand(inst, 0)), 0);
         break;
     case LLVMVAArg:
         read_va_arg(r, inst);

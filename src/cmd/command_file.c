@@ -17,7 +17,7 @@
 
 #define COMMAND_HEAD "heddle-command 1"
 
-static void put(FILE *out, const char *s)
+static void command_file_put(FILE *out, const char *s)
 {
     fwrite(s, 1, strlen(s) + 1, out);
 }
@@ -33,13 +33,13 @@ void command_file_write(const char *list, char *const argv[])
         n++;
     snprintf(number, sizeof(number), "%zu", n);
     if (out) {
-        put(out, COMMAND_HEAD);
-        put(out, directory);
-        put(out, number);
+        command_file_put(out, COMMAND_HEAD);
+        command_file_put(out, directory);
+        command_file_put(out, number);
         for (size_t i = 0; i < n; i++)
-            put(out, argv[i]);
+            command_file_put(out, argv[i]);
         for (char **e = environ; e && *e; e++)
-            put(out, *e);
+            command_file_put(out, *e);
         if (ferror(out) | fclose(out))
             unlink(path);
     }
@@ -49,7 +49,7 @@ void command_file_write(const char *list, char *const argv[])
 
 /* ---- reading ---- */
 
-static int read_all(const char *path, struct buf *b, struct error *err)
+static int command_file_read_all(const char *path, struct buf *b, struct error *err)
 {
     FILE *in = fopen(path, "re");
     char piece[4096];
@@ -74,7 +74,7 @@ static char *next(char **at, const char *end)
     return s;
 }
 
-static int split(struct command_file *c, size_t bytes, struct error *err)
+static int command_file_split(struct command_file *c, size_t bytes, struct error *err)
 {
     char *at = c->text, *s;
     const char *end = c->text + bytes, *head = next(&at, end), *number;
@@ -99,7 +99,7 @@ static int split(struct command_file *c, size_t bytes, struct error *err)
     return 0;
 }
 
-static char *path_of(const char *trace)
+static char *command_file_path_of(const char *trace)
 {
     char *directory = xstrndup(trace, strlen(trace)), *slash = strrchr(directory, '/');
     char *list, *path;
@@ -115,7 +115,7 @@ static char *path_of(const char *trace)
 
 int command_file_read(struct command_file *c, const char *trace, struct error *err)
 {
-    char *path = path_of(trace);
+    char *path = command_file_path_of(trace);
     struct error why;
     struct buf b = { 0 };
     int r = 0;
@@ -123,14 +123,14 @@ int command_file_read(struct command_file *c, const char *trace, struct error *e
     *c = (struct command_file){ .text = NULL };
     if (!path)
         return error_set(err, "'%s' is in no list of a run of heddle", trace);
-    if (read_all(path, &b, err) < 0) {
+    if (command_file_read_all(path, &b, err) < 0) {
         r = -1;
     } else {
         size_t bytes = b.len;
 
         buf_addch(&b, 0);
         c->text = buf_detach(&b);
-        if (split(c, bytes, &why) < 0)
+        if (command_file_split(c, bytes, &why) < 0)
             r = error_set(err, "cannot use '%s': %s", path, why.text);
     }
     buf_release(&b);

@@ -105,7 +105,7 @@ static bool fails(const struct result *old, const struct result *new, const stru
     return false;
 }
 
-static int show(const struct result *old, struct result *new, const struct options *o)
+static int diff_show(const struct result *old, struct result *new, const struct options *o)
 {
     bool added = fails(old, new, o);
     struct outfile out;
@@ -130,7 +130,7 @@ static int read_result(const char *path, struct result *r)
     return code;
 }
 
-static void release(struct result *r)
+static void diff_release(struct result *r)
 {
     findings_release(&r->findings);
     intern_release(&r->ids);
@@ -144,8 +144,8 @@ int cmd_diff(const struct options *o)
     if (code == 0)
         code = read_result(o->arguments[1], &new);
     if (code == 0)
-        code = show(&old, &new, o);
-    release(&old);
-    release(&new);
+        code = diff_show(&old, &new, o);
+    diff_release(&old);
+    diff_release(&new);
     return code;
 }

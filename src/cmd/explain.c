@@ -26,8 +26,8 @@ static bool collect_usage(struct findings *f, const struct finding *race, struct
 
 /* Read the wanted events, and how the memory of a race is used, from the trace at hand or the one
  * the result names. NULL, or why there are none. */
-static const char *collect(struct result *r, const char *trace, const struct finding *race,
-                           struct steps *s, struct usage *usage)
+static const char *explain_collect(struct result *r, const char *trace, const struct finding *race,
+                                   struct steps *s, struct usage *usage)
 {
     const char *path = trace ? trace : r->findings.trace.path;
     struct trace *t = r->trace;
@@ -109,7 +109,7 @@ static int explain(struct result *r, const struct subject *x, const struct optio
     if (x->nwitness || x->race) {
         steps_seal(&s);
         put_new_events(&s, x->race);
-        eo.no_steps = collect(r, x->trace, x->race, &s, &usage);
+        eo.no_steps = explain_collect(r, x->trace, x->race, &s, &usage);
         if (!eo.no_steps && x->nwitness && !agrees(x, &s))
             eo.no_steps = "the trace is not the one that was analysed";
     }

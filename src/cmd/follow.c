@@ -44,7 +44,7 @@ struct follow {
     bool over; /* under lock; set once */
 };
 
-static bool is_over(struct follow *f)
+static bool follow_is_over(struct follow *f)
 {
     return __atomic_load_n(&f->over, __ATOMIC_ACQUIRE);
 }
@@ -73,7 +73,7 @@ static struct sighted_side side_of(const struct followed *t, const struct live_s
 }
 
 /* In one piece: the program writes there, too. */
-static void tell(const struct finding *r, FILE *to)
+static void follow_tell(const struct finding *r, FILE *to)
 {
     char *text = NULL;
     size_t len = 0;
@@ -115,7 +115,7 @@ static void found(void *arg, const struct live_race *race)
     sighting_add(&t->findings, &t->naming, trace_tables(t->trace), sides, race->address);
     noise_apply(&t->home->noise, &t->findings);
     if (t->findings.count && is_new(t, &t->findings.races[0])) {
-        tell(&t->findings.races[0], t->home->out);
+        follow_tell(&t->findings.races[0], t->home->out);
         t->home->told++;
     }
 }
@@ -181,18 +181,18 @@ static void read_more(struct followed *t)
     }
     if (t->trace)
         trace_limit(t->trace, t->complete == CONTROL_NEVER ? UINT64_MAX : t->complete);
-    while (t->trace && !is_over(t->home) && trace_next(t->trace, &b, &err) > 0)
+    while (t->trace && !follow_is_over(t->home) && trace_next(t->trace, &b, &err) > 0)
         live_batch(t->live, &b);
 }
 
-static void look(struct follow *f)
+static void follow_look(struct follow *f)
 {
     struct tracedir d = { 0 };
 
     if (tracedir_read(&d, f->directory) < 0)
         return;
     run_list_select(f->list, &d);
-    for (size_t i = 0; i < d.count && !is_over(f); i++)
+    for (size_t i = 0; i < d.count && !follow_is_over(f); i++)
         read_more(followed_of(f, d.files[i].path));
     tracedir_release(&d);
 }
@@ -216,8 +216,8 @@ static void *follow_run(void *arg)
 {
     struct follow *f = arg;
 
-    for (pause_for(f, f->after_ms); !is_over(f); pause_for(f, FOLLOW_POLL_MS))
-        look(f);
+    for (pause_for(f, f->after_ms); !follow_is_over(f); pause_for(f, FOLLOW_POLL_MS))
+        follow_look(f);
     return NULL;
 }
 

@@ -80,7 +80,7 @@ static int read_rules(struct rules *r, const char *file)
 
 /* ---- the variables ---- */
 
-static void look_up(struct rules *r, const char *name)
+static void globals_look_up(struct rules *r, const char *name)
 {
     for (size_t i = 0; i < r->count; i++)
         r->at[i].found |= strcmp(r->at[i].variable, name) == 0;
@@ -107,7 +107,7 @@ static void look_up_table(struct rules *r, Elf *elf, Elf_Scn *section, const GEl
             continue;
         name = elf_strptr(elf, head->sh_link, s.st_name);
         if (name && *name)
-            look_up(r, name);
+            globals_look_up(r, name);
     }
 }
 

@@ -233,7 +233,7 @@ int launch_fork(struct launch *l, char *const argv[])
     return own_failure("cannot start a process: %s", strerror(errno));
 }
 
-static void forget(struct launch *l)
+static void launch_forget(struct launch *l)
 {
     if (l->gate >= 0)
         close(l->gate);
@@ -266,7 +266,7 @@ int launch_wait(struct launch *l)
 
 void launch_cancel(struct launch *l)
 {
-    forget(l); /* the gate closes without a word */
+    launch_forget(l); /* the gate closes without a word */
     launch_wait(l);
 }
 
@@ -289,7 +289,7 @@ int launch_go(struct launch *l, char *const changes[])
     l->gate = -1;
     while ((n = read(l->news, &failure, sizeof(failure))) < 0 && errno == EINTR)
         ;
-    forget(l);
+    launch_forget(l);
     if (n == 0)
         return 0;
     launch_wait(l);

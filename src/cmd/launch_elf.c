@@ -92,7 +92,7 @@ static bool is_production(const struct image *f, const Elf64_Ehdr *h)
     return has_section(f, h, "heddle_patch") && !has_section(f, h, "heddle_functions");
 }
 
-static enum program_kind look(const struct image *f)
+static enum program_kind launch_elf_look(const struct image *f)
 {
     const Elf64_Ehdr *h = header(f);
 
@@ -115,7 +115,7 @@ enum program_kind program_look(const char *path)
     if (fstat(fd, &st) == 0 && st.st_size > 0) {
         map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
-            kind = look(&(struct image){ map, (size_t)st.st_size });
+            kind = launch_elf_look(&(struct image){ map, (size_t)st.st_size });
             munmap(map, (size_t)st.st_size);
         }
     }

@@ -91,7 +91,7 @@ static int start_helper(struct helper *h)
     return h->pid < 0 ? own_failure("cannot start a process: %s", strerror(errno)) : 0;
 }
 
-static bool read_all(int fd, void *data, size_t n)
+static bool mpi_read_all(int fd, void *data, size_t n)
 {
     for (char *p = data; n;) {
         ssize_t k = read(fd, p, n);
@@ -242,12 +242,12 @@ static int lead(struct helper *h, uint32_t size)
 /* The process that mpirun watches ends at once; the one that works is its child, whose end, however
  * it comes, is no concern of mpirun's. It keeps standard error, so mpirun knows that we are not
  * done. */
-static int follow(struct helper *h, const struct options *o, uint32_t rank)
+static int mpi_follow(struct helper *h, const struct options *o, uint32_t rank)
 {
     static struct exchange_message m;
     struct invitation v;
-    bool invited = read_all(h->from, &m.bytes, sizeof(m.bytes)) && m.bytes == sizeof(v) &&
-                   read_all(h->from, m.data, m.bytes);
+    bool invited = mpi_read_all(h->from, &m.bytes, sizeof(m.bytes)) && m.bytes == sizeof(v) &&
+                   mpi_read_all(h->from, m.data, m.bytes);
     int code = end_helper(h);
 
     if (code || !invited)
@@ -271,14 +271,14 @@ int mpi_start(const struct options *o)
     code = start_helper(&h);
     if (code)
         return code;
-    if (!read_all(h.from, &place, sizeof(place)) || place.magic != EXCHANGE_MAGIC) {
+    if (!mpi_read_all(h.from, &place, sizeof(place)) || place.magic != EXCHANGE_MAGIC) {
         code = end_helper(&h);
         return code ? code : own_failure("cannot use '--mpi': 'heddle-mpi' is of another version");
     }
     neighbours = place.neighbours;
     if (place.rank == 0)
         return lead(&h, place.size);
-    code = follow(&h, o, place.rank);
+    code = mpi_follow(&h, o, place.rank);
     if (code < 0)
         _exit(EXIT_NOTHING);
     return code;

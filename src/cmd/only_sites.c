@@ -23,7 +23,7 @@ struct search {
     char *first; /* owned: the first name that means nothing */
 };
 
-static void look_up(struct search *s, const char *name)
+static void only_sites_look_up(struct search *s, const char *name)
 {
     struct error err;
 
@@ -41,7 +41,7 @@ static void look_up_site(struct search *s, const struct sites_header *h, uint32_
     sites_file(h, site->file, &name);
     if (name.len) {
         buf_addf(&name, ":%u:%u", (unsigned)site->line, (unsigned)site->column);
-        look_up(s, name.data);
+        only_sites_look_up(s, name.data);
     }
     buf_release(&name);
 }
@@ -83,7 +83,7 @@ static int from_list(struct search *s, const char *file)
         for (size_t n = strlen(line); n > 0 && strchr(" \t\r", line[n - 1]); n--)
             line[n - 1] = 0;
         if (*line)
-            look_up(s, line);
+            only_sites_look_up(s, line);
     }
     free(line);
     fclose(in);

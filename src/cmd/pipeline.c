@@ -72,7 +72,7 @@ static bool is_worth(const struct event *e, unsigned what)
 }
 
 /* A plain access: without any there is no race to be seen. */
-static bool is_seen(const struct event *e, unsigned unused)
+static bool pipeline_is_seen(const struct event *e, unsigned unused)
 {
     (void)unused;
     return op_is_access(e->op) && !op_is_atomic(e->op);
@@ -105,7 +105,7 @@ static int find_access(struct result *r, const struct choice *c)
     if (code == 0 && !r->empty && may_lack_accesses(r->trace)) {
         struct error err;
 
-        code = find_event(r, is_seen, 0, &found);
+        code = find_event(r, pipeline_is_seen, 0, &found);
         r->blind = !found && !interrupts_came();
         if (r->blind && trace_rewind(r->trace, &err) < 0)
             code = operand_error(&r->from, &err);

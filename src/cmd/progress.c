@@ -51,7 +51,8 @@ void progress_start(struct progress *p, bool wanted, const char *what)
 }
 
 /* The info is that of the first pass, else NULL. */
-static void show(struct progress *p, const struct trace_info *info, double done, double elapsed)
+static void show_in_progress(struct progress *p, const struct trace_info *info, double done,
+                             double elapsed)
 {
     fputs("\r\033[Kheddle: ", stderr);
     if (p->what)
@@ -73,7 +74,7 @@ static void show_now_and_then(struct progress *p, const struct trace_info *info,
         return;
     t = seconds_now();
     if (t - p->start >= SHOW_AFTER && t - p->last >= SHOW_EVERY) {
-        show(p, info, done, t - p->start);
+        show_in_progress(p, info, done, t - p->start);
         p->last = t;
     }
 }

@@ -32,7 +32,7 @@ static void tell_trace(struct findings *f, const struct trace_file *file)
     trace_close(t);
 }
 
-static void tell(const struct recording *r)
+static void record_tell(const struct recording *r)
 {
     struct findings all = { 0 };
 
@@ -50,7 +50,7 @@ int cmd_record(const struct options *o)
     if (code == 0) {
         recording_says(&r, o->arguments[0]);
         if (option_is(o, OPT_VERBOSE))
-            tell(&r);
+            record_tell(&r);
         code = r.code;
     }
     recording_release(&r);

@@ -42,7 +42,7 @@ enum { PATH_BYTES = 511 };
 /* ---- the directory ---- */
 
 /* "%p" is the pid, "%%" a percent sign. */
-static char *expand(const char *name, pid_t pid)
+static char *recording_expand(const char *name, pid_t pid)
 {
     struct buf b = { 0 };
 
@@ -87,14 +87,14 @@ static int prepare_directory(struct recording *r, const char *name, bool shared)
 {
     int code;
 
-    r->directory = expand(name, r->pid);
+    r->directory = recording_expand(name, r->pid);
     code = make_directory(r->directory, shared);
     return code ? code : run_list_make(&r->list, r->directory, shared);
 }
 
 /* ---- what the runtime is told ---- */
 
-static int add_path(struct buf *b, const char *key, const char *path)
+static int recording_add_path(struct buf *b, const char *key, const char *path)
 {
     if (strlen(path) > PATH_BYTES || strchr(path, '\n'))
         return own_failure("cannot record: the path '%s' is too long or contains a line end", path);
@@ -110,9 +110,9 @@ static int add_paths(const struct recording *r, struct buf *b)
     if (!directory || !self)
         code = own_failure("cannot record: no path of %s", directory ? "heddle" : r->directory);
     if (!code)
-        code = add_path(b, "dir", directory);
+        code = recording_add_path(b, "dir", directory);
     if (!code)
-        code = add_path(b, "writer", self);
+        code = recording_add_path(b, "writer", self);
     free(directory);
     free(self);
     return code;
@@ -125,7 +125,7 @@ static int add_globals(struct buf *b, const char *file, const char *program)
                     : bad_input("cannot read '%s': %s", file, strerror(errno));
 
     if (code == 0)
-        code = add_path(b, "globals", path);
+        code = recording_add_path(b, "globals", path);
     free(path);
     return code;
 }
@@ -139,7 +139,7 @@ static int add_only(const struct recording *r, struct buf *b, const struct optio
     path = xasprintf("%s.sites", list ? list : r->list.path);
     code = only_sites_write(o->texts[OPT_ONLY_SITES], program, path);
     if (code == 0)
-        code = add_path(b, "only", path);
+        code = recording_add_path(b, "only", path);
     free(path);
     free(list);
     return code;
@@ -169,7 +169,8 @@ static void add_options(struct buf *b, const struct options *o)
     buf_release(&writer);
 }
 
-static int let_go(struct recording *r, struct launch *l, const struct options *o, const char *steer)
+static int recording_let_go(struct recording *r, struct launch *l, const struct options *o,
+                            const char *steer)
 {
     char *changes[3] = { NULL };
     struct buf b = { 0 };
@@ -182,7 +183,7 @@ static int let_go(struct recording *r, struct launch *l, const struct options *o
     if (code == 0 && option_is(o, OPT_ONLY_SITES))
         code = add_only(r, &b, o, l->argv[0]);
     if (code == 0 && steer)
-        code = add_path(&b, "steer", steer);
+        code = recording_add_path(&b, "steer", steer);
     if (code == 0) {
         command_file_write(r->list.path, l->argv);
         add_options(&b, o);
@@ -290,8 +291,8 @@ static void remove_untraced(struct recording *r)
     r->traces.count = kept;
 }
 
-static int run(struct recording *r, const struct options *o, const char *directory, bool live,
-               const char *steer)
+static int run_in_recording(struct recording *r, const struct options *o, const char *directory,
+                            bool live, const char *steer)
 {
     struct launch l;
     struct follow *follow;
@@ -315,7 +316,7 @@ static int run(struct recording *r, const struct options *o, const char *directo
         launch_cancel(&l);
         return code;
     }
-    code = let_go(r, &l, o, steer);
+    code = recording_let_go(r, &l, o, steer);
     if (code) {
         run_list_drop(&r->list);
         return code;
@@ -335,13 +336,13 @@ static int run(struct recording *r, const struct options *o, const char *directo
 
 int recording_run(struct recording *r, const struct options *o, const char *directory, bool live)
 {
-    return run(r, o, directory, live, NULL);
+    return run_in_recording(r, o, directory, live, NULL);
 }
 
 int recording_run_steered(struct recording *r, const struct options *o, const char *directory,
                           const char *control)
 {
-    return run(r, o, directory, false, control);
+    return run_in_recording(r, o, directory, false, control);
 }
 
 void recording_release(struct recording *r)

@@ -85,7 +85,7 @@ static int save(const struct result *r, const struct options *o, pid_t pid)
 #define EFFORT_PART  0.25
 #define EFFORT_LEAST 1.0
 
-static bool is_complete(const struct findings *f)
+static bool run_is_complete(const struct findings *f)
 {
     bool complete = true;
 
@@ -97,7 +97,7 @@ static bool is_complete(const struct findings *f)
 /* What was left undecided is in the report. */
 static void say_budget(const struct findings *f, const char *seconds, const struct recording *rec)
 {
-    if (!is_complete(f))
+    if (!run_is_complete(f))
         warn("note",
              "prediction was limited to %s s of work; 'heddle analyze --effort thorough %s' has no "
              "limit",
@@ -117,7 +117,7 @@ static struct options with_budget(const struct options *o, const struct recordin
     return with;
 }
 
-static int analyse(const struct recording *rec, const struct options *given)
+static int run_analyse(const struct recording *rec, const struct options *given)
 {
     char seconds[32];
     struct options with = with_budget(given, rec, seconds);
@@ -179,7 +179,7 @@ int cmd_run(const struct options *o)
     if (code == 0 && !recording_says(&r, o->arguments[0]))
         code = EXIT_BAD_INPUT;
     else if (code == 0)
-        code = final_code(o, with_told(&r, o, analyse(&r, o)), r.code);
+        code = final_code(o, with_told(&r, o, run_analyse(&r, o)), r.code);
     recording_release(&r);
     return code;
 }

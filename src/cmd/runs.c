@@ -62,7 +62,7 @@ int run_list_make(struct run_list *l, const char *directory, bool shared)
     return 0;
 }
 
-static void release(struct run_list *l)
+static void runs_release(struct run_list *l)
 {
     if (!l->path)
         return;
@@ -87,7 +87,7 @@ void run_list_drop(struct run_list *l)
 {
     if (l->path)
         remove_list(l->path);
-    release(l);
+    runs_release(l);
 }
 
 /* ---- looking at them ---- */
@@ -306,7 +306,7 @@ void run_list_finish(struct run_list *l, const char *directory)
         ;
     if (l->path)
         runs_remove(directory, l);
-    release(l);
+    runs_release(l);
     if (fd >= 0)
         close(fd);
 }

@@ -18,7 +18,7 @@ bool site_is_access(uint32_t kind)
     return kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC;
 }
 
-static void add(struct site_list *out, const struct sites_header *h, uint32_t i)
+static void add_in_site_name(struct site_list *out, const struct sites_header *h, uint32_t i)
 {
     struct prod_site s = { .index = i, .flags = sites_site(h, i)->kind };
 
@@ -72,7 +72,7 @@ static int parse_id(const struct linked *l, const char *text, size_t digits, uin
     if (index >= found->nsites || !site_is_access(sites_site(found, (uint32_t)index)->kind))
         return error_set(err, "site '%s': no such access in '%s'", text,
                          sites_string(found, found->source));
-    add(out, found, (uint32_t)index);
+    add_in_site_name(out, found, (uint32_t)index);
     return 0;
 }
 
@@ -142,7 +142,7 @@ static void search_table(const struct sites_header *h, const struct where *w, st
         }
         last = s->file;
         if (good)
-            add(out, h, i);
+            add_in_site_name(out, h, i);
     }
 }
 

@@ -98,7 +98,7 @@ static const struct sites_packed *find_module(struct bytes tables, const char *n
 }
 
 /* The kind of a site, 0 if there is none. */
-static uint8_t kind_of(const struct sites_packed *p, uint64_t index)
+static uint8_t site_quick_kind_of(const struct sites_packed *p, uint64_t index)
 {
     char *table = xmalloc(p->table_bytes + 1);
     struct bytes all = { table, p->table_bytes };
@@ -121,7 +121,7 @@ static bool find_site(struct bytes tables, const char *name, struct site_list *o
 
     if (!site_id_split(name, &digits, &index) || !(p = find_module(tables, name, digits)))
         return false;
-    kind = kind_of(p, index);
+    kind = site_quick_kind_of(p, index);
     if (!kind || !site_is_access(kind))
         return false;
     GROW(out->at, out->cap, 1);

@@ -226,7 +226,7 @@ static int open_files(struct job *j)
     return 0;
 }
 
-static int analyse(struct job *j)
+static int static_analyse(struct job *j)
 {
     struct statics_options options = { .lockset = option_is(j->o, OPT_LOCKSET) };
     double start = seconds_now();
@@ -264,7 +264,7 @@ int cmd_static(const struct options *o)
     int code = open_files(&j);
 
     if (code == 0)
-        code = analyse(&j);
+        code = static_analyse(&j);
     if (code == 0)
         code = write_result(&j);
     pairs_release(&j.pairs);

@@ -47,7 +47,7 @@ uint64_t trace_file_start(const char *path)
     return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static void add_file(struct tracedir *d, const char *directory, const char *name)
+static void tracedir_add_file(struct tracedir *d, const char *directory, const char *name)
 {
     struct trace_file *f;
 
@@ -79,7 +79,7 @@ int tracedir_read(struct tracedir *d, const char *path)
         return -1;
     for (struct dirent *e; (e = readdir(dir));)
         if (is_trace_name(e->d_name))
-            add_file(d, path, e->d_name);
+            tracedir_add_file(d, path, e->d_name);
     closedir(dir);
     if (d->count)
         qsort(d->files, d->count, sizeof(*d->files), compare_files);

@@ -323,8 +323,8 @@ static int check_values(struct verifier *v, const struct finding *r, struct erro
 /* ---- branches that go another way: made again, and put into the execution ---- */
 
 /* The path of a flip, if it is what the result says. */
-static const struct flip_path *path_of(const struct verifier *v, const struct finding *r,
-                                       const struct finding_flip *flip, struct error *err)
+static const struct flip_path *verify_path_of(const struct verifier *v, const struct finding *r,
+                                              const struct finding_flip *flip, struct error *err)
 {
     const struct flip_path *p;
     const struct event *ev;
@@ -408,7 +408,7 @@ static int check_flips(struct verifier *v, const struct finding *r, struct error
         return 0;
     }
     for (size_t i = 0; i < r->nflips; i++)
-        if (!(paths[i] = path_of(v, r, &r->flips[i], err)))
+        if (!(paths[i] = verify_path_of(v, r, &r->flips[i], err)))
             return 0;
     return check_flipped(v, r, paths, err);
 }
@@ -502,7 +502,7 @@ static int ask_trace(struct verifier *v, struct order_question *q, size_t n, str
 }
 
 /* Where calls of untraced code may order accesses, all events are at hand that the engines had. */
-static int ask(struct verifier *v, struct order_question *q, size_t n, struct error *err)
+static int verify_ask(struct verifier *v, struct order_question *q, size_t n, struct error *err)
 {
     if (!trace_info(v->trace)->calls)
         return ask_trace(v, q, n, err);
@@ -517,7 +517,7 @@ static int ask_all(struct verifier *v, struct error *err)
 
     v->orders = xcalloc(v->f->count + 1, sizeof(*v->orders));
     while ((to = next_questions(v, from, q, &n)) > from && n) {
-        if (ask(v, q, n, err) < 0)
+        if (verify_ask(v, q, n, err) < 0)
             return -1;
         n = 0;
         for (; from < to; from++)
@@ -646,7 +646,7 @@ static int judge_all(struct verifier *v)
     return races[REFUSED] || deadlocks[REFUSED] ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 
-static bool is_complete(const struct findings *f)
+static bool verify_is_complete(const struct findings *f)
 {
     for (size_t i = 0; i < f->nengines; i++)
         if (!f->engines[i].complete)
@@ -658,7 +658,7 @@ static bool is_complete(const struct findings *f)
 static bool belongs(const struct findings *f, uint64_t events)
 {
     return f->trace.events == events || f->trace.events == 0 ||
-           (f->trace.events < events && !is_complete(f));
+           (f->trace.events < events && !verify_is_complete(f));
 }
 
 static int verify(struct verifier *v)

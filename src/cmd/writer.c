@@ -142,7 +142,7 @@ static void close_files(struct writer *w)
 /* A session of its own, and not the child of anybody who waits. The parent, for which the program
  * waits, ends when the child has told the program how its start went, or is dead, or takes too
  * long. */
-static void leave(struct writer *w)
+static void writer_leave(struct writer *w)
 {
     int told[2];
     pid_t child = pipe2(told, O_CLOEXEC) < 0 ? -1 : fork();
@@ -178,7 +178,7 @@ int cmd_writer(int argc, char **argv)
     raise_limits();
     if (!w.foreground) {
         close_files(&w);
-        leave(&w);
+        writer_leave(&w);
     }
     if (ring_open(&ring, w.fd, &err) < 0)
         return own_failure("writer: %s", err.text);

@@ -91,7 +91,7 @@ static const char *next_word(const char *s, char *out)
     return s;
 }
 
-static void expand(struct args *a, const char *s, int depth)
+static void expand_in_args(struct args *a, const char *s, int depth)
 {
     char *text = s[0] == '@' && depth < 16 ? read_text(s + 1) : NULL;
     if (!text) {
@@ -104,7 +104,7 @@ static void expand(struct args *a, const char *s, int depth)
         if (!*at)
             break;
         at = next_word(at, word);
-        expand(a, word, depth + 1);
+        expand_in_args(a, word, depth + 1);
     }
     free(word);
     free(text);
@@ -112,5 +112,5 @@ static void expand(struct args *a, const char *s, int depth)
 
 void args_expand(struct args *a, const char *s)
 {
-    expand(a, s, 0);
+    expand_in_args(a, s, 0);
 }

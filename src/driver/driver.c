@@ -63,7 +63,7 @@ static const char help[] =
     "HEDDLE_EXCLUDE_FILE as the options; %s names another compiler (a gcc compiles\n"
     "with -fsanitize=thread).\n";
 
-static void fail(const char *what, const char *subject)
+static void driver_fail(const char *what, const char *subject)
 {
     fprintf(stderr, "%s: %s '%s'\n", self, what, subject);
     exit(128);
@@ -98,7 +98,7 @@ static void exclude_file(struct command *c, const char *path)
 {
     char *text = read_text(path);
     if (!text)
-        fail("cannot read", path);
+        driver_fail("cannot read", path);
     exclude(c, text);
 }
 
@@ -298,7 +298,7 @@ static char *find_library_directory(void)
     char path[4096], *found = NULL;
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n < 0)
-        fail("cannot find", "/proc/self/exe");
+        driver_fail("cannot find", "/proc/self/exe");
     path[n] = 0;
     const char *bin = dirname(path);
     static const char *const places[] = { "%s/heddle-pass.so", "%s/../lib/heddle/heddle-pass.so",
@@ -469,7 +469,7 @@ static void add_ours(const struct command *c, const char *dir, bool gcc, struct 
     export_settings(c);
 }
 
-static void refuse(const struct command *c, const struct backend *b, const char *name)
+static void driver_refuse(const struct command *c, const struct backend *b, const char *name)
 {
     if (b->clang && b->clang != BACKEND_CLANG) {
         fprintf(stderr, "%s: '%s' is clang %d: heddle's plugin needs clang %d\n", self, name,
@@ -477,9 +477,9 @@ static void refuse(const struct command *c, const struct backend *b, const char 
         exit(128);
     }
     if (c->production && b->gcc)
-        fail("production builds need clang, not", name);
+        driver_fail("production builds need clang, not", name);
     if (c->production && c->full)
-        fail("a production build records nothing: take away", "--full");
+        driver_fail("a production build records nothing: take away", "--full");
 }
 
 /* Nothing that could be recorded comes of it: a build that mixes machines goes on. */
@@ -499,7 +499,7 @@ int main(int argc, char **argv)
     bool is_chosen = chosen && *chosen;
     args_split(&out, is_chosen ? chosen : compiler);
     if (out.count == 0)
-        fail("no compiler in", backend_variable);
+        driver_fail("no compiler in", backend_variable);
     bool disabled = is_set("HEDDLE_DISABLE");
     struct backend b = backend_look(&out, is_chosen && !disabled);
     if (b.target && !target_is_ours(b.target))
@@ -509,13 +509,13 @@ int main(int argc, char **argv)
     read_environment(&c);
     read_arguments(&c, argv + (argc > 0));
     if (!disabled && !c.foreign)
-        refuse(&c, &b, out.at[out.count - 1]);
+        driver_refuse(&c, &b, out.at[out.count - 1]);
     if (!disabled && c.foreign && c.inputs)
         warn_foreign(&c);
     bool plain = disabled || !c.inputs || c.foreign;
     const char *dir = c.inputs ? find_library_directory() : NULL;
     if (!dir && !plain)
-        fail("cannot find the plugin for", self);
+        driver_fail("cannot find the plugin for", self);
     if (dir)
         export_header(dir);
     if (plain)

@@ -35,7 +35,7 @@ static bool next_task(struct queue *q, size_t *task)
 }
 
 /* The first tasks say what they took; when that is all there is, the others do not count. */
-static void settle(struct queue *q, size_t task)
+static void batches_settle(struct queue *q, size_t task)
 {
     pthread_mutex_lock(&q->lock);
     q->done[task - q->first] = true;
@@ -53,7 +53,7 @@ static void *work(void *arg)
 
     while (next_task(q, &task)) {
         q->b->decide(q->b->arg, w->thread, task);
-        settle(q, task);
+        batches_settle(q, task);
         if (w->thread == 0 && whole_stop(q->b->whole, (double)task / (double)q->count)) {
             pthread_mutex_lock(&q->lock);
             q->stopped = true;
@@ -63,7 +63,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void run_batch(struct queue *q)
+static void batches_run_batch(struct queue *q)
 {
     struct worker *workers = xcalloc(q->b->threads, sizeof(*workers));
 
@@ -101,7 +101,7 @@ size_t batches_run(const struct batches *b, size_t count)
         q.left = whole_left(b->whole);
         for (size_t i = 0; i < b->size; i++)
             q.done[i] = false;
-        run_batch(&q);
+        batches_run_batch(&q);
         end = end_of_batch(&q);
         for (; used < end; used++)
             b->use(b->arg, used);

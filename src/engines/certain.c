@@ -58,7 +58,7 @@ static void *open_certain(struct engine_result *result, const struct engine_opti
     return c;
 }
 
-static void learn(void *state, const struct span *span)
+static void certain_learn(void *state, const struct span *span)
 {
     struct certain *c = state;
 
@@ -83,7 +83,7 @@ static void close_certain(void *state)
 const struct engine engine_certain = { .name = "certain",
                                        .summary = "which reads surely saw what they saw",
                                        .open = open_certain,
-                                       .steps = learn,
+                                       .steps = certain_learn,
                                        .close = close_certain };
 
 static int find_racy(struct certain *c, struct trace *t, struct error *err)
@@ -95,7 +95,7 @@ static int find_racy(struct certain *c, struct trace *t, struct error *err)
 
     while ((r = trace_next(t, &b, err)) > 0) {
         memory_steps(m, &b, &span);
-        learn(c, &span);
+        certain_learn(c, &span);
     }
     memory_free(m);
     return r;

@@ -113,7 +113,7 @@ static void list_open(const struct cut *c, struct map *open)
         }
 }
 
-static bool is_seen(const struct cut *c, const struct map *open, const struct event *e)
+static bool cut_is_seen(const struct cut *c, const struct map *open, const struct event *e)
 {
     uint64_t bytes = op_is_access(e->op) ? e->size : e->value;
 
@@ -146,7 +146,7 @@ bool cut_is_clean(const struct cut *c, const struct event *rest, size_t count)
         if (event_ends_quiet(e))
             map_put(&over, e->thread, 1);
         else if (writes(e))
-            clean = !is_seen(c, &open, e);
+            clean = !cut_is_seen(c, &open, e);
     }
     map_release(&open);
     map_release(&over);

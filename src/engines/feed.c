@@ -102,7 +102,7 @@ static void *worker(void *arg)
 }
 
 /* Help until no engine is `behind` pieces or more behind. */
-static void wait_for(struct feed *f, uint64_t behind)
+static void feed_wait_for(struct feed *f, uint64_t behind)
 {
     while (f->produced - slowest(f) >= behind) {
         size_t i = find_work(f);
@@ -152,13 +152,13 @@ static void produce(struct feed *f)
     pthread_mutex_lock(&f->lock);
     f->produced++;
     pthread_cond_broadcast(&f->changed);
-    wait_for(f, PIECES);
+    feed_wait_for(f, PIECES);
     next = &f->pieces[f->produced % PIECES];
     next->span.count = 0;
     pthread_mutex_unlock(&f->lock);
 }
 
-static void append(struct piece *p, const struct span *span)
+static void feed_append(struct piece *p, const struct span *span)
 {
     size_t n = p->span.count;
 
@@ -180,7 +180,7 @@ void feed_put(struct feed *f, const struct span *span)
             run_steps(f->runs[i], span);
         return;
     }
-    append(p, span);
+    feed_append(p, span);
     if (p->span.count >= PIECE_STEPS)
         produce(f);
 }
@@ -190,7 +190,7 @@ static void end(struct feed *f)
     if (f->pieces[f->produced % PIECES].span.count)
         produce(f);
     pthread_mutex_lock(&f->lock);
-    wait_for(f, 1);
+    feed_wait_for(f, 1);
     f->ended = true;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);

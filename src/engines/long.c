@@ -135,7 +135,7 @@ static int go_through(struct long_work *l, struct error *err)
     return r < 0 ? -1 : stopped;
 }
 
-static void count_up(const struct long_work *l, struct engine_run *run)
+static void long_count_up(const struct long_work *l, struct engine_run *run)
 {
     uint64_t events = whole_info(l->whole)->events;
     struct engine_result *result = &run->result;
@@ -186,7 +186,7 @@ int long_decide(struct analysis *a, size_t from, size_t to, struct whole *w,
             bool ready = a->runs[i].ready;
 
             analysis_take(a, i);
-            count_up(&l, &a->runs[i]);
+            long_count_up(&l, &a->runs[i]);
             if (ready)
                 analysis_give(a, i);
         }

@@ -23,7 +23,7 @@ struct hand {
     bool is_main; /* may ask whole_stop() */
 };
 
-static bool take(struct block *b, uint32_t *row)
+static bool rows_take(struct block *b, uint32_t *row)
 {
     bool some;
 
@@ -41,7 +41,7 @@ static void stop(struct rows *r)
 }
 
 /* The first rows say what they took; when that is all there is, the others need not go on. */
-static void settle(struct block *b, uint32_t row, uint64_t units)
+static void rows_settle(struct block *b, uint32_t row, uint64_t units)
 {
     uint32_t first = b->r->first;
 
@@ -61,8 +61,8 @@ static void *work(void *arg)
     struct rows *r = h->b->r;
     uint32_t row;
 
-    while (take(h->b, &row)) {
-        settle(h->b, row, r->run(h->worker, row, h->b->left));
+    while (rows_take(h->b, &row)) {
+        rows_settle(h->b, row, r->run(h->worker, row, h->b->left));
         if (h->is_main && whole_stop(r->whole, 0.5 + 0.5 * (double)row / (double)r->count))
             stop(r);
     }

@@ -159,7 +159,7 @@ static void write_atomic(struct showable_flow *f, const struct step *s, blame b)
     v->has_heads = v->has_own;
 }
 
-static void leave(struct showable_flow *f, const struct step *s, blame b)
+static void showable_leave(struct showable_flow *f, const struct step *s, blame b)
 {
     struct object *o =
         s->op == OP_SEM_POST || s->op == OP_BARRIER_ENTER || s->op == OP_BEFORE || s->op == OP_ONCE
@@ -187,7 +187,7 @@ static void leave(struct showable_flow *f, const struct step *s, blame b)
 
 /* ---- events ---- */
 
-static void keep(struct showable_flow *f, uint64_t position, bool last)
+static void showable_keep(struct showable_flow *f, uint64_t position, bool last)
 {
     struct showable *o = &f->out;
     struct trace_selection *s = &o->events;
@@ -226,7 +226,7 @@ static void keep_last(struct showable_flow *f, const struct event *e, uint64_t p
 
     for (size_t i = 0; i < n; i++)
         acquires_nothing &= !op_is_access(s[i].op) || !f->variables[s[i].id].has_heads;
-    keep(f, position, true);
+    showable_keep(f, position, true);
     if (acquires_nothing)
         mute(f, position, true);
 }
@@ -248,16 +248,16 @@ static void one_event(struct showable_flow *f, const struct event *e, uint64_t p
     if (!needs && seen) {
         keep_last(f, e, position, s, n);
     } else if (!needs) {
-        keep(f, position, false);
+        showable_keep(f, position, false);
     } else if (!was && !event_ends_quiet(e) && e->op != OP_BEGIN) {
-        keep(f, position, false);
+        showable_keep(f, position, false);
         mute(f, position, false);
     }
     if (position >= f->limit && op_is_access(e->op))
         note_part(f, position, needs);
     f->threads[e->thread] = later(needs, seen);
     for (size_t i = 0; i < n; i++)
-        leave(f, &s[i], f->threads[e->thread]);
+        showable_leave(f, &s[i], f->threads[e->thread]);
 }
 
 void showable_batch(struct showable_flow *f, const struct batch *b, const struct span *span,

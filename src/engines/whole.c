@@ -211,7 +211,7 @@ static void mark_unseen(struct whole *w)
 }
 
 /* The first `count` events of the trace. */
-static const struct trace_mem *load(struct whole *w, uint64_t count, struct error *err)
+static const struct trace_mem *whole_load(struct whole *w, uint64_t count, struct error *err)
 {
     if (trace_rewind(w->trace, err) < 0 || trace_load_first(w->trace, count, &w->events, err) < 0)
         return NULL;
@@ -233,7 +233,7 @@ const struct trace_mem *whole_events(struct whole *w, struct error *err)
             return NULL;
         whole_spend(w, 2 * UNITS_AN_EVENT * trace_info(w->trace)->events);
     }
-    return load(w, whole_limit(w), err);
+    return whole_load(w, whole_limit(w), err);
 }
 
 /* In other traces what comes later counts, too: an access may be repeated up to the end of its
@@ -245,7 +245,7 @@ const struct trace_mem *whole_events_before(struct whole *w, uint64_t end, struc
     if (w->loaded || w->options->cascade || info->order != TRACE_EXACT || info->calls ||
         info->branches || end >= whole_limit(w))
         return whole_events(w, err);
-    return load(w, end, err);
+    return whole_load(w, end, err);
 }
 
 /* ---- parts ---- */

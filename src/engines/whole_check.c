@@ -102,8 +102,8 @@ static bool reads_are_known(const struct whole *w, const uint64_t *order, size_t
     return true;
 }
 
-static int ask(const struct whole *w, const uint64_t *order, size_t n, size_t requests,
-               struct error *err)
+static int whole_check_ask(const struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                           struct error *err)
 {
     return requests ? witness_check_deadlock(w->checker, order, n, requests, err)
                     : witness_check(w->checker, order, n, err);
@@ -128,7 +128,7 @@ static bool lacks_repetitions(struct whole *w, const uint64_t *order, size_t n, 
 
     if (!witness_trace_set_quiet(w->checker, false))
         return false;
-    accepted = ask(w, order, n, requests, &unused) == 1;
+    accepted = whole_check_ask(w, order, n, requests, &unused) == 1;
     witness_trace_set_quiet(w->checker, true);
     return accepted;
 }
@@ -147,14 +147,14 @@ static bool can_check(struct whole *w, const uint64_t *order, size_t n, struct e
 }
 
 /* With the lock held. A race, or a deadlock of so many requests; -1: not known for sure. */
-static int check(struct whole *w, const uint64_t *order, size_t n, size_t requests,
-                 struct error *err)
+static int check_in_whole(struct whole *w, const uint64_t *order, size_t n, size_t requests,
+                          struct error *err)
 {
     int verdict;
 
     if (!can_check(w, order, n, err))
         return -1;
-    verdict = ask(w, order, n, requests, err);
+    verdict = whole_check_ask(w, order, n, requests, err);
     if (verdict != 1 && lacks_repetitions(w, order, n, requests)) {
         w->uncertain++;
         return -1;
@@ -174,7 +174,7 @@ static int check_after(struct whole *w, const uint64_t *order, size_t n, struct 
     for (size_t i = 0; i < kept; i++)
         all[i] = i;
     memcpy(all + kept, order, n * sizeof(*order));
-    verdict = check(w, all, kept + n, 0, err);
+    verdict = check_in_whole(w, all, kept + n, 0, err);
     free(all);
     return verdict;
 }
@@ -184,7 +184,7 @@ int whole_check(struct whole *w, const uint64_t *order, size_t n, struct error *
     int verdict;
 
     pthread_mutex_lock(&w->checking);
-    verdict = w->part ? check_after(w, order, n, err) : check(w, order, n, 0, err);
+    verdict = w->part ? check_after(w, order, n, err) : check_in_whole(w, order, n, 0, err);
     pthread_mutex_unlock(&w->checking);
     return verdict == 1;
 }
@@ -310,7 +310,7 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
     int verdict;
 
     pthread_mutex_lock(&w->checking);
-    verdict = check(w, order, n, requests, err);
+    verdict = check_in_whole(w, order, n, requests, err);
     pthread_mutex_unlock(&w->checking);
     return verdict;
 }
@@ -356,7 +356,7 @@ int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct
     return 1;
 }
 
-/* With the lock held: as check(). */
+/* With the lock held: as check_in_whole(). */
 static int check_values(struct whole *w, const uint64_t *order, size_t n,
                         const struct witness_change *changes, size_t nchanges, struct error *err)
 {

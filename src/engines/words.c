@@ -16,7 +16,7 @@ enum {
 
 /* ---- stamps ---- */
 
-static inline uint32_t slot_of(word_stamp s)
+static inline uint32_t words_slot_of(word_stamp s)
 {
     return (uint32_t)(s >> SLOT_SHIFT) - 1;
 }
@@ -31,7 +31,7 @@ static inline uint32_t set_of(word_stamp s)
     return (uint32_t)(s >> SET_SHIFT) & STAMP_SET_MAX;
 }
 
-static inline unsigned kind_of(word_stamp s)
+static inline unsigned words_kind_of(word_stamp s)
 {
     return (unsigned)(s >> KIND_SHIFT) & (STAMP_WRITE | STAMP_ATOMIC);
 }
@@ -63,18 +63,19 @@ word_stamp word_stamp_make(const struct clock *c, uint32_t set, unsigned kind)
            (word_stamp)kind << KIND_SHIFT | c->time;
 }
 
-static inline bool is_known(const struct word_access *a, word_stamp s)
+static inline bool words_is_known(const struct word_access *a, word_stamp s)
 {
-    return clock_knows(a->clock, slot_of(s), time_of(s));
+    return clock_knows(a->clock, words_slot_of(s), time_of(s));
 }
 
 /* Everybody who is to come knows of it. */
 static inline bool is_universal(const struct words *w, word_stamp s)
 {
-    return slot_of(s) == slot_of(w->alone) && time_of(s) <= time_of(w->alone) && w->alone;
+    return words_slot_of(s) == words_slot_of(w->alone) && time_of(s) <= time_of(w->alone) &&
+           w->alone;
 }
 
-static inline bool conflict(unsigned a, unsigned b)
+static inline bool words_conflict(unsigned a, unsigned b)
 {
     return (a | b) & STAMP_WRITE && !(a & b & STAMP_ATOMIC);
 }
@@ -93,7 +94,7 @@ static void forget_word(struct word *x)
     *x = (struct word){ 0 };
 }
 
-static void append(struct word *x, word_stamp s)
+static void words_append(struct word *x, word_stamp s)
 {
     if (!x->cap && x->count == 2) {
         word_stamp *many = xmalloc(6 * sizeof(*many));
@@ -111,16 +112,16 @@ static void append(struct word *x, word_stamp s)
 /* Does `now` conflict with all that `old` conflicts with, under no more locks? */
 static inline bool stands_for(word_stamp now, word_stamp old)
 {
-    return !(kind_of(old) & ~kind_of(now) & STAMP_WRITE) &&
-           !(kind_of(now) & ~kind_of(old) & STAMP_ATOMIC) &&
+    return !(words_kind_of(old) & ~words_kind_of(now) & STAMP_WRITE) &&
+           !(words_kind_of(now) & ~words_kind_of(old) & STAMP_ATOMIC) &&
            (!set_of(now) || set_of(now) == set_of(old));
 }
 
 enum { WORD_MEETS = 1, WORD_SUSPECT = 2 };
 
-static unsigned compare(const struct words *w, const struct word_access *a, word_stamp old)
+static unsigned words_compare(const struct words *w, const struct word_access *a, word_stamp old)
 {
-    if (!conflict(kind_of(old), kind_of(a->stamp)) || is_known(a, old))
+    if (!words_conflict(words_kind_of(old), words_kind_of(a->stamp)) || words_is_known(a, old))
         return 0;
     return WORD_MEETS |
            (held_sets_protect(w->sets, set_of(old), set_of(a->stamp)) ? 0 : WORD_SUSPECT);
@@ -136,10 +137,10 @@ static unsigned access_word(struct words *w, struct word *x, const struct word_a
         return 0;
     }
     for (unsigned i = 0; i < x->count; i++) {
-        found |= compare(w, a, s[i]);
+        found |= words_compare(w, a, s[i]);
         if (is_universal(w, s[i]))
             w->dropped = true;
-        else if (!is_known(a, s[i]) || !stands_for(a->stamp, s[i]))
+        else if (!words_is_known(a, s[i]) || !stands_for(a->stamp, s[i]))
             s[kept++] = s[i];
     }
     x->count = (uint16_t)kept;
@@ -148,7 +149,7 @@ static unsigned access_word(struct words *w, struct word *x, const struct word_a
     if (found & WORD_SUSPECT)
         forget_word(x);
     else
-        append(x, a->stamp);
+        words_append(x, a->stamp);
     return found;
 }
 
@@ -166,9 +167,9 @@ static void release_fine(struct word_block *b)
 static void list_word(const struct word_block *b, unsigned i, struct word *x)
 {
     if (b->written >> i & 1)
-        append(x, b->writer);
+        words_append(x, b->writer);
     if (b->touched >> i & 1 && !(b->written >> i & 1 && same_sort(b->owner, b->writer)))
-        append(x, as_kind(b->owner, kind_of(b->owner) & ~(unsigned)STAMP_WRITE));
+        words_append(x, as_kind(b->owner, words_kind_of(b->owner) & ~(unsigned)STAMP_WRITE));
 }
 
 /* For an access to the words of `mask`. */
@@ -196,7 +197,7 @@ static void part(struct fine_block *f)
     f->shared = 0;
     for (; shared; shared &= shared - 1)
         for (unsigned k = 0; k < x.count; k++)
-            append(&f->words[__builtin_ctz(shared)], stamps_of(&x)[k]);
+            words_append(&f->words[__builtin_ctz(shared)], stamps_of(&x)[k]);
     forget_word(&x);
 }
 
@@ -225,7 +226,7 @@ static inline void own(struct word_block *b, const struct word_access *a, unsign
 {
     b->owner = a->stamp;
     b->touched = (uint8_t)(touched | mask);
-    if (kind_of(a->stamp) & STAMP_WRITE) {
+    if (words_kind_of(a->stamp) & STAMP_WRITE) {
         b->writer = a->stamp;
         b->written |= (uint8_t)mask;
     }
@@ -244,7 +245,7 @@ static bool take_over(struct words *w, struct word_block *b, const struct word_a
         own(b, a, 0, mask);
         return true;
     }
-    if (!is_known(a, b->owner))
+    if (!words_is_known(a, b->owner))
         return false;
     if (is_universal(w, b->owner) && !is_universal(w, a->stamp)) {
         w->dropped = true;
@@ -268,7 +269,7 @@ static inline bool own_again(const struct words *w, struct word_block *b,
     const word_stamp kinds = (word_stamp)(STAMP_WRITE | STAMP_ATOMIC) << KIND_SHIFT;
 
     if (b->fine || !b->owner || ((b->owner ^ a->stamp) & ~kinds) >> TIME_BITS ||
-        kind_of(a->stamp) & STAMP_ATOMIC || is_universal(w, b->owner))
+        words_kind_of(a->stamp) & STAMP_ATOMIC || is_universal(w, b->owner))
         return false;
     own(b, a, b->touched, mask);
     return true;
@@ -282,7 +283,7 @@ static void access_block(struct words *w, struct word_page *p, unsigned block,
     if (__builtin_expect(own_again(w, b, a, mask), 1))
         return;
     if (!b->fine) {
-        if (!(kind_of(a->stamp) & STAMP_ATOMIC) && take_over(w, b, a, mask))
+        if (!(words_kind_of(a->stamp) & STAMP_ATOMIC) && take_over(w, b, a, mask))
             return;
         make_fine(b, mask);
     }
@@ -344,7 +345,7 @@ void words_begin(struct words *w, struct word_page *p, const struct word_access 
         if (b->fine->shared)
             part(b->fine);
         forget_word(&b->fine->words[i % BLOCK_WORDS]);
-        append(&b->fine->words[i % BLOCK_WORDS], a->stamp);
+        words_append(&b->fine->words[i % BLOCK_WORDS], a->stamp);
     }
 }
 

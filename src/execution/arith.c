@@ -11,12 +11,12 @@
 
 /* ---- integers ---- */
 
-static expr number(struct exprs *x, expr like, u128 v)
+static expr arith_number(struct exprs *x, expr like, u128 v)
 {
     return expr_const(x, expr_get(x, like)->width, v);
 }
 
-static expr choose(struct exprs *x, enum expr_op op, expr a, expr b)
+static expr arith_choose(struct exprs *x, enum expr_op op, expr a, expr b)
 {
     return expr_ite(x, expr_binary(x, op, a, b), a, b);
 }
@@ -65,7 +65,7 @@ static expr funnel(struct exprs *x, expr a, expr b, expr c, bool left)
     if (2 * width > EXPR_WIDTH_MAX)
         return 0;
     both = expr_concat(x, a, b);
-    by = expr_binary(x, EX_UREM, c, number(x, c, width));
+    by = expr_binary(x, EX_UREM, c, arith_number(x, c, width));
     by = expr_resize(x, 2 * width, by);
     both = expr_binary(x, left ? EX_SHL : EX_LSHR, both, by);
     return expr_extract(x, both, left ? width : 0, width);
@@ -95,10 +95,10 @@ static expr saturate(struct exprs *x, enum expr_op op, bool is_signed, expr a, e
     if (!sum)
         return 0;
     if (!is_signed)
-        limit = number(x, a, op == EX_ADD ? expr_mask(width) : 0);
+        limit = arith_number(x, a, op == EX_ADD ? expr_mask(width) : 0);
     else /* beyond the end that a is nearer to */
-        limit = expr_ite(x, expr_extract(x, a, width - 1, 1), number(x, a, most + 1),
-                         number(x, a, most));
+        limit = expr_ite(x, expr_extract(x, a, width - 1, 1), arith_number(x, a, most + 1),
+                         arith_number(x, a, most));
     return expr_ite(x, over, limit, sum);
 }
 
@@ -110,14 +110,14 @@ expr integer_op(struct exprs *x, enum integer_op op, unsigned width, expr a, exp
     switch (op) {
     case INT_UMIN:
     case INT_SMIN:
-        return choose(x, op == INT_UMIN ? EX_ULT : EX_SLT, a, b);
+        return arith_choose(x, op == INT_UMIN ? EX_ULT : EX_SLT, a, b);
     case INT_UMAX:
         return expr_ite(x, expr_binary(x, EX_ULT, a, b), b, a);
     case INT_SMAX:
         return expr_ite(x, expr_binary(x, EX_SLT, a, b), b, a);
     case INT_ABS:
-        return expr_ite(x, expr_binary(x, EX_SLT, a, number(x, a, 0)),
-                        expr_binary(x, EX_SUB, number(x, a, 0), a), a);
+        return expr_ite(x, expr_binary(x, EX_SLT, a, arith_number(x, a, 0)),
+                        expr_binary(x, EX_SUB, arith_number(x, a, 0), a), a);
     case INT_CTPOP:
         return count_bits(x, a);
     case INT_CTLZ:
@@ -162,7 +162,7 @@ expr rmw_value(struct exprs *x, enum rmw_op op, expr old, expr v)
     case RMW_AND:
         return expr_binary(x, EX_AND, old, v);
     case RMW_NAND:
-        return expr_binary(x, EX_XOR, expr_binary(x, EX_AND, old, v), number(x, v, ~(u128)0));
+        return expr_binary(x, EX_XOR, expr_binary(x, EX_AND, old, v), arith_number(x, v, ~(u128)0));
     case RMW_OR:
         return expr_binary(x, EX_OR, old, v);
     case RMW_XOR:
@@ -212,7 +212,7 @@ static u128 from_double(double d, unsigned width)
 }
 
 /* LLVM's predicates are sets: 1 equal, 2 greater, 4 less, 8 unordered. */
-static bool compare(unsigned predicate, double a, double b)
+static bool arith_compare(unsigned predicate, double a, double b)
 {
     unsigned is = a != a || b != b ? 8 : a == b ? 1 : a > b ? 2 : 4;
 
@@ -276,7 +276,7 @@ static bool compute_float(unsigned op, unsigned from, unsigned width, u128 va, u
         *r = (u128)(uint64_t)a & expr_mask(width);
         return width <= 64;
     default:
-        *r = compare(op - FLOAT_COMPARE, a, b);
+        *r = arith_compare(op - FLOAT_COMPARE, a, b);
         return true;
     }
     *r = from_double(d, width);

@@ -195,8 +195,8 @@ void go_to(struct walk *w, struct thread *t, struct frame *fr, uint32_t block)
 }
 
 /* Conditions that the compiler knew have no record. */
-static enum go decide(struct walk *w, struct thread *t, struct frame *fr, struct now *n,
-                      uint64_t *outcome)
+static enum go exec_decide(struct walk *w, struct thread *t, struct frame *fr, struct now *n,
+                           uint64_t *outcome)
 {
     const struct code *c = fr->f->code;
     const struct inst *inst = &c->insts[fr->pc];
@@ -264,7 +264,7 @@ static enum go exec_branch(struct walk *w, struct thread *t, struct frame *fr, s
     const struct inst *inst = &fr->f->code->insts[fr->pc];
     const int64_t *to = &fr->f->code->extras[inst->extra];
     uint64_t outcome;
-    enum go r = decide(w, t, fr, n, &outcome);
+    enum go r = exec_decide(w, t, fr, n, &outcome);
 
     if (r != GO_ON)
         return r;

@@ -50,7 +50,7 @@ static inline uint64_t hash_of(const struct expr_node *n)
     return h ^ h >> 32;
 }
 
-static inline bool is_same(const struct expr_node *n, const struct expr_node *m)
+static inline bool expr_is_same(const struct expr_node *n, const struct expr_node *m)
 {
     return n->op == m->op && n->width == m->width && n->a == m->a && n->b == m->b && n->c == m->c &&
            (n->op != EX_CONST || n->value == m->value);
@@ -78,15 +78,15 @@ static expr add_node(struct exprs *x, const struct expr_node *n)
 }
 
 /* The node; an equal one if there was one lately. */
-static expr put(struct exprs *x, const struct expr_node *n)
+static expr expr_put(struct exprs *x, const struct expr_node *n)
 {
     uint64_t hash = hash_of(n), tag = hash >> 32 << 32;
     size_t at = hash % SLOTS;
     uint64_t *two = &x->slots[at & ~(size_t)1], first = two[at & 1], second = two[~at & 1];
 
-    if ((first ^ tag) >> 32 == 0 && is_same(&x->nodes[(uint32_t)first], n))
+    if ((first ^ tag) >> 32 == 0 && expr_is_same(&x->nodes[(uint32_t)first], n))
         return (uint32_t)first;
-    if ((second ^ tag) >> 32 == 0 && is_same(&x->nodes[(uint32_t)second], n))
+    if ((second ^ tag) >> 32 == 0 && expr_is_same(&x->nodes[(uint32_t)second], n))
         return (uint32_t)second;
     uint32_t number = add_node(x, n);
     two[~at & 1] = first; /* the older one goes */
@@ -101,7 +101,7 @@ expr expr_const(struct exprs *x, unsigned width, u128 value)
     struct expr_node n = { .op = EX_CONST, .width = (uint8_t)width, .flags = EXPR_KNOWN };
 
     n.value = value & expr_mask(width);
-    return put(x, &n);
+    return expr_put(x, &n);
 }
 
 static expr leaf(struct exprs *x, enum expr_op op, unsigned width, uint32_t a, uint32_t b,
@@ -113,7 +113,7 @@ static expr leaf(struct exprs *x, enum expr_op op, unsigned width, uint32_t a, u
         n.flags = EXPR_VARIES;
     if (op == EX_OPAQUE)
         n.flags = (x->nodes[a].flags | x->nodes[b].flags) & EXPR_VARIES;
-    return op == EX_OPAQUE ? put(x, &n) : add_node(x, &n); /* the others come once */
+    return op == EX_OPAQUE ? expr_put(x, &n) : add_node(x, &n); /* the others come once */
 }
 
 expr expr_unknown(struct exprs *x, unsigned width)
@@ -321,7 +321,7 @@ static expr build(struct exprs *x, enum expr_op op, unsigned width, uint32_t a, 
         n.flags |= x->nodes[b].flags & EXPR_VARIES;
     if (expr_arity(op) > 2)
         n.flags |= x->nodes[c].flags & EXPR_VARIES;
-    return put(x, &n);
+    return expr_put(x, &n);
 }
 
 static bool const_value(const struct exprs *x, expr e, u128 *v)

@@ -53,7 +53,7 @@ static void list_variables(struct firsts *f, struct walk *w)
 }
 
 /* The last variable that begins at the address or before it. */
-static struct first_variable *find(const struct firsts *f, uint64_t address)
+static struct first_variable *first_find(const struct firsts *f, uint64_t address)
 {
     size_t low = 0, high = f->count;
 
@@ -71,7 +71,7 @@ static struct first_variable *find(const struct firsts *f, uint64_t address)
 /* A byte of an access. False: it was read before anybody wrote it, and was something else. */
 static bool take_byte(const struct firsts *f, uint8_t *written, const struct event *ev, unsigned i)
 {
-    const struct first_variable *v = find(f, ev->target + i);
+    const struct first_variable *v = first_find(f, ev->target + i);
     uint64_t at = v ? ev->target + i - v->address : 0, value = ev->value;
     bool tells = ev->flags & EV_VALUE && ev->size <= 8;
 
@@ -91,13 +91,13 @@ static void drop_denied(struct firsts *f, const struct trace_mem *trace, uint8_t
     for (size_t i = 0; i < trace->count && f->count; i++) {
         const struct event *ev = &trace->events[i];
         const struct first_variable *last =
-            op_is_access(ev->op) ? find(f, ev->target + ev->size - 1) : NULL;
+            op_is_access(ev->op) ? first_find(f, ev->target + ev->size - 1) : NULL;
 
         if (!last || ev->target >= last->address + last->bytes)
             continue;
         for (unsigned k = 0; k < ev->size && k < VARIABLE_BYTES_MAX; k++)
             if (!take_byte(f, written, ev, k))
-                find(f, ev->target + k)->bytes = 0;
+                first_find(f, ev->target + k)->bytes = 0;
     }
 }
 
@@ -127,7 +127,7 @@ void firsts_release(struct firsts *f)
 
 bool firsts_value(const struct firsts *f, uint64_t address, uint64_t bytes, uint64_t *value)
 {
-    const struct first_variable *v = find(f, address);
+    const struct first_variable *v = first_find(f, address);
 
     if (!v || bytes > 8 || address + bytes > v->address + v->bytes)
         return false;

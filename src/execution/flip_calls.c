@@ -99,7 +99,7 @@ static void pass_address(struct flip *f, uint64_t at)
 }
 
 /* An argument's value, which must stay as it is. */
-static bool number(struct flip *f, uint32_t lane, uint64_t *value)
+static bool flip_calls_number(struct flip *f, uint32_t lane, uint64_t *value)
 {
     struct frame *fr = &f->t->frames[f->t->depth - 1];
     expr e = argument(f->w, f->t, fr, lane);
@@ -120,7 +120,7 @@ static void lock(struct flip *f, enum model model, uint32_t site)
     struct event ev = { .site = site };
     bool shared = model == MODEL_LOCK_SHARED, good;
 
-    if (!number(f, 0, &ev.target))
+    if (!flip_calls_number(f, 0, &ev.target))
         return;
     good = model == MODEL_UNLOCK ? flip_unlock(f, ev.target, &shared)
                                  : flip_lock(f, ev.target, shared);
@@ -139,7 +139,8 @@ static void allocate(struct flip *f, enum model model)
 {
     uint64_t bytes, count = 1;
 
-    if (!number(f, 0, &bytes) || (model == MODEL_ALLOCATE_ARRAY && !number(f, 1, &count)))
+    if (!flip_calls_number(f, 0, &bytes) ||
+        (model == MODEL_ALLOCATE_ARRAY && !flip_calls_number(f, 1, &count)))
         return;
     if (bytes > 1 << 20 || count > 1 << 20)
         flip_stop(f, FLIP_LIMIT);

@@ -116,7 +116,7 @@ static void number_nodes(struct graph *g, const uint32_t *first, const uint32_t 
     free(at);
 }
 
-static uint32_t meet(const struct graph *g, uint32_t a, uint32_t b)
+static uint32_t flip_join_meet(const struct graph *g, uint32_t a, uint32_t b)
 {
     while (a != b) {
         while (g->order[a] < g->order[b])
@@ -137,7 +137,7 @@ static uint32_t best_of(const struct graph *g, uint32_t node)
         uint32_t s = (uint32_t)to[i];
 
         if (g->order[s] && g->idom[s] != CODE_NONE)
-            best = best == CODE_NONE ? s : meet(g, best, s);
+            best = best == CODE_NONE ? s : flip_join_meet(g, best, s);
     }
     return best;
 }

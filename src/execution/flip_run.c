@@ -236,7 +236,7 @@ static bool is_null_test(const struct flip *f, expr e)
     return b && b->op == EX_CONST && b->value == 0;
 }
 
-static void decide(struct flip *f, const struct frame *fr, struct work *work)
+static void flip_run_decide(struct flip *f, const struct frame *fr, struct work *work)
 {
     const struct inst *inst = &fr->f->code->insts[fr->pc];
     uint64_t outcomes = inst->op == I_BRANCH ? 2 : inst->noperands, chosen = 0;
@@ -294,7 +294,7 @@ static void await(struct flip *f, struct work *work)
         break;
     case I_BRANCH:
     case I_SWITCH:
-        decide(f, fr, work);
+        flip_run_decide(f, fr, work);
         break;
     case I_CALL:
         flip_call(f);
@@ -307,7 +307,7 @@ static void await(struct flip *f, struct work *work)
     }
 }
 
-static void run(struct flip *f, struct work *work)
+static void run_in_flip(struct flip *f, struct work *work)
 {
     struct walk *w = f->w;
 
@@ -379,7 +379,7 @@ static void explore(struct flip *first, uint64_t outcome)
         f->path.nevents = 0;
     }
     for (;;) {
-        run(f, &work);
+        run_in_flip(f, &work);
         f->memory = w->memory;
         flip_keep(f);
         flip_free(f);

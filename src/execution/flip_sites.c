@@ -14,8 +14,9 @@ static uint32_t function_number(struct tables *t, const char *name)
     return intern_put(&t->functions, name, strlen(name));
 }
 
-static uint32_t add_site(struct tables *t, const struct sites_header *h, uint32_t file,
-                         uint32_t line, uint32_t column, uint32_t function, uint32_t parent)
+static uint32_t flip_sites_add_site(struct tables *t, const struct sites_header *h, uint32_t file,
+                                    uint32_t line, uint32_t column, uint32_t function,
+                                    uint32_t parent)
 {
     const char *name = sites_string(h, function);
     struct buf b = { 0 };
@@ -48,7 +49,7 @@ static uint32_t frame_site(struct tables *t, const struct sites_header *h, uint3
         return SITE_NONE;
     f = sites_frame(h, inlined_at - 1);
     parent = frame_site(t, h, f->inlined_at, depth - 1);
-    return add_site(t, h, f->file, f->line, f->column, f->function, parent);
+    return flip_sites_add_site(t, h, f->file, f->line, f->column, f->function, parent);
 }
 
 static uint32_t new_site(struct flips *all, const struct module *m, uint32_t index)
@@ -57,8 +58,8 @@ static uint32_t new_site(struct flips *all, const struct module *m, uint32_t ind
     const struct sites_site *s = sites_site(m->sites, index);
     const char *variable = sites_string(m->sites, s->variable);
     uint32_t parent = frame_site(all->tables, m->sites, s->inlined_at, FRAMES_MAX);
-    uint32_t site =
-        add_site(all->tables, m->sites, s->file, s->line, s->column, s->function, parent);
+    uint32_t site = flip_sites_add_site(all->tables, m->sites, s->file, s->line, s->column,
+                                        s->function, parent);
 
     tables_set_site_origin(all->tables, site, m->number, index);
     if (*variable && s->kind != SITE_CALL && s->kind != SITE_LIBC)

@@ -107,7 +107,7 @@ static unsigned undone(unsigned op)
 }
 
 /* Is it the last operation of the path on its lock, and are there more acquires or releases? */
-static bool stays(const struct flip_path *p, size_t k)
+static bool flip_splice_stays(const struct flip_path *p, size_t k)
 {
     const struct event *ev = &p->events[k].event;
     size_t times = 0;
@@ -131,7 +131,7 @@ size_t flips_shift(const struct flip_path *p)
     size_t n = p->nevents;
 
     for (size_t k = 0; k < p->nevents; k++)
-        n += stays(p, k);
+        n += flip_splice_stays(p, k);
     return n;
 }
 
@@ -142,7 +142,7 @@ static void undo_locks(struct splice *s, size_t i)
 
     s->locks[i] = xcalloc(p->nevents + 1, sizeof(*s->locks[i]));
     for (size_t k = p->nevents; k-- > 0;)
-        if (stays(p, k)) {
+        if (flip_splice_stays(p, k)) {
             s->locks[i][s->nlocks[i]] = p->events[k].event;
             s->locks[i][s->nlocks[i]++].op = (uint8_t)undone(p->events[k].event.op);
         }
@@ -235,7 +235,7 @@ static void add_new(struct splice *s, const struct flip_path *p, size_t k, size_
     add_event(s, &ev->event, &x);
 }
 
-static void add_path(struct splice *s, size_t i)
+static void flip_splice_add_path(struct splice *s, size_t i)
 {
     const struct flip_path *p = s->paths[i];
     struct execution_event plain = { .kind = STEP_OTHER, .known = true };
@@ -255,13 +255,13 @@ static void add_path(struct splice *s, size_t i)
     }
 }
 
-static void fill(struct splice *s)
+static void flip_splice_fill(struct splice *s)
 {
     for (uint64_t i = 0; i < s->from->trace->count; i++) {
         copy_event(s, i);
         for (size_t k = 0; k < s->npaths; k++)
             if (s->paths[k]->branch == i)
-                add_path(s, k);
+                flip_splice_add_path(s, k);
     }
     s->to->condition_first[s->at] = (uint32_t)s->nconditions;
     s->trace->count = s->at;
@@ -305,7 +305,7 @@ struct execution *execution_flip(const struct execution *e, const struct flip_pa
     if (e->npieces)
         memcpy(s.to->pieces, e->pieces, e->npieces * sizeof(*e->pieces));
     copy_nodes(&s);
-    fill(&s);
+    flip_splice_fill(&s);
     for (size_t i = 0; i < s.npaths; i++)
         free(s.locks[i]);
     return s.to;

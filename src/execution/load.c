@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note(struct program *p, char *text)
+static void load_note(struct program *p, char *text)
 {
     GROW(p->notes, p->notes_cap, p->nnotes + 2);
     p->notes[p->nnotes++] = text;
@@ -40,9 +40,9 @@ static struct site_tables *file_of(struct program *p, uint32_t image)
     p->file_sought[image] = true;
     elf_file_open(&elf, m->path, m->build_id, m->build_id_bytes, false);
     if (!elf.elf)
-        note(p, xasprintf("'%s': %s", m->path, elf.problem));
+        load_note(p, xasprintf("'%s': %s", m->path, elf.problem));
     else if (!(p->files[image] = site_tables_open(m->path, &err)))
-        note(p, xasprintf("%s", err.text));
+        load_note(p, xasprintf("%s", err.text));
     elf_file_close(&elf);
     return p->files[image];
 }
@@ -59,7 +59,8 @@ static void find_module(struct program *p, uint32_t number)
     if (file)
         m->sites = site_tables_find(file, origin->id);
     if (file && !m->sites)
-        note(p, xasprintf("'%s': a site table is missing", p->tables->images[origin->image].path));
+        load_note(
+            p, xasprintf("'%s': a site table is missing", p->tables->images[origin->image].path));
 }
 
 struct module *program_module(struct program *p, uint32_t number)
@@ -76,8 +77,8 @@ struct module *program_module(struct program *p, uint32_t number)
     if (bytes)
         m->bitcode = p->api->open(bytes, n, &err);
     if (!m->bitcode) {
-        note(p, xasprintf("'%s': %s", sites_string(m->sites, m->sites->source),
-                          bytes ? err.text : "no bitcode"));
+        load_note(p, xasprintf("'%s': %s", sites_string(m->sites, m->sites->source),
+                               bytes ? err.text : "no bitcode"));
         return m;
     }
     m->nfunctions = p->api->functions(m->bitcode);
@@ -214,7 +215,7 @@ struct function *program_external(struct program *p, const char *name)
 
 /* ---- sites ---- */
 
-static void add_entry(struct program *p, uint32_t site)
+static void load_add_entry(struct program *p, uint32_t site)
 {
     uint32_t function = p->tables->site_function[site] - 1;
     uint32_t *last = map_put(&p->entries, function, site);
@@ -243,7 +244,7 @@ static bool find_places(struct program *p)
         p->places[i] = (struct place){ o.module, s->function_index, s->instruction_index, s->kind };
         any |= sites_has_bitcode(h);
         if (s->kind == SITE_ENTRY && i < t->site_function_cap && t->site_function[i])
-            add_entry(p, i);
+            load_add_entry(p, i);
     }
     return any;
 }

@@ -121,7 +121,7 @@ void walk_complain(struct walk *w, const struct thread *t, const char *fmt, ...)
     w->options.complain(w->options.arg, line);
 }
 
-static void emit(struct walk *w, struct thread *t, struct now *n, struct step *s)
+static void walk_emit(struct walk *w, struct thread *t, struct now *n, struct step *s)
 {
     s->position = n->position;
     s->event = n->ev;
@@ -137,7 +137,7 @@ void walk_step(struct walk *w, struct thread *t, struct now *n, struct step *s)
     w->stats.walked++;
     if (t->depth && s->kind != STEP_OTHER)
         t->frames[t->depth - 1].fresh = false;
-    emit(w, t, n, s);
+    walk_emit(w, t, n, s);
 }
 
 void walk_fixed(struct walk *w, struct thread *t, expr e)
@@ -345,7 +345,7 @@ static void pass_by(struct walk *w, struct thread *t, struct now *n, bool lost)
         memory_forget(&w->memory, NULL, ev->target, ev->value);
     else if (ev->op == OP_WRITE || ev->op == OP_STORE || ev->op == OP_RMW)
         memory_forget(&w->memory, NULL, ev->target, ev->size);
-    emit(w, t, n, &(struct step){ .kind = STEP_OTHER });
+    walk_emit(w, t, n, &(struct step){ .kind = STEP_OTHER });
 }
 
 /* Not an event of the instruction at hand. */
@@ -378,7 +378,7 @@ static void take_other(struct walk *w, struct thread *t, struct now *n)
     }
 }
 
-static struct thread *thread_of(struct walk *w, uint32_t number)
+static struct thread *walk_thread_of(struct walk *w, uint32_t number)
 {
     GROW(w->threads, w->threads_cap, number + (size_t)1);
     if (number >= w->nthreads)
@@ -412,7 +412,7 @@ static void mark_module(struct walk *w, const struct module *m)
             exprs_mark(&w->x, m->functions[k].consts[i]);
 }
 
-static void collect(struct walk *w)
+static void walk_collect(struct walk *w)
 {
     for (size_t i = 0; i < w->nthreads; i++)
         if (w->threads[i])
@@ -432,17 +432,17 @@ static void collect(struct walk *w)
 void walk_event(struct walk *w, uint64_t position, const struct event *ev)
 {
     struct now n = { ev, position, program_place(w->p, ev->site), false };
-    struct thread *t = thread_of(w, ev->thread);
+    struct thread *t = walk_thread_of(w, ev->thread);
     enum go r;
 
     if (ev->op == OP_FORK && ev->target < UINT32_MAX)
-        thread_of(w, (uint32_t)ev->target);
+        walk_thread_of(w, (uint32_t)ev->target);
     if (w->options.flips)
         flips_event(w->options.flips, ev);
     w->stats.events++;
     t->position = w->position = position;
     if (w->x.live > w->collect_at && !w->options.keep_all)
-        collect(w);
+        walk_collect(w);
     if (w->x.live > w->stats.nodes_most)
         w->stats.nodes_most = w->x.live;
     for (;;) {

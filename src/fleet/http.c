@@ -78,7 +78,7 @@ static enum MHD_Result send_text(struct MHD_Connection *c, int status, const cha
     return ok;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, int status, const char *why)
+static enum MHD_Result http_refuse(struct MHD_Connection *c, int status, const char *why)
 {
     return send_text(c, status, "text/plain", strdup(why), strlen(why));
 }
@@ -104,12 +104,12 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *p
     (void)state;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         *bytes = 0;
-        return refuse(c, 405, "read-only\n");
+        return http_refuse(c, 405, "read-only\n");
     }
     if (!host && strcmp(version, "HTTP/1.0") != 0)
-        return refuse(c, 400, "the Host is missing\n");
+        return http_refuse(c, 400, "the Host is missing\n");
     if (!is_our_host(host))
-        return refuse(c, 421, "not a name of this server\n");
+        return http_refuse(c, 421, "not a name of this server\n");
     out = open_memstream(&text, &n);
     if (!out)
         return MHD_NO;
@@ -185,7 +185,7 @@ static int listen_at(struct http_server *h, struct error *err)
     return fd;
 }
 
-static void take(struct server *s, struct MHD_Daemon *d, int listener)
+static void http_take(struct server *s, struct MHD_Daemon *d, int listener)
 {
     struct sockaddr_storage from = { 0 };
     socklen_t n = sizeof(from);
@@ -214,7 +214,7 @@ static void accept_all(struct server *s, struct MHD_Daemon *d, int listener)
         struct pollfd p = { .fd = listener, .events = POLLIN };
 
         if (poll(&p, 1, SWEEP_MS) > 0)
-            take(s, d, listener);
+            http_take(s, d, listener);
         guests_sweep(&s->guests);
     }
 }

@@ -21,7 +21,7 @@ void guests_release(struct guests *g)
 
 /* ---- with the lock held ---- */
 
-static struct guest *find(struct guests *g, int fd)
+static struct guest *http_guests_find(struct guests *g, int fd)
 {
     for (size_t i = 0; i < 2 * g->most; i++)
         if (g->all[i].state != GUEST_NONE && g->all[i].fd == fd)
@@ -42,7 +42,7 @@ static bool may_go(const struct guest *q)
     return q->state == GUEST_READS || q->state == GUEST_SENT;
 }
 
-static bool stays(const struct guest *q)
+static bool http_guests_stays(const struct guest *q)
 {
     return q->state != GUEST_NONE && q->state != GUEST_GOES;
 }
@@ -60,7 +60,7 @@ static size_t companions(const struct guests *g, const struct guest *q)
     size_t n = 0;
 
     for (size_t i = 0; i < 2 * g->most; i++)
-        n += stays(&g->all[i]) && memcmp(g->all[i].from, q->from, sizeof(q->from)) == 0;
+        n += http_guests_stays(&g->all[i]) && memcmp(g->all[i].from, q->from, sizeof(q->from)) == 0;
     return n;
 }
 
@@ -82,13 +82,13 @@ static struct guest *least_welcome(struct guests *g)
     return worst;
 }
 
-static void make_room(struct guests *g, size_t most)
+static void http_guests_make_room(struct guests *g, size_t most)
 {
     struct guest *q;
     size_t n = 0;
 
     for (size_t i = 0; i < 2 * g->most; i++)
-        n += stays(&g->all[i]);
+        n += http_guests_stays(&g->all[i]);
     for (; n > most && (q = least_welcome(g)); n--)
         dismiss(q);
 }
@@ -132,7 +132,7 @@ bool guests_has_room(struct guests *g)
     bool has;
 
     pthread_mutex_lock(&g->lock);
-    make_room(g, g->most - 1);
+    http_guests_make_room(g, g->most - 1);
     has = free_place(g) != NULL;
     pthread_mutex_unlock(&g->lock);
     return has;
@@ -156,18 +156,18 @@ void guests_remove(struct guests *g, int fd)
     struct guest *q;
 
     pthread_mutex_lock(&g->lock);
-    q = find(g, fd);
+    q = http_guests_find(g, fd);
     if (q)
         *q = (struct guest){ .state = GUEST_NONE };
     pthread_mutex_unlock(&g->lock);
 }
 
-static void change(struct guests *g, int fd, enum guest_state state, size_t bytes)
+static void http_guests_change(struct guests *g, int fd, enum guest_state state, size_t bytes)
 {
     struct guest *q;
 
     pthread_mutex_lock(&g->lock);
-    q = find(g, fd);
+    q = http_guests_find(g, fd);
     if (q && q->state != GUEST_GOES) {
         q->state = state;
         q->since = seconds_now();
@@ -180,17 +180,17 @@ static void change(struct guests *g, int fd, enum guest_state state, size_t byte
 
 void guests_answer(struct guests *g, int fd)
 {
-    change(g, fd, GUEST_ANSWERED, 0);
+    http_guests_change(g, fd, GUEST_ANSWERED, 0);
 }
 
 void guests_send(struct guests *g, int fd, size_t bytes)
 {
-    change(g, fd, GUEST_SENT, bytes);
+    http_guests_change(g, fd, GUEST_SENT, bytes);
 }
 
 void guests_read(struct guests *g, int fd)
 {
-    change(g, fd, GUEST_READS, 0);
+    http_guests_change(g, fd, GUEST_READS, 0);
 }
 
 void guests_make_room(struct guests *g)

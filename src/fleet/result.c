@@ -251,7 +251,7 @@ struct reader {
     bool failed;
 };
 
-static void refuse(struct reader *in, const char *what, const char *wanted)
+static void result_refuse(struct reader *in, const char *what, const char *wanted)
 {
     if (!in->failed)
         error_set(in->err, "%s: expected %s", what, wanted);
@@ -263,7 +263,7 @@ static const char *text_of(struct reader *in, const json_t *v, const char *what,
     if (json_is_string(v))
         return fleet_string(in->to, json_string_value(v));
     if (needed || (v && !json_is_null(v)))
-        refuse(in, what, "a text");
+        result_refuse(in, what, "a text");
     return NULL;
 }
 
@@ -272,12 +272,12 @@ static const char *text(struct reader *in, const json_t *o, const char *key, boo
     return text_of(in, json_object_get(o, key), key, needed);
 }
 
-static int64_t number(struct reader *in, const json_t *o, const char *key)
+static int64_t result_number(struct reader *in, const json_t *o, const char *key)
 {
     const json_t *v = json_object_get(o, key);
 
     if (v && !json_is_integer(v))
-        refuse(in, key, "an integer");
+        result_refuse(in, key, "an integer");
     return json_integer_value(v);
 }
 
@@ -286,7 +286,7 @@ static const json_t *list_of(struct reader *in, const json_t *o, const char *key
     const json_t *v = json_object_get(o, key);
 
     if (v && !json_is_array(v))
-        refuse(in, key, "an array");
+        result_refuse(in, key, "an array");
     return v;
 }
 
@@ -294,7 +294,7 @@ static const json_t *list_of(struct reader *in, const json_t *o, const char *key
 static int64_t class_of(struct reader *in, const json_t *v)
 {
     if (v && !json_is_integer(v))
-        refuse(in, "sites", "classes as integers");
+        result_refuse(in, "sites", "classes as integers");
     return v ? json_integer_value(v) : -1;
 }
 
@@ -327,7 +327,7 @@ static void read_groups(struct reader *in, const json_t *list)
             n[k] = json_is_integer(cell) ? json_integer_value(cell) : -1;
         }
         if (n[0] < 0 || n[1] < n[0] || n[2] < 0 || n[1] > INT32_MAX)
-            refuse(in, "classes", "two numbers in order, and a flag");
+            result_refuse(in, "classes", "two numbers in order, and a flag");
         else
             fleet_add_groups(in->to,
                              (struct fleet_groups){ (uint32_t)n[0], (uint32_t)n[1], n[2] != 0 });
@@ -348,19 +348,19 @@ static void read_sightings(struct reader *in, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list) && !in->failed; i++) {
         const json_t *o = json_array_get(list, i), *race = json_object_get(o, "race");
-        int64_t numbered = number(in, o, "number");
+        int64_t numbered = result_number(in, o, "number");
         struct fleet_sighting s = { .number = (uint32_t)numbered,
                                     .s1 = text(in, o, "s1", true),
                                     .s2 = text(in, o, "s2", true),
-                                    .count = (uint64_t)number(in, o, "count"),
-                                    .seen_ms = number(in, o, "seen"),
+                                    .count = (uint64_t)result_number(in, o, "count"),
+                                    .seen_ms = result_number(in, o, "seen"),
                                     .id = text(in, o, "id", true) };
         char *dump = json_is_object(race) ? json_dumps(race, JSON_COMPACT) : NULL;
 
         if (numbered < 0 || numbered > INT32_MAX)
-            refuse(in, "number", "a number from 0 to 2147483647");
+            result_refuse(in, "number", "a number from 0 to 2147483647");
         if (!dump)
-            refuse(in, "race", "an object");
+            result_refuse(in, "race", "an object");
         s.race = dump;
         if (!in->failed)
             fleet_add_sighting(in->to, s);
@@ -373,14 +373,14 @@ static void read_head(struct reader *in, const json_t *o)
     struct fleet_result *r = in->to;
     const char *run, *kind;
 
-    if (number(in, o, "fleet") != FLEET_RESULT_VERSION)
-        refuse(in, "fleet", "version 1");
+    if (result_number(in, o, "fleet") != FLEET_RESULT_VERSION)
+        result_refuse(in, "fleet", "version 1");
     run = text(in, o, "run", true);
     kind = text(in, o, "kind", true);
     if (run && !fleet_is_id(run))
-        refuse(in, "run", "32 hex digits");
+        result_refuse(in, "run", "32 hex digits");
     if (kind && fleet_kind_of(kind) < 0)
-        refuse(in, "kind", "one of plain, static, caper, chase");
+        result_refuse(in, "kind", "one of plain, static, caper, chase");
     if (in->failed)
         return;
     snprintf(r->run, sizeof(r->run), "%s", run);
@@ -389,11 +389,11 @@ static void read_head(struct reader *in, const json_t *o)
     r->name = text(in, o, "name", false);
     r->path = text(in, o, "path", false);
     r->host = text(in, o, "host", false);
-    r->pid = number(in, o, "pid");
-    r->started_ms = number(in, o, "started");
-    r->ended_ms = number(in, o, "ended");
-    r->exit = number(in, o, "exit");
-    r->dropped = (uint64_t)number(in, o, "dropped");
+    r->pid = result_number(in, o, "pid");
+    r->started_ms = result_number(in, o, "started");
+    r->ended_ms = result_number(in, o, "ended");
+    r->exit = result_number(in, o, "exit");
+    r->dropped = (uint64_t)result_number(in, o, "dropped");
     r->s1 = text(in, o, "s1", r->kind == FLEET_CHASE);
     r->s2 = text(in, o, "s2", r->kind == FLEET_CHASE);
     r->note = text(in, o, "note", false);

@@ -40,7 +40,7 @@ int spool_make(const char *folder, struct error *err)
     return r;
 }
 
-static char *path_of(const char *folder, const char *run, const char *ending)
+static char *spool_path_of(const char *folder, const char *run, const char *ending)
 {
     return xasprintf("%s/%s.%s", folder, run, ending);
 }
@@ -70,10 +70,10 @@ static int write_file(int fd, const struct fleet_result *r)
     return (fclose(f) != 0) | failed ? -1 : 0;
 }
 
-static int keep(const char *folder, const char *ending, const struct fleet_result *r,
-                struct error *err)
+static int keep_in_spool(const char *folder, const char *ending, const struct fleet_result *r,
+                         struct error *err)
 {
-    char *path = path_of(folder, r->run, ending), *temporary = NULL;
+    char *path = spool_path_of(folder, r->run, ending), *temporary = NULL;
     int fd = tempfile_create_private(path, &temporary);
     int code = fd < 0 ? -1 : write_file(fd, r);
 
@@ -92,17 +92,17 @@ static int keep(const char *folder, const char *ending, const struct fleet_resul
 
 int spool_keep(const char *folder, const struct fleet_result *r, struct error *err)
 {
-    return keep(folder, "json", r, err);
+    return keep_in_spool(folder, "json", r, err);
 }
 
 int spool_keep_seen(const char *folder, const struct fleet_result *r, struct error *err)
 {
-    return keep(folder, "seen", r, err);
+    return keep_in_spool(folder, "seen", r, err);
 }
 
-static void drop(const char *folder, const char *run, const char *ending)
+static void drop_in_spool(const char *folder, const char *run, const char *ending)
 {
-    char *path = path_of(folder, run, ending);
+    char *path = spool_path_of(folder, run, ending);
 
     unlink(path);
     free(path);
@@ -110,7 +110,7 @@ static void drop(const char *folder, const char *run, const char *ending)
 
 void spool_drop(const char *folder, const char *run)
 {
-    drop(folder, run, "json");
+    drop_in_spool(folder, run, "json");
 }
 
 /* ---- what lies there ---- */
@@ -241,7 +241,7 @@ int spool_put(const char *folder, struct store *s, const struct fleet_result *r,
 
 int spool_begin(const char *folder, const struct fleet_result *r, struct error *err)
 {
-    char *path = path_of(folder, r->run, "live");
+    char *path = spool_path_of(folder, r->run, "live");
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int copy = fd < 0 ? -1 : dup(fd);
 
@@ -259,10 +259,10 @@ int spool_begin(const char *folder, const struct fleet_result *r, struct error *
 
 void spool_end(const char *folder, const char *run, int fd)
 {
-    drop(folder, run, "seen"); /* the result has them all */
+    drop_in_spool(folder, run, "seen"); /* the result has them all */
     if (fd < 0)
         return;
-    drop(folder, run, "live");
+    drop_in_spool(folder, run, "live");
     close(fd);
 }
 
@@ -275,7 +275,7 @@ static bool is_stale(int fd)
     return fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > 60;
 }
 
-static void visit(const char *path, spool_orphan *orphan, void *arg)
+static void spool_visit(const char *path, spool_orphan *orphan, void *arg)
 {
     int fd = open(path, O_RDWR | OPEN_FLAGS);
     struct fleet_result r = { 0 };
@@ -302,7 +302,7 @@ void spool_orphans(const char *folder, spool_orphan *orphan, void *arg)
         if (!is_result(e->d_name, "live"))
             continue;
         path = xasprintf("%s/%s", folder, e->d_name);
-        visit(path, orphan, arg);
+        spool_visit(path, orphan, arg);
         free(path);
     }
     if (d)

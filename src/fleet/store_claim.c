@@ -135,7 +135,7 @@ static bool caper_is_due(const struct claim *c)
     return c->capers * (100 - share) < c->chases * share;
 }
 
-static int choose(struct store *s, struct claim *c, struct error *err)
+static int store_claim_choose(struct store *s, struct claim *c, struct error *err)
 {
     c->out->kind = FLEET_PLAIN;
     if (!c->analysed) {
@@ -219,7 +219,7 @@ static int claim_body(struct store *s, void *arg, struct error *err)
                       " FROM programs WHERE id = $1",
                       "s", c->run->program) < 0)
         return -1;
-    if (choose(s, c, err) < 0)
+    if (store_claim_choose(s, c, err) < 0)
         return -1;
     /* a chase has a pair to chase, and nothing else has */
     invariant((c->out->kind == FLEET_CHASE) == (c->out->s1 && c->out->s2));

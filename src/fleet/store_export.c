@@ -39,7 +39,7 @@ static int add_sighting(void *arg, const char *const *c, int n)
 }
 
 /* What the run brought. */
-static int fill(struct exporter *e, struct fleet_result *r)
+static int store_export_fill(struct exporter *e, struct fleet_result *r)
 {
     struct store *s = e->store;
 
@@ -85,7 +85,7 @@ static int export_run(void *arg, const char *const *c, int n)
     r.exit = cell_number(c[12]);
     r.dropped = (uint64_t)cell_number(c[13]);
     r.note = fleet_string(&r, store_clean(e->store, c[14]));
-    code = fill(e, &r);
+    code = store_export_fill(e, &r);
     if (code == 0 && fleet_result_check(&r, &why) < 0)
         store_skip(e->store, "run '%s': %s", cell_text(c[0]), why.text);
     else if (code == 0 && (r.ended_ms || r.nsightings))

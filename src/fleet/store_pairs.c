@@ -45,7 +45,7 @@ static void book_release(struct book *b)
     free(b->list);
 }
 
-static int add_site(void *arg, const char *const *c, int n)
+static int store_pairs_add_site(void *arg, const char *const *c, int n)
 {
     struct book *b = arg;
     size_t cap = b->known.sites_cap;
@@ -100,7 +100,7 @@ static int add_counts(void *arg, const char *const *c, int n)
 
 static int book_load(struct book *b, struct store *s, const char *program, struct error *err)
 {
-    if (store_run_sql(s, err, add_site, b,
+    if (store_run_sql(s, err, store_pairs_add_site, b,
                       "SELECT site, class, lockclass, escaped_run FROM sites"
                       " WHERE program = $1 AND escaped = 1 ORDER BY site",
                       "s", program) < 0)
@@ -146,7 +146,7 @@ static void consider(struct book *b, uint32_t i, uint32_t j, uint64_t one_of, ui
 }
 
 /* The salt makes another choice each time that not all fit. */
-static void collect(struct book *b, uint64_t salt)
+static void store_pairs_collect(struct book *b, uint64_t salt)
 {
     uint64_t one_of = b->possible / COLLECT_MAX + 1;
 
@@ -199,7 +199,7 @@ int store_list_pairs(struct store *s, const char *program, const char *run, stru
 
     if (code == 0) {
         b.possible = fleet_count_pairs(&b.known, false);
-        collect(&b, b.rows);
+        store_pairs_collect(&b, b.rows);
         code = insert(s, program, &b, err);
     }
     if (code == 0 &&

@@ -50,7 +50,7 @@ static enum sql_failure failure_of(int code)
     }
 }
 
-static int fail(sqlite3 *db, int code, enum sql_failure *failure, struct error *err)
+static int store_sqlite_fail(sqlite3 *db, int code, enum sql_failure *failure, struct error *err)
 {
     const char *text =
         db && sqlite3_errcode(db) != SQLITE_OK ? sqlite3_errmsg(db) : sqlite3_errstr(code);
@@ -154,7 +154,7 @@ static struct sql *sqlite_open(const char *where, enum sql_access access, enum s
         code = open_unchanging(s, where);
     if (code == SQLITE_OK)
         return s;
-    fail(s->db, code, failure, err);
+    store_sqlite_fail(s->db, code, failure, err);
     sqlite3_close(s->db);
     free(s);
     return NULL;
@@ -216,7 +216,7 @@ static int64_t sqlite_run(struct sql *s, const char *text, const char *const *va
     if (st)
         reads = sqlite3_stmt_readonly(st);
     if (code != SQLITE_DONE && !stopped)
-        fail(s->db, code, failure, err);
+        store_sqlite_fail(s->db, code, failure, err);
     sqlite3_finalize(st);
     if (stopped) {
         *failure = SQL_WRONG;

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int put(const void *data, size_t n)
+static int exchange_put(const void *data, size_t n)
 {
     for (const char *p = data; n;) {
         ssize_t k = write(STDOUT_FILENO, p, n);
@@ -82,12 +82,12 @@ int main(int argc, char **argv)
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return EXIT_FAILURE;
     place = find_place();
-    r = put(&place, sizeof(place));
+    r = exchange_put(&place, sizeof(place));
     if (place.rank == 0)
         read_message(&message);
     MPI_Bcast(&message, sizeof(message), MPI_BYTE, 0, MPI_COMM_WORLD);
     if (place.rank != 0 && r == 0)
-        r = put(&message, sizeof(message.bytes) + message.bytes);
+        r = exchange_put(&message, sizeof(message.bytes) + message.bytes);
     MPI_Finalize();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

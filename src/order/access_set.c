@@ -47,7 +47,7 @@ void access_set_copy(struct access_set *to, const struct access_set *from)
     to->index = NULL;
 }
 
-static void make_room(struct access_set *s)
+static void access_set_make_room(struct access_set *s)
 {
     struct set_access one = s->one;
 
@@ -72,7 +72,7 @@ static void build_index(struct access_set *s)
 }
 
 /* The entry of a slot, or NULL. */
-static struct set_access *find(struct access_set *s, uint32_t slot)
+static struct set_access *access_set_find(struct access_set *s, uint32_t slot)
 {
     if (s->count > INDEXED_ABOVE) {
         uint32_t *place;
@@ -108,7 +108,7 @@ void access_set_append(struct access_set *s, struct set_access a)
         s->count = 1;
         return;
     }
-    make_room(s);
+    access_set_make_room(s);
     s->many[s->count] = a;
     if (s->index)
         *map_put(s->index, a.slot, 0) = s->count;
@@ -120,7 +120,7 @@ void access_set_put_slow(struct access_set *s, const struct hb_thread *t, struct
     struct set_access *own;
 
     if (s->cap) {
-        own = find(s, a.slot);
+        own = access_set_find(s, a.slot);
         if (own && own->version == a.version) { /* nothing learned: nothing to throw out */
             *own = a;
             return;
@@ -140,7 +140,7 @@ void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64
         access_set_put(s, t, position, site);
         return;
     }
-    own = find(s, a.slot);
+    own = access_set_find(s, a.slot);
     if (own) {
         *own = a;
         return;

@@ -6,7 +6,7 @@
 
 /* ---- needs ---- */
 
-static void want(struct barrier_order *b, uint32_t event)
+static void barriers_runs_want(struct barrier_order *b, uint32_t event)
 {
     uint32_t thread;
 
@@ -41,7 +41,7 @@ void barriers_list_needs(struct barrier_order *b)
 /* The present event touches what the group may touch. */
 void barriers_step_group(struct barrier_order *b, uint32_t group)
 {
-    want(b, b->group_last[group]);
+    barriers_runs_want(b, b->group_last[group]);
     b->group_last[group] = b->position;
 }
 
@@ -200,7 +200,7 @@ static void touch_run(struct barrier_order *b, struct run *r)
 {
     note_returns(b, r);
     if (!note_touch(b, r))
-        want(b, r->ret);
+        barriers_runs_want(b, r->ret);
     for (size_t i = 0; i < r->open.count; i++)
         if (b->pairs[r->open.items[i]].thread != b->event->thread)
             barriers_step_group(b, b->threads[b->pairs[r->open.items[i]].thread].group);
@@ -211,9 +211,9 @@ static void touch_run(struct barrier_order *b, struct run *r)
 static void take_run(struct barrier_order *b, struct run *r, struct pair *p)
 {
     note_returns(b, r);
-    want(b, r->ret);
+    barriers_runs_want(b, r->ret);
     for (size_t i = 0; i < r->touches.count; i++)
-        want(b, r->touches.items[i]);
+        barriers_runs_want(b, r->touches.items[i]);
     for (size_t i = 0; i < r->open.count; i++) {
         const struct pair *other = &b->pairs[r->open.items[i]];
 

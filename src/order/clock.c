@@ -233,7 +233,7 @@ static struct clock_node *tree_join(struct clock_pool *p, struct clock_node *n,
     return n->height ? join_inner(p, n, from) : join_leaf(p, n, from);
 }
 
-static void learn(struct clock_pool *p, struct clock *dst, const struct clock *src)
+static void clock_learn(struct clock_pool *p, struct clock *dst, const struct clock *src)
 {
     uint32_t height;
 
@@ -269,12 +269,12 @@ bool clock_join(struct clock_pool *p, struct clock *dst, const struct clock *src
     if (src->slot != SLOT_NONE) {
         if (clock_knows(dst, src->slot, src->time))
             return false;
-        learn(p, dst, src);
+        clock_learn(p, dst, src);
         invariant(clock_knows(dst, src->slot, src->time));
         return true;
     }
     node_get(before); /* so that a change cannot happen in place and go unnoticed */
-    learn(p, dst, src);
+    clock_learn(p, dst, src);
     node_put(p, before);
     return dst->tree != before;
 }

@@ -60,7 +60,7 @@ void hb_publish(struct hb *h, struct hb_thread *t, struct clock *to)
 }
 
 /* A slot whose last thread ended before anything the creator will do, or a new one. */
-static struct hb_free_slot find_slot(struct hb *h, const struct clock *creator)
+static struct hb_free_slot hb_find_slot(struct hb *h, const struct clock *creator)
 {
     for (size_t i = 0; creator && i < h->nfree && i < FREE_SLOT_TRIES; i++) {
         struct hb_free_slot *f = &h->free_slots[h->nfree - 1 - i];
@@ -77,7 +77,7 @@ static struct hb_free_slot find_slot(struct hb *h, const struct clock *creator)
 void hb_start_thread(struct hb *h, uint32_t thread, const struct clock *creator)
 {
     struct hb_thread *t = &h->threads[thread];
-    struct hb_free_slot slot = find_slot(h, creator);
+    struct hb_free_slot slot = hb_find_slot(h, creator);
 
     t->version = ++h->versions;
     t->clock.slot = slot.slot;

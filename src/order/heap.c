@@ -50,7 +50,7 @@ static uint64_t last_page(const struct heap_range *r)
     return (r->end - 1) >> PAGE_BITS;
 }
 
-static bool is_small(const struct heap_range *r)
+static bool heap_is_small(const struct heap_range *r)
 {
     return last_page(r) - first_page(r) < SMALL_PAGES;
 }
@@ -100,8 +100,8 @@ uint32_t heap_find(const struct heap *h, uint64_t address)
 
 /* Add the overlapping ranges of a list to found; each range only at the first page of its own
  * or of the question, whichever is later. */
-static void collect(struct heap *h, const struct heap_list *l, uint64_t start, uint64_t end,
-                    uint64_t page)
+static void heap_collect(struct heap *h, const struct heap_list *l, uint64_t start, uint64_t end,
+                         uint64_t page)
 {
     for (size_t i = 0; l && i < l->count; i++) {
         const struct heap_range *r = &h->ranges[l->ids[i]];
@@ -134,7 +134,7 @@ const struct heap_list *heap_overlapping(struct heap *h, uint64_t start, uint64_
         collect_everywhere(h, start, end);
     } else {
         for (uint64_t p = start >> PAGE_BITS; p <= (end - 1) >> PAGE_BITS; p++)
-            collect(h, page_list(h, p), start, end, p);
+            heap_collect(h, page_list(h, p), start, end, p);
         for (size_t i = 0; i < h->large.count; i++)
             if (overlaps(&h->ranges[h->large.ids[i]], start, end))
                 list_add(&h->found, h->large.ids[i]);
@@ -158,7 +158,7 @@ static void range_add(struct heap *h, uint64_t start, uint64_t end, uint32_t blo
     }
     h->ranges[id] = (struct heap_range){ start, end, block };
     h->block_ranges[block]++;
-    if (is_small(&h->ranges[id]))
+    if (heap_is_small(&h->ranges[id]))
         for (uint64_t p = start >> PAGE_BITS; p <= (end - 1) >> PAGE_BITS; p++)
             list_add(make_page_list(h, p), id);
     else
@@ -170,7 +170,7 @@ static struct heap_range range_remove(struct heap *h, uint32_t id)
 {
     struct heap_range r = h->ranges[id];
 
-    if (is_small(&r))
+    if (heap_is_small(&r))
         for (uint64_t p = first_page(&r); p <= last_page(&r); p++)
             list_remove(page_list(h, p), id);
     else

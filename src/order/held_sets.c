@@ -74,7 +74,7 @@ static uint32_t intern(struct held_sets *h, const uint32_t *locks, uint32_t coun
     }
 }
 
-static uint32_t place_of(const struct held_set *s, uint32_t lock)
+static uint32_t held_sets_place_of(const struct held_set *s, uint32_t lock)
 {
     uint32_t i = 0;
 
@@ -85,7 +85,7 @@ static uint32_t place_of(const struct held_set *s, uint32_t lock)
 
 static bool has(const struct held_set *s, uint32_t lock)
 {
-    uint32_t i = place_of(s, lock);
+    uint32_t i = held_sets_place_of(s, lock);
 
     return i < s->count && s->locks[i] == lock;
 }
@@ -94,7 +94,7 @@ static bool has(const struct held_set *s, uint32_t lock)
 static uint32_t toggle(struct held_sets *h, uint32_t set, uint32_t lock)
 {
     const struct held_set *s = &h->sets[set];
-    uint32_t n = s->count, i = place_of(s, lock), result;
+    uint32_t n = s->count, i = held_sets_place_of(s, lock), result;
     uint32_t *locks = xmalloc((n + 1) * sizeof(*locks));
 
     if (n)
@@ -172,7 +172,7 @@ bool held_sets_meet(const struct held_sets *h, uint32_t a, uint32_t b)
 
 /* ---- threads ---- */
 
-static struct held_thread *thread_of(struct held_sets *h, uint32_t thread)
+static struct held_thread *held_sets_thread_of(struct held_sets *h, uint32_t thread)
 {
     GROW(h->threads, h->threads_cap, (size_t)thread + 1);
     return &h->threads[thread];
@@ -180,7 +180,7 @@ static struct held_thread *thread_of(struct held_sets *h, uint32_t thread)
 
 void held_sets_acquire(struct held_sets *h, const struct step *s)
 {
-    struct held_thread *t = thread_of(h, s->thread);
+    struct held_thread *t = held_sets_thread_of(h, s->thread);
     uint32_t lock = s->id * 2 + (s->op == OP_ACQUIRE_SHARED);
 
     t->changes = ++h->changes;
@@ -190,7 +190,7 @@ void held_sets_acquire(struct held_sets *h, const struct step *s)
 
 void held_sets_release_lock(struct held_sets *h, const struct step *s)
 {
-    struct held_thread *t = thread_of(h, s->thread);
+    struct held_thread *t = held_sets_thread_of(h, s->thread);
     uint32_t lock = s->id * 2 + (s->op == OP_RELEASE_SHARED);
 
     t->changes = ++h->changes;
@@ -202,7 +202,7 @@ void held_sets_release_lock(struct held_sets *h, const struct step *s)
 
 void held_sets_over(struct held_sets *h, uint32_t thread)
 {
-    struct held_thread *t = thread_of(h, thread);
+    struct held_thread *t = held_sets_thread_of(h, thread);
 
     t->changes = ++h->changes;
     t->set = 0;

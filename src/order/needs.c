@@ -381,7 +381,7 @@ static void at_fence(struct needs *n)
 }
 
 /* A relaxed load leaves the heads to an acquire fence. */
-static void remember(struct needs *n, const struct frontier *heads)
+static void needs_remember(struct needs *n, const struct frontier *heads)
 {
     struct thread *t = self(n);
 
@@ -400,7 +400,7 @@ static void read_cell(struct needs *n, uint32_t cell)
     if (f && order_acquires(n->event->order))
         need_unseen(n, f - 1);
     else if (f)
-        remember(n, &n->frontiers[f - 1]);
+        needs_remember(n, &n->frontiers[f - 1]);
 }
 
 /* A store that is no rmw goes on with the sequences of its own thread only. */

@@ -84,7 +84,7 @@ static void publish_besides(struct hb *h, struct hb_thread *t, struct clock *to)
 }
 
 /* The releases that other threads owe, before a thread acquires. */
-static void settle(struct hb *h, struct hb_object *o, uint32_t thread, bool exclusive)
+static void objects_settle(struct hb *h, struct hb_object *o, uint32_t thread, bool exclusive)
 {
     struct holders *who = &o->holders;
     size_t kept = 0;
@@ -121,7 +121,7 @@ static bool let_go_shared(struct holders *who, uint32_t thread)
 }
 
 /* A thread may hold a lock both ways; the named way goes first. */
-static void let_go(struct holders *who, uint32_t thread, bool shared)
+static void objects_let_go(struct holders *who, uint32_t thread, bool shared)
 {
     if (shared && let_go_shared(who, thread))
         return;
@@ -135,18 +135,18 @@ static void lock_edges(struct hb *h, struct hb_object *o, struct hb_thread *t, c
 {
     switch (s->op) {
     case OP_ACQUIRE:
-        settle(h, o, s->thread, true);
+        objects_settle(h, o, s->thread, true);
         o->holders.owner = s->thread + 1;
         hb_learn(h, t, &o->clock);
         hb_learn(h, t, &o->shared);
         break;
     case OP_ACQUIRE_SHARED:
-        settle(h, o, s->thread, false);
+        objects_settle(h, o, s->thread, false);
         hold_shared(&o->holders, s->thread);
         hb_learn(h, t, &o->clock);
         break;
     default:
-        let_go(&o->holders, s->thread, s->op == OP_RELEASE_SHARED);
+        objects_let_go(&o->holders, s->thread, s->op == OP_RELEASE_SHARED);
         if (s->flags & STEP_FOREIGN) {
             publish_besides(h, t, &o->clock);
             publish_into(h, t, &o->shared);

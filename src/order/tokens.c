@@ -60,7 +60,7 @@ uint32_t tokens_post(struct tokens *t, uint32_t object, uint32_t thread)
     return slot;
 }
 
-static void take(struct tokens *t, uint32_t slot)
+static void take_in_tokens(struct tokens *t, uint32_t slot)
 {
     struct token *k = &t->list[slot];
     struct token_ends *ends = ends_of(t, k->object);
@@ -89,6 +89,6 @@ uint32_t tokens_take(struct tokens *t, uint32_t object, uint32_t thread)
     uint32_t slot = own && *own ? *own - 1 : ends_of(t, object)->oldest;
 
     if (slot != TOKEN_NONE)
-        take(t, slot);
+        take_in_tokens(t, slot);
     return slot;
 }

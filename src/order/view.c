@@ -434,7 +434,7 @@ static void add_barriers(struct builder *b, uint32_t i, uint32_t first, uint32_t
         add_call_touches(b, i, call);
 }
 
-static void visit(struct builder *b, uint32_t i)
+static void view_visit(struct builder *b, uint32_t i)
 {
     struct view *v = b->v;
     const struct event *e = &v->events[i];
@@ -680,7 +680,7 @@ struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
     if (b.barriers)
         start_barriers(&b, names);
     for (uint32_t i = 0; i < v->count; i++)
-        visit(&b, i);
+        view_visit(&b, i);
     v->nlocks = (uint32_t)b.locks.count;
     list_threads(v);
     list_accesses(v);

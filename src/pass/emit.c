@@ -271,7 +271,7 @@ static void finish_rows(struct pass *p, const struct item *item)
             LLVMSetOperand(item->rows[i], 2, const32(p, item->site + (i == 1 && item->update)));
 }
 
-static LLVMValueRef place_of(const struct item *item)
+static LLVMValueRef emit_place_of(const struct item *item)
 {
     return item->place ? item->place : item->inst;
 }
@@ -284,7 +284,7 @@ void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef befo
 
 static void emit_filtered(struct pass *p, const struct item *item)
 {
-    struct detour d = detour_begin(p, place_of(item));
+    struct detour d = detour_begin(p, emit_place_of(item));
     LLVMValueRef pointer = ITEM_ADDRESS(item);
     LLVMValueRef wanted = ask_filter(p, item, pointer);
     if (!item->update && stores_vtable(item->inst))
@@ -330,7 +330,7 @@ static void emit_access(struct pass *p, const struct item *item)
     else if ((small || item->bytes == 16) && (item->hot || stores_vtable(item->inst)))
         emit_filtered(p, item);
     else if (small || item->bytes == 16)
-        emit_access_call(p, item, place_of(item));
+        emit_access_call(p, item, emit_place_of(item));
     else
         emit_range(p, item);
 }
@@ -417,7 +417,7 @@ static uint64_t heat_of(const struct map *heat, const struct item *item)
 {
     bool access = (item->kind == ITEM_ACCESS || item->kind == ITEM_LINK) && !item->dropped;
     bool row = item->rows[0] || item->rows[1];
-    return access && !row ? map_get(heat, LLVMGetInstructionParent(place_of(item))) : 0;
+    return access && !row ? map_get(heat, LLVMGetInstructionParent(emit_place_of(item))) : 0;
 }
 
 /* The hottest accesses in loops. */

@@ -36,7 +36,7 @@ struct work {
     LLVMValueRef object; /* whose uses these are */
 };
 
-static void follow(struct work *w, LLVMValueRef value)
+static void escape_follow(struct work *w, LLVMValueRef value)
 {
     if (map_get(&w->seen, value))
         return;
@@ -86,7 +86,7 @@ static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVM
 {
     const char *name = intrinsic_name(call);
     if (name && passes_on(name)) {
-        follow(w, call);
+        escape_follow(w, call);
         return false;
     }
     if (name || is_libatomic(call))
@@ -109,7 +109,7 @@ static bool call_escapes(struct pass *p, struct work *w, LLVMValueRef call, LLVM
 static bool use_escapes(struct pass *p, struct work *w, LLVMValueRef user, LLVMValueRef value)
 {
     if (is_gep(user)) {
-        follow(w, user);
+        escape_follow(w, user);
         return LLVMGetOperand(user, 0) != value;
     }
     if (!LLVMIsAInstruction(user))
@@ -128,7 +128,7 @@ static bool use_escapes(struct pass *p, struct work *w, LLVMValueRef user, LLVMV
     case LLVMAddrSpaceCast:
     case LLVMPHI:
     case LLVMSelect:
-        follow(w, user);
+        escape_follow(w, user);
         return false;
     case LLVMCall:
     case LLVMInvoke:
@@ -142,7 +142,7 @@ static bool escapes(struct pass *p, LLVMValueRef object)
 {
     struct work w = { .object = object };
     bool result = false;
-    follow(&w, object);
+    escape_follow(&w, object);
     while (w.count > 0 && !result) {
         LLVMValueRef value = w.at[--w.count];
         for (LLVMUseRef u = LLVMGetFirstUse(value); u && !result; u = LLVMGetNextUse(u))
@@ -320,7 +320,7 @@ bool is_own(struct pass *p, LLVMValueRef address)
     bool own = true, plain = p->full || p->production || p->no_elimination;
     if (plain)
         return is_private(p, address);
-    follow(&w, underlying_object(address));
+    escape_follow(&w, underlying_object(address));
     while (w.count > 0 && own) {
         LLVMValueRef v = w.at[--w.count];
         bool phi = LLVMIsAPHINode(v), choice = LLVMIsASelectInst(v);
@@ -329,8 +329,8 @@ bool is_own(struct pass *p, LLVMValueRef address)
               : LLVMIsAConstantPointerNull(v) || LLVMIsUndef(v) ? true
                                                                 : is_own_object(p, v);
         for (unsigned i = 0; i < n; i++)
-            follow(&w,
-                   underlying_object(phi ? LLVMGetIncomingValue(v, i) : LLVMGetOperand(v, i + 1)));
+            escape_follow(
+                &w, underlying_object(phi ? LLVMGetIncomingValue(v, i) : LLVMGetOperand(v, i + 1)));
     }
     free(w.at);
     map_release(&w.seen);

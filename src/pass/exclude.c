@@ -40,7 +40,7 @@ static void add_list(const char *text, const char *separators)
     }
 }
 
-static void add_file(const char *path)
+static void exclude_add_file(const char *path)
 {
     FILE *f = fopen(path, "r");
     if (!f) {
@@ -63,7 +63,7 @@ void exclude_init(void)
     if (list)
         add_list(list, "\n;");
     if (file && *file)
-        add_file(file);
+        exclude_add_file(file);
 }
 
 static bool matches_file(const char *pattern, const char *file)

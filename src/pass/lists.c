@@ -94,7 +94,7 @@ struct list {
     size_t count, room;
 };
 
-static void add(struct list *l, LLVMValueRef v)
+static void lists_add(struct list *l, LLVMValueRef v)
 {
     RESERVE(*l);
     l->at[l->count++] = v;
@@ -173,10 +173,10 @@ static void emit_variables(struct pass *p)
     struct list all = { 0 }, entries = { 0 };
     for (LLVMValueRef g = LLVMGetFirstGlobal(p->module); g; g = LLVMGetNextGlobal(g))
         if (!p->no_calls && is_listed_variable(g))
-            add(&all, g);
-    add(&entries, variable_entry(p, NULL)); /* so that the section exists */
+            lists_add(&all, g);
+    lists_add(&entries, variable_entry(p, NULL)); /* so that the section exists */
     for (size_t i = 0; i < all.count; i++)
-        add(&entries, variable_entry(p, all.at[i]));
+        lists_add(&entries, variable_entry(p, all.at[i]));
     free(all.at);
     emit_list(p, &entries, variable_type(p), "__heddle_variables", VARIABLES_SECTION);
 }
@@ -184,10 +184,10 @@ static void emit_variables(struct pass *p)
 void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count)
 {
     struct list entries = { 0 };
-    add(&entries, LLVMConstPointerNull(p->ptr)); /* so that the section exists */
+    lists_add(&entries, LLVMConstPointerNull(p->ptr)); /* so that the section exists */
     for (size_t i = 0; i < count; i++)
         if (!p->no_calls && is_listed_function(traced[i]))
-            add(&entries, traced[i]);
+            lists_add(&entries, traced[i]);
     emit_list(p, &entries, p->ptr, "__heddle_functions", FUNCTIONS_SECTION);
     emit_variables(p);
     for (size_t i = 0; i < count; i++)

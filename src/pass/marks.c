@@ -155,7 +155,7 @@ static bool ends_soon(LLVMValueRef inst)
 
 /* ---- where a value goes ---- */
 
-static void follow(struct flow *f, LLVMValueRef value)
+static void marks_follow(struct flow *f, LLVMValueRef value)
 {
     if (map_get(&f->seen, value))
         return;
@@ -178,7 +178,7 @@ static bool follow_variable(struct flow *f, LLVMValueRef address)
         if (++f->uses > USES_MAX)
             return false;
         if (LLVMIsALoadInst(user) && is_plain_memory(user))
-            follow(f, user);
+            marks_follow(f, user);
         else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) != address &&
                  is_plain_memory(user))
             ;
@@ -302,7 +302,7 @@ static bool follow_use(struct flow *f, LLVMValueRef user, LLVMValueRef value)
     default: /* branches, addresses, calls, returns, atomics, assembly ... */
         return false;
     }
-    follow(f, user);
+    marks_follow(f, user);
     return true;
 }
 
@@ -359,10 +359,10 @@ static bool is_worth_marking(struct marks *m, const struct item *item)
 
 /* Follows what the item loads; if that does not matter, it and the stores are loose. But what a
  * loose access costs a lone read must be worth, and so must the stores behind it. */
-static void look_at(struct marks *m, struct item *item)
+static void marks_look_at(struct marks *m, struct item *item)
 {
     struct flow f = { .m = m };
-    follow(&f, item->inst);
+    marks_follow(&f, item->inst);
     if (follow_all(&f) && is_worth_marking(m, item)) {
         item->loose = true;
         for (size_t i = 0; i < f.stores.count; i++)
@@ -389,7 +389,7 @@ void find_loose(struct pass *p, struct items *items)
             map_set(&m.item_of, items->at[i].inst, i + 1);
     for (size_t i = 0; i < items->count; i++)
         if (is_candidate(&items->at[i]) && !items->at[i].write)
-            look_at(&m, &items->at[i]);
+            marks_look_at(&m, &items->at[i]);
     map_release(&m.item_of);
     map_release(&m.cyclic);
 }

@@ -140,7 +140,7 @@ struct queue {
     size_t count, room;
 };
 
-static void visit(struct names *n, struct queue *q, LLVMMetadataRef node)
+static void names_visit(struct names *n, struct queue *q, LLVMMetadataRef node)
 {
     if (!node || n->seen.count > NODES_MAX || map_get(&n->seen, node))
         return;
@@ -157,7 +157,7 @@ static void visit_operands(struct pass *p, struct queue *q, LLVMMetadataRef node
     LLVMGetMDNodeOperands(v, all);
     for (unsigned i = 0; i < LLVMGetMDNodeNumOperands(v); i++)
         if (all[i] && LLVMIsAMDNode(all[i]))
-            visit(p->names, q, LLVMValueAsMetadata(all[i]));
+            names_visit(p->names, q, LLVMValueAsMetadata(all[i]));
 }
 
 /* Walks all that the compile units, functions and locals refer to. Once per module. */
@@ -171,12 +171,12 @@ static void find_structures(struct pass *p)
         return;
     LLVMGetNamedMetadataOperands(p->module, "llvm.dbg.cu", units);
     for (unsigned i = 0; i < LLVMGetNamedMetadataNumOperands(p->module, "llvm.dbg.cu"); i++)
-        visit(n, &q, LLVMValueAsMetadata(units[i]));
+        names_visit(n, &q, LLVMValueAsMetadata(units[i]));
     for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f))
-        visit(n, &q, LLVMGetSubprogram(f));
+        names_visit(n, &q, LLVMGetSubprogram(f));
     for (size_t i = 0; n->locals.mask && i <= n->locals.mask; i++)
         if (n->locals.slots[i].key)
-            visit(n, &q, (LLVMMetadataRef)(uintptr_t)n->locals.slots[i].value);
+            names_visit(n, &q, (LLVMMetadataRef)(uintptr_t)n->locals.slots[i].value);
     while (q.count > 0) {
         LLVMMetadataRef node = q.at[--q.count];
         if (is_structure(node)) {

@@ -58,8 +58,8 @@ static bool may_be_hand(struct pass *p, LLVMValueRef inst, uint64_t bytes, unsig
            !(bytes & (bytes - 1)) && align >= bytes;
 }
 
-static void add_access(struct pass *p, struct items *items, LLVMValueRef inst, unsigned operand,
-                       bool write, uint64_t bytes, unsigned align)
+static void sites_add_access(struct pass *p, struct items *items, LLVMValueRef inst,
+                             unsigned operand, bool write, uint64_t bytes, unsigned align)
 {
     if (bytes == 0 || !is_worth_recording(p, LLVMGetOperand(inst, operand), write))
         return;
@@ -77,16 +77,16 @@ static void list_load(struct pass *p, struct items *items, LLVMValueRef inst)
     LLVMTypeRef type = LLVMTypeOf(inst);
     if (LLVMGetMetadata(inst, invariant) || LLVMGetTypeKind(type) == LLVMScalableVectorTypeKind)
         return;
-    add_access(p, items, inst, 0, false, LLVMStoreSizeOfType(p->layout, type),
-               LLVMGetAlignment(inst));
+    sites_add_access(p, items, inst, 0, false, LLVMStoreSizeOfType(p->layout, type),
+                     LLVMGetAlignment(inst));
 }
 
 static void list_store(struct pass *p, struct items *items, LLVMValueRef inst)
 {
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(inst, 0));
     if (LLVMGetTypeKind(type) != LLVMScalableVectorTypeKind)
-        add_access(p, items, inst, 1, true, LLVMStoreSizeOfType(p->layout, type),
-                   LLVMGetAlignment(inst));
+        sites_add_access(p, items, inst, 1, true, LLVMStoreSizeOfType(p->layout, type),
+                         LLVMGetAlignment(inst));
     if (LLVMGetTypeKind(type) != LLVMScalableVectorTypeKind)
         list_link(p, items, inst);
 }
@@ -124,7 +124,7 @@ static void list_range(struct pass *p, struct items *items, LLVMValueRef call, u
     LLVMValueRef length = LLVMIsAConstantInt(LLVMGetOperand(call, 2));
     uint64_t bytes = length ? LLVMConstIntGetZExtValue(length) : UINT64_MAX;
     if (is_word_size(bytes)) {
-        add_access(p, items, call, operand, write, bytes, argument_align(call, operand));
+        sites_add_access(p, items, call, operand, write, bytes, argument_align(call, operand));
         return;
     }
     if (bytes == 0 || !is_worth_recording(p, LLVMGetOperand(call, operand), write))
@@ -245,7 +245,7 @@ static void list_use(struct pass *p, struct items *items, LLVMValueRef call)
         return;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (strcmp(name, uses[i].name) == 0)
-            add_access(p, items, call, 0, uses[i].write, 4, 4);
+            sites_add_access(p, items, call, 0, uses[i].write, 4, 4);
 }
 
 static void list_call(struct pass *p, struct items *items, LLVMValueRef call)

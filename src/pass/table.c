@@ -183,7 +183,7 @@ static uint32_t function_name(struct pass *p, LLVMMetadataRef subprogram)
     return s ? string(p->table, s, strlen(s)) : 0;
 }
 
-static struct place place_of(struct pass *p, LLVMMetadataRef scope)
+static struct place table_place_of(struct pass *p, LLVMMetadataRef scope)
 {
     uint64_t known = map_get(&p->table->scopes, scope);
     if (!known) {
@@ -201,7 +201,7 @@ static uint32_t frame_number(struct pass *p, LLVMMetadataRef at)
     if (!at || known)
         return known;
     uint32_t outer = frame_number(p, LLVMDILocationGetInlinedAt(at));
-    struct place place = place_of(p, LLVMDILocationGetScope(at));
+    struct place place = table_place_of(p, LLVMDILocationGetScope(at));
     RESERVE(t->frames);
     t->frames.at[t->frames.count++] = (struct sites_frame){ .file = place.file,
                                                             .line = LLVMDILocationGetLine(at),
@@ -289,7 +289,7 @@ static void fill_location(struct pass *p, struct sites_site *s, LLVMValueRef ins
     const char *name = LLVMGetValueName2(p->function, &n);
     s->function = string(p->table, name, n);
     if (at) {
-        struct place place = place_of(p, LLVMDILocationGetScope(at));
+        struct place place = table_place_of(p, LLVMDILocationGetScope(at));
         unsigned column = beside ? 0 : LLVMDILocationGetColumn(at);
         s->file = place.file;
         s->line = LLVMDILocationGetLine(at);

@@ -33,7 +33,7 @@ static size_t hash(const void *key)
     return (size_t)(h >> 20);
 }
 
-static struct map_slot *find(const struct map *m, const void *key)
+static struct map_slot *util_find(const struct map *m, const void *key)
 {
     size_t i = hash(key) & m->mask;
     while (m->slots[i].key && m->slots[i].key != key)
@@ -43,7 +43,7 @@ static struct map_slot *find(const struct map *m, const void *key)
 
 uint64_t map_get(const struct map *m, const void *key)
 {
-    return m->mask ? find(m, key)->value : 0;
+    return m->mask ? util_find(m, key)->value : 0;
 }
 
 static void rehash(struct map *m)
@@ -53,7 +53,7 @@ static void rehash(struct map *m)
     m->slots = zeroed((m->mask + 1) * sizeof *m->slots);
     for (size_t i = 0; old.mask && i <= old.mask; i++)
         if (old.slots[i].key)
-            *find(m, old.slots[i].key) = old.slots[i];
+            *util_find(m, old.slots[i].key) = old.slots[i];
     free(old.slots);
 }
 
@@ -61,7 +61,7 @@ void map_set(struct map *m, const void *key, uint64_t value)
 {
     if (2 * m->count >= m->mask)
         rehash(m);
-    struct map_slot *slot = find(m, key);
+    struct map_slot *slot = util_find(m, key);
     m->count += !slot->key;
     *slot = (struct map_slot){ key, value };
 }

@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 }
 
 /* Both clocks at one moment: the closest of a few tries. */
-static void compare(uint64_t *stamp, uint64_t *ns)
+static void clock_compare(uint64_t *stamp, uint64_t *ns)
 {
     uint64_t best = UINT64_MAX;
 
@@ -53,7 +53,7 @@ void clock_init(struct clock *c, uint64_t stamp, uint64_t ns)
 {
     uint64_t now_stamp, now, rate;
 
-    compare(&now_stamp, &now);
+    clock_compare(&now_stamp, &now);
     rate = now - ns >= BASELINE_NS ? rate_between(stamp, ns, now_stamp, now) : 0;
     if (!rate) { /* the other comparison is of no use: make one */
         const struct timespec nap = { 0, (long)(2 * BASELINE_NS) };
@@ -61,7 +61,7 @@ void clock_init(struct clock *c, uint64_t stamp, uint64_t ns)
         stamp = now_stamp;
         ns = now;
         nanosleep(&nap, NULL);
-        compare(&now_stamp, &now);
+        clock_compare(&now_stamp, &now);
         rate = rate_between(stamp, ns, now_stamp, now);
     }
     c->first_stamp = stamp;
@@ -80,7 +80,7 @@ void clock_tick(struct clock *c)
     now = now_ns();
     if (now < c->next_ns || n == CLOCK_PIECES)
         return;
-    compare(&stamp, &now);
+    clock_compare(&stamp, &now);
     interval = now - c->first_ns; /* the next comparison after as long again */
     rate = rate_between(c->first_stamp, c->first_ns, stamp, now);
     if (!rate)

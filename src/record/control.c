@@ -13,7 +13,7 @@
 /* A writer has seconds of work at most before it looks again. */
 enum { PATIENCE_MS = 30000, POLL_MS = 5 };
 
-static char *path_of(const char *trace)
+static char *control_path_of(const char *trace)
 {
     size_t n = strlen(trace);
 
@@ -22,7 +22,7 @@ static char *path_of(const char *trace)
 
 void control_open(struct control *c, const char *trace)
 {
-    *c = (struct control){ .path = path_of(trace), .fd = -1 };
+    *c = (struct control){ .path = control_path_of(trace), .fd = -1 };
     if (c->path)
         c->fd = open(c->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
@@ -58,7 +58,7 @@ void control_tell(struct control *c, uint64_t complete)
 
 uint64_t control_complete(const char *trace)
 {
-    char *path = path_of(trace);
+    char *path = control_path_of(trace);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     uint64_t complete = CONTROL_NOT_YET;
 
@@ -71,7 +71,7 @@ uint64_t control_complete(const char *trace)
     return complete;
 }
 
-static int wait_for(int fd, uint32_t serial, struct control_reply *out, struct error *err)
+static int control_wait_for(int fd, uint32_t serial, struct control_reply *out, struct error *err)
 {
     for (int waited = 0; waited < PATIENCE_MS; waited += POLL_MS) {
         if (pread(fd, out, sizeof(*out), CONTROL_REPLY_AT) == sizeof(*out) && out->serial == serial)
@@ -84,7 +84,7 @@ static int wait_for(int fd, uint32_t serial, struct control_reply *out, struct e
 int control_ask(const char *trace, enum control_command command, struct control_reply *out,
                 struct error *err)
 {
-    char *path = path_of(trace);
+    char *path = control_path_of(trace);
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1, r = -1;
     struct control_request q = { 1, command };
 
@@ -94,7 +94,7 @@ int control_ask(const char *trace, enum control_command command, struct control_
         if (pread(fd, out, sizeof(*out), CONTROL_REPLY_AT) == sizeof(*out))
             q.serial = out->serial + 1 ? out->serial + 1 : 1;
         if (pwrite(fd, &q, sizeof(q), 0) == sizeof(q))
-            r = wait_for(fd, q.serial, out, err);
+            r = control_wait_for(fd, q.serial, out, err);
         else
             error_set(err, "cannot write '%s': %s", path, strerror(errno));
     }

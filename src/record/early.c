@@ -17,7 +17,7 @@ size_t early_start(const struct early *e, uint32_t serial)
     return e->some && e->serial == serial ? e->taken : 0;
 }
 
-static unsigned kind_of(const struct chunk_copy *c, size_t at)
+static unsigned early_kind_of(const struct chunk_copy *c, size_t at)
 {
     return ring_kind(c->data[at]);
 }
@@ -39,7 +39,7 @@ static size_t sealed_up_to(const struct chunk_copy *c, size_t from, size_t to)
     size_t sealed = from, n;
 
     for (size_t at = from; at < to && (n = raw_words(c, at)) && n <= to - at; at += n)
-        if (seals(kind_of(c, at)))
+        if (seals(early_kind_of(c, at)))
             sealed = at + n;
     return sealed;
 }
@@ -51,7 +51,7 @@ static size_t complete_up_to(const struct chunk_copy *c, size_t from)
 
     for (size_t at = from; at < c->words; at += n) {
         n = raw_words(c, at);
-        if (!n || n > c->words - at || (n == c->words - at && kind_of(c, at) & STRETCH_MARK))
+        if (!n || n > c->words - at || (n == c->words - at && early_kind_of(c, at) & STRETCH_MARK))
             return at;
     }
     return c->words;
@@ -107,7 +107,7 @@ void early_take(struct early *e, const struct chunk_copy *c, size_t to, bool ful
 static bool has_moves(const struct chunk_copy *c, size_t from, size_t to)
 {
     for (size_t n; from < to && (n = raw_words(c, from)); from += n)
-        if (moves_frames(kind_of(c, from)))
+        if (moves_frames(early_kind_of(c, from)))
             return true;
     return false;
 }

@@ -12,7 +12,7 @@ void handles_release(struct handles *h)
     *h = (struct handles){ 0 };
 }
 
-static void add(struct handles *h, uint64_t handle, uint32_t thread)
+static void handles_add(struct handles *h, uint64_t handle, uint32_t thread)
 {
     uint32_t *newest = map_put(&h->index, handle, 0);
 
@@ -22,13 +22,13 @@ static void add(struct handles *h, uint64_t handle, uint32_t thread)
 }
 
 /* True: nothing more is to be expected of it. */
-static bool look_at(struct handles *h, const struct ring *r, uint32_t thread)
+static bool handles_look_at(struct handles *h, const struct ring *r, uint32_t thread)
 {
     struct ring_thread t;
 
     ring_thread(r, thread, &t);
     if (t.reserved[0])
-        add(h, t.reserved[0], thread);
+        handles_add(h, t.reserved[0], thread);
     return t.reserved[0] || t.state == THREAD_ENDED;
 }
 
@@ -38,16 +38,16 @@ static bool update(struct handles *h, const struct ring *r)
     size_t still = 0;
 
     if (!h->seen) {
-        h->seen = look_at(h, r, 0);
+        h->seen = handles_look_at(h, r, 0);
         if (!h->seen)
             return false;
     }
     for (size_t i = 0; i < h->nopen; i++)
-        if (!look_at(h, r, h->open[i]))
+        if (!handles_look_at(h, r, h->open[i]))
             h->open[still++] = h->open[i];
     h->nopen = still;
     for (; ring_knows_thread(r, h->seen); h->seen++)
-        if (!look_at(h, r, h->seen)) {
+        if (!handles_look_at(h, r, h->seen)) {
             GROW(h->open, h->open_cap, h->nopen + 1);
             h->open[h->nopen++] = h->seen;
         }

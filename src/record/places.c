@@ -68,7 +68,7 @@ void places_read_log(struct places *p)
 
 /* ---- site tables ---- */
 
-static const char *base_name(const char *path)
+static const char *places_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -183,8 +183,8 @@ static uint32_t function_number(struct places *p, const char *name)
     return intern_put(&places_tables(p)->functions, name, strlen(name));
 }
 
-static uint32_t add_site(struct places *p, const char *location, size_t n, uint32_t function,
-                         uint32_t parent)
+static uint32_t places_add_site(struct places *p, const char *location, size_t n, uint32_t function,
+                                uint32_t parent)
 {
     struct tables *t = places_tables(p);
     uint32_t site = intern_append(&t->sites, location, n);
@@ -216,7 +216,7 @@ static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_
         struct buf b = { 0 };
 
         add_table_location(&b, h, f->file, f->line, f->column, f->function);
-        parent = add_site(p, b.data, b.len, function_number(p, function), parent);
+        parent = places_add_site(p, b.data, b.len, function_number(p, function), parent);
         m->frame_sites[chain[n]] = parent + 1;
         buf_release(&b);
     }
@@ -263,7 +263,7 @@ static uint64_t site_from_table(struct places *p, struct module *m, uint32_t ind
     struct buf b = { 0 };
 
     add_table_location(&b, h, s->file, s->line, s->column, s->function);
-    site = add_site(p, b.data, b.len, number, parent);
+    site = places_add_site(p, b.data, b.len, number, parent);
     set_origin(p, m, site, index);
     buf_release(&b);
     if (call)
@@ -280,8 +280,8 @@ static uint64_t site_without_table(struct places *p, const struct module *m, uin
     struct buf b = { 0 };
     uint32_t site;
 
-    buf_addf(&b, "%s#%u", base_name(places_tables(p)->images[m->image].path), number);
-    site = add_site(p, b.data, b.len, function_number(p, b.data), SITE_NONE);
+    buf_addf(&b, "%s#%u", places_base_name(places_tables(p)->images[m->image].path), number);
+    site = places_add_site(p, b.data, b.len, function_number(p, b.data), SITE_NONE);
     buf_release(&b);
     return make_place(site, places_tables(p)->site_function[site] - 1);
 }
@@ -294,8 +294,8 @@ static uint32_t known_site(struct places *p, const struct module *m, uint32_t in
 
 /* The stretches that this one goes on from, the first one first, itself last; 0: there is no such
  * path. Each stands before the next in the table. */
-static unsigned path_of(const struct module *m, uint32_t index,
-                        uint32_t path[STRETCH_ACCESSES_MAX + 1])
+static unsigned places_path_of(const struct module *m, uint32_t index,
+                               uint32_t path[STRETCH_ACCESSES_MAX + 1])
 {
     unsigned n = 0;
 
@@ -362,7 +362,8 @@ static bool add_frame(struct places *p, const struct module *m, const struct sit
     return true;
 }
 
-static bool add_access(struct places *p, const struct module *m, uint32_t index, struct shape *to)
+static bool places_add_access(struct places *p, const struct module *m, uint32_t index,
+                              struct shape *to)
 {
     const struct sites_site *x = sites_site(m->table, index);
 
@@ -397,7 +398,7 @@ static bool add_block(struct places *p, const struct module *m, uint32_t index, 
     else if (!first && to->next == BLOCK_GOES_ON)
         to->next = BLOCK_BEGINS;
     for (uint32_t i = 0; i < s->size; i++)
-        if (!add_access(p, m, index - before + i, to))
+        if (!places_add_access(p, m, index - before + i, to))
             return false;
     return true;
 }
@@ -430,7 +431,7 @@ static uint64_t stretch_from_table(struct places *p, struct module *m, uint32_t 
     struct stretches *all = &places_tables(p)->stretches;
     struct shape shape = { .n = 0 };
     uint32_t path[STRETCH_ACCESSES_MAX + 1], branch = SITE_NONE;
-    unsigned n = path_of(m, index, path);
+    unsigned n = places_path_of(m, index, path);
 
     for (unsigned i = 0; i < n; i++)
         if (!add_block(p, m, path[i], i == 0, &shape) ||
@@ -544,7 +545,7 @@ static uint32_t pc_site(struct places *p, const struct sym_frame *f, uint32_t pa
     if (number == known) {
         GROW(in->pc_site, in->pc_site_cap, number + (size_t)1);
         in->pc_site[number] =
-            add_site(p, b.data, location, function_number(p, f->function), parent);
+            places_add_site(p, b.data, location, function_number(p, f->function), parent);
     }
     buf_release(&b);
     return in->pc_site[number];
@@ -559,11 +560,11 @@ static uint64_t unknown_pc(struct places *p, uint64_t pc)
     uint32_t function, site;
 
     if (path)
-        buf_addf(&b, "%s+0x%" PRIx64, base_name(path), offset);
+        buf_addf(&b, "%s+0x%" PRIx64, places_base_name(path), offset);
     else
         buf_addf(&b, "0x%" PRIx64, pc);
     function = function_number(p, b.data);
-    site = add_site(p, b.data, b.len, function, SITE_NONE);
+    site = places_add_site(p, b.data, b.len, function, SITE_NONE);
     buf_release(&b);
     return make_place(site, function);
 }

@@ -296,7 +296,7 @@ void pool_set_chunk_bytes(struct pool *p)
 /* ---- chunks that are being filled; lock held ---- */
 
 /* A look at a chunk: is it being filled, and is there anything new? */
-static void look_at(struct pool *p, uint32_t number)
+static void pool_look_at(struct pool *p, uint32_t number)
 {
     struct ring_chunk head;
     struct look *l;
@@ -339,7 +339,7 @@ void pool_look(struct pool *p)
     p->looked_stamp = clock_ns(p->clock, __rdtsc() >> RING_STAMP_SHIFT);
     p->looked_at_all = true;
     for (uint32_t i = 0; i < chunks; i++)
-        look_at(p, i);
+        pool_look_at(p, i);
     if (p->full) /* in this order: a handler that begins now comes behind what was looked at */
         for (uint32_t i = 0; i < chunks; i++)
             look_at_handler(p, i);

@@ -117,7 +117,7 @@ static void wait_by_looking(const struct recorder *r)
     }
 }
 
-static void *watch(void *arg)
+static void *recorder_watch(void *arg)
 {
     struct recorder *r = arg;
     struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
@@ -216,7 +216,7 @@ static int watch_process(struct recorder *r, struct error *err)
         r->gone = true; /* already: there may be something to write all the same */
         return 0;
     }
-    if (pthread_create(&r->watcher, NULL, watch, r) != 0)
+    if (pthread_create(&r->watcher, NULL, recorder_watch, r) != 0)
         return error_set(err, "cannot start a thread");
     r->watched = true;
     return 0;
@@ -301,7 +301,7 @@ static void note_end(struct recorder *r, const struct pool_counts *c)
 /* ---- the loop ---- */
 
 /* Chunks that are full now; how many. */
-static size_t collect(struct recorder *r)
+static size_t recorder_collect(struct recorder *r)
 {
     size_t n = ring_collect(r->ring, r->numbers, &r->faults);
 
@@ -342,14 +342,14 @@ static uint64_t fresh_at_bytes(const struct recorder *r, uint64_t bytes)
 
 /* What is being filled, and then everything that was full before: no thread is left behind, not
  * even one that is just about to hand a chunk over. */
-static void look(struct recorder *r)
+static void recorder_look(struct recorder *r)
 {
     const struct timespec nap = { 0, LATE_NAP_NS };
 
     pool_look(r->pool);
-    collect(r);
+    recorder_collect(r);
     for (int i = 0; i < LATE_NAPS && ring_has_full(r->ring); i++)
-        if (!collect(r))
+        if (!recorder_collect(r))
             nanosleep(&nap, NULL);
     if (ring_has_full(r->ring))
         pool_doubt(r->pool);
@@ -369,7 +369,7 @@ static void freshen(struct recorder *r)
         pool_wait(r->pool);
     else if (!pool_is_settled(r->pool))
         return;
-    look(r);
+    recorder_look(r);
     r->fresh_streams = pool_checkpoint(r->pool, fresh_at_bytes(r, sink_bytes(&r->sink)));
     r->fresh_ms = now;
     r->flush_begun = r->flush_begun || asked;
@@ -388,7 +388,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void answer(struct recorder *r, uint32_t serial, bool refused)
+static void recorder_answer(struct recorder *r, uint32_t serial, bool refused)
 {
     struct control_reply reply = { .refused = refused,
                                    .stopped = ring_is_paused(r->ring),
@@ -428,7 +428,7 @@ static void serve(struct recorder *r)
 
     tell_complete(r);
     if (r->flush && r->flush_begun && pool_is_settled(r->pool)) {
-        answer(r, r->flush, false);
+        recorder_answer(r, r->flush, false);
         r->flush = 0;
     }
     if (r->flush || !control_poll(&r->control, &q))
@@ -442,7 +442,7 @@ static void serve(struct recorder *r)
         done = ring_pause(r->ring, q.command == CONTROL_STOP);
     if (done && q.command == CONTROL_STOP)
         note_stopped(r);
-    answer(r, q.serial, !done);
+    recorder_answer(r, q.serial, !done);
 }
 
 /* What is older than is wanted goes. */
@@ -452,7 +452,7 @@ static void move_tail(struct recorder *r)
         tail_move(r->tail, now_ns());
 }
 
-static void record(struct recorder *r)
+static void recorder_record(struct recorder *r)
 {
     uint64_t looked = clock_ms();
 
@@ -466,7 +466,7 @@ static void record(struct recorder *r)
         serve(r);
         freshen(r);
         move_tail(r);
-        if (collect(r) | pool_work(r->pool))
+        if (recorder_collect(r) | pool_work(r->pool))
             continue;
         now = clock_ms();
         if (__atomic_load_n(&r->ring->header->exec, __ATOMIC_RELAXED) || now - looked >= LOOK_MS) {
@@ -488,7 +488,7 @@ static void drain(struct recorder *r)
     do {
         freshen(r);
         move_tail(r);
-    } while (collect(r) | pool_work(r->pool));
+    } while (recorder_collect(r) | pool_work(r->pool));
     pool_wait(r->pool);
     n = ring_collect_rest(r->ring, r->numbers);
     pool_add(r->pool, r->numbers, n);
@@ -499,7 +499,7 @@ static void drain(struct recorder *r)
 
 /* ---- life cycle ---- */
 
-static int start(struct recorder *r, const struct recorder_options *o, struct error *err)
+static int recorder_start(struct recorder *r, const struct recorder_options *o, struct error *err)
 {
     const struct ring_header *h = r->ring->header;
     unsigned workers = o->workers ? o->workers : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
@@ -527,7 +527,7 @@ static int start(struct recorder *r, const struct recorder_options *o, struct er
     return 0;
 }
 
-static int finish(struct recorder *r, struct error *err)
+static int recorder_finish(struct recorder *r, struct error *err)
 {
     int result;
 
@@ -553,16 +553,16 @@ int recorder_run(struct ring *ring, const struct recorder_options *options, stru
     struct recorder r = { .ring = ring, .pidfd = -1 };
     int result;
 
-    if (start(&r, options, err) < 0) {
+    if (recorder_start(&r, options, err) < 0) {
         tell_begin(ring, options, WRITER_FAILED);
         return -1;
     }
     r.reply = reply_start(ring);
     tell_begin(ring, options, WRITER_READY);
-    record(&r);
+    recorder_record(&r);
     reply_stop(r.reply);
     drain(&r);
-    result = finish(&r, err);
+    result = recorder_finish(&r, err);
     ring_tell(ring, WRITER_DONE);
     if (r.watched) { /* where the process lives on as another program, the watcher still waits */
         pthread_cancel(r.watcher);

@@ -41,7 +41,7 @@ static void read_log(struct reply *p)
             add_image(p, payload, bytes);
 }
 
-static void answer(struct reply *p)
+static void reply_answer(struct reply *p)
 {
     struct ring_header *h = p->ring->header;
     struct buf table = { 0 };
@@ -65,7 +65,7 @@ static void *serve(void *arg)
 
         if (__atomic_load_n(&p->stop, __ATOMIC_SEQ_CST))
             return NULL;
-        answer(p);
+        reply_answer(p);
         ring_answer(p->ring, wanted);
     }
 }

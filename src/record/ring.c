@@ -138,7 +138,7 @@ static struct ring_chunk *chunk_at(const struct ring *r, uint32_t number)
 }
 
 /* Ours from here on, unless it was already. */
-static bool take(struct ring *r, uint32_t number)
+static bool ring_take(struct ring *r, uint32_t number)
 {
     return !__atomic_exchange_n(&r->taken[number], true, __ATOMIC_ACQUIRE);
 }
@@ -165,7 +165,7 @@ size_t ring_collect(struct ring *r, uint32_t *numbers, uint64_t *faults)
     while (!__atomic_compare_exchange_n(head, &old, ((old >> 32) + 1) << 32, true, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED));
     for (at = (uint32_t)old; at; n++) {
-        if (at > r->chunks_max || n == r->chunks_max || !take(r, at - 1)) {
+        if (at > r->chunks_max || n == r->chunks_max || !ring_take(r, at - 1)) {
             ++*faults;
             break;
         }
@@ -185,7 +185,7 @@ size_t ring_collect_rest(struct ring *r, uint32_t *numbers)
         uint32_t state = __atomic_load_n(&chunk_at(r, i)->state, __ATOMIC_ACQUIRE);
 
         /* FULL: the process ended between filling it and putting it into the list. */
-        if ((state == CHUNK_FILLING || state == CHUNK_FULL) && take(r, i))
+        if ((state == CHUNK_FILLING || state == CHUNK_FULL) && ring_take(r, i))
             numbers[n++] = i;
     }
     return n;

@@ -30,7 +30,7 @@ struct staged {
 };
 
 /* The nth file's path: %p in the name is the process, a number is added from the second on. */
-static void add_path(struct buf *b, const struct sink_options *o, uint32_t pid, int n)
+static void sink_add_path(struct buf *b, const struct sink_options *o, uint32_t pid, int n)
 {
     const char *name = o->name && *o->name ? o->name : "%p";
     size_t len = strlen(name);
@@ -60,7 +60,7 @@ static int make_file(const struct sink_options *o, uint32_t pid, struct buf *pat
 
     for (int n = 1; fd < 0 && n < FILES_MAX; n++) {
         path->len = 0;
-        add_path(path, o, pid, n);
+        sink_add_path(path, o, pid, n);
         fd = open(path->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
@@ -187,7 +187,7 @@ static void stop_at_limit(struct sink *o, uint64_t over_ns)
 }
 
 /* Nothing can be written any more. */
-static void fail(struct sink *o, const char *why)
+static void sink_fail(struct sink *o, const char *why)
 {
     o->failed = true;
     stop(o, 0, why);
@@ -252,7 +252,7 @@ void sink_tell_process(struct sink *o)
 
     pthread_mutex_lock(&o->lock);
     if (!o->failed && hdl_write_process(o->hdl, &err) < 0)
-        fail(o, err.text);
+        sink_fail(o, err.text);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -266,12 +266,12 @@ static int by_age(const void *a, const void *b)
 }
 
 /* Lock held. */
-static void append(struct sink *o, struct hdl_packet *c)
+static void append_in_sink(struct sink *o, struct hdl_packet *c)
 {
     struct error err;
 
     if (!o->failed && hdl_append(o->hdl, c, &err) < 0)
-        fail(o, err.text);
+        sink_fail(o, err.text);
     hdl_packet_free(c);
 }
 
@@ -282,7 +282,7 @@ static void commit(struct sink *o, uint64_t stamp)
     if (o->nstaged)
         qsort(o->staged, o->nstaged, sizeof(*o->staged), by_age);
     for (n = 0; n < o->nstaged && o->staged[n].stamp <= stamp; n++) {
-        append(o, o->staged[n].packet);
+        append_in_sink(o, o->staged[n].packet);
         o->staged_bytes -= o->staged[n].bytes;
     }
     o->nstaged -= n;
@@ -340,7 +340,7 @@ static bool has_place(struct sink *o, uint64_t stamp, uint64_t bytes)
         }
     }
     if (!o->failed && hdl_append_names(o->hdl, &err) < 0)
-        fail(o, err.text);
+        sink_fail(o, err.text);
     return !o->failed;
 }
 
@@ -360,7 +360,7 @@ bool sink_append(struct sink *o, const struct hdl_packer *p, uint32_t thread, ui
         o->stored_bytes += size.stored;
         c = hdl_packet_new(p, thread, first, stamp_first, stamp_last);
         if (!thread && !first) /* it depends on nothing, and everything on it: as soon as can be */
-            append(o, c);
+            append_in_sink(o, c);
         else
             stage(o, c, stamp_first, bytes);
     }

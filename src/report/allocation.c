@@ -49,8 +49,8 @@ struct finder {
 };
 
 /* The last allocation before the access is the one: an address that is used again was freed. */
-static void note(struct finder *f, struct allocation_query *q, const struct event *ev,
-                 uint64_t position, bool is_stack)
+static void allocation_note(struct finder *f, struct allocation_query *q, const struct event *ev,
+                            uint64_t position, bool is_stack)
 {
     if (position >= q->position)
         return;
@@ -93,11 +93,11 @@ static void feed_batch(struct finder *f, const struct batch *b)
             continue;
         for (size_t k = lower_bound(f->queries, f->count, ev->target);
              k < f->count && f->queries[k].address - ev->target < ev->value; k++)
-            note(f, &f->queries[k], ev, b->first + i, is_first);
+            allocation_note(f, &f->queries[k], ev, b->first + i, is_first);
     }
 }
 
-static void answer(struct finder *f, struct allocation_query *q)
+static void allocation_answer(struct finder *f, struct allocation_query *q)
 {
     struct findings *home = f->naming->home;
     const struct tables *t = f->naming->tables;
@@ -120,7 +120,8 @@ static void answer(struct finder *f, struct allocation_query *q)
                               seen->calls.missing);
 }
 
-static int read_trace(struct finder *f, uint64_t last, struct trace *t, struct error *err)
+static int allocation_read_trace(struct finder *f, uint64_t last, struct trace *t,
+                                 struct error *err)
 {
     struct findings *home = f->naming->home;
     struct batch b;
@@ -148,10 +149,10 @@ int allocations_find(struct naming *naming, struct allocation_query *queries, si
 
     if (n)
         qsort(queries, n, sizeof(*queries), compare_queries);
-    r = read_trace(&f, last, t, err);
+    r = allocation_read_trace(&f, last, t, err);
     for (size_t i = 0; i < n; i++) {
         if (r == 0 && !naming->home->stopped) /* else the last one may come yet */
-            answer(&f, &queries[i]);
+            allocation_answer(&f, &queries[i]);
         if (queries[i].seen)
             free(queries[i].seen->calls.calls);
         free(queries[i].seen);

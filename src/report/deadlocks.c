@@ -56,7 +56,8 @@ static bool same_places(const struct deadlock_finding *d, const struct waiter *l
 }
 
 /* The finding of these places, a new one where there is none. */
-static struct deadlock_finding *find_slot(struct findings *f, const struct waiter *list, size_t n)
+static struct deadlock_finding *deadlocks_find_slot(struct findings *f, const struct waiter *list,
+                                                    size_t n)
 {
     for (size_t i = 0; i < f->ndeadlocks; i++)
         if (same_places(&f->deadlocks[i], list, n))
@@ -86,7 +87,7 @@ void findings_add_deadlocks(struct findings *f, size_t engine, struct deadlock_t
     for (size_t i = 0; i < deadlocks->count; i++) {
         struct deadlock *d = &deadlocks->deadlocks[i];
         struct waiter *waiters = make_waiters(f, d, t);
-        struct deadlock_finding *to = find_slot(f, waiters, d->nwaits);
+        struct deadlock_finding *to = deadlocks_find_slot(f, waiters, d->nwaits);
 
         if (d->strength < to->strength)
             take_instance(to, waiters, d);

@@ -55,7 +55,7 @@ static int compare_wanted(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-static void want(struct enricher *e, struct side *side, struct waiter *waiter, size_t race)
+static void enrich_want(struct enricher *e, struct side *side, struct waiter *waiter, size_t race)
 {
     GROW(e->wanted, e->wanted_cap, e->count + 1);
     e->wanted[e->count++] =
@@ -89,7 +89,7 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
     e->steps.naming = &e->naming;
     for (size_t i = 0; i < f->count; i++) {
         for (unsigned k = 0; k < 2; k++)
-            want(e, &f->races[i].sides[k], NULL, i);
+            enrich_want(e, &f->races[i].sides[k], NULL, i);
         for (size_t k = 0; k < f->races[i].nflips; k++)
             want_flip(e, &f->races[i].flips[k]);
         schedule_want(f->races[i].witness, f->races[i].nwitness, &e->steps, &room);
@@ -99,7 +99,7 @@ static void enricher_init(struct enricher *e, struct findings *f, const struct t
         const struct deadlock_finding *d = &f->deadlocks[i];
 
         for (size_t k = 0; k < d->nwaiters; k++)
-            want(e, &d->waiters[k].request, &d->waiters[k], 0);
+            enrich_want(e, &d->waiters[k].request, &d->waiters[k], 0);
         schedule_want(d->witness, d->nwitness, &e->steps, &room);
     }
     qsort(e->wanted, e->count, sizeof(*e->wanted), compare_wanted);
@@ -238,7 +238,7 @@ static void fill_unexecuted(struct enricher *e, struct wanted *w, const struct e
     history_release(&copy);
 }
 
-static void fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
+static void enrich_fill_side(struct enricher *e, struct wanted *w, const struct event *ev)
 {
     fill_from(e, w, ev, history_of(&e->history, ev->thread));
 }
@@ -259,7 +259,7 @@ static void feed_event(struct enricher *e, const struct event *ev, uint64_t posi
 {
     if (is_wanted(e, position) && op_is_on_lock(ev->op)) {
         for (; is_wanted(e, position); e->next++) {
-            fill_side(e, &e->wanted[e->next], ev);
+            enrich_fill_side(e, &e->wanted[e->next], ev);
             if (e->wanted[e->next].waiter)
                 fill_waiter(e, e->wanted[e->next].waiter, ev);
         }
@@ -270,7 +270,7 @@ static void feed_event(struct enricher *e, const struct event *ev, uint64_t posi
         if (e->wanted[e->next].flip)
             fill_unexecuted(e, &e->wanted[e->next], ev);
         else
-            fill_side(e, &e->wanted[e->next], ev);
+            enrich_fill_side(e, &e->wanted[e->next], ev);
 }
 
 static void feed_batch(struct enricher *e, const struct batch *b)
@@ -315,7 +315,7 @@ static void feed_flips(struct enricher *e)
     }
 }
 
-static int read_trace(struct enricher *e, struct trace *t, struct error *err)
+static int enrich_read_trace(struct enricher *e, struct trace *t, struct error *err)
 {
     struct batch b;
     int r = trace_rewind(t, err);
@@ -410,7 +410,7 @@ static size_t name_variables(struct enricher *e, struct allocation_query *querie
     return n;
 }
 
-static const char *base_name(const char *path)
+static const char *enrich_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -483,7 +483,7 @@ static void name_allocated(struct enricher *e, struct finding *r)
                  a->thread);
     else
         buf_addf(&b, "heap block of %" PRIu64 " byte%s allocated at %s, offset %" PRIu64, a->bytes,
-                 a->bytes == 1 ? "" : "s", base_name(at ? at : a->location), a->offset);
+                 a->bytes == 1 ? "" : "s", enrich_base_name(at ? at : a->location), a->offset);
     r->variable = findings_string(e->f, b.data);
     buf_release(&b);
 }
@@ -602,7 +602,7 @@ int findings_enrich(struct findings *f, struct trace *t, struct error *err)
     if (f->count == 0 && f->ndeadlocks == 0)
         return 0;
     enricher_init(&e, f, trace_tables(t));
-    r = read_trace(&e, t, err);
+    r = enrich_read_trace(&e, t, err);
     if (r == 0)
         r = name_all(&e, t, err);
     if (r == 0 && !f->stopped)

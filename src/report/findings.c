@@ -232,7 +232,7 @@ static uint64_t place_pair(struct findings *f, const struct tables *t, uint32_t 
 }
 
 /* The finding of a race's pair of locations, a new one where there is none. */
-static size_t find_slot(struct findings *f, const struct race *r, const struct tables *t)
+static size_t findings_find_slot(struct findings *f, const struct race *r, const struct tables *t)
 {
     uint64_t key = place_pair(f, t, r->first.site, r->second.site);
     uint32_t *slot = map_put(&f->by_locations, key, UINT32_MAX);
@@ -254,7 +254,7 @@ void findings_add_races(struct findings *f, size_t engine, struct race_table *ra
     GROW(counts, cap, f->count + races->count + 1);
     for (size_t i = 0; i < races->count; i++) {
         struct race *r = &races->races[i];
-        size_t at = find_slot(f, r, t);
+        size_t at = findings_find_slot(f, r, t);
         struct finding *to = &f->races[at];
         uint64_t before = to->cause;
         uint64_t cause = r->follows ? place_pair(f, t, r->cause[0], r->cause[1]) + 1 : 0;

@@ -16,7 +16,7 @@ void history_release(struct history *h)
     *h = (struct history){ 0 };
 }
 
-static struct history_thread *thread_of(struct history *h, uint32_t thread)
+static struct history_thread *history_thread_of(struct history *h, uint32_t thread)
 {
     if (thread >= h->cap)
         GROW(h->threads, h->cap, (size_t)thread + 1);
@@ -25,7 +25,7 @@ static struct history_thread *thread_of(struct history *h, uint32_t thread)
 
 const struct history_thread *history_of(struct history *h, uint32_t thread)
 {
-    return thread_of(h, thread);
+    return history_thread_of(h, thread);
 }
 
 void history_copy(struct history_calls *to, const struct history_thread *t, size_t keep)
@@ -50,7 +50,7 @@ static void *copy_of(const void *from, size_t n, size_t bytes)
 
 void history_adopt(struct history *to, const struct history_thread *from, uint32_t thread)
 {
-    struct history_thread *t = thread_of(to, thread);
+    struct history_thread *t = history_thread_of(to, thread);
 
     *t = *from;
     t->locks = copy_of(from->locks, from->nlocks, sizeof(*from->locks));
@@ -63,7 +63,7 @@ void history_adopt(struct history *to, const struct history_thread *from, uint32
 
 static void take_lock(struct history *h, const struct event *ev, uint64_t position)
 {
-    struct history_thread *t = thread_of(h, ev->thread);
+    struct history_thread *t = history_thread_of(h, ev->thread);
     size_t n = t->ncalls < HISTORY_LOCK_CALLS ? t->ncalls : HISTORY_LOCK_CALLS;
     struct history_lock *l;
 
@@ -96,7 +96,7 @@ static bool drop_lock(struct history_thread *t, uint64_t target)
 /* A lock may be released by a thread that did not take it (EV_FOREIGN): whoever has it loses it. */
 static void release_lock(struct history *h, const struct event *ev)
 {
-    if (drop_lock(thread_of(h, ev->thread), ev->target) || !(ev->flags & EV_FOREIGN))
+    if (drop_lock(history_thread_of(h, ev->thread), ev->target) || !(ev->flags & EV_FOREIGN))
         return;
     for (size_t i = 0; i < h->cap; i++)
         if (drop_lock(&h->threads[i], ev->target))
@@ -105,7 +105,7 @@ static void release_lock(struct history *h, const struct event *ev)
 
 static void enter_function(struct history *h, const struct event *ev)
 {
-    struct history_thread *t = thread_of(h, ev->thread);
+    struct history_thread *t = history_thread_of(h, ev->thread);
 
     if (t->ncalls == HISTORY_DEPTH) {
         t->deeper++;
@@ -119,7 +119,7 @@ static void enter_function(struct history *h, const struct event *ev)
  * ended (a longjmp, an exception); one without a call is ignored. */
 static void exit_function(struct history *h, const struct event *ev)
 {
-    struct history_thread *t = thread_of(h, ev->thread);
+    struct history_thread *t = history_thread_of(h, ev->thread);
 
     if (t->deeper) {
         t->deeper--;
@@ -135,7 +135,7 @@ static void exit_function(struct history *h, const struct event *ev)
 
 static void fork_thread(struct history *h, const struct event *ev, uint64_t position)
 {
-    struct history_thread *child = thread_of(h, (uint32_t)ev->target);
+    struct history_thread *child = history_thread_of(h, (uint32_t)ev->target);
 
     if (child->forked)
         return;

@@ -57,7 +57,7 @@ static size_t last_two_parts(const char *path, size_t n)
 
 /* "x/util.c:": the file of a location, as seen from the program. Where nothing but the root leads
  * to both, or the file belongs to the system, its own folder and name have to do. */
-static void add_file(struct buf *b, const struct findings *f, const char *location)
+static void identity_add_file(struct buf *b, const struct findings *f, const char *location)
 {
     size_t n, shared = 0;
     uint32_t line, column;
@@ -85,7 +85,7 @@ static void add_caller(struct buf *b, const struct findings *f, const struct sid
 
         if (!at->location || !at->function || location_is_system(at->location))
             continue;
-        add_file(b, f, at->location);
+        identity_add_file(b, f, at->location);
         add_field(b, at->function);
         return;
     }
@@ -98,7 +98,7 @@ static struct buf side_key(const struct findings *f, const struct side *s)
     const char *function = s->symbol ? s->symbol : s->function;
 
     if (function)
-        add_file(&b, f, s->location);
+        identity_add_file(&b, f, s->location);
     add_field(&b, function ? function : s->location);
     add_caller(&b, f, s);
     buf_addstr(&b, s->op);

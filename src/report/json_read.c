@@ -258,7 +258,7 @@ static void read_recording(struct reader *r, const json_t *o)
     read_texts(r, o, "notes", findings_add_note);
 }
 
-static void read_trace(struct reader *r, const json_t *root)
+static void json_read_read_trace(struct reader *r, const json_t *root)
 {
     struct findings_trace *t = &r->f->trace;
     json_t *o = get_typed(r, root, "trace", REQUIRED, JSON_OBJECT), *lost;
@@ -874,7 +874,7 @@ static void read_root(struct reader *r, const json_t *root)
     if (!r->failed && (schema < JSON_SCHEMA_OLDEST || schema > JSON_SCHEMA))
         fail(r, "schema", "this version knows only %d to %d", JSON_SCHEMA_OLDEST, JSON_SCHEMA);
     r->f->test = get_string(r, root, "test", OPTIONAL);
-    read_trace(r, root);
+    json_read_read_trace(r, root);
     read_engines(r, root);
     read_left(r, root);
     read_races(r, root);

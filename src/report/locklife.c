@@ -77,7 +77,7 @@ static void note_taker(struct locklife *life, uint32_t thread)
     life->several |= life->taker != thread;
 }
 
-static struct locklife *find(const struct locklives *l, uint64_t target)
+static struct locklife *locklife_find(const struct locklives *l, uint64_t target)
 {
     size_t i = below(l, target);
 
@@ -93,13 +93,14 @@ void locklives_event(struct locklives *l, struct history *h, const struct event 
         return;
     if (ev->op == OP_WRITE || ev->op == OP_ALLOC || ev->op == OP_FREE)
         begin_lives(l, h, ev, position, is_stack);
-    else if ((ev->op == OP_ACQUIRE || ev->op == OP_ACQUIRE_SHARED) && (life = find(l, ev->target)))
+    else if ((ev->op == OP_ACQUIRE || ev->op == OP_ACQUIRE_SHARED) &&
+             (life = locklife_find(l, ev->target)))
         note_taker(life, ev->thread);
 }
 
 const struct locklife *locklives_get(const struct locklives *l, uint64_t target)
 {
-    return find(l, target);
+    return locklife_find(l, target);
 }
 
 bool locklife_spans(const struct locklife *life, uint64_t from, uint64_t to)

@@ -145,7 +145,7 @@ static const char *hidden_state(const char *name)
     return strncmp(name, ours, sizeof(ours) - 1) == 0 ? name + sizeof(ours) - 1 : NULL;
 }
 
-static void add_path(struct buf *b, const struct sym_data *d)
+static void naming_add_path(struct buf *b, const struct sym_data *d)
 {
     buf_addstr(b, d->path);
     if (d->path_offset)
@@ -167,7 +167,7 @@ const char *naming_global(struct naming *n, uint64_t address, uint64_t bytes)
         buf_addf(&b, "file descriptor %" PRIu64, d.offset / 8);
         return take_text(n, &b);
     }
-    add_path(&b, &d);
+    naming_add_path(&b, &d);
     return take_text(n, &b);
 }
 
@@ -215,7 +215,7 @@ static const char *storage_variable(struct naming *n, uint64_t below, uint64_t b
             !symbolizer_thread_local(n->symbols, n->tables->images[t->image].low, t->offset - below,
                                      bytes, &d))
             continue;
-        add_path(&b, &d);
+        naming_add_path(&b, &d);
         return take_text(n, &b);
     }
     return NULL;
@@ -260,7 +260,7 @@ bool naming_loaded_local(struct naming *n, uint64_t address, uint64_t bytes, uin
     *variable = NULL;
     if (found == 1 && address >= at &&
         symbolizer_thread_local(n->symbols, image, address - at, bytes, &d)) {
-        add_path(&b, &d);
+        naming_add_path(&b, &d);
         *variable = take_text(n, &b);
     }
     return found > 0;

@@ -23,7 +23,8 @@ const char *paint_location(const struct painter *p, const char *location)
 }
 
 /* The first frame of a stack is what happened, at its own location. */
-static const char *place_of(const struct painter *p, const struct stack *s, const char *location)
+static const char *paint_place_of(const struct painter *p, const struct stack *s,
+                                  const char *location)
 {
     bool known = s->count && s->frames[0].location;
 
@@ -44,7 +45,7 @@ static void paint_own_place(struct painter *p, const struct stack *s, const char
 
 const char *paint_place(const struct painter *p, const struct side *s)
 {
-    return place_of(p, &s->stack, s->location);
+    return paint_place_of(p, &s->stack, s->location);
 }
 
 const struct held_lock *side_lock(const struct side *s, const char *name)

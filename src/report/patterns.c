@@ -168,7 +168,7 @@ static uint32_t try_node(struct patterns *p, uint32_t node, const char *text, ui
     return best;
 }
 
-static uint32_t search(struct patterns *p, const char *text)
+static uint32_t patterns_search(struct patterns *p, const char *text)
 {
     uint32_t best = try_node(p, 0, text, PATTERNS_NONE), node = 0; /* those without any piece */
 
@@ -193,7 +193,7 @@ uint32_t patterns_first(struct patterns *p, const char *text)
     known = map_get(&p->answered, (uintptr_t)text);
     if (known)
         return *known;
-    rule = search(p, text);
+    rule = patterns_search(p, text);
     map_put(&p->answered, (uintptr_t)text, rule);
     return rule;
 }

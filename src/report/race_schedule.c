@@ -348,7 +348,7 @@ static int take_thread(struct parser *p)
     return 0;
 }
 
-static int take_event(struct parser *p)
+static int race_schedule_take_event(struct parser *p)
 {
     struct race_schedule *s = p->s;
     struct schedule_event e = { 0 };
@@ -419,7 +419,7 @@ static int take_line(struct parser *p)
     if (strcmp(p->word, "thread") == 0)
         return take_thread(p);
     if (strcmp(p->word, "event") == 0)
-        return take_event(p);
+        return race_schedule_take_event(p);
     if (strcmp(p->word, "access") == 0)
         return take_access(p);
     if (strcmp(p->word, "memory") == 0)
@@ -477,7 +477,7 @@ int race_schedule_parse(struct race_schedule *s, const char *text, size_t n, str
     return r;
 }
 
-static int read_all(FILE *in, struct buf *b, struct error *err)
+static int race_schedule_read_all(FILE *in, struct buf *b, struct error *err)
 {
     char piece[4096];
     size_t n;
@@ -494,7 +494,7 @@ int race_schedule_read(struct race_schedule *s, const char *path, struct error *
 {
     struct buf b = { 0 };
     FILE *in = fopen(path, "re");
-    int r = in ? read_all(in, &b, err) : error_set(err, "%s", strerror(errno));
+    int r = in ? race_schedule_read_all(in, &b, err) : error_set(err, "%s", strerror(errno));
 
     if (r == 0)
         r = race_schedule_parse(s, b.data ? b.data : "", b.len, err);

@@ -9,14 +9,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
+static const char *recorded_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void add_name(struct findings *f, struct findings_names *list, const char *text)
+static void recorded_add_name(struct findings *f, struct findings_names *list, const char *text)
 {
     const char *s = findings_string(f, text);
 
@@ -38,12 +38,12 @@ void findings_add_module(struct findings *f, const char *path, bool traced)
 {
     struct findings_recording *r = &f->trace.recording;
 
-    add_name(f, traced ? &r->traced : &r->untraced, path);
+    recorded_add_name(f, traced ? &r->traced : &r->untraced, path);
 }
 
 void findings_add_note(struct findings *f, const char *text)
 {
-    add_name(f, &f->trace.recording.notes, text);
+    recorded_add_name(f, &f->trace.recording.notes, text);
 }
 
 void findings_add_recorded(struct findings *f, const char *name, uint64_t value)
@@ -65,7 +65,7 @@ void findings_add_recorded(struct findings *f, const char *name, uint64_t value)
 /* The kernel's own page is no code of the program's, and our runtime not the program. */
 static bool is_module(const struct image *m)
 {
-    const char *name = base_name(m->path);
+    const char *name = recorded_base_name(m->path);
 
     return strncmp(name, "linux-vdso", 10) != 0 && strncmp(name, "[", 1) != 0 &&
            strncmp(name, "libheddle-rt", 12) != 0;
@@ -137,7 +137,7 @@ static void write_untraced(const struct findings_names *list, FILE *out)
     enum { NAMED = 6 };
 
     for (size_t i = 0; i < list->count && i < NAMED; i++)
-        fprintf(out, "%s%s", i ? ", " : " (", base_name(list->names[i]));
+        fprintf(out, "%s%s", i ? ", " : " (", recorded_base_name(list->names[i]));
     if (list->count > NAMED)
         fprintf(out, " and %zu more", list->count - NAMED);
     if (list->count)

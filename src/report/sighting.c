@@ -10,8 +10,8 @@
 /* Frames that are shown of a stack. */
 enum { FRAMES_SHOWN = 8 };
 
-static void fill_side(struct side *to, struct findings *f, struct naming *n, const struct tables *t,
-                      const struct sighted_side *from)
+static void sighting_fill_side(struct side *to, struct findings *f, struct naming *n,
+                               const struct tables *t, const struct sighted_side *from)
 {
     const char *function = tables_site_function(t, from->site);
 
@@ -53,7 +53,7 @@ struct finding *sighting_add(struct findings *f, struct naming *n, const struct 
     r = &f->races[f->count++];
     *r = (struct finding){ .address = address, .bytes = 1, .count = 1, .strength = STRENGTH_MAYBE };
     for (int i = 0; i < 2; i++)
-        fill_side(&r->sides[i], f, n, t, &sides[i]);
+        sighting_fill_side(&r->sides[i], f, n, t, &sides[i]);
     r->variable = name_of(f, n, r);
     if (naming_is_descriptor(n, address))
         findings_descriptor(r);

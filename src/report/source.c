@@ -26,7 +26,7 @@ void source_cache_release(struct source_cache *c)
     *c = (struct source_cache){ 0 };
 }
 
-static void read_all(struct source_file *f, int fd, size_t bytes)
+static void source_read_all(struct source_file *f, int fd, size_t bytes)
 {
     f->text = xmalloc(bytes + 1);
     while (f->bytes < bytes) {
@@ -52,7 +52,7 @@ static void find_lines(struct source_file *f)
     }
 }
 
-static void load(struct source_file *f, const char *path)
+static void source_load(struct source_file *f, const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
@@ -60,7 +60,7 @@ static void load(struct source_file *f, const char *path)
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= SOURCE_MAX)
-        read_all(f, fd, (size_t)st.st_size);
+        source_read_all(f, fd, (size_t)st.st_size);
     close(fd);
     if (f->text)
         find_lines(f);
@@ -72,7 +72,7 @@ static const struct source_file *get_file(struct source_cache *c, const char *pa
 
     if (number == c->count) {
         GROW(c->files, c->cap, c->count + 1);
-        load(&c->files[c->count++], intern_get(&c->names, number));
+        source_load(&c->files[c->count++], intern_get(&c->names, number));
     }
     return &c->files[number];
 }

@@ -11,7 +11,7 @@ struct maker {
     uint64_t omitted;
 };
 
-static void push(struct maker *m, struct frame frame)
+static void stacks_push(struct maker *m, struct frame frame)
 {
     if (m->count < STACK_KEEP)
         m->frames[m->count++] = frame;
@@ -54,16 +54,16 @@ static void push_site(struct maker *m, uint32_t site, const char *function)
         site_parts(m, site, &in, &at);
         if (parent == SITE_NONE)
             break;
-        push(m, (struct frame){ in, at, true });
+        stacks_push(m, (struct frame){ in, at, true });
     }
     if (!in || in == function || !function) {
         in = in ? in : function;
         if (in || at)
-            push(m, (struct frame){ in, at, false });
+            stacks_push(m, (struct frame){ in, at, false });
         return;
     }
-    push(m, (struct frame){ in, at, false });
-    push(m, (struct frame){ function, NULL, false });
+    stacks_push(m, (struct frame){ in, at, false });
+    stacks_push(m, (struct frame){ function, NULL, false });
 }
 
 /* Where a call was made: the site of its enter event, unless that lies in the callee (some

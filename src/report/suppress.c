@@ -168,7 +168,7 @@ static uint32_t rule_named(const struct named_rules *n, const char *name)
     return number == INTERN_NONE ? UINT32_MAX : n->first[number];
 }
 
-static void take(uint32_t *best, uint32_t rule)
+static void suppress_take(uint32_t *best, uint32_t rule)
 {
     *best = rule < *best ? rule : *best;
 }
@@ -177,16 +177,16 @@ static void take(uint32_t *best, uint32_t rule)
 
 static void match_frame(struct patterns *p, const struct frame *f, uint32_t *best)
 {
-    take(best, patterns_first(p, f->function));
-    take(best, patterns_first(p, f->location));
+    suppress_take(best, patterns_first(p, f->function));
+    suppress_take(best, patterns_first(p, f->location));
 }
 
 /* Function, file or module of any frame. */
 static void match_any(struct patterns *p, const struct side *s, uint32_t *best)
 {
-    take(best, patterns_first(p, s->function));
-    take(best, patterns_first(p, s->symbol));
-    take(best, patterns_first(p, s->location));
+    suppress_take(best, patterns_first(p, s->function));
+    suppress_take(best, patterns_first(p, s->symbol));
+    suppress_take(best, patterns_first(p, s->location));
     for (size_t i = 0; i < s->stack.count; i++)
         match_frame(p, &s->stack.frames[i], best);
 }
@@ -203,11 +203,11 @@ static void match_library(struct patterns *p, const struct side *s, uint32_t *be
 {
     for (size_t i = 0; i < s->stack.count; i++)
         if (is_module(s->stack.frames[i].location)) {
-            take(best, patterns_first(p, s->stack.frames[i].location));
+            suppress_take(best, patterns_first(p, s->stack.frames[i].location));
             return;
         }
     if (is_module(s->location))
-        take(best, patterns_first(p, s->location));
+        suppress_take(best, patterns_first(p, s->location));
 }
 
 static void try_block(const struct lookup *l, uint32_t rule, enum rule_kind kind,
@@ -232,10 +232,10 @@ static void match_blocks(const struct lookup *l, enum rule_kind kind, const stru
 
 static void match_race(struct lookup *l, const struct finding *f, uint32_t *best)
 {
-    take(best, patterns_first(&l->of[RULE_VARIABLE], f->variable));
-    take(best, patterns_first(&l->of[RULE_RACE], f->variable));
+    suppress_take(best, patterns_first(&l->of[RULE_VARIABLE], f->variable));
+    suppress_take(best, patterns_first(&l->of[RULE_RACE], f->variable));
     if (f->descriptor)
-        take(best, patterns_first(&l->of[RULE_FD_RACE], f->variable));
+        suppress_take(best, patterns_first(&l->of[RULE_FD_RACE], f->variable));
     for (int k = 0; k < 2; k++) {
         const struct side *s = &f->sides[k];
 
@@ -244,7 +244,7 @@ static void match_race(struct lookup *l, const struct finding *f, uint32_t *best
             match_any(&l->of[RULE_FD_RACE], s, best);
         match_top(&l->of[RULE_RACE_TOP], s, best);
         match_library(&l->of[RULE_LIB], s, best);
-        take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
+        suppress_take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
         match_blocks(l, RULE_BLOCK, s, best);
     }
 }
@@ -255,14 +255,15 @@ static void match_deadlock(struct lookup *l, const struct deadlock_finding *d, u
         const struct side *s = &d->waiters[i].request;
 
         match_any(&l->of[RULE_DEADLOCK], s, best);
-        take(best, patterns_first(&l->of[RULE_DEADLOCK], d->waiters[i].lock));
-        take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
+        suppress_take(best, patterns_first(&l->of[RULE_DEADLOCK], d->waiters[i].lock));
+        suppress_take(best, patterns_first(&l->of[RULE_LOCATION], s->location));
         match_blocks(l, RULE_BLOCK_DEADLOCK, s, best);
     }
 }
 
 /* The first rule that matches counts. */
-static bool stays(void *arg, const struct finding *race, const struct deadlock_finding *deadlock)
+static bool suppress_stays(void *arg, const struct finding *race,
+                           const struct deadlock_finding *deadlock)
 {
     struct lookup *l = arg;
     uint32_t rule = rule_named(&l->ids, race ? race->id : deadlock->id);
@@ -294,7 +295,7 @@ void suppressions_apply(struct suppressions *s, struct findings *f)
     struct lookup l;
 
     lookup_init(&l, s);
-    f->suppressed += findings_keep(f, stays, &l);
+    f->suppressed += findings_keep(f, suppress_stays, &l);
     lookup_release(&l);
     list_rules(s, f);
 }

@@ -53,7 +53,7 @@ static bool next_line(struct reader *r)
     return false;
 }
 
-static int fail(const struct reader *r, struct error *err, const char *what)
+static int suppress_read_fail(const struct reader *r, struct error *err, const char *what)
 {
     return error_set(err, "%s:%u: %s", r->name, r->line, what);
 }
@@ -75,11 +75,11 @@ static int read_line(struct reader *r, struct error *err)
     size_t n = colon ? (size_t)(colon - r->text) : 0;
 
     if (!colon)
-        return fail(r, err, "neither 'keyword:pattern' nor the start of a block");
+        return suppress_read_fail(r, err, "neither 'keyword:pattern' nor the start of a block");
     for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
         if (strlen(keywords[i].word) == n && memcmp(keywords[i].word, r->text, n) == 0) {
             if (!colon[1])
-                return fail(r, err, "the pattern is missing");
+                return suppress_read_fail(r, err, "the pattern is missing");
             add_rule(r, keywords[i].kind, r->text)->pattern = colon + 1;
             return 0;
         }
@@ -118,11 +118,11 @@ static int read_block(struct reader *r, struct error *err)
     struct suppress_rule *rule;
 
     if (!next_line(r) || strcmp(r->text, "}") == 0)
-        return fail(r, err, "a block needs a name");
+        return suppress_read_fail(r, err, "a block needs a name");
     rule = add_rule(r, RULE_NOTHING, r->text);
     rule->line = start;
     if (!next_line(r) || !strchr(r->text, ':'))
-        return fail(r, err, "a block needs a line 'tool:kind'");
+        return suppress_read_fail(r, err, "a block needs a line 'tool:kind'");
     rule->kind = block_kind(r->text);
     while (next_line(r)) {
         if (strcmp(r->text, "}") == 0) {
@@ -132,13 +132,13 @@ static int read_block(struct reader *r, struct error *err)
             return 0;
         }
         if (rule->kind != RULE_NOTHING && !is_frame_line(r->text))
-            return fail(r, err, "a frame is fun:, obj:, src: or ...");
+            return suppress_read_fail(r, err, "a frame is fun:, obj:, src: or ...");
         if (n == sizeof(lines) / sizeof(*lines))
-            return fail(r, err, "the block is too long");
+            return suppress_read_fail(r, err, "the block is too long");
         lines[n++] = r->text;
     }
     r->line = start;
-    return fail(r, err, "the block has no end");
+    return suppress_read_fail(r, err, "the block has no end");
 }
 
 int suppressions_parse(struct suppressions *s, const char *name, const char *text,

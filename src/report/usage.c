@@ -125,7 +125,7 @@ static void count_access(struct counter *c, const struct event *e)
     c->kinds[*kind - 1].count++;
 }
 
-static void forget(struct counter *c)
+static void usage_forget(struct counter *c)
 {
     for (size_t i = 0; i < c->nsets; i++)
         free(c->sets[i].locks);
@@ -136,7 +136,7 @@ static void forget(struct counter *c)
     map_release(&c->threads);
 }
 
-static void take_event(struct counter *c, const struct event *e, uint64_t position)
+static void usage_take_event(struct counter *c, const struct event *e, uint64_t position)
 {
     struct range x;
 
@@ -146,7 +146,7 @@ static void take_event(struct counter *c, const struct event *e, uint64_t positi
     if (e->op == OP_ALLOC && position > c->last_race)
         c->over = true;
     else if (e->op == OP_ALLOC)
-        forget(c);
+        usage_forget(c);
     else
         count_access(c, e);
 }
@@ -295,10 +295,10 @@ int usage_collect(struct usage *u, const struct finding *r, struct naming *namin
         got = trace_rewind(t, err);
     while (got >= 0 && !c.over && (got = trace_next(t, &b, err)) > 0)
         for (size_t i = 0; i < b.count; i++)
-            take_event(&c, &b.events[i], b.first + i);
+            usage_take_event(&c, &b.events[i], b.first + i);
     if (got >= 0)
         got = sum_up(u, &c, naming, t, err);
-    forget(&c);
+    usage_forget(&c);
     free(c.kinds);
     free(c.sets);
     history_release(&c.history);

@@ -143,7 +143,7 @@ static void lower_meet(struct finding *f, uint32_t node)
     f->some = true;
 }
 
-static void take(struct finding *f, uint32_t writer)
+static void candidates_take(struct finding *f, uint32_t writer)
 {
     if (f->found.count < 2)
         f->found.count++;
@@ -164,7 +164,7 @@ static void look_ahead(struct finding *f, const struct problem_group *g, uint32_
             continue;
         if (is_too_late(f->r, t->node, node))
             return;
-        take(f, w);
+        candidates_take(f, w);
         if (k == to)
             f->found.count = 2; /* perhaps one of those behind */
         if (first)
@@ -186,7 +186,7 @@ static void visit_group(struct finding *f, const struct problem_group *g)
         uint32_t w = p->group_touch[g->first + before - 1];
 
         if (problem_allows(p, t, w) && !is_covered(f->r, t->cell, f->row, w)) {
-            take(f, w);
+            candidates_take(f, w);
             lower_meet(f, p->touches[w].node);
             first = false;
         }
@@ -220,7 +220,7 @@ struct candidates candidates_find(const struct rows *r, uint32_t touch, const ui
     struct finding f = { .r = r, .row = row, .meet = meet, .touch = touch };
 
     if (problem_allows(p, &p->touches[touch], SOLVE_NONE) && !some_before(p, cell, row)) {
-        take(&f, SOLVE_NONE);
+        candidates_take(&f, SOLVE_NONE);
         memset(meet, 0, p->nthreads * sizeof(*meet));
         f.some = true;
     }

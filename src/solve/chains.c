@@ -25,7 +25,7 @@ static void push_work(struct solver *s, uint32_t chain, uint32_t lo)
     list_push(&s->raises, lo);
 }
 
-static void remember(struct solver *s, uint32_t chain)
+static void chains_remember(struct solver *s, uint32_t chain)
 {
     const struct chain *c = &s->chains[chain];
 
@@ -35,7 +35,7 @@ static void remember(struct solver *s, uint32_t chain)
 }
 
 /* A bound cannot be reached: the cause and this false literal exclude each other. */
-static bool refuse(struct solver *s, uint32_t cause, uint32_t lit)
+static bool chains_refuse(struct solver *s, uint32_t cause, uint32_t lit)
 {
     s->conflict.count = 0;
     s->raises.count = 0;
@@ -51,7 +51,7 @@ static bool refuse(struct solver *s, uint32_t cause, uint32_t lit)
 static bool assign_covered(struct solver *s, uint32_t var, uint32_t cause)
 {
     if (s->vars[var].value < 0)
-        return refuse(s, cause, 2 * var);
+        return chains_refuse(s, cause, 2 * var);
     if (!s->vars[var].value)
         search_assign(s, 2 * var, cause, cause != LIT_NONE);
     return true;
@@ -130,8 +130,8 @@ bool chains_raise(struct solver *s, uint32_t chain, uint32_t lo, uint32_t cause)
         if (from >= to)
             continue;
         if (to > s->chains[c].hi)
-            return refuse(s, cause, s->chains[c].hi_lit);
-        remember(s, c);
+            return chains_refuse(s, cause, s->chains[c].hi_lit);
+        chains_remember(s, c);
         s->chains[c].lo = to;
         if (!(c < s->p->nthreads ? follow_in(s, c, from, to, cause)
                                  : follow_con(s, c - s->p->nthreads, from, to, cause)))
@@ -146,7 +146,7 @@ void chains_limit(struct solver *s, uint32_t chain, uint32_t hi, uint32_t lit)
 
     if (c->hi <= hi)
         return;
-    remember(s, chain);
+    chains_remember(s, chain);
     c->hi = hi;
     c->hi_lit = lit;
     for (uint32_t v = c->vars; v; v = s->vars[v].next)

@@ -97,7 +97,7 @@ static void arrive(struct search *f, uint32_t record)
 }
 
 /* An edge leads to a node. Those of variables count from the next round on. */
-static void follow(struct search *f, uint32_t node, uint32_t parent, uint32_t lit)
+static void graph_follow(struct search *f, uint32_t node, uint32_t parent, uint32_t lit)
 {
     struct solver *s = f->s;
     uint32_t t = s->p->thread[node], rank = s->p->rank[node];
@@ -127,14 +127,14 @@ static void follow_knots(struct search *f, const struct list *knots, uint32_t re
             break;
         s->work++;
         for (uint32_t k = p->out_first[n]; k < p->out_first[n + 1]; k++)
-            follow(f, p->out[k], record, LIT_NONE);
+            graph_follow(f, p->out[k], record, LIT_NONE);
         for (uint32_t e = s->out_of[n]; e; e = s->edges[e - 1].next_out)
-            follow(f, s->edges[e - 1].to, record, s->edges[e - 1].lit);
+            graph_follow(f, s->edges[e - 1].to, record, s->edges[e - 1].lit);
     }
 }
 
 /* All edges out of a thread from a record's rank on, but for those looked at before. */
-static void expand(struct search *f, uint32_t record)
+static void graph_expand(struct search *f, uint32_t record)
 {
     struct solver *s = f->s;
     uint32_t t = s->records[record].thread, rank = s->records[record].rank, to = s->expanded[t];
@@ -154,10 +154,10 @@ static uint32_t find_way(struct solver *s, uint32_t v, uint32_t u)
     for (uint32_t t = 0; t < s->p->nthreads; t++)
         s->reached[t] = s->expanded[t] = SOLVE_NONE;
     s->nrecords = s->later.count = s->round.count = 0;
-    follow(&f, v, SOLVE_NONE, LIT_NONE);
+    graph_follow(&f, v, SOLVE_NONE, LIT_NONE);
     while (s->round.count && f.found == SOLVE_NONE) {
         for (size_t i = 0; i < s->round.count && f.found == SOLVE_NONE; i++)
-            expand(&f, s->round.items[i]);
+            graph_expand(&f, s->round.items[i]);
         s->round.count = 0;
         for (size_t i = 0; i < s->later.count && f.found == SOLVE_NONE; i++)
             arrive(&f, s->later.items[i]);

@@ -18,9 +18,9 @@ struct indexer {
 };
 
 /* Sort items of one key by thread, keeping their order, and append the groups. */
-static void group(struct indexer *x, const uint32_t *items, const uint32_t *threads, uint32_t n,
-                  uint32_t at, uint32_t *sorted, struct problem_group **groups, size_t *cap,
-                  uint32_t *ngroups)
+static void index_group(struct indexer *x, const uint32_t *items, const uint32_t *threads,
+                        uint32_t n, uint32_t at, uint32_t *sorted, struct problem_group **groups,
+                        size_t *cap, uint32_t *ngroups)
 {
     x->nused = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -52,8 +52,8 @@ static void group_writers(struct problem *p, struct indexer *x)
     for (uint32_t c = 0; c < p->ncells; c++) {
         uint32_t from = p->writer_first[c];
 
-        group(x, p->writer + from, threads + from, p->writer_first[c + 1] - from, from,
-              p->group_touch, &p->cell_groups, &cap, &n);
+        index_group(x, p->writer + from, threads + from, p->writer_first[c + 1] - from, from,
+                    p->group_touch, &p->cell_groups, &cap, &n);
         p->cell_group_first[c + 1] = n;
     }
     free(threads);
@@ -88,8 +88,8 @@ static void group_sections(struct problem *p, struct indexer *x)
     for (uint32_t k = 0; k < p->nsections; k++)
         threads[k] = p->sections[list[k]].thread;
     for (uint32_t l = 0; l < p->nlocks; l++) {
-        group(x, list + first[l], threads + first[l], first[l + 1] - first[l], first[l],
-              p->group_section, &p->lock_groups, &cap, &n);
+        index_group(x, list + first[l], threads + first[l], first[l + 1] - first[l], first[l],
+                    p->group_section, &p->lock_groups, &cap, &n);
         p->lock_group_first[l + 1] = n;
     }
     free(first);

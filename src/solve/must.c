@@ -167,7 +167,7 @@ static void visit_con(struct maker *m, uint32_t node, uint32_t before)
         join(m, row_in(m, node), row);
 }
 
-static void visit(struct maker *m, uint32_t node)
+static void must_visit(struct maker *m, uint32_t node)
 {
     const struct problem *p = m->p;
     uint32_t rank = p->rank[node], thread = p->thread[node];
@@ -205,7 +205,7 @@ static bool is_last_unreachable(const struct problem *p, uint32_t thread)
     return unreachable;
 }
 
-static void release(struct maker *m)
+static void must_release(struct maker *m)
 {
     for (uint32_t t = 0; t < m->p->nthreads; t++)
         free(m->open[t].sections);
@@ -230,9 +230,9 @@ void must_make(struct problem *p)
         for (uint32_t t = 0; t < p->nthreads; t++)
             m.open[t].count = 0;
         for (uint32_t n = 0; n < p->nnodes; n++)
-            visit(&m, n);
+            must_visit(&m, n);
     }
     for (uint32_t t = 0; t < p->nthreads; t++)
         p->unreachable += is_last_unreachable(p, t);
-    release(&m);
+    must_release(&m);
 }

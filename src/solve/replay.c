@@ -267,7 +267,7 @@ static void execute(struct solver *s, uint32_t node)
 }
 
 /* The node is next; it takes effect only where it is in. */
-static void take(struct solver *s, uint32_t node)
+static void replay_take(struct solver *s, uint32_t node)
 {
     struct replay *r = s->replay;
     uint32_t thread = s->p->thread[node];
@@ -319,7 +319,7 @@ static void set_lengths(struct solver *s, bool others)
     }
 }
 
-static void start(struct solver *s, bool others)
+static void replay_start(struct solver *s, bool others)
 {
     struct replay *r = s->replay;
 
@@ -366,7 +366,7 @@ bool replay_run(struct solver *s, bool others)
     uint64_t total = 0;
     bool fine = true;
 
-    start(s, others);
+    replay_start(s, others);
     for (uint32_t t = 0; t < s->p->nthreads; t++)
         total += s->chains[t].lo - (s->frozen ? s->frozen_count[t] : 0);
     while (r->nheap && fine) {
@@ -375,7 +375,7 @@ bool replay_run(struct solver *s, bool others)
         if (missing != SOLVE_NONE)
             park(s, s->p->thread[node], missing);
         else
-            take(s, node);
+            replay_take(s, node);
         if (r->places % CLOCK_EVERY == 0)
             fine = !out_of_budget(s);
     }

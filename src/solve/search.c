@@ -53,7 +53,7 @@ void search_assign(struct solver *s, uint32_t lit, uint32_t reason, bool by_lite
 
 /* ---- clauses ---- */
 
-static void watch(struct solver *s, uint32_t clause, uint32_t side)
+static void search_watch(struct solver *s, uint32_t clause, uint32_t side)
 {
     uint32_t lit = clause_lits(s, clause)[side];
 
@@ -70,8 +70,8 @@ static uint32_t store_clause(struct solver *s, const uint32_t *lits, size_t n)
     list_push(&s->mem, 0);
     for (size_t i = 0; i < n; i++)
         list_push(&s->mem, lits[i]);
-    watch(s, clause, 0);
-    watch(s, clause, 1);
+    search_watch(s, clause, 0);
+    search_watch(s, clause, 1);
     return clause;
 }
 
@@ -136,7 +136,7 @@ static bool visit_watches(struct solver *s, uint32_t lit)
             link = next;
         } else if (move_watch(s, clause, side)) {
             *link = *next;
-            watch(s, clause, side);
+            search_watch(s, clause, side);
         } else if (lit_value(s, other) < 0) {
             conflict_in(s, clause);
             return false;
@@ -298,7 +298,7 @@ static void resolve(struct solver *s, uint32_t var, uint32_t *open)
 }
 
 /* Fills s->learned; the first literal is the one that the clause will make true. */
-static void analyse(struct solver *s)
+static void search_analyse(struct solver *s)
 {
     size_t at = s->trail.count;
     uint32_t open = 0, var;
@@ -342,7 +342,7 @@ void search_learn(struct solver *s)
 {
     size_t level;
 
-    analyse(s);
+    search_analyse(s);
     level = back_level(s);
     search_undo(s, level);
     if (s->learned.count == 1)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Who wrote what the reads see. */
-static void run(struct solver *s)
+static void shorten_run(struct solver *s)
 {
     const struct problem *p = s->p;
     uint32_t *last = xcalloc((size_t)p->ncells + 1, sizeof(*last));
@@ -61,7 +61,7 @@ void shorten_order(struct solver *s, uint32_t a, uint32_t b)
         s->when = xcalloc((size_t)s->p->nnodes + 1, sizeof(*s->when));
         s->saw = xcalloc((size_t)s->p->touch_first[s->p->nnodes] + 1, sizeof(*s->saw));
     }
-    run(s);
+    shorten_run(s);
     if (solver_need(s, a, b) && observed_close(s, true) && sections_are_fine(s))
         filter(s);
 }

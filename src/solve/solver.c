@@ -173,7 +173,8 @@ static void forget_answer(struct solver *s)
     s->too_long = false;
 }
 
-static void begin(struct solver *s, uint32_t a, uint32_t b, const struct solve_budget *budget)
+static void solver_begin(struct solver *s, uint32_t a, uint32_t b,
+                         const struct solve_budget *budget)
 {
     const struct problem *p = s->p;
 
@@ -311,7 +312,7 @@ static bool satisfy(struct solver *s, bool *spent)
     }
 }
 
-static enum solve_answer search(struct solver *s)
+static enum solve_answer solver_search(struct solver *s)
 {
     bool spent = false;
 
@@ -355,7 +356,7 @@ static enum solve_answer attempt(struct solver *s, uint32_t choices, uint64_t wo
 
     s->choice_limit = choices;
     s->work_limit = work && s->work + work < limit ? s->work + work : limit;
-    answer = search(s);
+    answer = solver_search(s);
     if (answer == SOLVE_FEASIBLE)
         keep_order(s);
     *cut = answer == SOLVE_UNDECIDED && s->choices_cut && !out_of_budget(s);
@@ -435,8 +436,8 @@ static bool leads_to_both(struct solver *s, uint32_t a, uint32_t b)
     return next[p->thread[a]] == p->rank[a] && next[p->thread[b]] == p->rank[b];
 }
 
-static enum solve_answer decide(struct solver *s, uint32_t a, uint32_t b,
-                                const struct solve_budget *budget)
+static enum solve_answer decide_in_solver(struct solver *s, uint32_t a, uint32_t b,
+                                          const struct solve_budget *budget)
 {
     enum solve_answer answer;
 
@@ -444,7 +445,7 @@ static enum solve_answer decide(struct solver *s, uint32_t a, uint32_t b,
     forget_answer(s);
     if (s->p->must && (is_after_other(s->p, a, a, b) || is_after_other(s->p, b, a, b)))
         return SOLVE_INFEASIBLE;
-    begin(s, a, b, budget);
+    solver_begin(s, a, b, budget);
     if (is_out_of_reach(s, a) || is_out_of_reach(s, b))
         return SOLVE_INFEASIBLE;
     if (!freeze_start(s) || !freeze_raise(s))
@@ -470,7 +471,7 @@ static enum solve_answer decide(struct solver *s, uint32_t a, uint32_t b,
 enum solve_answer solver_decide(struct solver *s, uint32_t a, uint32_t b,
                                 const struct solve_budget *budget)
 {
-    enum solve_answer answer = decide(s, a, b, budget);
+    enum solve_answer answer = decide_in_solver(s, a, b, budget);
 
     invariant(answer != SOLVE_FEASIBLE || leads_to_both(s, a, b));
     return answer;

@@ -36,7 +36,7 @@ void caper_state_release(struct caper_state *s)
     *s = (struct caper_state){ 0 };
 }
 
-static size_t find(const struct caper_state *s, const uint64_t id[2])
+static size_t find_in_caper_state(const struct caper_state *s, const uint64_t id[2])
 {
     size_t i = 0;
 
@@ -47,7 +47,7 @@ static size_t find(const struct caper_state *s, const uint64_t id[2])
 
 const struct caper_part *caper_state_find(const struct caper_state *s, const uint64_t id[2])
 {
-    size_t i = find(s, id);
+    size_t i = find_in_caper_state(s, id);
 
     return i < s->count ? &s->parts[i] : NULL;
 }
@@ -55,7 +55,7 @@ const struct caper_part *caper_state_find(const struct caper_state *s, const uin
 struct caper_part *caper_state_module(struct caper_state *s, const uint64_t id[2], uint32_t sites,
                                       const char *source)
 {
-    size_t i = find(s, id);
+    size_t i = find_in_caper_state(s, id);
     struct caper_part *p;
 
     if (i == s->count) {
@@ -150,7 +150,7 @@ static int broken(const struct reader *r, const char *what)
 }
 
 /* A decimal number, and where it ends; UINT64_MAX: there is none. */
-static uint64_t number(const char *text, char **end)
+static uint64_t caper_state_number(const char *text, char **end)
 {
     *end = (char *)text;
     return *text >= '0' && *text <= '9' ? strtoull(text, end, 10) : UINT64_MAX;
@@ -164,7 +164,7 @@ static int read_module(struct reader *r, const char *text)
     if (strspn(text, "0123456789abcdef") != 32 || text[32] != ' ' ||
         sscanf(text, "%16" SCNx64 "%16" SCNx64, &id[0], &id[1]) != 2)
         return broken(r, "no module");
-    sites = number(text + 33, &end);
+    sites = caper_state_number(text + 33, &end);
     if (sites > SITES_MOST || *end != ' ')
         return broken(r, "no number of sites");
     if (caper_state_find(r->s, id))
@@ -176,7 +176,7 @@ static int read_module(struct reader *r, const char *text)
 static int read_site(struct reader *r, const char *text)
 {
     char *end;
-    uint64_t index = number(text, &end);
+    uint64_t index = caper_state_number(text, &end);
 
     if (!r->part || index >= r->part->sites || *end != ' ')
         return broken(r, "no such site");
@@ -199,7 +199,7 @@ static int read_pairs(struct reader *r, const char *text)
     if (strspn(text, "0123456789abcdef") != 16 || text[16] != ' ' ||
         sscanf(text, "%16" SCNx64, &r->s->pairs_id) != 1)
         return broken(r, "no name of pairs");
-    r->s->dp = number(text + 17, &end);
+    r->s->dp = caper_state_number(text + 17, &end);
     if (*end || r->s->dp == UINT64_MAX)
         return broken(r, "no number of pairs");
     return map_pairs(r->s, r->path, r->err) < 0 ? -1 : 1;
@@ -226,7 +226,7 @@ static int read_line(struct reader *r, char *line)
         return 0;
     }
     if (strncmp(line, "runs ", 5) == 0) {
-        r->s->runs = number(line + 5, &end);
+        r->s->runs = caper_state_number(line + 5, &end);
         return *end || r->s->runs == UINT64_MAX ? broken(r, "no number of runs") : 0;
     }
     if (strcmp(line, "pairs none") == 0)

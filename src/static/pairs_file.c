@@ -330,7 +330,7 @@ static int read_line(struct reading *r, char *line, struct error *err)
 }
 
 /* All of it: a big program has a million lines and more. */
-static int read_all(FILE *in, struct buf *text, const char *shown, struct error *err)
+static int pairs_file_read_all(FILE *in, struct buf *text, const char *shown, struct error *err)
 {
     enum { PIECE = 1 << 20 };
     size_t n;
@@ -370,7 +370,7 @@ int pairs_read_stream(struct pairs *p, FILE *in, const char *shown, struct error
     int status;
 
     *p = (struct pairs){ 0 };
-    status = read_all(in, &text, shown, err);
+    status = pairs_file_read_all(in, &text, shown, err);
     if (status == 0)
         status = read_lines(&r, &text, err);
     buf_release(&text);

@@ -46,7 +46,7 @@ static uint64_t image_bytes(const struct pairs *p)
     return n;
 }
 
-static void put(FILE *out, const void *data, uint64_t bytes)
+static void pairs_map_put(FILE *out, const void *data, uint64_t bytes)
 {
     static const char zeros[8];
 
@@ -105,9 +105,9 @@ void pairs_map_write(const struct pairs *p, FILE *out)
     fwrite(&h, 1, sizeof(h), out);
     put_images(p, out);
     put_sites(p, out);
-    put(out, p->start, (p->ngroups + UINT64_C(1)) * sizeof(*p->start));
-    put(out, p->members, p->nsites * sizeof(*p->members));
-    put(out, p->pairs, p->npairs * sizeof(*p->pairs));
+    pairs_map_put(out, p->start, (p->ngroups + UINT64_C(1)) * sizeof(*p->start));
+    pairs_map_put(out, p->members, p->nsites * sizeof(*p->members));
+    pairs_map_put(out, p->pairs, p->npairs * sizeof(*p->pairs));
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -192,7 +192,7 @@ static const char *take_images(struct pairs *p, const struct head *h)
     return NULL;
 }
 
-static const char *take(struct pairs *p, char *base, uint64_t bytes)
+static const char *pairs_map_take(struct pairs *p, char *base, uint64_t bytes)
 {
     const struct head *h = (const struct head *)(const void *)base;
     const char *wrong = check_head(h, bytes);
@@ -232,7 +232,7 @@ int pairs_map(struct pairs *p, const char *path, struct error *err)
         return -1;
     p->mapping = m;
     p->mapping_bytes = (size_t)st.st_size;
-    wrong = take(p, m, (uint64_t)st.st_size);
+    wrong = pairs_map_take(p, m, (uint64_t)st.st_size);
     if (!wrong)
         return 0;
     pairs_release(p);

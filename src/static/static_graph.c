@@ -151,7 +151,7 @@ static void enter(struct search *t, uint32_t n)
     t->path[t->npath++] = n;
 }
 
-static void leave(struct statics *s, struct search *t, uint32_t n)
+static void static_graph_leave(struct statics *s, struct search *t, uint32_t n)
 {
     uint32_t m;
 
@@ -168,7 +168,7 @@ static void leave(struct statics *s, struct search *t, uint32_t n)
     t->order[t->norder++] = n;
 }
 
-static void visit(struct statics *s, struct search *t, uint32_t root)
+static void static_graph_visit(struct statics *s, struct search *t, uint32_t root)
 {
     enter(t, root);
     while (t->npath) {
@@ -176,7 +176,7 @@ static void visit(struct statics *s, struct search *t, uint32_t root)
         const struct node *node = &s->nodes[n];
 
         if (t->at[t->npath - 1] == node->nedges) {
-            leave(s, t, n);
+            static_graph_leave(s, t, n);
             continue;
         }
         m = node_rep(s, node->edges[t->at[t->npath - 1]++]);
@@ -201,7 +201,7 @@ static uint32_t *sort_nodes(struct statics *s, size_t *count)
 
     for (uint32_t i = 1; i < n; i++)
         if (s->nodes[i].rep == i && !t.number[i])
-            visit(s, &t, i);
+            static_graph_visit(s, &t, i);
     for (size_t i = 0; i < t.norder / 2; i++) {
         uint32_t swap = t.order[i];
 

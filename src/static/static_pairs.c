@@ -127,8 +127,8 @@ struct touching {
     unsigned count;
 };
 
-static void touch(struct finder *w, struct touching *t, const struct set *set, uint64_t bytes,
-                  bool write, bool atomic)
+static void static_pairs_touch(struct finder *w, struct touching *t, const struct set *set,
+                               uint64_t bytes, bool write, bool atomic)
 {
     uint32_t part = make_part(w, set, bytes, write, atomic);
 
@@ -147,7 +147,7 @@ static void touch_value(struct finder *w, struct touching *t, uint32_t function,
 
     for (uint32_t i = s->functions[function].instance + 1; value && i; i = s->instances[i - 1].next)
         set_join(&all, node_set(s, value_node(s, i - 1, value)));
-    touch(w, t, &all, bytes, write, atomic);
+    static_pairs_touch(w, t, &all, bytes, write, atomic);
     set_release(&all);
 }
 
@@ -156,7 +156,7 @@ static void touch_anything(struct finder *w, struct touching *t)
     struct set any = { 0 };
 
     set_add(&any, ANYWHERE);
-    touch(w, t, &any, 1, true, false);
+    static_pairs_touch(w, t, &any, 1, true, false);
     set_release(&any);
 }
 
@@ -215,7 +215,7 @@ static void touch_hidden(struct finder *w, struct touching *t, const struct libc
     if (!m || !libc_hidden(m))
         return;
     set_add(&system, location_whole(w->s, w->s->system));
-    touch(w, t, &system, 1, libc_hidden(m) == 'w', false);
+    static_pairs_touch(w, t, &system, 1, libc_hidden(m) == 'w', false);
     set_release(&system);
 }
 
@@ -238,8 +238,8 @@ static void touch_call(struct finder *w, struct touching *t, uint32_t function,
             touch_argument(s, &c, node_set(s, call_arg(s, i - 1, f, k)), how,
                            constant == FACT_WHOLE ? UINT64_MAX : constant);
     }
-    touch(w, t, &c.reads, c.nread, false, atomic);
-    touch(w, t, &c.writes, c.nwritten, true, atomic);
+    static_pairs_touch(w, t, &c.reads, c.nread, false, atomic);
+    static_pairs_touch(w, t, &c.writes, c.nwritten, true, atomic);
     touch_hidden(w, t, m);
     set_release(&c.reads);
     set_release(&c.writes);
@@ -362,7 +362,7 @@ static void index_facts(struct finder *w)
     }
 }
 
-static void add_site(struct finder *w, const struct sfile_module *m, uint32_t index)
+static void static_pairs_add_site(struct finder *w, const struct sfile_module *m, uint32_t index)
 {
     struct statics *s = w->s;
     const struct sites_site *site = sites_site(m->sites, index);
@@ -412,7 +412,7 @@ static void list_sites(struct finder *w)
             uint8_t kind = sites_site(m->sites, k)->kind;
 
             if (kind == SITE_READ || kind == SITE_WRITE || kind == SITE_ATOMIC || kind == SITE_LIBC)
-                add_site(w, m, k);
+                static_pairs_add_site(w, m, k);
         }
     }
 }

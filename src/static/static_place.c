@@ -37,7 +37,7 @@ uint32_t object_new(struct statics *s, enum object_kind kind, uint64_t bytes, ui
 
 /* ---- locations ---- */
 
-static uint64_t key_of(uint32_t object, int64_t offset, uint32_t stride, uint64_t span)
+static uint64_t static_place_key_of(uint32_t object, int64_t offset, uint32_t stride, uint64_t span)
 {
     uint64_t h = map_hash((uint64_t)object << 32 | stride);
 
@@ -48,7 +48,7 @@ static uint64_t key_of(uint32_t object, int64_t offset, uint32_t stride, uint64_
 static uint32_t location_get(struct statics *s, uint32_t object, int64_t offset, uint32_t stride,
                              uint64_t span, uint32_t depth)
 {
-    uint64_t key = key_of(object, offset, stride, span);
+    uint64_t key = static_place_key_of(object, offset, stride, span);
     uint32_t *first = map_put(&s->location_of, key, 0), n;
 
     for (n = *first; n; n = s->same[n - 1]) {
@@ -224,8 +224,8 @@ bool location_has_parts(const struct statics *s, uint32_t location)
 }
 
 /* A load of a pointer may see one that was put together from parts. */
-static bool is_seen(const struct statics *s, uint32_t stored, enum access_width in,
-                    enum access_width out)
+static bool static_place_is_seen(const struct statics *s, uint32_t stored, enum access_width in,
+                                 enum access_width out)
 {
     if (in != WIDTH_POINTER && !location_has_parts(s, stored))
         return false;
@@ -235,8 +235,9 @@ static bool is_seen(const struct statics *s, uint32_t stored, enum access_width 
 static void connect(struct statics *s, uint32_t stored, enum access_width in, uint32_t loaded,
                     enum access_width out)
 {
-    if (is_seen(s, stored, in, out) && locations_meet(&s->locations[stored], width_bytes(in),
-                                                      &s->locations[loaded], width_bytes(out)))
+    if (static_place_is_seen(s, stored, in, out) &&
+        locations_meet(&s->locations[stored], width_bytes(in), &s->locations[loaded],
+                       width_bytes(out)))
         node_edge(s, s->locations[stored].in[in], s->locations[loaded].out[out]);
 }
 

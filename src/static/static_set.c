@@ -15,7 +15,7 @@ void set_release(struct set *s)
     *s = (struct set){ 0 };
 }
 
-static uint32_t find(const struct set *s, uint32_t at)
+static uint32_t static_set_find(const struct set *s, uint32_t at)
 {
     uint32_t low = 0, high = s->count;
 
@@ -32,7 +32,7 @@ static uint32_t find(const struct set *s, uint32_t at)
 
 bool set_has(const struct set *s, uint32_t i)
 {
-    uint32_t k = find(s, i / 64);
+    uint32_t k = static_set_find(s, i / 64);
 
     return k < s->count && s->words[k].at == i / 64 && s->words[k].bits >> i % 64 & 1;
 }
@@ -47,7 +47,7 @@ static void reserve(struct set *s, uint32_t n)
 
 bool set_add(struct set *s, uint32_t i)
 {
-    uint32_t k = find(s, i / 64);
+    uint32_t k = static_set_find(s, i / 64);
     uint64_t bit = UINT64_C(1) << i % 64;
 
     if (k < s->count && s->words[k].at == i / 64) {

@@ -39,7 +39,7 @@ static void add_symbol_scope(struct buf *b, const char *name, const char *symbol
 }
 
 /* gcc leaves the linkage names of local statics to the symbol table. */
-static void add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *symbol)
+static void data_add_name(struct buf *b, Dwarf_Die *die, const struct symtab_symbol *symbol)
 {
     bool is_linkage;
     const char *name = binary_die_name(die, &is_linkage);
@@ -86,7 +86,7 @@ static int from_dwarf(struct binary *i, const struct variable *v,
         out->size = symbol->size;
     if (out->offset >= out->size)
         return 0;
-    add_name(&text, &die, symbol);
+    data_add_name(&text, &die, symbol);
     out->name = binary_string(i, text.data);
     out->path_offset = typed ? path_append(&text, &type, out->offset, bytes) : out->offset;
     out->path = binary_string(i, text.data);

@@ -87,7 +87,7 @@ static void name_frame(struct binary *i, struct sym_frame *to, const struct scop
         to->name = dwarf_diename(&die);
 }
 
-static int collect(struct binary *i, uint64_t address, struct sym_frame *out)
+static int frames_collect(struct binary *i, uint64_t address, struct sym_frame *out)
 {
     struct unit *unit = units_find(&i->units, address);
     struct scope scopes[SYM_FRAMES_MAX];
@@ -116,7 +116,7 @@ const struct answer *binary_frames(struct binary *i, uint64_t address)
     if (*slot != UINT32_MAX)
         return &i->answers[*slot];
     if (binary_open(i))
-        a.count = collect(i, address, frames);
+        a.count = frames_collect(i, address, frames);
     if (a.count == 1 && !frames[0].function && !frames[0].file)
         a.count = 0;
     for (int k = 0; k < a.count; k++)

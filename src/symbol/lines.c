@@ -158,7 +158,7 @@ static void add_folder(struct lines *l, const char *name)
     l->folders[l->nfolders++] = name;
 }
 
-static void add_file(struct lines *l, const char *name, uint64_t folder)
+static void lines_add_file(struct lines *l, const char *name, uint64_t folder)
 {
     GROW(l->files, l->files_cap, l->nfiles + 1);
     l->files[l->nfiles++] = (struct line_file){ name, (uint32_t)folder };
@@ -172,9 +172,9 @@ static void read_old_names(struct lines *l, struct cursor *c)
     add_folder(l, "");
     while (*(name = get_text(c)))
         add_folder(l, name);
-    add_file(l, "", 0);
+    lines_add_file(l, "", 0);
     while (*(name = get_text(c))) {
-        add_file(l, name, get_uleb(c));
+        lines_add_file(l, name, get_uleb(c));
         get_uleb(c); /* time */
         get_uleb(c); /* size */
     }
@@ -259,7 +259,7 @@ static void read_table(struct lines *l, struct cursor *c, const struct line_sect
                 skip_value(l, c, formats[i].form, s);
         }
         if (files)
-            add_file(l, name, folder);
+            lines_add_file(l, name, folder);
         else
             add_folder(l, name);
     }
@@ -368,7 +368,7 @@ static int compare_marks(const void *a, const void *b)
 }
 
 /* A mark at the first row of each sequence, and at each MARK_ROWS rows from there. */
-static void run(struct lines *l)
+static void lines_run(struct lines *l)
 {
     struct cursor c = { l->program, l->end, false };
     struct mark m = { 0 };
@@ -465,7 +465,7 @@ struct lines *lines_read(const struct line_sections *s, uint64_t offset)
         lines_free(l);
         return NULL;
     }
-    run(l);
+    lines_run(l);
     return l;
 }
 

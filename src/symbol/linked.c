@@ -100,7 +100,7 @@ static void list_needs(struct needs *needs, Elf *elf)
 /* ---- finding ---- */
 
 /* One folder of a list, with $ORIGIN replaced; owned by the caller. */
-static char *expand(const char *folder, size_t n, const char *origin)
+static char *linked_expand(const char *folder, size_t n, const char *origin)
 {
     static const char *const words[] = { "$ORIGIN", "${ORIGIN}" };
     struct buf b = { 0 };
@@ -136,7 +136,7 @@ static char *in_list(const char *list, const char *origin, const char *name)
 
     for (const char *p = list; p && *p && !found;) {
         size_t n = strcspn(p, ":;");
-        char *folder = expand(p, n, origin);
+        char *folder = linked_expand(p, n, origin);
 
         found = in_folder(*folder ? folder : ".", name);
         free(folder);
@@ -204,7 +204,8 @@ static void add_needs(struct linked *l, const struct needs *needs, const char *p
     }
 }
 
-static void add_file(struct linked *l, Elf *elf, const char *path, struct site_tables *tables)
+static void linked_add_file(struct linked *l, Elf *elf, const char *path,
+                            struct site_tables *tables)
 {
     const char *slash = strrchr(path, '/');
 
@@ -236,7 +237,7 @@ int linked_add(struct linked *l, const char *path, bool libraries, struct error 
         elf_file_close(&file);
         return -1;
     }
-    add_file(l, file.elf, path, tables);
+    linked_add_file(l, file.elf, path, tables);
     if (libraries)
         list_needs(&needs, file.elf);
     elf_file_close(&file);

@@ -321,7 +321,7 @@ static void drop_pages(const char *from, const char *to)
 }
 
 /* The blob at `at`. Returns its bytes; 0: there is none. */
-static uint64_t take(struct site_tables *t, size_t at)
+static uint64_t sites_take(struct site_tables *t, size_t at)
 {
     const struct sites_header *h = (const void *)(t->section + at);
     const struct sites_packed *p = (const void *)(t->section + at);
@@ -341,7 +341,7 @@ static void scan(struct site_tables *t)
     size_t dropped = 0;
 
     for (size_t at = 0; at + sizeof(struct sites_header) <= t->bytes;) {
-        uint64_t bytes = take(t, at);
+        uint64_t bytes = sites_take(t, at);
 
         at += bytes ? bytes : 8;
         if (bytes && t->small) {

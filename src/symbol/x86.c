@@ -60,7 +60,7 @@ static uint8_t next(struct cursor *c)
     return *c->at++;
 }
 
-static int64_t number(struct cursor *c, unsigned bytes)
+static int64_t x86_number(struct cursor *c, unsigned bytes)
 {
     uint64_t value = 0;
 
@@ -107,9 +107,9 @@ static void modrm(struct x86 *in, struct cursor *c)
     if (mode == 0 && rm == 5) {
         in->base = X86_NO_REGISTER;
         in->relative = !scaled;
-        in->displacement = number(c, 4);
+        in->displacement = x86_number(c, 4);
     } else if (mode) {
-        in->displacement = number(c, mode == 1 ? 1 : 4);
+        in->displacement = x86_number(c, mode == 1 ? 1 : 4);
     }
 }
 
@@ -117,7 +117,7 @@ static void modrm(struct x86 *in, struct cursor *c)
 
 static void distance(struct x86 *in, struct cursor *c, unsigned bytes)
 {
-    in->target = (uint64_t)number(c, bytes); /* of the next instruction, added later */
+    in->target = (uint64_t)x86_number(c, bytes); /* of the next instruction, added later */
     in->flow = X86_BRANCH;
     if (in->map == 0 && in->opcode == 0xe8)
         in->flow = X86_CALL;
@@ -138,31 +138,31 @@ static void operands(struct x86 *in, struct cursor *c, char kind)
         break;
     case 'b':
     case 'B':
-        in->immediate = number(c, 1);
+        in->immediate = x86_number(c, 1);
         break;
     case 'z':
     case 'Z':
-        in->immediate = number(c, word);
+        in->immediate = x86_number(c, word);
         break;
     case 'i':
         in->rm = (in->opcode & 7) | (c->rex & 1) << 3;
-        in->immediate = number(c, c->rex & 8 ? 8 : word);
+        in->immediate = x86_number(c, c->rex & 8 ? 8 : word);
         break;
     case 'a':
-        in->displacement = number(c, 8);
+        in->displacement = x86_number(c, 8);
         break;
     case 'w':
-        number(c, 2);
+        x86_number(c, 2);
         break;
     case 'e':
-        number(c, 2);
-        number(c, 1);
+        x86_number(c, 2);
+        x86_number(c, 1);
         break;
     case 't':
-        in->immediate = (in->reg & 7) < 2 ? number(c, 1) : 0;
+        in->immediate = (in->reg & 7) < 2 ? x86_number(c, 1) : 0;
         break;
     case 'T':
-        in->immediate = (in->reg & 7) < 2 ? number(c, word) : 0;
+        in->immediate = (in->reg & 7) < 2 ? x86_number(c, word) : 0;
         break;
     case 'j':
         distance(in, c, 1);
@@ -244,7 +244,7 @@ static void legacy(struct x86 *in, struct cursor *c, uint8_t opcode)
         operands(in, c, in->map == 2 ? 'm' : 'B');
     } else if (in->opcode == 0x78 && (c->narrow || c->repeats)) { /* AMD's extrq, insertq */
         operands(in, c, 'B');
-        number(c, 1);
+        x86_number(c, 1);
     } else {
         operands(in, c, two_bytes[in->opcode]);
     }

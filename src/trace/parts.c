@@ -104,7 +104,7 @@ static void slide(struct parts *p, struct loader *l)
     part_release(old);
 }
 
-static int fill(struct parts *p, struct loader *l, struct error *err)
+static int parts_fill(struct parts *p, struct loader *l, struct error *err)
 {
     int r = 1;
 
@@ -158,7 +158,7 @@ static int make_part(struct parts *p, bool first, struct error *err)
     if (!first)
         slide(p, &l);
     had = l.mem.count;
-    r = fill(p, &l, err);
+    r = parts_fill(p, &l, err);
     p->part = (struct part){ .first = p->at, .new = p->at + had, .mem = l.mem };
     loader_release(&l);
     if (r < 0)

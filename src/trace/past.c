@@ -70,7 +70,7 @@ struct past *past_new(bool quiet)
 
 /* ---- lists ---- */
 
-static void push(struct list *l, const struct event *e, uint64_t position)
+static void past_push(struct list *l, const struct event *e, uint64_t position)
 {
     GROW(l->items, l->cap, l->count + 1);
     l->items[l->count++] = (struct item){ *e, position, NULL };
@@ -89,7 +89,7 @@ static void clear(struct list *l)
         free(l->items[--l->count].words);
 }
 
-static void release(struct list *l)
+static void past_release(struct list *l)
 {
     clear(l);
     free(l->items);
@@ -99,10 +99,10 @@ static void release(struct list *l)
 static void thread_over(struct past *p, struct past_thread *t)
 {
     p->overflows -= t->quiet.count > QUIET_MAX;
-    release(&t->frames);
-    release(&t->held);
-    release(&t->calls);
-    release(&t->quiet);
+    past_release(&t->frames);
+    past_release(&t->held);
+    past_release(&t->calls);
+    past_release(&t->quiet);
     t->runs = t->forked = false;
 }
 
@@ -113,8 +113,8 @@ void past_free(struct past *p)
     for (size_t i = 0; i < p->threads_cap; i++)
         thread_over(p, &p->threads[i]);
     for (size_t i = 0; i < p->nrounds; i++)
-        release(&p->rounds[i].enters);
-    release(&p->onces);
+        past_release(&p->rounds[i].enters);
+    past_release(&p->onces);
     free(p->threads);
     free(p->rounds);
     map_release(&p->line_of);
@@ -127,7 +127,7 @@ void past_free(struct past *p)
 
 /* ---- events ---- */
 
-static struct past_thread *thread_of(struct past *p, uint64_t number)
+static struct past_thread *past_thread_of(struct past *p, uint64_t number)
 {
     GROW(p->threads, p->threads_cap, (size_t)number + 1);
     return &p->threads[number];
@@ -151,7 +151,7 @@ static void at_lock(struct past_thread *t, const struct event *e, uint64_t posit
     size_t at;
 
     if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) {
-        push(&t->held, e, position);
+        past_push(&t->held, e, position);
         return;
     }
     at = find_held(&t->held, e, is_shared(e));
@@ -179,7 +179,7 @@ static void at_barrier(struct past *p, const struct event *e, uint64_t position)
 
     entered = map_put(&p->entered, (uint64_t)number << 32 | e->thread, 0);
     if (e->op == OP_BARRIER_ENTER) {
-        push(&r->enters, e, position);
+        past_push(&r->enters, e, position);
         *entered = r->number;
         return;
     }
@@ -195,7 +195,7 @@ static void at_once(struct past *p, const struct event *e, uint64_t position)
     uint32_t next = (uint32_t)p->onces.count;
 
     if (*map_put(&p->once_of, sync_object_key(e->op, e->target), next) == next)
-        push(&p->onces, e, position);
+        past_push(&p->onces, e, position);
 }
 
 static void at_call(struct past_thread *t, const struct event *e, uint64_t position,
@@ -208,7 +208,7 @@ static void at_call(struct past_thread *t, const struct event *e, uint64_t posit
             remove_at(&t->calls, t->calls.count - 1);
         return;
     }
-    push(&t->calls, e, position);
+    past_push(&t->calls, e, position);
     t->calls.items[t->calls.count - 1].words = xmalloc(bytes + 1);
     if (bytes)
         memcpy(t->calls.items[t->calls.count - 1].words, extra + e->value, bytes);
@@ -217,11 +217,11 @@ static void at_call(struct past_thread *t, const struct event *e, uint64_t posit
 static void at_thread(struct past *p, const struct event *e, uint64_t position)
 {
     if (e->op == OP_END) {
-        thread_over(p, thread_of(p, e->thread));
+        thread_over(p, past_thread_of(p, e->thread));
     } else if (e->op == OP_JOIN) {
-        thread_over(p, thread_of(p, e->target));
+        thread_over(p, past_thread_of(p, e->target));
     } else if (e->op == OP_FORK) {
-        struct past_thread *t = thread_of(p, e->target);
+        struct past_thread *t = past_thread_of(p, e->target);
 
         t->forked = !t->runs;
         t->fork = (struct item){ *e, position, NULL };
@@ -231,7 +231,7 @@ static void at_thread(struct past *p, const struct event *e, uint64_t position)
 static void at_stack(struct past_thread *t, const struct event *e, uint64_t position)
 {
     if (e->op == OP_ENTER)
-        push(&t->frames, e, position);
+        past_push(&t->frames, e, position);
     else if (t->frames.count)
         t->frames.count--;
 }
@@ -243,7 +243,7 @@ static void follow_quiet(struct past *p, struct past_thread *t, const struct eve
         p->overflows -= t->quiet.count > QUIET_MAX;
         t->quiet.count = 0;
     } else if (p->quiet && (e->op == OP_READ || e->op == OP_WRITE) && t->quiet.count <= QUIET_MAX) {
-        push(&t->quiet, e, position);
+        past_push(&t->quiet, e, position);
         p->overflows += t->quiet.count > QUIET_MAX;
     }
 }
@@ -306,9 +306,10 @@ static bool is_renewed(const struct past *p, const struct item *x)
     return false;
 }
 
-static void add(struct past *p, const struct event *e, uint64_t position, const uint64_t *extra)
+static void add_in_past(struct past *p, const struct event *e, uint64_t position,
+                        const uint64_t *extra)
 {
-    struct past_thread *t = thread_of(p, e->thread);
+    struct past_thread *t = past_thread_of(p, e->thread);
 
     t->runs = true;
     t->forked = false;
@@ -343,7 +344,7 @@ void past_add(struct past *p, const struct batch *b)
 {
     for (size_t i = 0; i < b->count; i++)
         if (!(b->events[i].flags & EV_IGNORED))
-            add(p, &b->events[i], b->first + i, b->extra);
+            add_in_past(p, &b->events[i], b->first + i, b->extra);
     p->events += b->count;
 }
 
@@ -367,7 +368,7 @@ struct output {
 static void put_all(struct output *o, const struct list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        push(&o->list, &l->items[i].event, l->items[i].position);
+        past_push(&o->list, &l->items[i].event, l->items[i].position);
         o->list.items[o->list.count - 1].words = l->items[i].words;
     }
 }
@@ -376,7 +377,7 @@ static void put_quiet(const struct past *p, struct output *o, const struct list 
 {
     for (size_t i = 0; i < l->count; i++)
         if (!is_renewed(p, &l->items[i]))
-            push(&o->list, &l->items[i].event, l->items[i].position);
+            past_push(&o->list, &l->items[i].event, l->items[i].position);
 }
 
 static int by_position(const void *a, const void *b)
@@ -399,12 +400,12 @@ static void put_barrier(const struct past *p, struct output *o, enum op op)
 {
     for (size_t i = 0; i < p->threads_cap; i++)
         if (p->threads[i].runs)
-            push(&o->list,
-                 &(struct event){ .op = (uint8_t)op,
-                                  .thread = (uint32_t)i,
-                                  .site = SITE_NONE,
-                                  .target = NAMED_OBJECT(0) },
-                 i);
+            past_push(&o->list,
+                      &(struct event){ .op = (uint8_t)op,
+                                       .thread = (uint32_t)i,
+                                       .site = SITE_NONE,
+                                       .target = NAMED_OBJECT(0) },
+                      i);
     o->sorted = o->list.count;
 }
 
@@ -422,7 +423,7 @@ static void put_forks(const struct past *p, struct output *o)
             continue;
         if (!p->threads[e.thread].runs)
             e.thread = any;
-        push(&o->list, &e, p->threads[i].fork.position);
+        past_push(&o->list, &e, p->threads[i].fork.position);
     }
 }
 

@@ -55,7 +55,8 @@ struct prefix *prefix_new(bool quiet)
     return p;
 }
 
-static void push(struct list *l, const struct event *e, uint64_t position, const uint64_t *words)
+static void prefix_push(struct list *l, const struct event *e, uint64_t position,
+                        const uint64_t *words)
 {
     GROW(l->items, l->cap, l->count + 1);
     l->items[l->count++] = (struct prefix_event){ *e, position, words };
@@ -122,7 +123,7 @@ static void at_lock(struct past_thread *t, const struct event *e, uint64_t posit
         return;
     if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) {
         if (at == t->held.count)
-            push(&t->held, e, position, NULL);
+            prefix_push(&t->held, e, position, NULL);
         return;
     }
     if (at == t->held.count)
@@ -150,7 +151,7 @@ static void at_barrier(struct prefix *p, const struct event *e, uint64_t positio
 
     entered = map_put(&p->entered, (uint64_t)number << 32 | e->thread, 0);
     if (e->op == OP_BARRIER_ENTER) {
-        push(&r->enters, e, position, NULL);
+        prefix_push(&r->enters, e, position, NULL);
         *entered = r->number;
     } else {
         if (*entered == r->number) {
@@ -166,7 +167,7 @@ static void at_once(struct prefix *p, const struct event *e, uint64_t position)
     uint32_t next = (uint32_t)p->onces.count;
 
     if (*map_put(&p->once_of, sync_object_key(e->op, e->target), next) == next)
-        push(&p->onces, e, position, NULL);
+        prefix_push(&p->onces, e, position, NULL);
 }
 
 /* ---- calls ---- */
@@ -179,7 +180,7 @@ static void at_call(struct past_thread *t, const struct event *e, uint64_t posit
 
     if (bytes)
         memcpy(words, extra + e->value, bytes);
-    push(e->flags & EV_ALONE ? &t->lasting : &t->calls, e, position, words);
+    prefix_push(e->flags & EV_ALONE ? &t->lasting : &t->calls, e, position, words);
     if ((e->flags & (EV_ALONE | EV_LASTS)) == EV_ALONE) { /* over at once */
         free(words);
         t->lasting.count--;
@@ -197,8 +198,8 @@ static void at_return(struct past_thread *t, const struct event *e, uint64_t pos
         free((void *)(uintptr_t)call.words);
         return;
     }
-    push(&t->lasting, &call.event, call.position, call.words);
-    push(&t->lasting, e, position, NULL);
+    prefix_push(&t->lasting, &call.event, call.position, call.words);
+    prefix_push(&t->lasting, e, position, NULL);
 }
 
 /* ---- memory ---- */
@@ -235,7 +236,7 @@ static void follow_quiet(struct prefix *p, struct past_thread *t, const struct e
         };
         clear_words(&t->lasting);
     } else if (p->quiet && (e->op == OP_READ || e->op == OP_WRITE) && t->quiet.count <= QUIET_MAX) {
-        push(&t->quiet, e, position, NULL);
+        prefix_push(&t->quiet, e, position, NULL);
         p->overflows += t->quiet.count > QUIET_MAX;
     }
 }
@@ -247,7 +248,7 @@ bool prefix_is_complete(const struct prefix *p)
 
 /* ---- an event ---- */
 
-static struct past_thread *thread_of(struct prefix *p, uint64_t number)
+static struct past_thread *prefix_thread_of(struct prefix *p, uint64_t number)
 {
     GROW(p->threads, p->threads_cap, (size_t)number + 1);
     return &p->threads[number];
@@ -259,7 +260,7 @@ void prefix_add(struct prefix *p, const struct event *e, uint64_t position, cons
 
     if (e->flags & EV_IGNORED)
         return;
-    t = thread_of(p, e->thread);
+    t = prefix_thread_of(p, e->thread);
     follow_quiet(p, t, e, position);
     switch (op_class_of(e->op)) {
     case CLASS_ACCESS:
@@ -300,19 +301,19 @@ void prefix_add(struct prefix *p, const struct event *e, uint64_t position, cons
 static void add_all(struct list *out, const struct list *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        push(out, &l->items[i].event, l->items[i].position, l->items[i].words);
+        prefix_push(out, &l->items[i].event, l->items[i].position, l->items[i].words);
 }
 
 static void add_one(struct list *out, const struct prefix_event *e)
 {
     if (e->event.op)
-        push(out, &e->event, e->position, e->words);
+        prefix_push(out, &e->event, e->position, e->words);
 }
 
 static void add_writer(void *arg, struct prefix_writer *w)
 {
     if (!w->listed)
-        push(arg, &w->event, w->position, NULL);
+        prefix_push(arg, &w->event, w->position, NULL);
     w->listed = true;
 }
 
@@ -358,10 +359,10 @@ static void add_anything(const struct prefix *p, struct list *out)
     e.flags = 0;
     e.op = OP_CALL;
     e.old = 1;
-    push(out, &e, p->returned.position, all);
+    prefix_push(out, &e, p->returned.position, all);
     e.op = OP_RETURN;
     e.old = 0;
-    push(out, &e, p->returned.position, NULL);
+    prefix_push(out, &e, p->returned.position, NULL);
 }
 
 struct prefix_event *prefix_list(struct prefix *p, const struct event *rest, size_t count,

@@ -23,7 +23,7 @@ void prefix_memory_release(struct prefix_memory *m)
 
 /* ---- owners ---- */
 
-static void let_go(struct prefix_memory *m, uint32_t writer)
+static void prefix_memory_let_go(struct prefix_memory *m, uint32_t writer)
 {
     struct prefix_writer *w = &m->writers[writer];
 
@@ -73,12 +73,12 @@ static void set_unit(struct prefix_memory *m, uint32_t *owner, uint32_t writer)
     m->writers[writer].owns += writer != 0;
     *owner = writer;
     if (!(old & IS_SPLIT)) {
-        let_go(m, old);
+        prefix_memory_let_go(m, old);
         return;
     }
     old &= ~IS_SPLIT;
     for (unsigned i = 0; i < UNIT; i++)
-        let_go(m, m->splits[old][i]);
+        prefix_memory_let_go(m, m->splits[old][i]);
     m->splits[old][0] = m->unused_split;
     m->unused_split = old + 1;
 }
@@ -96,7 +96,7 @@ static void set_bytes(struct prefix_memory *m, uint32_t *owner, uint32_t writer,
 
         m->writers[writer].owns += writer != 0;
         m->splits[s][i] = writer;
-        let_go(m, old);
+        prefix_memory_let_go(m, old);
     }
 }
 

@@ -159,7 +159,7 @@ static void add_bytes(struct buf *out, const char *data, size_t n)
     buf_add(out, data, n);
 }
 
-static void add_entry(struct buf *out, unsigned key, const char *data, size_t n)
+static void process_add_entry(struct buf *out, unsigned key, const char *data, size_t n)
 {
     add_varint(out, key);
     add_bytes(out, data, n);
@@ -171,7 +171,7 @@ static void add_numbers(struct buf *out, unsigned key, const uint64_t *numbers, 
 
     for (size_t i = 0; i < n; i++)
         add_varint(&b, numbers[i]);
-    add_entry(out, key, b.data, b.len);
+    process_add_entry(out, key, b.data, b.len);
     buf_release(&b);
 }
 
@@ -183,7 +183,7 @@ static void add_thread(struct buf *out, const struct process_thread *t)
     add_varint(&b, t->tid);
     if (t->name)
         buf_addstr(&b, t->name);
-    add_entry(out, KEY_THREAD, b.data, b.len);
+    process_add_entry(out, KEY_THREAD, b.data, b.len);
     buf_release(&b);
 }
 
@@ -194,11 +194,11 @@ uint32_t process_encode(const struct process *p, struct buf *out)
     for (int i = 0; i < PROCESS_NUMBERS; i++, count++)
         add_numbers(out, (unsigned)i + 1, &p->numbers[i], 1);
     if (p->command) {
-        add_entry(out, KEY_COMMAND, p->command, strlen(p->command));
+        process_add_entry(out, KEY_COMMAND, p->command, strlen(p->command));
         count++;
     }
     for (size_t i = 0; i < p->nnotes; i++, count++)
-        add_entry(out, KEY_NOTE, p->notes[i], strlen(p->notes[i]));
+        process_add_entry(out, KEY_NOTE, p->notes[i], strlen(p->notes[i]));
     for (size_t i = 0; i < p->nthreads; i++, count++)
         add_thread(out, &p->threads[i]);
     for (size_t i = 0; i < p->nthreads; i++)

@@ -28,7 +28,7 @@ struct call {
     bool endless;                /* does not end in this trace */
     uint32_t *near;              /* neighbours; calls */
     size_t nnear, near_cap;
-    uint32_t seen; /* round of visit() */
+    uint32_t seen; /* round of barriers_visit() */
 };
 
 /* The calls that may touch a thing. */
@@ -256,8 +256,8 @@ static void ask_for_touches(struct builder *b, uint32_t thing)
 
 /* The present event takes the things [from, to) of those below a node, [lo, hi): it comes after all
  * that was there. A call stays; `taker` NONE: just the event. */
-static void take(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi, uint32_t from,
-                 uint32_t to, uint32_t taker)
+static void take_in_barriers(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi,
+                             uint32_t from, uint32_t to, uint32_t taker)
 {
     uint32_t middle = lo + (hi - lo) / 2;
 
@@ -275,8 +275,8 @@ static void take(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi, uin
         return;
     }
     push_down(b, node);
-    take(b, 2 * node, lo, middle, from, to, taker);
-    take(b, 2 * node + 1, middle, hi, from, to, taker);
+    take_in_barriers(b, 2 * node, lo, middle, from, to, taker);
+    take_in_barriers(b, 2 * node + 1, middle, hi, from, to, taker);
     pull_up(b, node);
 }
 
@@ -296,7 +296,7 @@ static void note_touch(struct builder *b, uint32_t thing)
 }
 
 /* The present event touches one thing. */
-static void touch(struct builder *b, uint32_t thing)
+static void touch_in_barriers(struct builder *b, uint32_t thing)
 {
     uint32_t node = 1, lo = 0, hi = b->leaves;
 
@@ -384,9 +384,9 @@ static void touch_object(struct builder *b, const struct event *e, bool unmatche
     uint32_t thing = thing_of_object(b, e);
 
     if (b->listed[thing] && (unmatched || op_class_of(e->op) == CLASS_BARRIER))
-        take(b, 1, 0, b->leaves, thing, thing + 1, NONE);
+        take_in_barriers(b, 1, 0, b->leaves, thing, thing + 1, NONE);
     else
-        touch(b, thing);
+        touch_in_barriers(b, thing);
 }
 
 static void touch_memory(struct builder *b, const struct event *e)
@@ -398,7 +398,7 @@ static void touch_memory(struct builder *b, const struct event *e)
     for (uint32_t c = cells_find(b->cells, from); b->cells->start[c] < to; c++) {
         if (!cell_counts(b, c))
             continue;
-        touch(b, thing_at(b, c));
+        touch_in_barriers(b, thing_at(b, c));
         if (op_table[e->op].writes || e->op == OP_ALLOC)
             make_dirty(b, thing_at(b, c));
     }
@@ -407,7 +407,7 @@ static void touch_memory(struct builder *b, const struct event *e)
 static void touch_thread(struct builder *b, uint32_t first, uint64_t thread)
 {
     if (thread < b->starts - b->ends)
-        touch(b, first + (uint32_t)thread);
+        touch_in_barriers(b, first + (uint32_t)thread);
 }
 
 static void touch_all(struct builder *b, const struct event *e, bool unmatched)
@@ -494,7 +494,7 @@ static void at_call(struct builder *b, const struct event *e)
     b->inner[e->thread] = number;
     map_clear(&b->renewed);
     for (uint64_t i = 0; part_of_d(b, e, c->endless, i, &from, &to); i++)
-        take(b, 1, 0, b->leaves, from, to, number);
+        take_in_barriers(b, 1, 0, b->leaves, from, to, number);
     write_cells(b, e);
 }
 
@@ -529,7 +529,7 @@ static void at_end_of_quiet(struct builder *b, uint32_t thread)
     b->lasting[thread] = NONE;
 }
 
-static void visit(struct builder *b, uint32_t i, bool unmatched)
+static void barriers_visit(struct builder *b, uint32_t i, bool unmatched)
 {
     const struct event *e = event_at(b, i);
     uint32_t inner = b->inner[e->thread];
@@ -722,7 +722,7 @@ void barriers_init(struct barriers *out, const struct trace_mem *t, const struct
         out->first_need[i] = (uint32_t)out->nneeds;
         out->first_cell[i] = (uint32_t)out->ncells;
         if (takes_part(event_at(&b, i)))
-            visit(&b, i, unmatched[i]);
+            barriers_visit(&b, i, unmatched[i]);
     }
     out->first_need[t->count] = (uint32_t)out->nneeds;
     out->first_cell[t->count] = (uint32_t)out->ncells;

@@ -80,7 +80,7 @@ uint64_t object_key(const struct event *e)
     return e->target ^ (kind & 7) << 61 ^ (kind >> 3) << 58;
 }
 
-static struct object *object_of(struct builder *b, const struct event *e)
+static struct object *edges_object_of(struct builder *b, const struct event *e)
 {
     uint32_t *n = map_put(&b->object_of, object_key(e), (uint32_t)b->nobjects);
 
@@ -164,7 +164,7 @@ static uint64_t pair_key(uint64_t a, uint64_t b)
 static void at_enter(struct builder *b, uint32_t i)
 {
     const struct event *e = &b->t->events[i];
-    struct object *o = object_of(b, e);
+    struct object *o = edges_object_of(b, e);
     uint32_t *n =
         map_put(&b->entered_of, pair_key(o - b->objects, e->thread), (uint32_t)b->nentered);
 
@@ -180,7 +180,7 @@ static void at_enter(struct builder *b, uint32_t i)
 static void at_leave(struct builder *b, uint32_t i)
 {
     const struct event *e = &b->t->events[i];
-    struct object *o = object_of(b, e);
+    struct object *o = edges_object_of(b, e);
     uint32_t *n = map_get(&b->entered_of, pair_key(o - b->objects, e->thread));
     struct entered *in;
     uint32_t *end;
@@ -298,7 +298,7 @@ static void at_fence(struct builder *b, uint32_t i)
 static void at_object(struct builder *b, uint32_t i)
 {
     const struct event *e = &b->t->events[i];
-    struct object *o = object_of(b, e);
+    struct object *o = edges_object_of(b, e);
 
     switch (e->op) {
     case OP_BARRIER_ENTER:
@@ -322,7 +322,7 @@ static void at_object(struct builder *b, uint32_t i)
     }
 }
 
-static void visit(struct builder *b, uint32_t i)
+static void edges_visit(struct builder *b, uint32_t i)
 {
     const struct event *e = &b->t->events[i];
     struct thread *th = &b->threads[e->thread];
@@ -353,7 +353,7 @@ static void count_members(struct builder *b)
         if (e->flags & EV_IGNORED)
             continue;
         if (is_source(e->op))
-            object_of(b, e)->list.hi++;
+            edges_object_of(b, e)->list.hi++;
         if (is_atomic_store(e->op) && event_range(e, &from, &to))
             for (uint32_t c = cells_find(b->cells, from); b->cells->start[c] < to; c++)
                 stores[c]++;
@@ -413,7 +413,7 @@ void edges_init(struct edges *e, const struct trace_mem *t, const struct cells *
     for (size_t i = 0; i < t->count; i++) {
         e->first_need[i] = (uint32_t)e->nneeds;
         if (!(t->events[i].flags & EV_IGNORED))
-            visit(&b, (uint32_t)i);
+            edges_visit(&b, (uint32_t)i);
     }
     e->first_need[t->count] = (uint32_t)e->nneeds;
     index_members(e, t->count);

@@ -80,7 +80,7 @@ static struct carrier *carrier(struct witness_order *o, uint64_t thread)
     return &o->threads[thread];
 }
 
-static uint32_t object_of(struct witness_order *o, const struct event *e)
+static uint32_t order_object_of(struct witness_order *o, const struct event *e)
 {
     uint32_t n = *map_put(&o->object_of, object_key(e), (uint32_t)o->nobjects);
 
@@ -91,16 +91,16 @@ static uint32_t object_of(struct witness_order *o, const struct event *e)
     return n;
 }
 
-static uint64_t key_of(uint32_t a, uint32_t b)
+static uint64_t order_key_of(uint32_t a, uint32_t b)
 {
     return (uint64_t)a << 32 | b;
 }
 
 /* ---- locks ---- */
 
-static void acquire(struct witness_order *o, const struct event *e, bool shared)
+static void order_acquire(struct witness_order *o, const struct event *e, bool shared)
 {
-    uint32_t n = object_of(o, e);
+    uint32_t n = order_object_of(o, e);
     struct carrier *c = carrier(o, e->thread);
 
     c->dye |= o->objects[n].exclusive;
@@ -120,9 +120,9 @@ static void give_up(struct witness_order *o, uint32_t thread, uint32_t object, b
         o->objects[object].exclusive |= d;
 }
 
-static void release(struct witness_order *o, const struct event *e, bool shared)
+static void order_release(struct witness_order *o, const struct event *e, bool shared)
 {
-    uint32_t n = object_of(o, e);
+    uint32_t n = order_object_of(o, e);
 
     give_up(o, e->thread, n, shared);
     for (size_t i = o->nheld; i-- > 0;)
@@ -164,7 +164,7 @@ static void fork_thread(struct witness_order *o, const struct event *e)
 
 static dye *dye_of_round(struct witness_order *o, uint32_t object, uint32_t round)
 {
-    uint32_t n = *map_put(&o->rounds, key_of(object, round), (uint32_t)o->nrounds);
+    uint32_t n = *map_put(&o->rounds, order_key_of(object, round), (uint32_t)o->nrounds);
 
     if (n == o->nrounds) {
         GROW(o->round, o->rounds_cap, o->nrounds + 1);
@@ -175,17 +175,17 @@ static dye *dye_of_round(struct witness_order *o, uint32_t object, uint32_t roun
 
 static void enter_barrier(struct witness_order *o, const struct event *e)
 {
-    uint32_t n = object_of(o, e), round = o->objects[n].round;
+    uint32_t n = order_object_of(o, e), round = o->objects[n].round;
 
     *dye_of_round(o, n, round) |= carrier(o, e->thread)->dye;
-    *map_put(&o->entered, key_of(n, e->thread), 0) = round;
+    *map_put(&o->entered, order_key_of(n, e->thread), 0) = round;
 }
 
 /* The first leave of a round closes it. */
 static void leave_barrier(struct witness_order *o, const struct event *e)
 {
-    uint32_t n = object_of(o, e);
-    const uint32_t *round = map_get(&o->entered, key_of(n, e->thread));
+    uint32_t n = order_object_of(o, e);
+    const uint32_t *round = map_get(&o->entered, order_key_of(n, e->thread));
 
     if (!round)
         return;
@@ -246,7 +246,7 @@ static uint32_t add_head(struct witness_order *o, uint32_t *list, uint32_t threa
     return h;
 }
 
-static void load(struct witness_order *o, const struct event *e, uint64_t byte)
+static void order_load(struct witness_order *o, const struct event *e, uint64_t byte)
 {
     const uint32_t *list = heads_at(o, byte, false);
     struct carrier *c = carrier(o, e->thread);
@@ -301,7 +301,7 @@ static void access_memory(struct witness_order *o, const struct event *e)
         return;
     }
     for (uint64_t byte = from; byte < to && e->op != OP_STORE; byte++)
-        load(o, e, byte);
+        order_load(o, e, byte);
     for (uint64_t byte = from; byte < to && e->op != OP_LOAD; byte++)
         store(o, e, byte);
 }
@@ -324,7 +324,7 @@ static void fence(struct witness_order *o, const struct event *e)
 
 static void once(struct witness_order *o, const struct event *e)
 {
-    uint32_t n = object_of(o, e);
+    uint32_t n = order_object_of(o, e);
     struct object *x = &o->objects[n];
 
     if (x->once)
@@ -336,7 +336,7 @@ static void once(struct witness_order *o, const struct event *e)
 
 static void post(struct witness_order *o, const struct event *e)
 {
-    uint32_t n = object_of(o, e);
+    uint32_t n = order_object_of(o, e);
 
     if (event_begins_semaphore(e)) {
         o->objects[n].exclusive = 0;
@@ -347,7 +347,7 @@ static void post(struct witness_order *o, const struct event *e)
 
 static void wait_for_posts(struct witness_order *o, const struct event *e)
 {
-    uint32_t n = object_of(o, e);
+    uint32_t n = order_object_of(o, e);
 
     carrier(o, e->thread)->dye |= o->objects[n].exclusive;
 }
@@ -357,9 +357,9 @@ static void on_lock(struct witness_order *o, const struct event *e)
     if (e->flags & EV_NESTED)
         return;
     if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-        acquire(o, e, e->op == OP_ACQUIRE_SHARED);
+        order_acquire(o, e, e->op == OP_ACQUIRE_SHARED);
     else if (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED)
-        release(o, e, e->op == OP_RELEASE_SHARED);
+        order_release(o, e, e->op == OP_RELEASE_SHARED);
 }
 
 static void synchronise(struct witness_order *o, const struct event *e)
@@ -436,7 +436,7 @@ static bool is_left(const struct witness_order *o, size_t question, uint64_t fro
     return from < to;
 }
 
-static bool conflict(const struct witness_order *o, size_t question, const struct event *e)
+static bool order_conflict(const struct witness_order *o, size_t question, const struct event *e)
 {
     const struct order_question *q = &o->questions[question];
     const struct event *first = &q->event;
@@ -452,7 +452,7 @@ static bool conflict(const struct witness_order *o, size_t question, const struc
 }
 
 /* Does one of the questions end here? An atomic has learned what it reads. */
-static void answer(struct witness_order *o, const struct event *e)
+static void answer_in_order(struct witness_order *o, const struct event *e)
 {
     uint64_t from, to;
 
@@ -466,7 +466,7 @@ static void answer(struct witness_order *o, const struct event *e)
                 forget_memory(o, i, from, to);
             continue;
         }
-        if (e->flags & EV_IGNORED || !conflict(o, i, e))
+        if (e->flags & EV_IGNORED || !order_conflict(o, i, e))
             q->answer = ANSWER_NO_CONFLICT;
         else if (carrier(o, e->thread)->dye >> i & 1)
             q->answer = ANSWER_ORDERED;
@@ -476,7 +476,7 @@ static void answer(struct witness_order *o, const struct event *e)
 }
 
 /* From here on its thread knows of it, and the event itself hands it on. */
-static void begin(struct witness_order *o, const struct event *e)
+static void order_begin(struct witness_order *o, const struct event *e)
 {
     for (size_t i = 0; i < o->n; i++) {
         struct order_question *q = &o->questions[i];
@@ -500,16 +500,16 @@ static bool is_marked(struct witness_order *o)
     return marked;
 }
 
-static void take(struct witness_order *o, const struct event *e)
+static void order_take(struct witness_order *o, const struct event *e)
 {
     bool marked = is_marked(o);
 
     if (marked)
-        begin(o, e);
+        order_begin(o, e);
     if (!(e->flags & EV_IGNORED))
         synchronise(o, e);
     if (marked || e->op == OP_ALLOC)
-        answer(o, e);
+        answer_in_order(o, e);
     o->position++;
 }
 
@@ -539,7 +539,7 @@ struct witness_order *witness_order_new(struct order_question *questions, size_t
 void witness_order_events(struct witness_order *o, const struct event *events, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        take(o, &events[i]);
+        order_take(o, &events[i]);
 }
 
 void witness_order_free(struct witness_order *o)
@@ -572,7 +572,7 @@ void witness_order_with_calls(const struct witness_trace *w, struct order_questi
         for (uint32_t k = b->first_need ? b->first_need[i] : 0;
              b->first_need && k < b->first_need[i + 1]; k++)
             carrier(o, e->thread)->dye |= after[b->need[k]];
-        take(o, e);
+        order_take(o, e);
         after[i] = carrier(o, e->thread)->dye;
     }
     free(after);

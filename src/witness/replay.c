@@ -212,7 +212,7 @@ void replay_release(const struct witness_trace *w, uint32_t i)
 /* Recorders leave out an access that repeats one of its thread with no synchronisation in between.
  * So an access that was recorded may happen again, up to the end of its quiet period; until then no
  * other thread may touch the memory in a way that conflicts. */
-static bool is_over(const struct witness_trace *w, uint32_t event, uint32_t thread)
+static bool replay_is_over(const struct witness_trace *w, uint32_t event, uint32_t thread)
 {
     uint32_t of = w->events[event].thread;
 
@@ -222,7 +222,7 @@ static bool is_over(const struct witness_trace *w, uint32_t event, uint32_t thre
 static bool check_quiet_of(const struct witness_trace *w, uint32_t i, uint32_t other,
                            struct error *err)
 {
-    if (is_over(w, other, w->events[i].thread))
+    if (replay_is_over(w, other, w->events[i].thread))
         return true;
     return refuse(err, i, "event %" PRIu32 " on %s may not be the last of its kind", other,
                   name_target(w, &w->events[other]).text);

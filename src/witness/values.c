@@ -255,7 +255,7 @@ static struct val unknown_leaf(const struct changing *v, const struct expr_node 
     return recorded(n);
 }
 
-static s128 number(u128 a, unsigned width)
+static s128 values_number(u128 a, unsigned width)
 {
     return a >> (width - 1) & 1 ? (s128)(a | ~expr_mask(width)) : (s128)a;
 }
@@ -263,7 +263,7 @@ static s128 number(u128 a, unsigned width)
 /* Division as the processor does it; false: it does not. */
 static bool quotient(unsigned op, unsigned width, u128 a, u128 b, u128 *r)
 {
-    s128 x = number(a, width), y = number(b, width);
+    s128 x = values_number(a, width), y = values_number(b, width);
 
     if (!b)
         return false;
@@ -302,7 +302,7 @@ static bool operate(unsigned op, unsigned width, u128 a, u128 b, u128 *r)
         *r = a >> (unsigned)b;
         break;
     case EX_ASHR:
-        *r = (u128)(number(a, width) >> (unsigned)b);
+        *r = (u128)(values_number(a, width) >> (unsigned)b);
         break;
     case EX_AND:
         *r = a & b;
@@ -326,10 +326,10 @@ static bool operate(unsigned op, unsigned width, u128 a, u128 b, u128 *r)
         *r = a <= b;
         break;
     case EX_SLT:
-        *r = number(a, width) < number(b, width);
+        *r = values_number(a, width) < values_number(b, width);
         break;
     case EX_SLE:
-        *r = number(a, width) <= number(b, width);
+        *r = values_number(a, width) <= values_number(b, width);
         break;
     default:
         return false;
@@ -373,7 +373,7 @@ static struct val combine(const struct changing *v, const struct expr_node *n, c
     if (n->op == EX_ZEXT)
         r = in[0].v;
     else if (n->op == EX_SEXT)
-        r = (u128)number(in[0].v, width);
+        r = (u128)values_number(in[0].v, width);
     else if (n->op == EX_EXTRACT)
         r = in[0].v >> n->b;
     else if (n->op == EX_CONCAT)
@@ -491,8 +491,8 @@ bool changing_check_next(struct changing *v, uint32_t event, struct error *err)
 
 /* ---- memory ---- */
 
-static void note(struct changing *v, uint32_t event, const struct values_cell *c, struct val x,
-                 uint32_t writer)
+static void values_note(struct changing *v, uint32_t event, const struct values_cell *c,
+                        struct val x, uint32_t writer)
 {
     const struct execution_event *ev = &v->e->events[event];
     struct thread *t = &v->threads[v->e->trace->events[event].thread];
@@ -540,7 +540,7 @@ void changing_read(struct changing *v, uint32_t event, const struct values_cell 
     if (x.state == SAME && m->writer == c->observed && !c->hidden &&
         !is_unseen(v, event, m->writer) && !(x.known && was.known && x.v != was.v)) {
         if (x.known && !was.known)
-            note(v, event, c, x, m->writer);
+            values_note(v, event, c, x, m->writer);
         return;
     }
     if (c->hidden || x.state == BAD || !x.known)
@@ -549,7 +549,7 @@ void changing_read(struct changing *v, uint32_t event, const struct values_cell 
         return;
     else
         x.state = OTHER;
-    note(v, event, c, x, m->writer);
+    values_note(v, event, c, x, m->writer);
 }
 
 /* Bytes of what a write writes now. */

@@ -144,7 +144,7 @@ static void note_side(struct planner *p, unsigned k, const struct event *e)
     memcpy(s->module, t->modules[o.module - 1].id, sizeof(s->module));
 }
 
-static void take_event(struct planner *p, uint64_t position, const struct event *e)
+static void confirm_plan_take_event(struct planner *p, uint64_t position, const struct event *e)
 {
     struct counter *c = counting_take(&p->count, e);
     struct counted_thread *t = &p->count.threads[e->thread];
@@ -183,7 +183,7 @@ static int find_threads(struct planner *p, uint32_t site[2], struct error *err)
     return found == 2 ? 0 : error_set(err, "the trace is not the one that was analysed");
 }
 
-static int read_trace(struct planner *p, struct error *err)
+static int confirm_plan_read_trace(struct planner *p, struct error *err)
 {
     struct batch b;
     bool first = true;
@@ -195,15 +195,15 @@ static int read_trace(struct planner *p, struct error *err)
                 counting_begin(&p->count, b.events[i].thread);
                 first = false;
             }
-            take_event(p, b.first + i, &b.events[i]);
+            confirm_plan_take_event(p, b.first + i, &b.events[i]);
         }
     return r < 0 ? -1 : 0;
 }
 
 /* ---- gates ---- */
 
-static struct object *object_of(struct map *by, struct object **all, size_t *n, size_t *cap,
-                                const struct step *s)
+static struct object *confirm_plan_object_of(struct map *by, struct object **all, size_t *n,
+                                             size_t *cap, const struct step *s)
 {
     uint64_t class = counting_is_atomic(s->op)                      ? 1
                      : s->op == OP_SEM_WAIT || s->op == OP_SEM_POST ? 2
@@ -291,7 +291,7 @@ static void make_waits(struct planner *p)
     if (p->nsteps)
         qsort(p->steps, p->nsteps, sizeof(*p->steps), compare_steps);
     for (uint32_t i = 0; i < p->nsteps; i++)
-        take_step(p, object_of(&by, &objects, &n, &cap, &p->steps[i]), i);
+        take_step(p, confirm_plan_object_of(&by, &objects, &n, &cap, &p->steps[i]), i);
     map_release(&by);
     free(objects);
 }
@@ -300,7 +300,7 @@ static void make_waits(struct planner *p)
 
 /* The counter's number in the plan; STEER_NONE: it is no name for another run, or there are too
  * many. */
-static uint32_t key_of(struct planner *p, uint32_t counter)
+static uint32_t confirm_plan_key_of(struct planner *p, uint32_t counter)
 {
     const struct tables *t = trace_tables(p->trace);
     struct counter *c = &p->count.counters[counter];
@@ -330,8 +330,8 @@ static void add_gate(struct planner *p, const struct wait *w)
 
     if (p->plan->ngates == STEER_GATES_MAX)
         return;
-    key = key_of(p, s->counter);
-    after_key = key_of(p, after->counter);
+    key = confirm_plan_key_of(p, s->counter);
+    after_key = confirm_plan_key_of(p, after->counter);
     if (key != STEER_NONE && after_key != STEER_NONE)
         p->plan->gate[p->plan->ngates++] =
             (struct steer_gate){ key, s->number, after_key, after->number };
@@ -401,7 +401,7 @@ static void finish_target(struct planner *p)
     to->bytes = p->race->bytes ? p->race->bytes : 1;
     if (find_in_image(p) || to->kind == STEER_ANYWHERE)
         return;
-    to->key = key_of(p, to->key);
+    to->key = confirm_plan_key_of(p, to->key);
     if (to->key == STEER_NONE)
         to->kind = STEER_ANYWHERE;
 }
@@ -412,7 +412,7 @@ static void finish_sides(struct planner *p, const uint32_t site[2])
         struct steer_side *s = &p->plan->side[k];
 
         s->index = tables_site_origin(trace_tables(p->trace), site[k]).index;
-        s->anchor = p->anchor[k] ? key_of(p, p->anchor[k] - 1) : STEER_NONE;
+        s->anchor = p->anchor[k] ? confirm_plan_key_of(p, p->anchor[k] - 1) : STEER_NONE;
         s->anchor_number = p->anchor_number[k];
     }
 }
@@ -451,11 +451,11 @@ static bool is_findable(const struct steer_plan *plan)
     return true;
 }
 
-static int make(struct planner *p, struct error *err)
+static int confirm_plan_make(struct planner *p, struct error *err)
 {
     uint32_t site[2] = { SITE_NONE, SITE_NONE };
 
-    if (find_threads(p, site, err) < 0 || read_trace(p, err) < 0)
+    if (find_threads(p, site, err) < 0 || confirm_plan_read_trace(p, err) < 0)
         return -1;
     make_waits(p);
     finish_sides(p, site);
@@ -481,7 +481,7 @@ int confirm_plan(struct steer_plan *plan, const struct finding *r, struct trace 
     if (!trace_tables(t)->process.known)
         return error_set(err, "the trace was not recorded by heddle");
     take_schedule(&p);
-    got = make(&p, err);
+    got = confirm_plan_make(&p, err);
     free(p.wanted);
     free(p.steps);
     free(p.waits);

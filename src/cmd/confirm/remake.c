@@ -154,7 +154,8 @@ static bool is_about(const struct finder *f, const struct schedule_event *e, uin
     return strcmp(e->place.function, function) == 0;
 }
 
-static void ask(struct finder *f, size_t inside, uint32_t thread, uint32_t op, const char *function)
+static void remake_ask(struct finder *f, size_t inside, uint32_t thread, uint32_t op,
+                       const char *function)
 {
     const struct race_schedule *s = f->r->schedule;
 
@@ -176,7 +177,7 @@ static size_t inside_of(struct finder *f, const struct event *e, uint32_t op, bo
         *i = (uint32_t)f->nlist;
         GROW(f->list, f->cap, f->nlist + 1);
         f->list[f->nlist++] = (struct inside){ 0 };
-        ask(f, *i, e->thread, op, function ? intern_get(&t->functions, function - 1) : NULL);
+        remake_ask(f, *i, e->thread, op, function ? intern_get(&t->functions, function - 1) : NULL);
     }
     return *i;
 }
@@ -193,7 +194,7 @@ static void note_found(struct finder *f, size_t inside, uint32_t number, const s
 }
 
 /* An event whose function the schedule does not know is the n-th of its kind in its thread. */
-static void take_event(struct finder *f, const struct event *e)
+static void remake_take_event(struct finder *f, const struct event *e)
 {
     const struct counter *c = counting_take(&f->count, e);
     size_t in;
@@ -206,7 +207,7 @@ static void take_event(struct finder *f, const struct event *e)
     note_found(f, in, c->count, c);
 }
 
-static int read_trace(struct finder *f, struct error *err)
+static int remake_read_trace(struct finder *f, struct error *err)
 {
     struct batch b;
     bool first = true;
@@ -217,7 +218,7 @@ static int read_trace(struct finder *f, struct error *err)
             if (first)
                 counting_begin(&f->count, b.events[i].thread);
             first = false;
-            take_event(f, &b.events[i]);
+            remake_take_event(f, &b.events[i]);
         }
     return status < 0 ? -1 : 0;
 }
@@ -225,7 +226,7 @@ static int read_trace(struct finder *f, struct error *err)
 int remake_events(struct remake *r, struct trace *t, struct error *err)
 {
     struct finder f = { .r = r, .trace = t };
-    int status = read_trace(&f, err);
+    int status = remake_read_trace(&f, err);
 
     counting_release(&f.count);
     map_release(&f.by);

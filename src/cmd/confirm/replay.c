@@ -67,7 +67,7 @@ static int find_events(struct again *a)
     return 0;
 }
 
-static int record(struct again *a)
+static int replay_record(struct again *a)
 {
     uint64_t ns;
     int code = confirm_record(&a->run, &a->traces, &ns);
@@ -158,7 +158,7 @@ static bool is_certain(const struct finding *r)
     return r->strength == STRENGTH_WITNESSED || r->strength == STRENGTH_OBSERVED;
 }
 
-static int analyse(struct again *a)
+static int replay_analyse(struct again *a)
 {
     struct options quiet = *a->options;
     int code;
@@ -176,7 +176,7 @@ static int try_analysis(struct again *a)
     struct steer_plan *plan;
     struct error err;
     struct trace *t;
-    int code = analyse(a);
+    int code = replay_analyse(a);
 
     if (code || !a->race)
         return code;
@@ -292,7 +292,7 @@ static void print_json(const struct again *a, FILE *out)
     fputc('\n', out);
 }
 
-static int show(const struct again *a)
+static int replay_show(const struct again *a)
 {
     struct outfile out;
     int code = outfile_open(&out, a->options->texts[OPT_OUTPUT], stdout);
@@ -311,7 +311,7 @@ static int show(const struct again *a)
 
 static int replay(struct again *a)
 {
-    int code = record(a);
+    int code = replay_record(a);
 
     if (code == 0 && !a->why)
         code = try_schedule(a);
@@ -336,7 +336,7 @@ static int find_program(struct again *a)
     return found < 0 ? bad_input("%s", err.text) : 0;
 }
 
-static void release(struct again *a)
+static void release_in_replay(struct again *a)
 {
     confirm_close(&a->run);
     tracedir_release(&a->traces);
@@ -364,7 +364,7 @@ int cmd_replay(const struct options *o)
     if (code == 0 && !a.why)
         code = replay(&a);
     if (code == 0)
-        code = show(&a);
-    release(&a);
+        code = replay_show(&a);
+    release_in_replay(&a);
     return code;
 }

@@ -94,7 +94,7 @@ static uint64_t name_of(uint32_t key, uint32_t number)
     return (uint64_t)number << 16 | key;
 }
 
-static void want(struct maker *m, uint32_t key, uint32_t number)
+static void schedule_make_want(struct maker *m, uint32_t key, uint32_t number)
 {
     uint32_t *i;
 
@@ -113,19 +113,19 @@ static void want_all(struct maker *m)
     const struct steer_plan *p = m->plan;
 
     for (uint32_t i = 0; i < p->ngates; i++) {
-        want(m, p->gate[i].key, p->gate[i].number);
-        want(m, p->gate[i].after, p->gate[i].after_number);
+        schedule_make_want(m, p->gate[i].key, p->gate[i].number);
+        schedule_make_want(m, p->gate[i].after, p->gate[i].after_number);
     }
     for (unsigned k = 0; k < 2; k++)
-        want(m, p->side[k].anchor, p->side[k].anchor_number);
+        schedule_make_want(m, p->side[k].anchor, p->side[k].anchor_number);
     if (p->target.kind >= STEER_IN_BLOCK)
-        want(m, p->target.key, p->target.number);
+        schedule_make_want(m, p->target.key, p->target.number);
 }
 
 /* ---- threads ---- */
 
 /* Of the schedule, + 1; with its creators before it. 0: it has no path. */
-static uint32_t thread_of(struct maker *m, uint32_t thread)
+static uint32_t schedule_make_thread_of(struct maker *m, uint32_t thread)
 {
     const struct counted_thread *t = &m->count.threads[thread];
     struct race_schedule *s = m->s;
@@ -135,7 +135,7 @@ static uint32_t thread_of(struct maker *m, uint32_t thread)
         return *known;
     if (!t->path || s->nthreads == SCHEDULE_THREADS_MOST)
         return 0;
-    if (t->path != STEER_ROOT && !(by = thread_of(m, t->creator)))
+    if (t->path != STEER_ROOT && !(by = schedule_make_thread_of(m, t->creator)))
         return 0;
     GROW(s->threads, s->threads_cap, s->nthreads + 1);
     s->threads[s->nthreads++] = t->path == STEER_ROOT
@@ -148,8 +148,8 @@ static uint32_t thread_of(struct maker *m, uint32_t thread)
 static uint64_t thread_by_path(struct maker *m, uint64_t path)
 {
     for (uint32_t i = 0; path && i < m->count.nthreads; i++)
-        if (m->count.threads[i].path == path && thread_of(m, i))
-            return thread_of(m, i) - 1;
+        if (m->count.threads[i].path == path && schedule_make_thread_of(m, i))
+            return schedule_make_thread_of(m, i) - 1;
     return SCHEDULE_NONE;
 }
 
@@ -169,7 +169,7 @@ static bool is_key(const struct maker *m, const struct steer_key *k, const struc
            memcmp(t->modules[o.module - 1].id, k->module, sizeof(k->module)) == 0;
 }
 
-static uint32_t key_of(struct maker *m, const struct counter *c)
+static uint32_t schedule_make_key_of(struct maker *m, const struct counter *c)
 {
     uint32_t *known = map_put(&m->keys, (uint64_t)(c - m->count.counters), UINT32_MAX);
 
@@ -182,7 +182,7 @@ static uint32_t key_of(struct maker *m, const struct counter *c)
     return *known;
 }
 
-static const char *keep(struct maker *m, const char *s)
+static const char *schedule_make_keep(struct maker *m, const char *s)
 {
     return s ? arena_strndup(&m->s->strings, s, strlen(s)) : NULL;
 }
@@ -194,7 +194,7 @@ static void place_of_event(struct maker *m, struct schedule_place *p, uint32_t s
     uint32_t line, column;
     size_t n;
 
-    p->function = keep(m, tables_site_function(t, site));
+    p->function = schedule_make_keep(m, tables_site_function(t, site));
     if (!location_split(location, &n, &line, &column))
         return;
     p->file = arena_strndup(&m->s->strings, location, n);
@@ -206,7 +206,7 @@ static void keep_event(struct maker *m, struct wanted *w, const struct event *e,
 {
     struct race_schedule *s = m->s;
     const struct steer_key *k = &m->plan->key[w->key];
-    uint32_t thread = thread_of(m, e->thread);
+    uint32_t thread = schedule_make_thread_of(m, e->thread);
     struct schedule_event new = { .thread = thread - 1, .op = k->op, .number = w->number };
 
     if (!thread || s->nevents == SCHEDULE_EVENTS_MOST)
@@ -231,7 +231,7 @@ static uint32_t count_inside(struct maker *m, const struct event *e, const struc
     return ++*map_put(&m->inside, key, 0);
 }
 
-static void take_event(struct maker *m, const struct event *e)
+static void schedule_make_take_event(struct maker *m, const struct event *e)
 {
     const struct counter *c = counting_take(&m->count, e);
     uint32_t in, key, *i;
@@ -239,12 +239,12 @@ static void take_event(struct maker *m, const struct event *e)
     if (!c)
         return;
     in = count_inside(m, e, c);
-    key = key_of(m, c);
+    key = schedule_make_key_of(m, c);
     if (key && (i = map_get(&m->wanted, name_of(key - 1, c->count))))
         keep_event(m, &m->list[*i], e, in);
 }
 
-static int read_trace(struct maker *m, struct error *err)
+static int schedule_make_read_trace(struct maker *m, struct error *err)
 {
     struct batch b;
     bool first = true;
@@ -255,7 +255,7 @@ static int read_trace(struct maker *m, struct error *err)
             if (first)
                 counting_begin(&m->count, b.events[i].thread);
             first = false;
-            take_event(m, &b.events[i]);
+            schedule_make_take_event(m, &b.events[i]);
         }
     return r < 0 ? -1 : 0;
 }
@@ -329,7 +329,7 @@ static void place_of_side(struct maker *m, struct schedule_place *p, const struc
     uint32_t line, column;
     size_t n;
 
-    p->function = keep(m, side->symbol ? side->symbol : side->function);
+    p->function = schedule_make_keep(m, side->symbol ? side->symbol : side->function);
     if (!side->location || !location_split(side->location, &n, &line, &column))
         return;
     p->file = arena_strndup(&m->s->strings, side->location, n);
@@ -337,7 +337,8 @@ static void place_of_side(struct maker *m, struct schedule_place *p, const struc
     p->column = column;
 }
 
-static int add_access(struct maker *m, unsigned k, const struct side *side, struct error *err)
+static int schedule_make_add_access(struct maker *m, unsigned k, const struct side *side,
+                                    struct error *err)
 {
     const struct steer_side *from = &m->plan->side[k];
     struct schedule_access a = { .thread = thread_by_path(m, from->thread),
@@ -368,7 +369,7 @@ static void add_image_memory(struct maker *m)
         if (*from->image ? strcmp(name, from->image) != 0 : i != 0)
             continue;
         to->variable = variable_at(t->images[i].path, from->offset, &to->offset, &m->s->strings);
-        to->image = *from->image ? keep(m, from->image) : NULL;
+        to->image = *from->image ? schedule_make_keep(m, from->image) : NULL;
         to->bytes = to->variable ? from->bytes : 0;
         return;
     }
@@ -397,10 +398,10 @@ static void add_words(struct maker *m, const struct finding *r)
     const struct tables *t = trace_tables(m->trace);
     const char *slash = t->nimages ? strrchr(t->images[0].path, '/') : NULL;
 
-    s->id = keep(m, r->id);
-    s->variable = keep(m, r->variable);
-    s->strength = keep(m, strength_names[r->strength]);
-    s->program = keep(m, slash ? slash + 1 : NULL);
+    s->id = schedule_make_keep(m, r->id);
+    s->variable = schedule_make_keep(m, r->variable);
+    s->strength = schedule_make_keep(m, strength_names[r->strength]);
+    s->program = schedule_make_keep(m, slash ? slash + 1 : NULL);
     s->met = m->plan->done.met == STEER_BEHIND ? "behind" : "together";
     s->forked = (m->plan->flags & STEER_FORKED) != 0;
     s->patient = (m->plan->flags & STEER_PATIENT) != 0;
@@ -417,17 +418,17 @@ static bool is_told(const struct maker *m)
     return sites || m->s->memory.bytes;
 }
 
-static int make(struct maker *m, const struct finding *r, struct error *err)
+static int make_in_schedule(struct maker *m, const struct finding *r, struct error *err)
 {
     want_all(m);
-    if (read_trace(m, err) < 0)
+    if (schedule_make_read_trace(m, err) < 0)
         return -1;
     name_places(m);
     thread_by_path(m, STEER_ROOT); /* T0 */
     add_words(m, r);
     add_memory(m);
     for (unsigned k = 0; k < 2; k++)
-        if (add_access(m, k, &r->sides[k], err) < 0)
+        if (schedule_make_add_access(m, k, &r->sides[k], err) < 0)
             return -1;
     add_orders(m);
     return is_told(m) ? 0 : error_set(err, "nothing but an address tells the accesses");
@@ -437,7 +438,7 @@ int schedule_make(struct race_schedule *s, const struct steer_plan *plan, const 
                   struct trace *t, struct error *err)
 {
     struct maker m = { .s = s, .plan = plan, .trace = t };
-    int status = make(&m, r, err);
+    int status = make_in_schedule(&m, r, err);
 
     linked_release(&m.files);
     counting_release(&m.count);

@@ -102,7 +102,7 @@ static size_t sort_copies(struct copies *c)
 
 /* ---- from a site ---- */
 
-static char *keep(struct arena *a, const char *s)
+static char *schedule_place_keep(struct arena *a, const char *s)
 {
     return s ? arena_strndup(a, s, strlen(s)) : NULL;
 }
@@ -133,10 +133,10 @@ bool place_of_site(struct schedule_place *p, const struct linked *l, const uint6
         return false;
     s = sites_site(h, index);
     *p = (struct schedule_place){
-        .function = keep(strings, string_or_null(h, s->function)),
-        .caller = keep(strings, caller_of(h, s)),
-        .variable = keep(strings, string_or_null(h, s->variable)),
-        .file = keep(strings, string_or_null(h, s->file)),
+        .function = schedule_place_keep(strings, string_or_null(h, s->function)),
+        .caller = schedule_place_keep(strings, caller_of(h, s)),
+        .variable = schedule_place_keep(strings, string_or_null(h, s->variable)),
+        .file = schedule_place_keep(strings, string_or_null(h, s->file)),
         .line = s->line,
         .column = s->column,
     };
@@ -146,7 +146,7 @@ bool place_of_site(struct schedule_place *p, const struct linked *l, const uint6
 
 /* ---- to sites ---- */
 
-static const char *base_name(const char *path)
+static const char *schedule_place_base_name(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
 
@@ -162,15 +162,16 @@ static void keep_file(struct copies *c, const struct schedule_place *p)
     for (size_t i = 0; i < c->count; i++) {
         const struct sites_site *s = sites_site(c->list[i].h, c->list[i].index);
 
-        if (strcmp(base_name(string_or_null(c->list[i].h, s->file)), base_name(p->file)) == 0)
+        if (strcmp(schedule_place_base_name(string_or_null(c->list[i].h, s->file)),
+                   schedule_place_base_name(p->file)) == 0)
             c->list[kept++] = c->list[i];
     }
     if (kept)
         c->count = kept;
 }
 
-static void collect(struct copies *c, const struct linked *l, const struct schedule_place *p,
-                    uint32_t kind)
+static void schedule_place_collect(struct copies *c, const struct linked *l,
+                                   const struct schedule_place *p, uint32_t kind)
 {
     for (size_t f = 0; f < l->count; f++)
         for (size_t i = 0; i < site_tables_count(l->files[f].tables); i++)
@@ -207,7 +208,8 @@ static void add_nth(struct place_sites *out, const struct copies *c, size_t nth)
 }
 
 /* The n-th if there are as many as there were, else that one and those beside it. */
-static void choose(struct place_sites *out, struct copies *c, const struct schedule_place *p)
+static void schedule_place_choose(struct place_sites *out, struct copies *c,
+                                  const struct schedule_place *p)
 {
     size_t n = sort_copies(c), nth = p->nth < 1 ? 1 : p->nth > n ? n : p->nth;
 
@@ -228,11 +230,11 @@ enum place_match place_sites_find(struct place_sites *out, const struct linked *
     struct copies c = { 0 };
 
     *out = (struct place_sites){ 0 };
-    collect(&c, l, p, atomic ? SITE_ATOMIC : op == OP_READ ? SITE_READ : SITE_WRITE);
+    schedule_place_collect(&c, l, p, atomic ? SITE_ATOMIC : op == OP_READ ? SITE_READ : SITE_WRITE);
     if (!c.count)
-        collect(&c, l, p, SITE_LIBC);
+        schedule_place_collect(&c, l, p, SITE_LIBC);
     if (c.count)
-        choose(out, &c, p);
+        schedule_place_choose(out, &c, p);
     free(c.list);
     return out->count                     ? PLACE_FOUND
            : has_function(l, p->function) ? PLACE_NO_ACCESS

@@ -117,7 +117,7 @@ static void print(const struct options *o, struct production *p, const struct li
     }
 }
 
-static int watch(const struct options *o, struct production *p, const struct linked *l)
+static int alias_watch(const struct options *o, struct production *p, const struct linked *l)
 {
     uint32_t flags = option_is(o, OPT_COUNT_ALL) ? CAPER_COUNT : 0;
     size_t bytes = caper_table_bytes(l, flags, true);
@@ -159,7 +159,8 @@ int cmd_alias(const struct options *o)
         bad_input("cannot find '%s'", o->arguments[0]);
         return EXIT_NOT_FOUND;
     }
-    code = linked_open(&l, program, true, &err) < 0 ? bad_input("%s", err.text) : watch(o, &p, &l);
+    code = linked_open(&l, program, true, &err) < 0 ? bad_input("%s", err.text)
+                                                    : alias_watch(o, &p, &l);
     production_close(&p);
     linked_release(&l);
     free(program);

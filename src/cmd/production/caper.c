@@ -309,7 +309,7 @@ static void say(const struct run *r, uint64_t fresh)
              100.0 * (double)r->shares.in_dp / (double)r->shares.all);
 }
 
-static int show(const struct run *r, FILE *otherwise)
+static int show_in_caper(const struct run *r, FILE *otherwise)
 {
     struct caper_what what = { .unseen = option_is(r->o, OPT_ALL), .most = r->most };
     struct outfile out;
@@ -346,7 +346,7 @@ static int leave_behind(struct run *r)
     return r->p.code;
 }
 
-static int watch(struct run *r)
+static int watch_in_caper(struct run *r)
 {
     struct caper_watch w = { r->state_path,
                              &r->state,
@@ -375,7 +375,7 @@ static int watch(struct run *r)
     if (was_watched(r))
         say(r, fresh);
     if (option_is(r->o, OPT_OUTPUT))
-        code = show(r, stderr);
+        code = show_in_caper(r, stderr);
     return code ? code : r->p.code;
 }
 
@@ -395,7 +395,7 @@ static int run_program(struct run *r)
     }
     code = prepare_state(r, program);
     if (code == 0)
-        code = watch(r);
+        code = watch_in_caper(r);
     free(program);
     return code;
 }
@@ -416,7 +416,7 @@ static int show_state(struct run *r)
         warn("note", "the static pairs of '%s' are gone", r->state_path);
     if (r->state.program && linked_open(&r->linked, r->state.program, true, &err) < 0)
         warn("note", "sites have no names: %s", err.text);
-    return show(r, stdout);
+    return show_in_caper(r, stdout);
 }
 
 int cmd_caper(const struct options *o)

@@ -175,7 +175,7 @@ void caper_control_close(struct production *p)
 }
 
 /* One file; 1: its sites are in the state, 0: they are not, CAPER_LOCKED. */
-static int collect(const char *state, const char *path)
+static int caper_table_collect(const char *state, const char *path)
 {
     struct production p;
     uint64_t fresh;
@@ -209,7 +209,7 @@ int caper_control_collect(const char *state, unsigned *merged)
             strncmp(e->d_name + n, CONTROL_RUN, strlen(CONTROL_RUN)) == 0) {
             char *path = xasprintf("%s/%s", folder, e->d_name);
 
-            status = collect(state, path);
+            status = caper_table_collect(state, path);
             *merged += status > 0;
             free(path);
         }

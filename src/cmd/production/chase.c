@@ -48,7 +48,7 @@ static void add_counters(struct findings *f, const struct prod_control *c)
 }
 
 /* Sampling never sees all there is; what it was to do, it did. */
-static bool is_complete(const struct prod_control *c)
+static bool chase_is_complete(const struct prod_control *c)
 {
     return c->unknown == 0;
 }
@@ -59,7 +59,7 @@ static const struct pair_mode mode = { .mode = PROD_CHASE,
                                        .numbers = take_numbers,
                                        .before = charge_start,
                                        .counters = add_counters,
-                                       .complete = is_complete,
+                                       .complete = chase_is_complete,
                                        .may_lack_pair = true };
 
 int cmd_chase(const struct options *o)

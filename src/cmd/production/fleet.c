@@ -274,7 +274,7 @@ static int import(struct context *c)
     return code ? code : m.refused ? EXIT_BAD_INPUT : EXIT_NOTHING;
 }
 
-static int check(struct context *c)
+static int fleet_check(struct context *c)
 {
     struct spool_counts counts = { 0 };
     struct error err = { { 0 } };
@@ -299,7 +299,7 @@ int cmd_fleet(const struct options *o)
         int most; /* arguments, its own name included */
     } list[] = { { "init", SQL_CREATE, init, 2 },      { "status", SQL_READ, status, 2 },
                  { "races", SQL_READ, races, 2 },      { "export", SQL_READ, export, 1 },
-                 { "import", SQL_CREATE, import, -1 }, { "check", SQL_WRITE, check, 1 } };
+                 { "import", SQL_CREATE, import, -1 }, { "check", SQL_WRITE, fleet_check, 1 } };
     const char *name = o->arguments[0];
 
     if (strcmp(name, "run") == 0)

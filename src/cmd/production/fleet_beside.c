@@ -120,7 +120,7 @@ static void detach(const struct beside *b, pid_t command)
         raise(SIGALRM);
 }
 
-static void tell(const struct beside *b, const void *message, size_t n)
+static void fleet_beside_tell(const struct beside *b, const void *message, size_t n)
 {
     (void)!send(b->fd, message, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -178,9 +178,9 @@ static void deliver(struct beside *b)
 }
 
 /* The analysis, where it falls to us: it may take minutes, and then outlive the command. */
-static void analyse(struct beside *b)
+static void fleet_beside_analyse(struct beside *b)
 {
-    tell(b, "b", 1);
+    fleet_beside_tell(b, "b", 1);
     linger_s = STORE_LEASE_MS / 1000;
     fleet_analyse(b->job);
     linger_s = LINGER_S;
@@ -209,7 +209,7 @@ static int claim(struct beside *b, uint64_t *tries)
         store_claim_release(&c);
         if (j->result.kind != FLEET_STATIC)
             return 0;
-        analyse(b);
+        fleet_beside_analyse(b);
         fleet_new_result(j);
     }
     return -1;
@@ -244,7 +244,7 @@ static bool hand_over(struct beside *b, uint64_t tries)
 
     if (is_unwanted(b) || write_assignment(b) < 0)
         return false;
-    tell(b, &a, sizeof(a));
+    fleet_beside_tell(b, &a, sizeof(a));
     for (;;) {
         char letter = listen_for(b, -1);
 
@@ -270,7 +270,7 @@ static void get_to_work(struct beside *b)
     struct error err;
 
     if (!has_store(j, PATIENCE_MS) || claim(b, &tries) < 0 || j->result.kind == FLEET_PLAIN) {
-        tell(b, "p", 1);
+        fleet_beside_tell(b, "p", 1);
         return;
     }
     if (hand_over(b, tries)) {
@@ -281,7 +281,7 @@ static void get_to_work(struct beside *b)
         fleet_say(j, "%s", err.text); /* then its lease ends it */
     else
         fleet_say(j, "what the store wanted done came too late and is given back");
-    tell(b, "p", 1);
+    fleet_beside_tell(b, "p", 1);
 }
 
 static _Noreturn void beside(struct fleet_job *j, int fd, int shared, pid_t command)
@@ -376,7 +376,7 @@ static char next_message(const struct fleet_job *j, double until, struct assignm
     return text[0];
 }
 
-static bool take(struct fleet_job *j, const struct assignment *a)
+static bool fleet_beside_take(struct fleet_job *j, const struct assignment *a)
 {
     struct error err = { { 0 } };
     off_t bytes = lseek(j->beside.shared, 0, SEEK_END);
@@ -422,7 +422,7 @@ bool fleet_beside_ask(struct fleet_job *j)
         answers |= letter == 'b';
     }
     if (letter == 'a')
-        taken = take(j, &a);
+        taken = fleet_beside_take(j, &a);
     say_to(j, taken ? 'y' : 'n');
     if (!letter && !answers && !away)
         spool_set_away(j->place.spool, j->place.where, true);

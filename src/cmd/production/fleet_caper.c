@@ -35,7 +35,7 @@ static const struct sites_header *module_of(const struct linked *l, uint32_t pre
     return NULL;
 }
 
-static bool mark(struct caper_state *s, const struct linked *l, const char *name)
+static bool fleet_caper_mark(struct caper_state *s, const struct linked *l, const char *name)
 {
     const struct sites_header *h;
     struct caper_part *part;
@@ -65,7 +65,7 @@ static enum caper_change take_known(struct caper_state *s, void *arg)
     FILE *in;
 
     for (size_t i = 0; i < t->known->nescaped; i++)
-        changed |= mark(s, t->linked, t->known->escaped[i]);
+        changed |= fleet_caper_mark(s, t->linked, t->known->escaped[i]);
     if (s->has_pairs || !t->known->pairs)
         return changed ? CAPER_CHANGED : CAPER_SAME;
     in = fmemopen((void *)(uintptr_t)t->known->pairs, strlen(t->known->pairs), "r");
@@ -153,7 +153,7 @@ static void leave_behind(struct caper_run *r)
     r->job->result.note = "the state of caper was locked: the next run brings its sites";
 }
 
-static bool run(struct caper_run *r, int *code)
+static bool fleet_caper_run(struct caper_run *r, int *code)
 {
     struct fleet_job *j = r->job;
     struct caper_watch c = { r->path, &r->state, &j->linked, j->max_ppm, false, false };
@@ -182,7 +182,7 @@ bool fleet_caper(struct fleet_job *j, int *code)
 
     r.path = state_path(j);
     fleet_say(j, "caper");
-    ran = read_state(&r) == 0 && run(&r, code);
+    ran = read_state(&r) == 0 && fleet_caper_run(&r, code);
     caper_control_close(&r.p);
     caper_state_release(&r.state);
     intern_release(&r.names);

@@ -103,7 +103,7 @@ struct watch {
 
 /* What is seen goes to the store early, by way of the spool: a long run is heard of before its
  * end. */
-static void tick(void *arg)
+static void fleet_chase_tick(void *arg)
 {
     struct watch *w = arg;
     struct fleet_job *j = w->job;
@@ -158,7 +158,7 @@ static int fill_control(const struct fleet_job *j, struct prod_control *c)
     return 0;
 }
 
-static bool run(struct fleet_job *j, struct production *p, int *code)
+static bool fleet_chase_run(struct fleet_job *j, struct production *p, int *code)
 {
     struct watch w = { .job = j, .control = p->control };
     struct error err = { { 0 } };
@@ -168,7 +168,7 @@ static bool run(struct fleet_job *j, struct production *p, int *code)
     j->result.note = NULL;
     if (j->live < 0)
         fleet_say(j, "%s", err.text);
-    *code = production_run(p, j->argv, tick, &w);
+    *code = production_run(p, j->argv, fleet_chase_tick, &w);
     if (*code == 0)
         *code = p->code;
     add_sightings(&j->result, p->control, &j->linked);
@@ -191,7 +191,7 @@ bool fleet_chase(struct fleet_job *j, int *code)
         production_close(&p);
         return false;
     }
-    run(j, &p, code);
+    fleet_chase_run(j, &p, code);
     production_close(&p);
     return true;
 }

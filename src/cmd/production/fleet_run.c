@@ -88,7 +88,7 @@ static int run_program(struct fleet_job *j)
 }
 
 /* The program has ended, and its exit code is ours: nobody may end us within this second. */
-static void put(struct fleet_job *j, int code)
+static void fleet_run_put(struct fleet_job *j, int code)
 {
     struct error err = { { 0 } };
     sigset_t all, old;
@@ -160,7 +160,7 @@ static int run_job(struct fleet_job *j)
     if (!fleet_beside_ask(j) && j->result.note)
         fleet_say(j, "%s: running plain", j->result.note);
     code = run_program(j);
-    put(j, code);
+    fleet_run_put(j, code);
     return code;
 }
 

@@ -21,7 +21,7 @@ static void on_signal(int sig)
 }
 
 /* The store is opened for each request: it may be replaced, a server restarted. */
-static int answer(void *arg, const char *path, FILE *out, const char **type)
+static int fleet_serve_answer(void *arg, const char *path, FILE *out, const char **type)
 {
     const struct fleet_place *place = arg;
     struct status_about about = { .store = place->shown };
@@ -81,7 +81,7 @@ static int serve(const struct fleet_place *place, char *address, uint16_t port)
 {
     struct http_server h = { .address = address,
                              .port = port,
-                             .answer = answer,
+                             .answer = fleet_serve_answer,
                              .ready = ready,
                              .arg = (void *)(uintptr_t)place,
                              .stop = &stop };

@@ -52,7 +52,7 @@ static _Noreturn void analyse(const struct linked *l, struct analysis *a)
 
 /* ---- in ours ---- */
 
-static int wait_for(pid_t pid)
+static int fleet_static_wait_for(pid_t pid)
 {
     int status = 1;
 
@@ -101,8 +101,8 @@ static const char *file_text(FILE *f, struct fleet_result *r)
     return text;
 }
 
-static void add_site(struct fleet_result *r, const struct linked *l, const struct pairs_site *s,
-                     int64_t lockgroup)
+static void fleet_static_add_site(struct fleet_result *r, const struct linked *l,
+                                  const struct pairs_site *s, int64_t lockgroup)
 {
     const struct sites_header *h = linked_find(l, s->id.module, NULL);
     const struct sites_site *t = h && s->id.index < h->nsites ? sites_site(h, s->id.index) : NULL;
@@ -132,7 +132,7 @@ static void add_all(struct fleet_result *r, const struct linked *l, const struct
         const struct pairs_site *s = &sound->sites[i];
         uint32_t k = pairs_find(refined, s->id.module, s->id.index);
 
-        add_site(r, l, s, k == PAIRS_NONE ? -1 : (int64_t)refined->sites[k].group);
+        fleet_static_add_site(r, l, s, k == PAIRS_NONE ? -1 : (int64_t)refined->sites[k].group);
     }
     for (int i = 0; i < 2; i++)
         for (size_t k = 0; k < a->pairs[i].npairs; k++)
@@ -153,7 +153,7 @@ void fleet_static(const struct linked *l, struct fleet_result *r)
         analyse(l, &a);
     if (pid < 0)
         r->note = fleet_string(r, strerror(errno));
-    else if (wait_for(pid) != 0)
+    else if (fleet_static_wait_for(pid) != 0)
         r->note = reason(&a, r);
     else if (read_pairs(&a, r) == 0) {
         add_all(r, l, &a);

@@ -26,29 +26,29 @@ static void add_counters(struct findings *f, const struct prod_control *c)
     findings_add_counter(f, 0, "most_objects_kept", c->counter[HB_OBJECTS_MOST]);
 }
 
-static bool is_complete(const struct prod_control *c)
+static bool hbpair_is_complete(const struct prod_control *c)
 {
     return c->unknown == 0 && c->counter[HB_FORGOT] == 0 && c->counter[HB_NO_THREAD] == 0;
 }
 
-static int run(const struct options *o, enum prod_mode_kind kind, const char *name)
+static int hbpair_run(const struct options *o, enum prod_mode_kind kind, const char *name)
 {
     const struct pair_mode mode = { .mode = kind,
                                     .engine = name,
                                     .strength = STRENGTH_MAYBE,
                                     .numbers = take_numbers,
                                     .counters = add_counters,
-                                    .complete = is_complete };
+                                    .complete = hbpair_is_complete };
 
     return pair_run(&mode, o);
 }
 
 int cmd_litehb(const struct options *o)
 {
-    return run(o, PROD_LITEHB, "litehb");
+    return hbpair_run(o, PROD_LITEHB, "litehb");
 }
 
 int cmd_fullhb(const struct options *o)
 {
-    return run(o, PROD_FULLHB, "fullhb");
+    return hbpair_run(o, PROD_FULLHB, "fullhb");
 }

@@ -74,7 +74,8 @@ static void enter_process(struct maker *m, int32_t pid)
 
 /* ---- stacks ---- */
 
-static void push(struct maker *m, const char *function, const char *location, bool inlined)
+static void production_findings_push(struct maker *m, const char *function, const char *location,
+                                     bool inlined)
 {
     if (m->nframes < STACK_KEEP)
         m->frames[m->nframes++] = (struct frame){ function, location, inlined };
@@ -119,13 +120,14 @@ static void push_site(struct maker *m, const struct sites_header *h, const struc
 {
     uint32_t at = s->inlined_at;
 
-    push(m, function_text(m, sites_string(h, s->function)),
-         table_location(m, h, s->file, s->line, s->column), at != 0);
+    production_findings_push(m, function_text(m, sites_string(h, s->function)),
+                             table_location(m, h, s->file, s->line, s->column), at != 0);
     for (; at; at = sites_frame(h, at - 1)->inlined_at) {
         const struct sites_frame *f = sites_frame(h, at - 1);
 
-        push(m, function_text(m, sites_string(h, f->function)),
-             table_location(m, h, f->file, f->line, f->column), f->inlined_at != 0);
+        production_findings_push(m, function_text(m, sites_string(h, f->function)),
+                                 table_location(m, h, f->file, f->line, f->column),
+                                 f->inlined_at != 0);
     }
 }
 
@@ -148,7 +150,7 @@ static void push_unknown(struct maker *m, uint64_t pc)
     if (!name)
         return;
     text = xasprintf("%s+0x%" PRIx64, name, offset);
-    push(m, NULL, findings_string(m->f, text), false);
+    production_findings_push(m, NULL, findings_string(m->f, text), false);
     free(text);
 }
 
@@ -165,8 +167,9 @@ static void push_address(struct maker *m, uint64_t pc)
     if (n > 0 && is_ours(&found[n - 1]))
         return;
     for (int i = 0; i < n; i++)
-        push(m, function_text(m, found[i].function),
-             location_text(m, found[i].file, found[i].line, found[i].column), found[i].inlined);
+        production_findings_push(m, function_text(m, found[i].function),
+                                 location_text(m, found[i].file, found[i].line, found[i].column),
+                                 found[i].inlined);
     if (n <= 0 && m->naming.symbols)
         push_unknown(m, pc);
 }
@@ -276,7 +279,8 @@ static const struct sites_site *site_of(struct maker *m, const struct prod_side 
     return *h && from->name.index < (*h)->nsites ? sites_site(*h, from->name.index) : NULL;
 }
 
-static void fill_side(struct maker *m, struct side *to, const struct prod_side *from)
+static void production_findings_fill_side(struct maker *m, struct side *to,
+                                          const struct prod_side *from)
 {
     const struct sites_header *h;
     const struct sites_site *s = site_of(m, from, &h);
@@ -365,7 +369,7 @@ static void add_sighting(struct maker *m, const struct prod_sighting *s, uint64_
     r.decided_by = m->f->engines[0].name;
     for (unsigned k = 0; k < 2; k++) {
         r.sides[k].event = 2 * number + k;
-        fill_side(m, &r.sides[k], &s->side[k]);
+        production_findings_fill_side(m, &r.sides[k], &s->side[k]);
     }
     name_variable(m, &r, s->side);
     add_race(m, &r);

@@ -134,7 +134,7 @@ struct teller {
     uint32_t told;
 };
 
-static void tell(void *arg)
+static void production_pair_tell(void *arg)
 {
     struct teller *t = arg;
     const struct prod_control *c = t->control;
@@ -155,8 +155,8 @@ static void tell(void *arg)
 
 /* ---- afterwards ---- */
 
-static int show(const struct pair_mode *m, const struct options *o, const struct production *run,
-                struct pair *p, const char *program)
+static int production_pair_show(const struct pair_mode *m, const struct options *o,
+                                const struct production *run, struct pair *p, const char *program)
 {
     struct result r = { .from = { .spool = -1 } };
     struct sighting_report about = {
@@ -200,11 +200,12 @@ static int run_program(const struct pair_mode *m, const struct options *o, struc
         if (m->before)
             m->before(run.control);
         t.control = run.control;
-        code = production_run(&run, o->arguments, option_is(o, OPT_VERBOSE) ? tell : NULL, &t);
+        code = production_run(&run, o->arguments,
+                              option_is(o, OPT_VERBOSE) ? production_pair_tell : NULL, &t);
     }
     if (code == 0)
-        code =
-            production_says(&run, o->arguments[0]) ? show(m, o, &run, p, program) : EXIT_BAD_INPUT;
+        code = production_says(&run, o->arguments[0]) ? production_pair_show(m, o, &run, p, program)
+                                                      : EXIT_BAD_INPUT;
     production_close(&run);
     return code;
 }
@@ -251,7 +252,7 @@ struct change {
 };
 
 /* Without a pair (--stop) the numbers stay as they are; they were checked before. */
-static void fill(struct prod_control *c, void *arg)
+static void production_pair_fill(struct prod_control *c, void *arg)
 {
     const struct change *to = arg;
 
@@ -260,15 +261,15 @@ static void fill(struct prod_control *c, void *arg)
     set_sites(c, to->pair);
 }
 
-static int change(const struct pair_mode *m, const struct options *o, struct production *run,
-                  const struct pair *p)
+static int production_pair_change(const struct pair_mode *m, const struct options *o,
+                                  struct production *run, const struct pair *p)
 {
     struct change to = { m, o, p };
     int pid = (int)run->pid;
 
     if (run->control->mode != (uint32_t)m->mode)
         return bad_input("process %d does not run under 'heddle %s'", pid, o->command->name);
-    if (!production_change(run, fill, &to, PATIENCE_MS)) {
+    if (!production_change(run, production_pair_fill, &to, PATIENCE_MS)) {
         if (production_has_ended(run))
             return bad_input("process %d has ended before it took up the change", pid);
         warn("note", "process %d has not taken it up yet: it has no threads, or is stopped", pid);
@@ -289,7 +290,7 @@ static int switch_process(const struct pair_mode *m, const struct options *o, pi
     if (code == 0) {
         code = find_pair(&p, o, exe);
         if (code == 0)
-            code = change(m, o, &run, &p);
+            code = production_pair_change(m, o, &run, &p);
         production_close(&run);
     }
     pair_release(&p);

@@ -97,7 +97,7 @@ void closure_past_pack(struct closure *c, struct closure_past *to, const struct 
 
 /* ---- variables that come and part ---- */
 
-static void begin(struct closure *c, struct closure_var *v, const struct step *s)
+static void closure_begin(struct closure *c, struct closure_var *v, const struct step *s)
 {
     const struct hb_block *b = hb_block_of(&c->hb, s);
 
@@ -123,7 +123,7 @@ bool closure_freed(struct closure *c, const struct step *s, struct closure_past 
     return true;
 }
 
-static void split(struct closure *c, uint32_t from, uint32_t to)
+static void closure_split(struct closure *c, uint32_t from, uint32_t to)
 {
     clock_copy(&c->hb.pool, &c->vars[to].last_write, &c->vars[from].last_write);
     clock_copy(&c->hb.pool, &c->vars[to].birth, &c->vars[from].birth);
@@ -140,7 +140,7 @@ static void grow_variables(struct closure *c, uint32_t count)
 
 /* ---- the phases of an event ---- */
 
-static inline void tell(struct closure *c, const struct step *s)
+static inline void closure_tell(struct closure *c, const struct step *s)
 {
     const struct hb_thread *t;
     struct closure_past past;
@@ -153,22 +153,22 @@ static inline void tell(struct closure *c, const struct step *s)
 }
 
 /* What comes before anything is read or written: hard edges, births, splits. */
-static inline void prepare(struct closure *c, const struct step *s)
+static inline void closure_prepare(struct closure *c, const struct step *s)
 {
     if ((s->op >= OP_ACQUIRE && s->op <= OP_END) || op_is_request(s->op))
         sections_step(c, s);
     hb_before(&c->hb, s);
     if (s->op == OP_SPLIT)
-        split(c, s->from, s->id);
+        closure_split(c, s->from, s->id);
     if (!op_is_access(s->op))
         return;
     if (s->flags & STEP_FRESH)
-        begin(c, &c->vars[s->id], s);
+        closure_begin(c, &c->vars[s->id], s);
     if (c->vars[s->id].birth.slot != SLOT_NONE)
         hb_learn(&c->hb, hb_thread(&c->hb, s->thread), &c->vars[s->id].birth);
 }
 
-static inline void learn(struct closure *c, struct hb_thread *t, const struct step *s)
+static inline void closure_learn(struct closure *c, struct hb_thread *t, const struct step *s)
 {
     if (op_table[s->op].reads)
         hb_learn(&c->hb, t, &c->vars[s->id].last_write);
@@ -190,32 +190,32 @@ static inline void single(struct closure *c, const struct step *s)
 {
     struct hb_thread *t;
 
-    prepare(c, s);
+    closure_prepare(c, s);
     if (!op_is_access(s->op))
         return;
     t = hb_thread(&c->hb, s->thread);
-    tell(c, s);
-    learn(c, t, s);
+    closure_tell(c, s);
+    closure_learn(c, t, s);
     t->clock.time += publish(c, t, s);
 }
 
 /* The steps of one event that touches several variables, or frees memory: phase by phase. */
-static void group(struct closure *c, const struct step *s, size_t n)
+static void closure_group(struct closure *c, const struct step *s, size_t n)
 {
     struct hb_thread *t = hb_thread(&c->hb, s->thread);
     bool tick = false;
 
     for (size_t i = 0; i < n; i++) {
-        prepare(c, &s[i]);
+        closure_prepare(c, &s[i]);
         if (s[i].op == OP_SPLIT)
-            tell(c, &s[i]);
+            closure_tell(c, &s[i]);
     }
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            tell(c, &s[i]);
+            closure_tell(c, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            learn(c, t, &s[i]);
+            closure_learn(c, t, &s[i]);
     for (size_t i = 0; i < n; i++) {
         if (s[i].op == OP_FREE) {
             hb_free_block(&c->hb, t, &s[i]);
@@ -227,7 +227,7 @@ static void group(struct closure *c, const struct step *s, size_t n)
     t->clock.time += tick;
 }
 
-static inline void prefetch(const struct closure *c, const struct step *s)
+static inline void closure_prefetch(const struct closure *c, const struct step *s)
 {
     if (!op_is_access(s->op))
         return;
@@ -243,9 +243,9 @@ static inline size_t event_steps(struct closure *c, const struct span *span, siz
     size_t n = 1;
 
     if (i + STEPS_AHEAD < span->count)
-        prefetch(c, &s[STEPS_AHEAD]);
+        closure_prefetch(c, &s[STEPS_AHEAD]);
     if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
-        group(c, s, n = step_group(span, i));
+        closure_group(c, s, n = step_group(span, i));
     else
         single(c, s);
     return n;

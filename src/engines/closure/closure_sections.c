@@ -30,7 +30,7 @@ void sections_begin_span(struct closure *c, const struct span *span)
 
 /* ---- lists of held sections ---- */
 
-static uint32_t push(struct closure *c, uint32_t section, uint32_t next)
+static uint32_t closure_sections_push(struct closure *c, uint32_t section, uint32_t next)
 {
     if (!c->nhelds)
         c->nhelds = 1;
@@ -46,7 +46,7 @@ static uint32_t without(struct closure *c, uint32_t list, uint32_t section)
 
     if (h.section == section)
         return h.next;
-    return push(c, h.section, without(c, h.next, section));
+    return closure_sections_push(c, h.section, without(c, h.next, section));
 }
 
 static uint32_t find_held(const struct closure *c, uint32_t thread, uint32_t lock, bool shared)
@@ -69,7 +69,7 @@ static void new_section(struct closure *c, const struct hb_thread *t, const stru
 
     GROW(c->sections, c->sections_cap, c->nsections + 1);
     c->nsections++;
-    c->holding[s->thread] = push(c, id, c->holding[s->thread]);
+    c->holding[s->thread] = closure_sections_push(c, id, c->holding[s->thread]);
     c->sections[id] = (struct section){ .lock = s->id,
                                         .slot = t->clock.slot,
                                         .acquire = t->clock.time,
@@ -92,7 +92,7 @@ static void tell_request(struct closure *c, const struct hb_thread *t, const str
         c->hooks.acquire(c->hooks.arg, s, &past);
 }
 
-static void acquire(struct closure *c, struct hb_thread *t, const struct step *s)
+static void closure_sections_acquire(struct closure *c, struct hb_thread *t, const struct step *s)
 {
     bool shared = s->op == OP_ACQUIRE_SHARED;
 
@@ -102,7 +102,7 @@ static void acquire(struct closure *c, struct hb_thread *t, const struct step *s
     t->clock.time++;
 }
 
-static void release(struct closure *c, struct hb_thread *t, const struct step *s)
+static void closure_sections_release(struct closure *c, struct hb_thread *t, const struct step *s)
 {
     bool shared = s->op == OP_RELEASE_SHARED;
     uint32_t id = SECTION_NONE;
@@ -140,12 +140,12 @@ void sections_step(struct closure *c, const struct step *s)
     case OP_ACQUIRE:
     case OP_ACQUIRE_SHARED:
         if (!(s->flags & STEP_NESTED))
-            acquire(c, t, s);
+            closure_sections_acquire(c, t, s);
         break;
     case OP_RELEASE:
     case OP_RELEASE_SHARED:
         if (!(s->flags & STEP_NESTED))
-            release(c, t, s);
+            closure_sections_release(c, t, s);
         break;
     case OP_REQUEST:
     case OP_REQUEST_SHARED:

@@ -141,7 +141,7 @@ static void new_life(struct collecting *k, struct collect_var *v, uint32_t from)
     v->watched = n;
 }
 
-static void begin(struct collecting *k, struct collect_var *v, const struct step *s)
+static void collection_begin(struct collecting *k, struct collect_var *v, const struct step *s)
 {
     struct record freed = { .site = 0 };
 
@@ -151,7 +151,8 @@ static void begin(struct collecting *k, struct collect_var *v, const struct step
 }
 
 /* The part has the history of the whole. */
-static void split(struct collecting *k, const struct collect_var *from, struct collect_var *to)
+static void collection_split(struct collecting *k, const struct collect_var *from,
+                             struct collect_var *to)
 {
     struct collection *c = k->c;
 
@@ -181,11 +182,11 @@ static void on_access(void *arg, const struct step *s, const struct closure_past
     uint32_t cluster;
 
     if (s->op == OP_SPLIT) {
-        split(k, &k->vars[s->from], v);
+        collection_split(k, &k->vars[s->from], v);
         return;
     }
     if (s->flags & STEP_FRESH)
-        begin(k, v, s);
+        collection_begin(k, v, s);
     if (v->watched == NOT_WATCHED)
         return;
     held = held_sets_of(&k->c->sets, s->thread);

@@ -322,7 +322,7 @@ static void walk_init(struct walk *w, const struct lockgraph *g, const struct pa
     }
 }
 
-static bool is_over(const struct walk *w)
+static bool deadlock_is_over(const struct walk *w)
 {
     for (uint32_t i = 0; i < w->count; i++)
         if (w->at[i] == w->requests[i]->first + w->requests[i]->count)
@@ -337,7 +337,7 @@ static bool is_cut_short(const struct walk *w)
         if (w->at[i] == w->requests[i]->first + w->requests[i]->count &&
             w->requests[i]->count == w->requests[i]->all)
             return false;
-    return is_over(w);
+    return deadlock_is_over(w);
 }
 
 /* What request `i` holds and request `before` of the walk waits for. */
@@ -389,7 +389,7 @@ static bool walk_pattern(struct deadlocks *d, struct walk *w)
 {
     closure_set_clear(d->set);
     w->units += closure_slots(d->closure);
-    while (!is_over(w) && !d->failed) {
+    while (!deadlock_is_over(w) && !d->failed) {
         w->units += UNITS_A_CLOSURE * w->count;
         for (uint32_t i = 0; i < w->count; i++)
             if (!closure_set_add(d->set, &d->pasts[w->at[i]]))
@@ -488,7 +488,7 @@ static void keep_schedule(struct deadlocks *d, struct deadlock *out)
 }
 
 /* Show what the walk found; false: the checker refused it. What happened needs no schedule. */
-static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out)
+static bool deadlock_show(struct deadlocks *d, const struct walk *w, struct deadlock *out)
 {
     struct error why;
     int verdict = -1;
@@ -518,7 +518,7 @@ static bool show(struct deadlocks *d, const struct walk *w, struct deadlock *out
 }
 
 /* The stronger of two with the same sites stays. */
-static void keep(struct deadlocks *d, struct deadlock *known, struct deadlock *found)
+static void deadlock_keep(struct deadlocks *d, struct deadlock *known, struct deadlock *found)
 {
     if (!known) {
         deadlock_table_add(&d->result->deadlocks, found);
@@ -549,8 +549,8 @@ static void decide_pattern(struct deadlocks *d, const struct pattern *p)
         known->count++;
     else if (!known && d->result->deadlocks.count == DEADLOCKS_MAX)
         d->dropped++;
-    else if (walk_pattern(d, &w) && show(d, &w, &found))
-        keep(d, known, &found);
+    else if (walk_pattern(d, &w) && deadlock_show(d, &w, &found))
+        deadlock_keep(d, known, &found);
     else if (!d->fed_all && is_cut_short(&w))
         d->undecided++;
     else

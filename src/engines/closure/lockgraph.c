@@ -232,7 +232,7 @@ static bool is_held(const struct thread_holds *t, uint32_t lock, bool shared)
 
 /* Where a hold that is there is. Locks are released the other way round, or in the order in which
  * they were taken: looked for from both ends. */
-static uint32_t place_of(const struct thread_holds *t, uint32_t lock, bool shared)
+static uint32_t lockgraph_place_of(const struct thread_holds *t, uint32_t lock, bool shared)
 {
     uint32_t low = t->first, high = t->first + t->count - 1;
 
@@ -276,7 +276,7 @@ static void drop_holds(struct thread_holds *t)
     map_release(&t->index);
 }
 
-static void acquire(struct lockgraph *g, const struct step *s)
+static void lockgraph_acquire(struct lockgraph *g, const struct step *s)
 {
     struct thread_holds *t = &g->threads[s->thread];
     bool shared = s->op == OP_ACQUIRE_SHARED;
@@ -287,7 +287,7 @@ static void acquire(struct lockgraph *g, const struct step *s)
         add_hold(t, (struct hold){ s->id, s->site, (uint32_t)s->position, shared });
 }
 
-static void release(struct lockgraph *g, const struct step *s)
+static void release_in_lockgraph(struct lockgraph *g, const struct step *s)
 {
     struct thread_holds *t = &g->threads[s->thread];
     bool shared = s->op == OP_RELEASE_SHARED;
@@ -299,7 +299,7 @@ static void release(struct lockgraph *g, const struct step *s)
     if (!is_held(t, s->id, shared))
         shared = !shared;
     if (is_held(t, s->id, shared))
-        remove_hold(t, place_of(t, s->id, shared));
+        remove_hold(t, lockgraph_place_of(t, s->id, shared));
 }
 
 void lockgraph_steps(struct lockgraph *g, const struct span *span)
@@ -311,9 +311,9 @@ void lockgraph_steps(struct lockgraph *g, const struct span *span)
         if (s->op < OP_ACQUIRE || (s->op > OP_END && !op_is_request(s->op)))
             continue;
         if ((s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED) && !(s->flags & STEP_NESTED))
-            acquire(g, s);
+            lockgraph_acquire(g, s);
         else if ((s->op == OP_RELEASE || s->op == OP_RELEASE_SHARED) && !(s->flags & STEP_NESTED))
-            release(g, s);
+            release_in_lockgraph(g, s);
         else if (s->op == OP_END)
             drop_holds(&g->threads[s->thread]);
         else if (s->op == OP_JOIN && s->id < g->threads_cap)

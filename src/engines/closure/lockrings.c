@@ -262,7 +262,7 @@ static bool fits(const struct rings *x, uint32_t depth, uint32_t number)
     return true;
 }
 
-static void emit(struct rings *x)
+static void lockrings_emit(struct rings *x)
 {
     struct lockgraph *g = x->g;
 
@@ -298,7 +298,7 @@ static void extend(struct rings *x, uint32_t depth)
             else
                 x->deeper = true;
         } else if (depth + 1 == x->length) {
-            emit(x);
+            lockrings_emit(x);
         }
     }
 }
@@ -313,12 +313,12 @@ static void search_alone(struct rings *x)
         if (!r->at_end || !x->cyclic[i] || !lockgraph_blocks(x->g, r, r))
             continue;
         x->path[0] = i;
-        emit(x);
+        lockrings_emit(x);
         x->cyclic[i] = false;
     }
 }
 
-static void search(struct rings *x)
+static void lockrings_search(struct rings *x)
 {
     search_alone(x);
     x->deeper = true;
@@ -348,7 +348,7 @@ void lockgraph_rings(struct lockgraph *g)
     find_components(&x);
     find_cyclic(&x);
     list_holders(&x);
-    search(&x);
+    lockrings_search(&x);
     lists_release(&x.after);
     lists_release(&x.holders);
     free(x.component);

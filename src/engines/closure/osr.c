@@ -132,7 +132,7 @@ static void show_races(struct osr *s, const struct collection *c, const struct v
 
 /* ---- deciding ---- */
 
-static void report(struct osr *s, const struct collection *c, const struct osr_result *found)
+static void osr_report(struct osr *s, const struct collection *c, const struct osr_result *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct osr_find *f = &found->finds[i];
@@ -150,8 +150,8 @@ static void report(struct osr *s, const struct collection *c, const struct osr_r
 
 /* The view takes more memory than all else, and most traces have no section to reverse: it is made
  * when the search has met one. */
-static int search(const struct collection *c, const struct view **v, struct whole *w,
-                  struct osr_result *found, struct error *err)
+static int search_in_osr(const struct collection *c, const struct view **v, struct whole *w,
+                         struct osr_result *found, struct error *err)
 {
     osr_search(c, NULL, w, found);
     if (!found->unviewed || whole_poll(w)) {
@@ -171,10 +171,10 @@ static int predict(struct osr *s, const struct collection *c, struct whole *w, s
 {
     struct osr_result found;
     const struct view *v = NULL;
-    int r = search(c, &v, w, &found, err);
+    int r = search_in_osr(c, &v, w, &found, err);
 
     if (r == 0)
-        report(s, c, &found);
+        osr_report(s, c, &found);
     if (r == 0 && found.count && whole_can_show(w)) {
         if (whole_events(w, err))
             show_races(s, c, v, &found, w);

@@ -75,7 +75,7 @@ bool osr_may_come(const struct osr_order *o, uint32_t p)
     return true;
 }
 
-static void let_go(struct osr_order *o, const struct view_section *s)
+static void osr_greedy_let_go(struct osr_order *o, const struct view_section *s)
 {
     for (size_t i = 0; i < o->nholders; i++) {
         const struct holder *h = &o->holders[i];
@@ -100,7 +100,7 @@ void osr_come(struct osr_order *o, uint32_t p)
             (struct holder){ v->sections[section].lock, e->thread, v->sections[section].shared };
     }
     for (uint32_t i = o->ends[o->node_of[p]]; i; i = o->endings[i].next)
-        let_go(o, &v->sections[o->endings[i].section]);
+        osr_greedy_let_go(o, &v->sections[o->endings[i].section]);
     for (uint32_t k = v->cell_first[p]; k < v->cell_first[p + 1]; k++) {
         uint32_t cell = v->cell[k];
 

@@ -85,7 +85,7 @@ static void find_slots(struct osr_order *o, const struct osr_set *x)
 
 /* Are all events of the set known by position? Where only the beginning is, a section may have been
  * closed beyond it. */
-static bool is_known(const struct osr_set *x)
+static bool osr_order_is_known(const struct osr_set *x)
 {
     for (uint32_t s = 0; x->truncated && s < x->nslots; s++)
         if (x->time[s] && (s >= x->closure->slots_cap || x->time[s] > x->closure->slots[s].nends))
@@ -205,7 +205,7 @@ static bool excludes(const struct view_section *s, const struct view_section *t)
     return s->thread != t->thread && !(s->shared && t->shared);
 }
 
-static void note(struct osr_order *o, uint32_t number)
+static void osr_order_note(struct osr_order *o, uint32_t number)
 {
     GROW(o->reads, o->reads_cap, o->nreads + 1);
     o->reads[o->nreads++] = number;
@@ -220,7 +220,7 @@ void osr_open_last(struct osr_order *o, uint32_t lock)
     for (uint32_t i = v->lock_first[lock]; i < v->lock_first[lock + 1]; i++)
         if (osr_takes_part(o, &v->sections[v->lock_section[i]]) &&
             !osr_in_set(o, v->sections[v->lock_section[i]].end))
-            note(o, v->lock_section[i]);
+            osr_order_note(o, v->lock_section[i]);
     for (uint32_t i = v->lock_first[lock]; o->nreads && i < v->lock_first[lock + 1]; i++) {
         const struct view_section *s = &v->sections[v->lock_section[i]];
 
@@ -232,7 +232,7 @@ void osr_open_last(struct osr_order *o, uint32_t lock)
 
 /* The section follows those of the list that exclude it. Once an exclusive one does, later ones
  * need not look at them any more. */
-static void follow(struct osr_order *o, uint32_t section)
+static void osr_order_follow(struct osr_order *o, uint32_t section)
 {
     const struct view_section *s = &o->v->sections[section];
     size_t kept = 0;
@@ -246,7 +246,7 @@ static void follow(struct osr_order *o, uint32_t section)
             o->reads[kept++] = o->reads[i];
     }
     o->nreads = kept;
-    note(o, section);
+    osr_order_note(o, section);
 }
 
 /* Sections that are over keep the order of the trace. */
@@ -260,7 +260,7 @@ static void lock_edges(struct osr_order *o, uint32_t lock)
         const struct view_section *s = &v->sections[v->lock_section[i]];
 
         if (osr_takes_part(o, s) && osr_in_set(o, s->end))
-            follow(o, v->lock_section[i]);
+            osr_order_follow(o, v->lock_section[i]);
     }
 }
 
@@ -365,7 +365,7 @@ bool osr_order_find(struct osr_order *o, const struct osr_set *x, uint64_t *cost
     if (!o->set)
         find_slots(o, x);
     o->set = x;
-    if (!is_known(x))
+    if (!osr_order_is_known(x))
         return false;
     end = find_limits(o, x);
     o->easy = x->tail != SLOT_NONE && osr_tail_can_wait(o, cost);
@@ -406,7 +406,7 @@ uint64_t *osr_order_list(struct osr_order *o, const struct osr_set *x, const str
 
     for (uint32_t s = 0; s < x->nslots; s++)
         total += unmoved(o, x, s);
-    if (!is_known(x))
+    if (!osr_order_is_known(x))
         return NULL;
     list = xmalloc(total * sizeof(*list));
     for (uint32_t s = 0; s < x->nslots; s++)

@@ -129,7 +129,7 @@ static bool is_race(struct seeker *k, const struct record *a, const struct recor
 /* ---- pairs of sites ---- */
 
 /* Known from this row or a block before, or shown by another engine. */
-static bool is_known(struct seeker *k, uint32_t a, uint32_t b)
+static bool osr_search_is_known(struct seeker *k, uint32_t a, uint32_t b)
 {
     struct search *s = k->s;
     const uint32_t *find;
@@ -214,7 +214,7 @@ static size_t sample(size_t n, size_t count)
 
 static void try_sites(struct seeker *k, const struct list *a, const struct list *b)
 {
-    if (is_known(k, get(a, 0)->site, get(b, 0)->site))
+    if (osr_search_is_known(k, get(a, 0)->site, get(b, 0)->site))
         return;
     for (size_t n = 0; n < TRIED_OF_LIST; n++) {
         if (n < a->count && try_access(k, get(a, sample(n, a->count)), b))

@@ -107,7 +107,7 @@ static struct last_access *accesses(struct suspicion_var *v)
     return v->cap ? v->many : &v->one;
 }
 
-static void append(struct suspicion_var *v, struct last_access a)
+static void suspects_append(struct suspicion_var *v, struct last_access a)
 {
     if (!v->cap && !v->count) {
         v->one = a;
@@ -123,7 +123,7 @@ static void append(struct suspicion_var *v, struct last_access a)
     v->count++;
 }
 
-static void forget(struct suspicion_var *v)
+static void suspects_forget(struct suspicion_var *v)
 {
     free(v->many);
     *v = (struct suspicion_var){ 0 };
@@ -139,7 +139,7 @@ static void accuse(struct suspicion *p, struct suspicion_var *v)
 {
     uint32_t life = v->life;
 
-    forget(v);
+    suspects_forget(v);
     v->life = life;
     v->suspect = true;
     p->out.count++;
@@ -188,8 +188,8 @@ static void keep_unknown(struct suspicion_var *v, const struct last_access *now,
     v->count = kept;
 }
 
-static void compare(struct suspicion *p, struct suspicion_var *v, struct last_access now,
-                    const struct clock *clock)
+static void suspects_compare(struct suspicion *p, struct suspicion_var *v, struct last_access now,
+                             const struct clock *clock)
 {
     const struct last_access *a = accesses(v);
 
@@ -202,25 +202,27 @@ static void compare(struct suspicion *p, struct suspicion_var *v, struct last_ac
     if (v->count >= EXACT_ACCESSES)
         fold(p, v, &now);
     keep_unknown(v, &now, clock);
-    append(v, now);
+    suspects_append(v, now);
 }
 
 /* ---- lives ---- */
 
-static void begin(struct suspicion *p, struct suspicion_var *v, const struct step *s)
+static void suspects_begin(struct suspicion *p, struct suspicion_var *v, const struct step *s)
 {
     struct closure_past freed;
 
-    forget(v);
+    suspects_forget(v);
     v->life = p->out.lives++;
     if (closure_freed(p->closure, s, &freed, NULL))
-        append(v, (struct last_access){ freed.clock.slot, freed.clock.time, 0, KIND_WRITE });
+        suspects_append(v,
+                        (struct last_access){ freed.clock.slot, freed.clock.time, 0, KIND_WRITE });
 }
 
 /* What happened to the whole has happened to its part. */
-static void split(struct suspicion *p, const struct suspicion_var *from, struct suspicion_var *to)
+static void suspects_split(struct suspicion *p, const struct suspicion_var *from,
+                           struct suspicion_var *to)
 {
-    forget(to);
+    suspects_forget(to);
     *to = *from;
     to->life = p->out.lives++;
     if (from->cap) {
@@ -252,17 +254,17 @@ static void on_access(void *arg, const struct step *s, const struct closure_past
                                held_sets_of(&p->sets, s->thread).set, 0 };
 
     if (s->op == OP_SPLIT) {
-        split(p, &p->vars[s->from], v);
+        suspects_split(p, &p->vars[s->from], v);
         return;
     }
     p->out.accesses++;
     if (s->flags & STEP_FRESH)
-        begin(p, v, s);
+        suspects_begin(p, v, s);
     if (v->suspect)
         return;
     now.kind = access_kind(s->op);
     if (!repeats(v, &now))
-        compare(p, v, now, &past->clock);
+        suspects_compare(p, v, now, &past->clock);
 }
 
 void suspicion_steps(struct suspicion *p, const struct span *span)

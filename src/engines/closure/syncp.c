@@ -197,7 +197,7 @@ static int all_rounds(struct deciding *d, struct error *err)
 }
 
 /* Finds become races, in the same order. */
-static void report(struct deciding *d)
+static void syncp_report(struct deciding *d)
 {
     struct engine_result *result = d->s->result;
 
@@ -233,7 +233,7 @@ static int show_races(struct deciding *d, struct error *err)
     return 0;
 }
 
-static void count_up(const struct deciding *d)
+static void syncp_count_up(const struct deciding *d)
 {
     struct engine_result *result = d->s->result;
 
@@ -254,10 +254,10 @@ static int syncp_decide(void *state, struct whole *w, struct error *err)
     if (!s->suspects.count)
         return 0;
     r = all_rounds(&d, err);
-    report(&d);
+    syncp_report(&d);
     if (r == 0)
         r = show_races(&d, err);
-    count_up(&d);
+    syncp_count_up(&d);
     engine_leave(s->result, "stopped", r > 0 && !whole_was_interrupted(w));
     search_result_release(&d.found);
     rounds_release(&d.rounds);

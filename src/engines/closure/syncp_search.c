@@ -180,7 +180,7 @@ static bool is_known_to(const struct walker *w, uint32_t row)
 }
 
 /* Known from this row or a block before, or shown by another engine. */
-static bool is_known(struct walker *w, uint32_t a, uint32_t b)
+static bool syncp_search_is_known(struct walker *w, uint32_t a, uint32_t b)
 {
     struct search *s = w->s;
     const uint32_t *find;
@@ -230,7 +230,7 @@ static void walk_site_pair(struct walker *w, const struct list *a, const struct 
 {
     size_t i, j;
 
-    if (is_known(w, get(a, 0)->site, get(b, 0)->site))
+    if (syncp_search_is_known(w, get(a, 0)->site, get(b, 0)->site))
         return;
     if (is_stopped(w)) {
         w->tally->undecided++;

@@ -126,7 +126,7 @@ static void tell_trace(struct crew *c, struct seat *s)
         seat_lose(s);
 }
 
-static bool is_known(const struct crew *c, uint32_t rank)
+static bool crew_is_known(const struct crew *c, uint32_t rank)
 {
     for (size_t i = 0; i < c->nseats; i++)
         if (c->seats[i]->rank == rank)
@@ -140,7 +140,7 @@ static void add_seat(struct crew *c, int fd, uint32_t rank)
 
     *s = (struct seat){ .crew = c, .fd = fd, .rank = rank, .pace = FIRST_PACE };
     pthread_mutex_lock(&c->lock);
-    c->stats.processes += !is_known(c, rank);
+    c->stats.processes += !crew_is_known(c, rank);
     c->stats.seats++;
     GROW(c->seats, c->seats_cap, c->nseats + 1);
     c->seats[c->nseats++] = s;

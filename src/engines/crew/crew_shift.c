@@ -81,7 +81,7 @@ static void use_answers(struct work *w)
 enum outcome { ANSWERED, REFUSED, OVER, LOST };
 
 /* Until something with this id comes. */
-static enum outcome wait_for(struct work *w, uint64_t id)
+static enum outcome crew_shift_wait_for(struct work *w, uint64_t id)
 {
     struct seat *s = w->seat;
 
@@ -105,7 +105,7 @@ static bool do_share(struct work *w)
     struct seat *s = w->seat;
     double start = seconds_now();
     uint64_t id = __atomic_add_fetch(&c->shares, 1, __ATOMIC_RELAXED);
-    enum outcome got = send_share(w, id) ? wait_for(w, id) : LOST;
+    enum outcome got = send_share(w, id) ? crew_shift_wait_for(w, id) : LOST;
 
     if (got == ANSWERED && !remote_get_answer(&s->frame.body, &w->share, w->shift->limit))
         got = LOST;
@@ -133,7 +133,7 @@ static bool is_ready(struct work *w)
 
     if (!w->seat->pending)
         return true;
-    got = wait_for(w, w->seat->pending);
+    got = crew_shift_wait_for(w, w->seat->pending);
     if (got == LOST)
         lose(w, 0);
     if (got == OVER || got == LOST)

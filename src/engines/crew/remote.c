@@ -22,7 +22,7 @@ static struct reader read_from(const struct buf *b)
     return (struct reader){ data, data + b->len };
 }
 
-static bool take(struct reader *r, uint64_t *v)
+static bool remote_take(struct reader *r, uint64_t *v)
 {
     return take_varint(&r->p, r->end, v);
 }
@@ -90,8 +90,8 @@ bool remote_get_open(const struct buf *b, struct remote_trace *t)
     uint64_t n;
 
     *t = (struct remote_trace){ 0 };
-    if (!take(&r, &t->bytes) || !take(&r, &t->hash) || !take_bytes(&r.p, r.end, &path, &n) ||
-        left(&r) || memchr(path, 0, n))
+    if (!remote_take(&r, &t->bytes) || !remote_take(&r, &t->hash) ||
+        !take_bytes(&r.p, r.end, &path, &n) || left(&r) || memchr(path, 0, n))
         return false;
     t->path = xstrndup((const char *)path, n);
     return true;
@@ -127,12 +127,13 @@ static bool get_question(struct reader *r, struct question *q, struct instance *
     uint64_t n;
 
     *q = (struct question){ .instances = all + *used };
-    if (!take(r, &q->max_events) || !take(r, &q->max_list) || !take(r, &n) || n > most - *used)
+    if (!remote_take(r, &q->max_events) || !remote_take(r, &q->max_list) || !remote_take(r, &n) ||
+        n > most - *used)
         return false;
     for (q->ninstances = 0; q->ninstances < n; q->ninstances++) {
         struct instance *in = &all[(*used)++];
 
-        if (!take(r, &in->first) || !take(r, &in->second))
+        if (!remote_take(r, &in->first) || !remote_take(r, &in->second))
             return false;
     }
     return true;
@@ -142,8 +143,8 @@ static bool get_scope(struct reader *r, struct scope *scope)
 {
     uint64_t barriers;
 
-    if (!take(r, &barriers) || !take(r, &scope->first) || !take(r, &scope->count) ||
-        barriers > BARRIERS_SIMPLE)
+    if (!remote_take(r, &barriers) || !remote_take(r, &scope->first) ||
+        !remote_take(r, &scope->count) || barriers > BARRIERS_SIMPLE)
         return false;
     scope->barriers = (uint32_t)barriers;
     return true;
@@ -159,7 +160,8 @@ bool remote_get_ask(const struct buf *b, uint64_t *id, struct scope *scope,
 
     *instances = NULL;
     share->count = 0;
-    if (!take(&r, id) || !*id || !get_scope(&r, scope) || !take(&r, &n) || n > SHARE_MAX)
+    if (!remote_take(&r, id) || !*id || !get_scope(&r, scope) || !remote_take(&r, &n) ||
+        n > SHARE_MAX)
         return false;
     most = left(&r) / 2; /* each has two bytes or more */
     *instances = xcalloc(most + 1, sizeof(**instances));
@@ -201,7 +203,7 @@ static bool get_list(struct reader *r, struct question *q, uint64_t limit)
 {
     uint64_t count, present, step, at = 0;
 
-    if (!take(r, &count) || !take(r, &present) || present > 1)
+    if (!remote_take(r, &count) || !remote_take(r, &present) || present > 1)
         return false;
     q->count = count;
     if (!present)
@@ -210,7 +212,7 @@ static bool get_list(struct reader *r, struct question *q, uint64_t limit)
         return false;
     q->list = xmalloc((count + 1) * sizeof(*q->list));
     for (uint64_t i = 0; i < count; i++) {
-        if (!take(r, &step))
+        if (!remote_take(r, &step))
             return false;
         at += (uint64_t)unzigzag(step);
         if (at >= limit)
@@ -243,15 +245,15 @@ static bool get_one(struct reader *r, struct question *q, uint64_t limit)
     uint64_t answer, which;
 
     q->list = NULL;
-    if (!take(r, &answer) || answer > PREDICT_TOO_LONG)
+    if (!remote_take(r, &answer) || answer > PREDICT_TOO_LONG)
         return false;
     q->answer = (enum predict_answer)answer;
     for (size_t i = 0; i < STATS; i++)
-        if (!take(r, &((uint64_t *)&q->stats)[i]))
+        if (!remote_take(r, &((uint64_t *)&q->stats)[i]))
             return false;
     if (q->answer != PREDICT_FEASIBLE)
         return true;
-    if (!take(r, &which) || which >= q->ninstances)
+    if (!remote_take(r, &which) || which >= q->ninstances)
         return false;
     q->feasible = q->instances[which];
     return get_list(r, q, limit);
@@ -268,7 +270,7 @@ bool remote_get_answer(const struct buf *b, struct prove_share *share, uint64_t 
 {
     struct reader r = read_from(b);
     uint64_t id;
-    bool good = take(&r, &id);
+    bool good = remote_take(&r, &id);
     size_t n = 0;
 
     while (good && n < share->count)
@@ -295,5 +297,5 @@ uint64_t remote_get_id(const struct buf *b)
     struct reader r = read_from(b);
     uint64_t id;
 
-    return take(&r, &id) ? id : 0;
+    return remote_take(&r, &id) ? id : 0;
 }

@@ -78,7 +78,7 @@ static int check_key(const struct remote_trace *key, struct error *err)
 }
 
 /* Only after a whole pass is it known what the trace has (values, branches). */
-static int load(struct server *v, struct station *s, struct error *err)
+static int serve_load(struct server *v, struct station *s, struct error *err)
 {
     const struct trace_mem *events;
 
@@ -133,7 +133,7 @@ static void open_trace(struct server *v, struct remote_trace *key)
         put_station(v->station);
         v->station = xcalloc(1, sizeof(*v->station));
         *v->station = (struct station){ .users = 1, .key = *key };
-        if (load(v, v->station, &err) < 0)
+        if (serve_load(v, v->station, &err) < 0)
             v->hooks->complain(v->hooks->arg, err.text);
     }
     pthread_mutex_unlock(&v->lock);
@@ -141,7 +141,7 @@ static void open_trace(struct server *v, struct remote_trace *key)
 
 /* ---- predictors ---- */
 
-static bool is_same(const struct scope *a, const struct scope *b)
+static bool serve_is_same(const struct scope *a, const struct scope *b)
 {
     return a->barriers == b->barriers && a->first == b->first && a->count == b->count;
 }
@@ -165,7 +165,7 @@ static size_t find_model(struct server *v, struct station *s, const struct scope
     struct model_seat *m;
     size_t i = 0;
 
-    while (i < s->nmodels && !is_same(&s->models[i].scope, scope))
+    while (i < s->nmodels && !serve_is_same(&s->models[i].scope, scope))
         i++;
     if (i < s->nmodels)
         return i;
@@ -214,14 +214,14 @@ static void get_predictor(struct servant *t, size_t model)
 }
 
 /* False: not this trace, not this scope, or no memory for another thread. */
-static bool prepare(struct servant *t, const struct scope *scope)
+static bool serve_prepare(struct servant *t, const struct scope *scope)
 {
     struct server *v = t->server;
     struct station *s;
 
     pthread_mutex_lock(&v->lock);
     s = v->station;
-    if (t->predictor && (t->station != s || !is_same(&s->models[t->model].scope, scope)))
+    if (t->predictor && (t->station != s || !serve_is_same(&s->models[t->model].scope, scope)))
         put_predictor(t);
     if (!t->predictor && s && s->whole)
         get_predictor(t, find_model(v, s, scope));
@@ -262,7 +262,7 @@ static int send_answers(struct servant *t, uint64_t id)
     return r;
 }
 
-static int refuse(struct servant *t, uint64_t id)
+static int serve_refuse(struct servant *t, uint64_t id)
 {
     struct buf b = { 0 };
     int r;
@@ -282,8 +282,8 @@ static int handle_ask(struct servant *t, const struct buf *body)
 
     if (!remote_get_ask(body, &id, &scope, &t->share, &instances))
         return -1;
-    if (!prepare(t, &scope))
-        r = refuse(t, id);
+    if (!serve_prepare(t, &scope))
+        r = serve_refuse(t, id);
     else if (are_positions(t))
         r = send_answers(t, id);
     free(instances);

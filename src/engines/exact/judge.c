@@ -29,7 +29,7 @@ struct judgement {
     uint64_t asked, gone, beyond, undecided;
 };
 
-static uint64_t key_of(const struct race *r)
+static uint64_t judge_key_of(const struct race *r)
 {
     return site_pair(r->first.site, r->second.site);
 }
@@ -66,7 +66,7 @@ static void keep_instance(struct judgement *j, struct question *q)
 /* ---- the order of what was observed ---- */
 
 /* The place of a section in its lock's list, which is in ascending order. */
-static uint32_t place_of(const struct view *v, uint32_t section)
+static uint32_t judge_place_of(const struct view *v, uint32_t section)
 {
     uint32_t low = v->lock_first[v->sections[section].lock];
     uint32_t high = v->lock_first[v->sections[section].lock + 1];
@@ -90,7 +90,7 @@ static void mark_holders(const struct view *v, uint32_t from, uint32_t at, bool 
     if (s == VIEW_NONE || v->sections[s].acquire != at)
         return;
     first = v->lock_first[v->sections[s].lock];
-    for (uint32_t k = place_of(v, s); k-- > first;) {
+    for (uint32_t k = judge_place_of(v, s); k-- > first;) {
         const struct view_section *x = &v->sections[v->lock_section[k]];
 
         if (x->end == VIEW_NONE || x->end >= at || x->end < from)
@@ -232,7 +232,7 @@ static void use_answer(struct judgement *j, const struct race *r, struct questio
     bool possible = q->answer == PREDICT_FEASIBLE;
     bool stays = possible || (j->observes && is_unordered(j, q));
 
-    *map_put(&j->verdicts, key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
+    *map_put(&j->verdicts, judge_key_of(r), 0) = stays ? VERDICT_STAYS : VERDICT_GOES;
     if (!stays)
         leave_out(j, r, q);
     j->undecided += !stays && q->answer != PREDICT_INFEASIBLE;
@@ -240,7 +240,7 @@ static void use_answer(struct judgement *j, const struct race *r, struct questio
         keep_instance(j, q);
 }
 
-static void run_batch(struct judgement *j)
+static void judge_run_batch(struct judgement *j)
 {
     size_t i = 0;
 
@@ -270,7 +270,7 @@ static bool is_settled(struct judgement *j, const struct race *r)
 {
     struct instance unused[2];
     bool in_part = whole_in_part(j->whole);
-    uint32_t *verdict = map_put(&j->verdicts, key_of(r), 0);
+    uint32_t *verdict = map_put(&j->verdicts, judge_key_of(r), 0);
 
     if (*verdict && *verdict != VERDICT_BEYOND)
         return true;
@@ -298,17 +298,17 @@ static void ask_about(struct judgement *j, struct race_table *races)
         if (j->actual)
             look_at_order(j, &races->races[i]);
         if (j->count == most)
-            run_batch(j);
+            judge_run_batch(j);
     }
-    run_batch(j);
+    judge_run_batch(j);
 }
 
 /* ---- the sentence ---- */
 
-static bool stays(void *arg, const struct race *r)
+static bool judge_stays(void *arg, const struct race *r)
 {
     struct judgement *j = arg;
-    const uint32_t *verdict = map_get(&j->verdicts, key_of(r));
+    const uint32_t *verdict = map_get(&j->verdicts, judge_key_of(r));
 
     return !verdict || *verdict != VERDICT_GOES;
 }
@@ -372,7 +372,7 @@ static void judge_runs(struct judgement *j)
             bool ready = j->analysis->runs[i].ready;
 
             analysis_take(j->analysis, i);
-            race_table_keep(&j->analysis->runs[i].result.races, stays, j);
+            race_table_keep(&j->analysis->runs[i].result.races, judge_stays, j);
             check_schedules(j, &j->analysis->runs[i].result.races);
             if (ready)
                 analysis_give(j->analysis, i);

@@ -96,7 +96,7 @@ static struct access access_at(const struct mc *m, uint64_t position)
     return (struct access){ whole_position(m->whole, position), m->events[position].site };
 }
 
-static void show(struct mc *m, struct race *r, struct question *q)
+static void mc_show(struct mc *m, struct race *r, struct question *q)
 {
     struct error why;
 
@@ -106,7 +106,7 @@ static void show(struct mc *m, struct race *r, struct question *q)
         whole_show(m->whole, r, q->list, q->count, &why);
 }
 
-static void report(struct mc *m, struct question *q)
+static void mc_report(struct mc *m, struct question *q)
 {
     struct access first = access_at(m, q->feasible.first);
     struct access second = access_at(m, q->feasible.second);
@@ -115,7 +115,7 @@ static void report(struct mc *m, struct question *q)
     race_table_add(&m->result->races, first, second, STRENGTH_MAYBE);
     r = race_table_find(&m->result->races, first.site, second.site);
     if (r)
-        show(m, r, q);
+        mc_show(m, r, q);
     else
         free(q->list);
 }
@@ -130,7 +130,7 @@ static void use_answer(struct mc *m, struct question *q, size_t pair)
     m->searched[pair] |= q->stats.by_search || q->stats.by_backend || m->unreachable;
     if (q->answer == PREDICT_FEASIBLE) {
         m->state[pair] = FOUND;
-        report(m, q);
+        mc_report(m, q);
     } else if (q->answer == PREDICT_UNDECIDED) {
         m->state[pair] = UNDECIDED;
     } else if (m->state[pair] == UNASKED) {
@@ -146,7 +146,7 @@ static uint64_t longest_list(const struct mc *m)
     return whole_can_show(m->whole) ? 0 : 1;
 }
 
-static void run_batch(struct mc *m)
+static void mc_run_batch(struct mc *m)
 {
     size_t i = 0;
 
@@ -165,7 +165,7 @@ static void end_window(struct mc *m)
 
     if (!m->prover)
         return;
-    run_batch(m);
+    mc_run_batch(m);
     s = prover_stats(m->prover);
     predict_stats_add(&m->stats, &s);
     prover_free(m->prover);
@@ -192,14 +192,14 @@ static bool begin_window(struct mc *m, uint64_t number, struct error *err)
     return true;
 }
 
-static void ask(struct mc *m, const struct part *p)
+static void mc_ask(struct mc *m, const struct part *p)
 {
     m->pair_of[m->count] = p->pair;
     m->questions[m->count++] = (struct question){ .instances = p->instances,
                                                   .ninstances = p->count,
                                                   .max_list = longest_list(m) };
     if (m->count == prover_batch(m->prover))
-        run_batch(m);
+        mc_run_batch(m);
 }
 
 /* Stopped early: pairs of which parts are left are not decided. */
@@ -222,14 +222,14 @@ static int try_parts(struct mc *m, struct error *err)
             continue;
         if ((!m->prover || p->window != m->at_window) && !begin_window(m, p->window, err))
             return -1;
-        ask(m, p);
+        mc_ask(m, p);
         if (!m->count && whole_stop(m->whole, (double)i / (double)m->nparts)) {
             i++;
             break;
         }
     }
     if (m->prover)
-        run_batch(m);
+        mc_run_batch(m);
     skip_parts(m, i);
     return 0;
 }
@@ -314,7 +314,7 @@ static void sort_parts(struct mc *m)
 }
 
 /* Found by another engine, or in an earlier part of the trace. */
-static bool is_known(const struct mc *m, const struct mc_pair *p)
+static bool mc_is_known(const struct mc *m, const struct mc_pair *p)
 {
     return whole_is_shown(m->whole, p->site, p->other) ||
            (whole_in_part(m->whole) &&
@@ -326,7 +326,7 @@ static void make_parts(struct mc *m)
     for (size_t i = 0; i < m->pairs.count; i++) {
         struct mc_pair *p = &m->pairs.pairs[i];
 
-        if (is_known(m, p))
+        if (mc_is_known(m, p))
             continue;
         m->asked++;
         add_pair(m, i, p->instances, p->count);
@@ -471,14 +471,14 @@ static void tally(struct mc *m)
         m->undecided += m->state[i] == UNDECIDED;
         m->cut += m->state[i] == INFEASIBLE && p->cut;
         m->infeasible += m->state[i] == INFEASIBLE && !p->cut;
-        m->skipped += m->state[i] == UNASKED && !is_known(m, p);
+        m->skipped += m->state[i] == UNASKED && !mc_is_known(m, p);
         if (m->state[i] != FOUND && (m->state[i] != INFEASIBLE || p->cut))
             map_put(&m->result->open, site_pair(p->site, p->other), 1);
     }
     m->asked -= m->skipped;
 }
 
-static void count_up(struct mc *m)
+static void mc_count_up(struct mc *m)
 {
     struct predict_stats s = m->stats;
 
@@ -518,7 +518,7 @@ static int decide_pairs(struct mc *m, const struct view *view, struct error *err
     end_window(m);
     tally(m);
     if (r == 0)
-        count_up(m);
+        mc_count_up(m);
     free(m->questions);
     free(m->pair_of);
     free(m->parts);

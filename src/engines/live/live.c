@@ -55,7 +55,7 @@ struct live {
 
 /* ---- who ---- */
 
-static struct live_thread *thread_of(struct live *l, uint32_t thread)
+static struct live_thread *live_thread_of(struct live *l, uint32_t thread)
 {
     struct live_thread *t;
 
@@ -252,7 +252,7 @@ static void mark_atomic(struct live *l, const struct event *e)
     }
 }
 
-static void mark(struct live *l, struct batch *b)
+static void live_mark(struct live *l, struct batch *b)
 {
     for (size_t i = 0; i < b->count; i++) {
         struct event *e = &b->events[i];
@@ -266,7 +266,7 @@ static void mark(struct live *l, struct batch *b)
 
 static struct live_access access_of(struct live *l, const struct event *e, unsigned kind)
 {
-    struct live_thread *t = thread_of(l, e->thread);
+    struct live_thread *t = live_thread_of(l, e->thread);
     const struct clock *c = clock_of(l, t, e->thread);
     uint32_t context = live_context(&l->stacks, &t->place, e->site);
 
@@ -328,10 +328,10 @@ static void other_event(struct live *l, const struct event *e)
 {
     switch (e->op) {
     case OP_ENTER:
-        live_enter(&l->stacks, &thread_of(l, e->thread)->place, (uint32_t)e->target, e->site);
+        live_enter(&l->stacks, &live_thread_of(l, e->thread)->place, (uint32_t)e->target, e->site);
         break;
     case OP_EXIT:
-        live_exit(&l->stacks, &thread_of(l, e->thread)->place);
+        live_exit(&l->stacks, &live_thread_of(l, e->thread)->place);
         break;
     case OP_FREE:
         free_block(l, e);
@@ -370,7 +370,7 @@ void live_batch(struct live *l, struct batch *b)
 
     if (l->full || state_bytes(l) > LIVE_BYTES)
         begin_anew(l);
-    mark(l, b);
+    live_mark(l, b);
     memory_steps(l->memory, b, &span);
     hb_begin_span(&l->hb, &span);
     for (size_t i = 0; i < b->count; i++) {

@@ -16,7 +16,7 @@ enum {
 
 /* ---- small things ---- */
 
-static void push(uint32_t **items, uint32_t *count, uint32_t *cap, uint32_t item)
+static void live_calls_push(uint32_t **items, uint32_t *count, uint32_t *cap, uint32_t item)
 {
     if (*count == *cap) {
         *cap = *cap ? 2 * *cap : 4;
@@ -48,7 +48,7 @@ static struct live_caller *caller_of(struct live_calls *c, uint32_t thread)
 
 /* ---- clocks ---- */
 
-static void learn(struct live_calls *c, uint32_t thread, const struct clock *from)
+static void live_calls_learn(struct live_calls *c, uint32_t thread, const struct clock *from)
 {
     hb_learn(c->hb, hb_thread(c->hb, thread), from);
 }
@@ -83,7 +83,7 @@ static void add_clock(struct live_calls *c, struct clock *to, const struct clock
 }
 
 /* All threads meet: what was comes before what will be. */
-static void meet(struct live_calls *c)
+static void live_calls_meet(struct live_calls *c)
 {
     for (size_t i = 0; i < c->hb->threads_cap; i++)
         add_thread(c, (uint32_t)i, &c->met);
@@ -92,8 +92,8 @@ static void meet(struct live_calls *c)
 
 static void meet_here(struct live_calls *c, uint32_t thread)
 {
-    meet(c);
-    learn(c, thread, &c->met);
+    live_calls_meet(c);
+    live_calls_learn(c, thread, &c->met);
 }
 
 /* ---- groups ---- */
@@ -120,7 +120,7 @@ static void meet_group(struct live_calls *c, uint32_t group, uint32_t thread)
         return;
     if (g->last != THREAD_NONE)
         add_thread(c, g->last, &g->clock);
-    learn(c, thread, &g->clock);
+    live_calls_learn(c, thread, &g->clock);
     g->last = thread;
 }
 
@@ -191,7 +191,7 @@ static void link_pairs(struct live_calls *c, uint32_t pair, uint32_t other)
     for (uint32_t i = 0; i < p->nlinks; i++)
         if (p->links[i] == other)
             return;
-    push(&p->links, &p->nlinks, &p->links_cap, other);
+    live_calls_push(&p->links, &p->nlinks, &p->links_cap, other);
     c->pairs[other].refs++;
 }
 
@@ -253,7 +253,7 @@ static void cut(struct live_calls *c, uint64_t at)
     upper->half = run->half;
     clock_copy(&c->hb->pool, &upper->returned, &run->returned);
     for (uint32_t i = 0; i < run->nopen; i++) {
-        push(&upper->open, &upper->nopen, &upper->open_cap, run->open[i]);
+        live_calls_push(&upper->open, &upper->nopen, &upper->open_cap, run->open[i]);
         c->pairs[run->open[i]].refs++;
         c->entries++;
     }
@@ -339,7 +339,7 @@ static void note_toucher(void *arg, live_stamp stamp)
     if (s->run)
         add_clock(s->calls, touch_of(s->calls, s->run, other), &now);
     else
-        learn(s->calls, s->thread, &now);
+        live_calls_learn(s->calls, s->thread, &now);
     clock_clear(&s->calls->hb->pool, &now);
 }
 
@@ -362,7 +362,7 @@ static void meet_calls(struct live_calls *c, struct live_run *run, uint32_t thre
 {
     if (run->nopen)
         fold(c, run);
-    learn(c, thread, &run->returned);
+    live_calls_learn(c, thread, &run->returned);
     for (uint32_t i = 0; i < run->nopen; i++) {
         uint32_t other = c->pairs[run->open[i]].thread;
 
@@ -394,7 +394,7 @@ static void take_touches(struct live_calls *c, struct live_run *run, uint32_t th
     meet_calls(c, run, thread);
     for (uint32_t i = 0; i < run->ntouches; i++)
         if (run->touches[i].thread != thread)
-            learn(c, thread, &run->touches[i].clock);
+            live_calls_learn(c, thread, &run->touches[i].clock);
 }
 
 static bool is_listed(const struct live_calls *c, uint64_t lo, uint64_t hi)
@@ -468,7 +468,7 @@ static uint64_t object_at(const struct live_calls *c, uint64_t number)
     return v == INTERN_NONE ? OBJECTS_FROM + number : NAMED_ADDRESS(v);
 }
 
-static uint64_t place_of(const struct live_calls *c, const struct event *e)
+static uint64_t live_calls_place_of(const struct live_calls *c, const struct event *e)
 {
     return is_named(e->target) ? object_at(c, named_object(e->target)) : e->target;
 }
@@ -483,7 +483,7 @@ static bool is_half(const struct live_calls *c, const struct event *e)
 
 static void object_before(struct live_calls *c, const struct event *e)
 {
-    uint64_t at = place_of(c, e);
+    uint64_t at = live_calls_place_of(c, e);
     struct live_run *r = run_at(c, at, at + 1);
 
     r->half |= is_half(c, e);
@@ -495,7 +495,7 @@ static void object_before(struct live_calls *c, const struct event *e)
 
 static void object_after(struct live_calls *c, const struct event *e)
 {
-    uint64_t at = place_of(c, e);
+    uint64_t at = live_calls_place_of(c, e);
     struct live_run *r = run_at(c, at, at + 1);
 
     leave_touch(c, r, e->thread);
@@ -553,12 +553,12 @@ static void take_run(struct live_calls *c, struct live_run *run, uint32_t pair)
         link_pairs(c, pair, run->open[i]);
         join_groups(c, c->threads[thread].group, c->threads[other].group, thread);
     }
-    push(&run->open, &run->nopen, &run->open_cap, pair);
+    live_calls_push(&run->open, &run->nopen, &run->open_cap, pair);
     c->entries++;
     c->pairs[pair].refs++;
 }
 
-static void take(struct live_calls *c, uint64_t lo, uint64_t hi, uint32_t pair)
+static void live_calls_take(struct live_calls *c, uint64_t lo, uint64_t hi, uint32_t pair)
 {
     struct live_run *r;
 
@@ -588,11 +588,12 @@ static void take_entry(struct live_calls *c, const uint64_t *entry, uint32_t pai
     switch (D_KIND(from)) {
     case D_MEMORY_KIND:
         if (entry[1])
-            take(c, from, entry[1] > OBJECTS_FROM - from ? OBJECTS_FROM : from + entry[1], pair);
+            live_calls_take(c, from,
+                            entry[1] > OBJECTS_FROM - from ? OBJECTS_FROM : from + entry[1], pair);
         break;
     case D_SYNC_KIND:
         at = object_at(c, D_LOW(from));
-        take(c, at, at + 1, pair);
+        live_calls_take(c, at, at + 1, pair);
         break;
     default:
         take_all(c, pair);
@@ -654,7 +655,7 @@ static void close_pair(struct live_calls *c, uint32_t thread, uint32_t i)
     add_thread(c, thread, &p->left);
     p->over = true;
     if (p->all) {
-        meet(c);
+        live_calls_meet(c);
         c->open_all--;
     }
     drop_links(c, pair);
@@ -697,7 +698,7 @@ static void open_pair(struct live_calls *c, const struct event *e, const uint64_
         t->group = group;
         c->groups[group].last = e->thread;
     }
-    push(&t->stack, &t->depth, &t->stack_cap, pair);
+    live_calls_push(&t->stack, &t->depth, &t->stack_cap, pair);
     for (uint64_t i = 0; i < e->old; i++)
         take_entry(c, extra + e->value + 2 * i, pair);
     c->pairs[pair].lasts = e->flags & EV_LASTS;
@@ -705,11 +706,11 @@ static void open_pair(struct live_calls *c, const struct event *e, const uint64_
         return_from(c, e->thread);
 }
 
-static void begin(struct live_calls *c)
+static void live_calls_begin(struct live_calls *c)
 {
     c->on = true;
     c->evicted = c->words->evicted;
-    meet(c);
+    live_calls_meet(c);
 }
 
 /* ---- events ---- */
@@ -719,14 +720,14 @@ void live_calls_before(struct live_calls *c, const struct event *e, const uint64
     struct live_caller *t;
 
     if (!c->on && e->op == OP_CALL)
-        begin(c);
+        live_calls_begin(c);
     if (e->op == OP_ACQUIRE_SHARED)
         bit_set(c->shared, e->target);
     if (!c->on || c->lost)
         return;
     t = caller_of(c, e->thread);
     if (t->met != c->meetings) {
-        learn(c, e->thread, &c->met);
+        live_calls_learn(c, e->thread, &c->met);
         t->met = c->meetings;
     }
     if (t->depth)

@@ -100,7 +100,7 @@ void live_words_release(struct live_words *w)
 
 /* ---- what an access knows ---- */
 
-static inline bool is_known(const struct live_access *a, live_stamp s)
+static inline bool live_words_is_known(const struct live_access *a, live_stamp s)
 {
     uint32_t slot = live_stamp_slot(s);
 
@@ -109,7 +109,7 @@ static inline bool is_known(const struct live_access *a, live_stamp s)
 
 static inline bool is_known_or_none(const struct live_access *a, live_stamp s)
 {
-    return !s || is_known(a, s);
+    return !s || live_words_is_known(a, s);
 }
 
 /* ---- lists ---- */
@@ -167,7 +167,7 @@ static void make_list(struct live_words *w, struct live_fine *f, size_t i)
     f->masks[i] = LIVE_LISTED;
 }
 
-static inline bool conflict(unsigned a, unsigned b)
+static inline bool live_words_conflict(unsigned a, unsigned b)
 {
     return (a | b) & LIVE_WRITE && !(a & b & LIVE_ATOMIC);
 }
@@ -191,9 +191,9 @@ static void list_access(struct live_words *w, struct live_list **list, struct li
         struct live_entry e = l->entries[i];
 
         if (e.mask & mask) {
-            bool known = is_known(a, entry_stamp(&e));
+            bool known = live_words_is_known(a, entry_stamp(&e));
 
-            if (!known && conflict(e.kind, a->kind)) {
+            if (!known && live_words_conflict(e.kind, a->kind)) {
                 a->address = address + (uint64_t)__builtin_ctz(e.mask & mask);
                 w->race(w->arg, entry_stamp(&e), e.kind, a);
             }
@@ -323,7 +323,7 @@ static void compare_past(struct live_words *w, struct live_block *b, struct live
 {
     uint64_t conflicts = bytes & (a->kind & LIVE_WRITE ? b->touched : b->written);
 
-    if (is_known(a, b->owner)) { /* what is covered need not be kept twice */
+    if (live_words_is_known(a, b->owner)) { /* what is covered need not be kept twice */
         if (a->kind & LIVE_ATOMIC)
             return;
         b->touched &= ~(a->kind & LIVE_WRITE ? bytes : bytes & ~b->written);
@@ -335,7 +335,7 @@ static void compare_past(struct live_words *w, struct live_block *b, struct live
     }
     if (!conflicts)
         return;
-    if (b->writer && b->last_written & bytes && !is_known(a, b->writer)) {
+    if (b->writer && b->last_written & bytes && !live_words_is_known(a, b->writer)) {
         a->address = a->block + (uint64_t)__builtin_ctzll(b->last_written & bytes);
         w->race(w->arg, b->writer, LIVE_WRITE, a);
         conflicts &= ~b->last_written;
@@ -429,7 +429,7 @@ static void free_block(struct live_words *w, struct live_block *b, uint64_t base
     if (!b->fine) {
         if (!(b->touched & bytes))
             return;
-        if (is_known(a, b->owner)) {
+        if (live_words_is_known(a, b->owner)) {
             own(b, a, b->touched & bytes);
             return;
         }

@@ -73,8 +73,8 @@ void ask_count(struct predict_stats *stats, const struct solver *s)
 /* ---- the schedule ---- */
 
 /* The thread's events up to rank `to`, exclusive. */
-static size_t emit(const struct view *v, uint32_t *next, uint64_t *list, size_t n, uint32_t thread,
-                   uint32_t to)
+static size_t ask_emit(const struct view *v, uint32_t *next, uint64_t *list, size_t n,
+                       uint32_t thread, uint32_t to)
 {
     for (; next[thread] < to; next[thread]++)
         list[n++] = v->thread_event[v->thread_first[thread] + next[thread]];
@@ -116,10 +116,10 @@ uint64_t *ask_schedule(const struct model *m, const struct solver *s, uint32_t *
     for (uint32_t i = 0; i < nodes; i++) {
         uint32_t e = m->event_of[order[i]];
 
-        n = emit(v, next, list, n, v->events[e].thread, v->rank[e] + 1);
+        n = ask_emit(v, next, list, n, v->events[e].thread, v->rank[e] + 1);
     }
-    n = emit(v, next, list, n, v->events[a].thread, v->rank[a]);
-    n = emit(v, next, list, n, v->events[b].thread, v->rank[b]);
+    n = ask_emit(v, next, list, n, v->events[a].thread, v->rank[a]);
+    n = ask_emit(v, next, list, n, v->events[b].thread, v->rank[b]);
     list[n++] = a;
     list[n++] = b;
     *count = n;

@@ -159,7 +159,7 @@ static void keep_once(struct mc_more *m)
 }
 
 /* Half of the room is free; every second one goes where need be. */
-static void make_room(struct mc_more *m, uint32_t most)
+static void mc_pairs_make_room(struct mc_more *m, uint32_t most)
 {
     keep_once(m);
     if (m->count <= most / 2)
@@ -176,7 +176,7 @@ static void add_more(struct mc_more *m, uint32_t most, struct instance new)
     if (!m->wanted || m->seen++ % m->stride)
         return;
     if (m->count == most)
-        make_room(m, most);
+        mc_pairs_make_room(m, most);
     GROW(m->instances, m->cap, (size_t)m->count + 1);
     m->instances[m->count++] = new;
 }
@@ -184,7 +184,8 @@ static void add_more(struct mc_more *m, uint32_t most, struct instance new)
 /* ---- cells ---- */
 
 /* Which threads, which locks. */
-static uint32_t kind_of(const struct finder *f, const struct group *old, const struct group *new)
+static uint32_t mc_pairs_kind_of(const struct finder *f, const struct group *old,
+                                 const struct group *new)
 {
     uint32_t h = (old->thread * 31 + new->thread) * 0x9e3779b1u;
 
@@ -195,7 +196,7 @@ static uint32_t kind_of(const struct finder *f, const struct group *old, const s
     return h;
 }
 
-static void compare(struct finder *f, const struct group *old, const struct group *new)
+static void mc_pairs_compare(struct finder *f, const struct group *old, const struct group *new)
 {
     struct mc_pair *p;
 
@@ -212,13 +213,13 @@ static void compare(struct finder *f, const struct group *old, const struct grou
     if (p && f->more)
         add_more(&f->more[p - f->out->pairs], f->most, (struct instance){ old->last, new->last });
     else if (p)
-        add_instance(p, (struct instance){ old->last, new->last }, kind_of(f, old, new));
+        add_instance(p, (struct instance){ old->last, new->last }, mc_pairs_kind_of(f, old, new));
     else
         f->out->dropped++;
 }
 
 /* The group becomes the latest of its kind. */
-static void keep(struct finder *f, const struct group *new)
+static void mc_pairs_keep(struct finder *f, const struct group *new)
 {
     size_t i = f->sites ? f->ngroups : 0;
 
@@ -260,8 +261,8 @@ static void visit_cell(struct finder *f, uint32_t cell)
         if (f->sites && f->compared > COMPARED_MAX)
             return;
         for (size_t g = 0; g < f->ngroups; g++)
-            compare(f, &f->groups[g], &new);
-        keep(f, &new);
+            mc_pairs_compare(f, &f->groups[g], &new);
+        mc_pairs_keep(f, &new);
     }
 }
 
@@ -274,7 +275,7 @@ static bool is_shared(const struct view *v, uint32_t cell)
     return false;
 }
 
-static void look(struct finder *f)
+static void mc_pairs_look(struct finder *f)
 {
     const struct view *v = f->v;
 
@@ -297,7 +298,7 @@ void mc_pairs_find_from(struct mc_pairs *p, const struct view *v, uint64_t dista
     struct finder f = { .v = v, .out = p, .distance = distance };
 
     *p = (struct mc_pairs){ .from = (uint32_t)from, .fresh = (uint32_t)fresh };
-    look(&f);
+    mc_pairs_look(&f);
     for (size_t i = 0; i < p->count; i++)
         close_ranks(&p->pairs[i]);
 }
@@ -308,7 +309,7 @@ static void look_again(struct mc_pairs *p, struct finder *f)
 
     for (size_t i = 0; i < p->count; i++)
         f->more[i].stride = 1;
-    look(f);
+    mc_pairs_look(f);
     for (size_t i = 0; i < p->count; i++)
         keep_once(&f->more[i]);
     p->dropped = dropped; /* counted already */

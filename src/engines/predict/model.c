@@ -336,7 +336,7 @@ static bool has_one_writer(const struct builder *b, const struct problem_touch *
     return (others ? *others : 0) == (p->touches[t->writer].flags & TOUCH_GIVES ? 1 : 0);
 }
 
-static void push(uint32_t **list, size_t *cap, uint32_t *count, uint32_t item)
+static void model_push(uint32_t **list, size_t *cap, uint32_t *count, uint32_t item)
 {
     GROW(*list, *cap, (size_t)*count + 1);
     (*list)[(*count)++] = item;
@@ -349,7 +349,7 @@ static void add_needs(struct builder *b, uint32_t node, uint32_t *needs, uint32_
     uint32_t i = b->m->event_of[node];
 
     for (uint32_t k = v->need_first[i]; k < v->need_first[i + 1]; k++)
-        push(&p->need, &b->need_cap, needs, b->m->node_of[v->need[k]]);
+        model_push(&p->need, &b->need_cap, needs, b->m->node_of[v->need[k]]);
     p->soft_first[node] = *needs;
     for (uint32_t k = p->touch_first[node]; k < p->touch_first[node + 1]; k++) {
         uint32_t w;
@@ -359,9 +359,9 @@ static void add_needs(struct builder *b, uint32_t node, uint32_t *needs, uint32_
         p->touches[k].flags |= TOUCH_ONE;
         w = p->touches[p->touches[k].writer].node;
         if (p->branches)
-            push(&p->keep, &b->keep_cap, keeps, w);
+            model_push(&p->keep, &b->keep_cap, keeps, w);
         else if (p->thread[w] != p->thread[node])
-            push(&p->need, &b->need_cap, needs, w);
+            model_push(&p->need, &b->need_cap, needs, w);
     }
     p->need_first[node + 1] = *needs;
     p->keep_first[node + 1] = *keeps;

@@ -161,9 +161,9 @@ static uint64_t *widen(const struct predictor *p, uint64_t *list, uint64_t max, 
     return NULL;
 }
 
-static enum predict_answer decide(struct predictor *p, uint32_t a, uint32_t b,
-                                  const struct predict_budget *budget, uint64_t **list,
-                                  size_t *count)
+static enum predict_answer predict_decide(struct predictor *p, uint32_t a, uint32_t b,
+                                          const struct predict_budget *budget, uint64_t **list,
+                                          size_t *count)
 {
     uint64_t max = p->window ? 0 : budget->max_events;
     struct solve_budget limits = ask_budget(budget, max);
@@ -213,5 +213,5 @@ enum predict_answer predictor_decide(struct predictor *p, uint64_t a, uint64_t b
     if (!ask_conflict(p->view, (uint32_t)a, (uint32_t)b))
         return PREDICT_INFEASIBLE;
     return p->backend ? decide_by_backend(p, (uint32_t)a, (uint32_t)b, budget, list, count)
-                      : decide(p, (uint32_t)a, (uint32_t)b, budget, list, count);
+                      : predict_decide(p, (uint32_t)a, (uint32_t)b, budget, list, count);
 }

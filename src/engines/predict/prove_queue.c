@@ -53,7 +53,7 @@ void prove_queue_begin(struct prove_queue *q, struct question *questions, size_t
 }
 
 /* With the lock held. */
-static void tell(struct prove_queue *q)
+static void prove_queue_tell(struct prove_queue *q)
 {
     uint64_t one = 1;
 
@@ -68,7 +68,7 @@ void prove_queue_stop(struct prove_queue *q)
 {
     pthread_mutex_lock(&q->lock);
     q->stopped = true;
-    tell(q);
+    prove_queue_tell(q);
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -211,7 +211,7 @@ static uint64_t units_of(const struct question *q)
 }
 
 /* With the lock held: when the first ones have used up all there is, the others need no answer. */
-static void settle(struct prove_queue *q)
+static void prove_queue_settle(struct prove_queue *q)
 {
     while (q->settled < q->count && q->state[q->settled] & DONE && q->spent < q->left)
         q->spent += units_of(&q->questions[q->settled++]);
@@ -232,8 +232,8 @@ void prove_queue_answer(struct prove_queue *q, size_t i, const struct question *
         if (q->held <= LISTS_EVENTS_MAX && q->held + events > LISTS_EVENTS_MAX)
             cut_short(q);
         q->held += events;
-        settle(q);
-        tell(q);
+        prove_queue_settle(q);
+        prove_queue_tell(q);
     }
     pthread_mutex_unlock(&q->lock);
 }

@@ -50,7 +50,7 @@ static void put_question(struct vindication *v, struct race *r)
 }
 
 /* Another instance stands for the race from now on. */
-static void show(struct vindication *v, struct race *r, struct question *q)
+static void vindicate_show(struct vindication *v, struct race *r, struct question *q)
 {
     struct error why;
     uint64_t first = q->feasible.first, second = q->feasible.second;
@@ -75,7 +75,7 @@ static void use_answer(struct vindication *v, struct race *r, struct question *q
     }
     switch (q->answer) {
     case PREDICT_FEASIBLE:
-        show(v, r, q);
+        vindicate_show(v, r, q);
         break;
     case PREDICT_INFEASIBLE:
         v->infeasible++;
@@ -88,7 +88,7 @@ static void use_answer(struct vindication *v, struct race *r, struct question *q
     }
 }
 
-static void run_batch(struct vindication *v)
+static void vindicate_run_batch(struct vindication *v)
 {
     size_t i = 0;
 
@@ -129,11 +129,11 @@ static void try_races(struct vindication *v)
             put_question(v, &races->races[i]);
         if (v->count < most)
             continue;
-        run_batch(v);
+        vindicate_run_batch(v);
         if (whole_stop(v->whole, (double)i / (double)races->count))
             v->over = true;
     }
-    run_batch(v);
+    vindicate_run_batch(v);
     free(v->races);
     free(v->instances);
     free(v->questions);
@@ -146,7 +146,7 @@ static bool is_possible(void *arg, const struct race *r)
     return !v->refuted[r - v->table->races];
 }
 
-static void count_up(const struct vindication *v, struct engine_result *result)
+static void vindicate_count_up(const struct vindication *v, struct engine_result *result)
 {
     bool exact = whole_info(v->whole)->order == TRACE_EXACT;
 
@@ -169,7 +169,7 @@ static bool has_work(const struct race_table *races)
     return false;
 }
 
-static void run(struct vindication *v)
+static void vindicate_run(struct vindication *v)
 {
     bool exact = whole_info(v->whole)->order == TRACE_EXACT;
 
@@ -189,8 +189,8 @@ int vindicate(struct whole *w, struct engine_result *result, struct error *err)
     if (!v.prover)
         return -1;
     v.trace = whole_events(w, err)->events;
-    run(&v);
-    count_up(&v, result);
+    vindicate_run(&v);
+    vindicate_count_up(&v, result);
     prover_free(v.prover);
     return 0;
 }

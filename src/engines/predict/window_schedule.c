@@ -34,7 +34,7 @@ static uint32_t position_in_trace(const struct schedule *s, uint32_t event)
 
 /* ---- what happens in it ---- */
 
-static void run(struct schedule *s)
+static void window_schedule_run(struct schedule *s)
 {
     const struct view *v = &s->w->view;
     uint32_t *last = xmalloc(((size_t)v->ncells + 1) * sizeof(*last));
@@ -108,7 +108,7 @@ static void take_section(struct schedule *s, uint32_t section)
         need(s, all[older].end);
 }
 
-static void take_event(struct schedule *s, uint32_t position)
+static void window_schedule_take_event(struct schedule *s, uint32_t position)
 {
     const struct view *v = s->v, *part = &s->w->view;
     unsigned op = v->events[position].op;
@@ -140,7 +140,8 @@ static void close_up(struct schedule *s)
         for (uint32_t t = 0; t < v->nthreads; t++) {
             changed |= s->scanned[t] < s->needed[t];
             while (s->scanned[t] < s->needed[t] && !s->fails)
-                take_event(s, v->thread_event[v->thread_first[t] + s->scanned[t]++]);
+                window_schedule_take_event(s,
+                                           v->thread_event[v->thread_first[t] + s->scanned[t]++]);
         }
     }
 }
@@ -205,7 +206,7 @@ uint64_t *window_schedule(const struct window *w, const uint64_t *list, size_t n
     s.scanned = xcalloc(threads, sizeof(*s.scanned));
     s.there = xcalloc(threads, sizeof(*s.there));
     s.latest = xcalloc((size_t)s.v->nlocks + 1, sizeof(*s.latest));
-    run(&s);
+    window_schedule_run(&s);
     count_there(&s);
     need_fixed(&s);
     need_next(&s, a);

@@ -33,7 +33,7 @@ uint32_t window_event(const struct window *w, uint64_t position)
 
 /* ---- what is kept from before ---- */
 
-static void keep(struct cutter *c, uint32_t position)
+static void windows_keep(struct cutter *c, uint32_t position)
 {
     GROW(c->w->position, c->position_cap, (size_t)c->w->kept + 1);
     c->w->position[c->w->kept++] = position;
@@ -58,10 +58,10 @@ static void find_kept(struct cutter *c)
 
     for (uint32_t k = v->cell_first[c->w->first]; k < v->cell_first[c->end]; k++)
         if (v->writer[k] != VIEW_NONE && v->writer[k] < c->w->first)
-            keep(c, v->writer[k]);
+            windows_keep(c, v->writer[k]);
     for (uint32_t s = 0; s < v->nsections && v->sections[s].acquire < c->w->first; s++)
         if (is_open(c, &v->sections[s]))
-            keep(c, v->sections[s].acquire);
+            windows_keep(c, v->sections[s].acquire);
     if (!c->w->kept)
         return;
     qsort(c->w->position, c->w->kept, sizeof(*c->w->position), compare_positions);

@@ -62,7 +62,7 @@ static struct cp_guard *guard_of(struct cp_guards *g, uint32_t var, uint32_t loc
     return guard;
 }
 
-static void forget(struct cp_guards *g, uint32_t var)
+static void cp_guards_forget(struct cp_guards *g, uint32_t var)
 {
     struct cp_guarded *v = &g->vars[var];
 
@@ -75,9 +75,9 @@ static void forget(struct cp_guards *g, uint32_t var)
     *v = (struct cp_guarded){ 0 };
 }
 
-static void split(struct cp_guards *g, uint32_t from, uint32_t to)
+static void cp_guards_split(struct cp_guards *g, uint32_t from, uint32_t to)
 {
-    forget(g, to);
+    cp_guards_forget(g, to);
     for (uint32_t id = g->vars[from].first; id; id = g->guards[id].next) {
         struct cp_guard *new = guard_of(g, to, g->guards[id].lock);
         const struct cp_guard *old = &g->guards[id]; /* may have moved */
@@ -93,7 +93,8 @@ static void split(struct cp_guards *g, uint32_t from, uint32_t to)
 }
 
 /* Keep the section, in place of an older one of its thread that was used in the same way. */
-static void keep(const struct cp *c, struct cp_guard *guard, uint32_t section, bool writes)
+static void cp_guards_keep(const struct cp *c, struct cp_guard *guard, uint32_t section,
+                           bool writes)
 {
     const struct cp_section *b = &c->sections[section];
     size_t i = 0;
@@ -146,7 +147,7 @@ static void use(struct cp *c, uint32_t var, uint32_t section, bool writes)
     if (writes && !b->shared)
         take_over(c, guard, section);
     else
-        keep(c, guard, section, writes);
+        cp_guards_keep(c, guard, section, writes);
 }
 
 /* ---- lifetimes ---- */
@@ -158,12 +159,12 @@ static struct cp_freed *block_at(struct cp_guards *g, uint32_t id)
 }
 
 /* The first access to a variable; where its memory was freed before, that was a write. */
-static void begin(struct cp *c, const struct step *s)
+static void cp_guards_begin(struct cp *c, const struct step *s)
 {
     struct cp_guards *g = &c->guards;
     const struct cp_freed *b = s->from && s->from <= g->blocks_cap ? &g->blocks[s->from - 1] : NULL;
 
-    forget(g, s->id);
+    cp_guards_forget(g, s->id);
     for (size_t i = 0; b && b->is && i < b->nheld; i++)
         use(c, s->id, b->held[i], true);
 }
@@ -185,7 +186,7 @@ void cp_guards_step(struct cp *c, const struct step *s)
     const struct cp_thread *t = &c->threads[s->thread];
 
     if (s->op == OP_SPLIT)
-        split(&c->guards, s->from, s->id);
+        cp_guards_split(&c->guards, s->from, s->id);
     else if (s->op == OP_ALLOC)
         block_at(&c->guards, s->id)->is = false;
     else if (s->op == OP_FREE)
@@ -193,7 +194,7 @@ void cp_guards_step(struct cp *c, const struct step *s)
     if (!op_is_access(s->op))
         return;
     if (s->flags & STEP_FRESH)
-        begin(c, s);
+        cp_guards_begin(c, s);
     for (size_t i = 0; i < t->nheld; i++)
         use(c, s->id, t->held[i], op_table[s->op].writes);
 }

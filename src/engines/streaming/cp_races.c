@@ -70,7 +70,7 @@ struct checker {
     struct cp_screen screen;
 };
 
-static uint8_t kind_of(uint8_t op)
+static uint8_t cp_races_kind_of(uint8_t op)
 {
     return (uint8_t)((op_table[op].writes ? KIND_WRITE : 0) | (op_is_atomic(op) ? KIND_ATOMIC : 0));
 }
@@ -87,7 +87,7 @@ static uint32_t slot_in(const struct record *r)
 
 /* ---- races ---- */
 
-static void report(struct checker *k, const struct candidate *d, uint32_t position)
+static void cp_races_report(struct checker *k, const struct candidate *d, uint32_t position)
 {
     race_table_add(&k->cp->result->races, (struct access){ d->earlier.time - 1, d->earlier.site },
                    (struct access){ position, d->site }, STRENGTH_MAYBE);
@@ -116,7 +116,7 @@ static void settle_candidates(struct checker *k, uint32_t thread, uint32_t time)
             continue;
         if (!c->all && cp_p(c, t->node)[slot_in(&d->earlier)] >= d->earlier.time)
             continue; /* ordered by an edge of this loop */
-        report(k, d, time - 1);
+        cp_races_report(k, d, time - 1);
         if (c->all)
             continue;
         if (first)
@@ -129,7 +129,7 @@ static void settle_candidates(struct checker *k, uint32_t thread, uint32_t time)
 
 /* ---- lists ---- */
 
-static void forget(struct variable *v)
+static void cp_races_forget(struct variable *v)
 {
     for (uint32_t i = 0; i < v->count; i++)
         free(v->threads[i].records);
@@ -138,7 +138,7 @@ static void forget(struct variable *v)
 }
 
 /* There are many lists and most are short: room for one, two, four ... */
-static void *make_room(void *list, uint32_t count, uint32_t *cap, size_t bytes)
+static void *cp_races_make_room(void *list, uint32_t count, uint32_t *cap, size_t bytes)
 {
     if (count < *cap)
         return list;
@@ -151,14 +151,14 @@ static struct seen *seen_by(struct variable *v, uint32_t thread)
     for (uint32_t i = 0; i < v->count; i++)
         if (v->threads[i].thread == thread)
             return &v->threads[i];
-    v->threads = make_room(v->threads, v->count, &v->cap, sizeof(*v->threads));
+    v->threads = cp_races_make_room(v->threads, v->count, &v->cap, sizeof(*v->threads));
     v->threads[v->count] = (struct seen){ .thread = thread, .limit = LIST_MIN };
     return &v->threads[v->count++];
 }
 
-static void append(struct seen *e, struct record r)
+static void cp_races_append(struct seen *e, struct record r)
 {
-    e->records = make_room(e->records, e->count, &e->cap, sizeof(*e->records));
+    e->records = cp_races_make_room(e->records, e->count, &e->cap, sizeof(*e->records));
     e->records[e->count++] = r;
 }
 
@@ -191,7 +191,7 @@ static struct record *find_record(struct seen *e, const struct record *r)
     return NULL;
 }
 
-static void put(struct variable *v, struct seen *e, struct record r)
+static void cp_races_put(struct variable *v, struct seen *e, struct record r)
 {
     struct record *old = find_record(e, &r);
 
@@ -201,7 +201,7 @@ static void put(struct variable *v, struct seen *e, struct record r)
         memmove(old, old + 1, (size_t)(last - old) * sizeof(*old));
         *last = r;
     } else {
-        append(e, r);
+        cp_races_append(e, r);
         if (e->count > e->limit)
             drop_repetitions(e);
     }
@@ -214,7 +214,7 @@ static void put(struct variable *v, struct seen *e, struct record r)
 
 /* ---- accesses ---- */
 
-static bool conflict(uint32_t a, uint32_t b)
+static bool cp_races_conflict(uint32_t a, uint32_t b)
 {
     return ((a | b) & KIND_WRITE) && !(a & b & KIND_ATOMIC);
 }
@@ -236,7 +236,7 @@ static void compare_thread(struct checker *k, const struct seen *e, const struct
 
         if (known[slot_in(x)] >= x->time || (window && r->rank - x->rank >= window))
             return;
-        if (conflict(kind_in(x), kind_in(r)))
+        if (cp_races_conflict(kind_in(x), kind_in(r)))
             add_candidate(k, x, r->site);
     }
 }
@@ -246,7 +246,8 @@ static struct record record_of(const struct checker *k, const struct step *s)
     const struct cp_thread *t = &k->cp->threads[s->thread];
 
     return (struct record){ (uint32_t)s->position + 1, s->site,
-                            t->slot << KIND_BITS | kind_of(s->op), t->node, k->reduce.rank };
+                            t->slot << KIND_BITS | cp_races_kind_of(s->op), t->node,
+                            k->reduce.rank };
 }
 
 /* Nothing new since the thread did the same: no node of its own, no access of another thread. */
@@ -258,7 +259,7 @@ static bool repeats(const struct variable *v, struct seen *e, const struct recor
     return old && old->node == r->node && old->time > other;
 }
 
-static void compare(struct checker *k, const struct step *s)
+static void cp_races_compare(struct checker *k, const struct step *s)
 {
     struct variable *v = &k->vars[s->id];
     struct record r = record_of(k, s);
@@ -271,35 +272,35 @@ static void compare(struct checker *k, const struct step *s)
             compare_thread(k, &v->threads[i], &r, cp_p(k->cp, r.node));
 }
 
-static void keep(struct checker *k, const struct step *s)
+static void cp_races_keep(struct checker *k, const struct step *s)
 {
     struct variable *v = &k->vars[s->id];
 
-    put(v, seen_by(v, s->thread), record_of(k, s));
+    cp_races_put(v, seen_by(v, s->thread), record_of(k, s));
 }
 
 /* ---- variables that come and part ---- */
 
-static void begin(struct checker *k, const struct step *s)
+static void cp_races_begin(struct checker *k, const struct step *s)
 {
     const struct freed *f = s->from && s->from <= k->blocks_cap ? &k->blocks[s->from - 1] : NULL;
     struct variable *v = &k->vars[s->id];
 
-    forget(v);
+    cp_races_forget(v);
     if (f && f->is)
-        put(v, seen_by(v, f->thread), f->record);
+        cp_races_put(v, seen_by(v, f->thread), f->record);
 }
 
-static void split(struct checker *k, uint32_t from, uint32_t to)
+static void cp_races_split(struct checker *k, uint32_t from, uint32_t to)
 {
     struct variable *new = &k->vars[to], *old = &k->vars[from];
 
-    forget(new);
+    cp_races_forget(new);
     for (uint32_t i = 0; i < old->count; i++) {
         struct seen *e = seen_by(new, old->threads[i].thread);
 
         for (uint32_t r = 0; r < old->threads[i].count; r++)
-            append(e, old->threads[i].records[r]);
+            cp_races_append(e, old->threads[i].records[r]);
     }
     new->last = old->last;
     new->last_time = old->last_time;
@@ -319,16 +320,16 @@ static void block_step(struct checker *k, const struct step *s)
 /* ---- the pass ---- */
 
 /* A variable comes or parts; from here on its steps count, or do not. */
-static void meet(struct checker *k, const struct step *s)
+static void cp_races_meet(struct checker *k, const struct step *s)
 {
     struct lives *l = &k->screen.lives;
     uint32_t life = lives_of(l, s);
 
     k->watched[s->id] = k->screen.suspect[lives_family(l, life)];
     if (s->op == OP_SPLIT)
-        split(k, s->from, s->id);
+        cp_races_split(k, s->from, s->id);
     else
-        begin(k, s);
+        cp_races_begin(k, s);
 }
 
 static void event(struct checker *k, const struct step *s, size_t n)
@@ -338,15 +339,15 @@ static void event(struct checker *k, const struct step *s, size_t n)
     cp_replay_to(&k->replay, op_is_access(s[n - 1].op), time);
     for (size_t i = 0; i < n; i++)
         if (s[i].op == OP_SPLIT || (op_is_access(s[i].op) && s[i].flags & STEP_FRESH))
-            meet(k, &s[i]);
+            cp_races_meet(k, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op) && k->watched[s[i].id])
-            compare(k, &s[i]);
+            cp_races_compare(k, &s[i]);
     if (k->ncandidates)
         settle_candidates(k, s->thread, time);
     for (size_t i = 0; i < n; i++) {
         if (op_is_access(s[i].op) && k->watched[s[i].id])
-            keep(k, &s[i]);
+            cp_races_keep(k, &s[i]);
         else if (s[i].op == OP_ALLOC || s[i].op == OP_FREE)
             block_step(k, &s[i]);
     }
@@ -405,7 +406,7 @@ static int check_trace(struct checker *k, struct whole *whole, struct error *err
 static void checker_release(struct checker *k)
 {
     for (size_t i = 0; i < k->vars_cap; i++)
-        forget(&k->vars[i]);
+        cp_races_forget(&k->vars[i]);
     free(k->vars);
     free(k->watched);
     free(k->blocks);

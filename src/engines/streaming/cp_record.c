@@ -57,7 +57,7 @@ static uint32_t slot_new(struct cp *c)
     return (uint32_t)c->nslots++;
 }
 
-static void start(struct cp *c, struct cp_thread *t, struct cp_thread *creator)
+static void cp_record_start(struct cp *c, struct cp_thread *t, struct cp_thread *creator)
 {
     t->slot = creator && creator->nfree ? creator->free_slots[--creator->nfree] : slot_new(c);
     t->last_slot = t->slot;
@@ -65,19 +65,19 @@ static void start(struct cp *c, struct cp_thread *t, struct cp_thread *creator)
     c->moves[c->nmoves++] = (struct cp_move){ (uint32_t)(t - c->threads), t->slot, c->now };
 }
 
-static struct cp_thread *thread_of(struct cp *c, uint32_t thread)
+static struct cp_thread *cp_record_thread_of(struct cp *c, uint32_t thread)
 {
     struct cp_thread *t = &c->threads[thread];
 
     if (__builtin_expect(t->slot == SLOT_NONE, 0))
-        start(c, t, NULL);
+        cp_record_start(c, t, NULL);
     return t;
 }
 
 /* A new last node of a thread, with the sources in c->found. */
 static uint32_t node_new(struct cp *c, uint32_t thread, uint32_t time)
 {
-    struct cp_thread *t = thread_of(c, thread);
+    struct cp_thread *t = cp_record_thread_of(c, thread);
     uint32_t id = (uint32_t)c->nnodes++;
 
     GROW(c->nodes, c->nodes_cap, c->nnodes);
@@ -224,7 +224,8 @@ static void push_aside(struct cp *c, uint32_t id, uint32_t thread, uint32_t time
     close_section(c, id, time - 1, c->threads[holder].last_rank, time);
 }
 
-static void make_room(struct cp *c, struct cp_lock *l, const struct step *s, uint32_t time)
+static void cp_record_make_room(struct cp *c, struct cp_lock *l, const struct step *s,
+                                uint32_t time)
 {
     if (l->owner && c->sections[l->owner].thread != s->thread)
         push_aside(c, l->owner, s->thread, time);
@@ -258,13 +259,13 @@ static void list_section(struct cp *c, struct cp_lock *l, uint32_t id)
     l->last_exclusive = l->owner = id;
 }
 
-static void acquire(struct cp *c, const struct step *s, uint32_t time)
+static void cp_record_acquire(struct cp *c, const struct step *s, uint32_t time)
 {
     struct cp_lock *l = &c->locks[s->id];
-    struct cp_thread *t = thread_of(c, s->thread);
+    struct cp_thread *t = cp_record_thread_of(c, s->thread);
     uint32_t id = (uint32_t)c->nsections++;
 
-    make_room(c, l, s, time);
+    cp_record_make_room(c, l, s, time);
     GROW(c->sections, c->sections_cap, c->nsections);
     c->sections[id] = (struct cp_section){ .lock = s->id,
                                            .thread = s->thread,
@@ -295,7 +296,7 @@ static uint32_t section_ended(const struct cp *c, const struct cp_thread *t, con
     return other;
 }
 
-static void release(struct cp *c, const struct step *s, uint32_t time)
+static void cp_record_release(struct cp *c, const struct step *s, uint32_t time)
 {
     struct cp_lock *l = &c->locks[s->id];
     uint32_t id = section_ended(c, &c->threads[s->thread], s);
@@ -320,19 +321,19 @@ static void lock_step(struct cp *c, const struct step *s, uint32_t time)
     if (s->flags & STEP_NESTED)
         return;
     if (s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED)
-        acquire(c, s, time);
+        cp_record_acquire(c, s, time);
     else
-        release(c, s, time);
+        cp_record_release(c, s, time);
 }
 
 /* ---- fork and join ---- */
 
 static void fork_step(struct cp *c, const struct step *s, uint32_t time)
 {
-    struct cp_thread *parent = thread_of(c, s->thread), *child = &c->threads[s->id];
+    struct cp_thread *parent = cp_record_thread_of(c, s->thread), *child = &c->threads[s->id];
 
     if (child->slot == SLOT_NONE)
-        start(c, child, parent);
+        cp_record_start(c, child, parent);
     c->nfound = 0;
     find_source(c, s->id, (uint32_t)c->nsources - 1); /* hard_before() has noted the fork */
     empty_clock(c, &c->hard.threads[s->id]);
@@ -358,7 +359,7 @@ static void join_step(struct cp *c, const struct step *s, uint32_t time)
         return;
     find_source(c, s->thread, source_new(c, s->id, time - 1, time));
     if (child->slot != SLOT_NONE)
-        inherit_slots(thread_of(c, s->thread), child);
+        inherit_slots(cp_record_thread_of(c, s->thread), child);
 }
 
 /* ---- the pass ---- */
@@ -385,13 +386,13 @@ static void sync_step(struct cp *c, const struct step *s, uint32_t time)
     else if (op_class_of(s->op) == CLASS_LOCK)
         lock_step(c, s, time);
     else if (s->op == OP_END)
-        close_all(c, thread_of(c, s->thread), time);
+        close_all(c, cp_record_thread_of(c, s->thread), time);
 }
 
 static void event(struct cp *c, const struct step *s, size_t n)
 {
     uint32_t time = c->now = (uint32_t)s->position + 1;
-    struct cp_thread *t = thread_of(c, s->thread);
+    struct cp_thread *t = cp_record_thread_of(c, s->thread);
 
     cp_reduce_event(&c->reduce, s, n);
     t->last_rank = c->reduce.rank;
@@ -424,7 +425,7 @@ static void grow(struct cp *c, const struct span *span)
 }
 
 /* Guards are behind an index: fetch one after the other. */
-static inline void prefetch(const struct cp *c, const struct span *span, size_t i)
+static inline void cp_record_prefetch(const struct cp *c, const struct span *span, size_t i)
 {
     const struct step *s = &span->steps[i];
 
@@ -444,7 +445,7 @@ void cp_record_steps(struct cp *c, const struct span *span)
 
     grow(c, span);
     for (size_t i = 0; i < span->count && !c->too_long; i += n) {
-        prefetch(c, span, i);
+        cp_record_prefetch(c, span, i);
         n = span->steps[i].flags & STEP_GROUP ? step_group(span, i) : 1;
         if (span->steps[i].position >= UINT32_MAX - 1)
             c->too_long = true;

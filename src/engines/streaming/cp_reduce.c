@@ -43,7 +43,7 @@ static void change_thread(struct cp_reduce *r, struct cp_touched *v, uint32_t th
 }
 
 /* True: not the same again. */
-static bool touch(struct cp_reduce *r, const struct step *s)
+static bool cp_reduce_touch(struct cp_reduce *r, const struct step *s)
 {
     struct cp_touched *v = &r->vars[s->id];
     uint32_t kind = s->op == OP_READ ? 1 : 2;
@@ -58,12 +58,12 @@ static bool touch(struct cp_reduce *r, const struct step *s)
     return true;
 }
 
-static void forget(struct cp_touched *v)
+static void cp_reduce_forget(struct cp_touched *v)
 {
     v->last.kinds = v->count = 0;
 }
 
-static void split(struct cp_reduce *r, uint32_t from, uint32_t to)
+static void cp_reduce_split(struct cp_reduce *r, uint32_t from, uint32_t to)
 {
     const struct cp_touched *old = &r->vars[from];
     struct cp_touched *new = &r->vars[to];
@@ -83,14 +83,14 @@ bool cp_reduce_event(struct cp_reduce *r, const struct step *s, size_t n)
 
     for (size_t i = 0; i < n; i++)
         if (s[i].op == OP_SPLIT)
-            split(r, s[i].from, s[i].id);
+            cp_reduce_split(r, s[i].from, s[i].id);
     for (size_t i = 0; i < n; i++) {
         if (!op_is_access(s[i].op))
             continue;
         if (s[i].flags & STEP_FRESH)
-            forget(&r->vars[s[i].id]);
+            cp_reduce_forget(&r->vars[s[i].id]);
         if (!op_is_atomic(s[i].op) && s[n - 1].op != OP_FREE)
-            significant |= touch(r, &s[i]);
+            significant |= cp_reduce_touch(r, &s[i]);
     }
     if (cp_synchronises(&s[n - 1]))
         r->epochs[s->thread]++;

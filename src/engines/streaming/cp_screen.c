@@ -76,7 +76,7 @@ static bool access(struct variable *v, const struct epoch *me, const uint32_t *p
     return true;
 }
 
-static void mark(struct pass *k, struct variable *v, uint32_t id)
+static void cp_screen_mark(struct pass *k, struct variable *v, uint32_t id)
 {
     struct lives *l = &k->screen->lives;
 
@@ -99,12 +99,12 @@ static void access_step(struct pass *k, const struct step *s)
     }
     v->used = true;
     if (v->atomic || !access(v, &me, cp_p(k->cp, t->node), op_table[s->op].writes))
-        mark(k, v, s->id);
+        cp_screen_mark(k, v, s->id);
 }
 
 /* ---- variables that come and part ---- */
 
-static void begin(struct pass *k, const struct step *s)
+static void cp_screen_begin(struct pass *k, const struct step *s)
 {
     struct variable *v = &k->vars[s->id];
     const struct epoch *f = s->from && s->from <= k->freed_cap ? &k->freed[s->from - 1] : NULL;
@@ -116,7 +116,7 @@ static void begin(struct pass *k, const struct step *s)
     }
 }
 
-static void split(struct pass *k, uint32_t from, uint32_t to)
+static void cp_screen_split(struct pass *k, uint32_t from, uint32_t to)
 {
     struct variable *new = &k->vars[to], *old = &k->vars[from];
     struct epoch *reads = new->reads;
@@ -130,7 +130,7 @@ static void split(struct pass *k, uint32_t from, uint32_t to)
     new->cap = (uint32_t)cap;
 }
 
-static void prepare(struct pass *k, const struct step *s)
+static void cp_screen_prepare(struct pass *k, const struct step *s)
 {
     struct lives *l = &k->screen->lives;
 
@@ -139,9 +139,9 @@ static void prepare(struct pass *k, const struct step *s)
         GROW(k->screen->suspect, k->screen->suspect_cap, l->known);
     }
     if (s->op == OP_SPLIT)
-        split(k, s->from, s->id);
+        cp_screen_split(k, s->from, s->id);
     else if (op_is_access(s->op) && s->flags & STEP_FRESH)
-        begin(k, s);
+        cp_screen_begin(k, s);
 }
 
 static void block_step(struct pass *k, const struct step *s)
@@ -166,7 +166,7 @@ static void screen_span(struct pass *k, const struct span *span)
         if (i + STEPS_AHEAD < span->count && op_is_access(s[STEPS_AHEAD].op))
             __builtin_prefetch(&k->vars[s[STEPS_AHEAD].id]);
         cp_replay_to(&k->replay, op_is_access(s->op), (uint32_t)s->position + 1);
-        prepare(k, s);
+        cp_screen_prepare(k, s);
         if (op_is_access(s->op))
             access_step(k, s);
         else if (s->op == OP_ALLOC || s->op == OP_FREE)

@@ -182,8 +182,8 @@ static void list_use(struct cp *c, uint32_t id)
 }
 
 /* Is the acquire of a CP-before b's events: by the row, or because the window is over? */
-static bool is_known(const struct cp *c, const struct cp_took *a, const struct cp_section *b,
-                     uint32_t known)
+static bool cp_solve_is_known(const struct cp *c, const struct cp_took *a,
+                              const struct cp_section *b, uint32_t known)
 {
     return a->acquire <= known ||
            (c->window && b->release && b->release_rank >= c->window &&
@@ -196,7 +196,7 @@ static size_t count_known(const struct cp *c, const struct cp_use *u, const stru
 {
     size_t high = u->count, step = 1, low;
 
-    while (step <= high && !is_known(c, &u->took[high - step], b, known)) {
+    while (step <= high && !cp_solve_is_known(c, &u->took[high - step], b, known)) {
         high -= step;
         step *= 2;
     }
@@ -204,7 +204,7 @@ static size_t count_known(const struct cp *c, const struct cp_use *u, const stru
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (is_known(c, &u->took[mid], b, known))
+        if (cp_solve_is_known(c, &u->took[mid], b, known))
             low = mid + 1;
         else
             high = mid;
@@ -277,7 +277,7 @@ void cp_rule_b(struct cp *c, uint32_t id, const uint32_t *known)
 
 /* ---- all nodes ---- */
 
-static void visit(struct cp *c, uint32_t node)
+static void cp_solve_visit(struct cp *c, uint32_t node)
 {
     c->nodes[node].rows = cp_new_rows(c);
     c->now = c->nodes[node].time;
@@ -295,5 +295,5 @@ void cp_solve(struct cp *c)
     c->nodes[0].rows = cp_new_rows(c);
     memset(c->nodes[0].rows, 0, 2 * c->width * sizeof(uint32_t));
     for (size_t i = 1; i < c->nnodes; i++)
-        visit(c, (uint32_t)i);
+        cp_solve_visit(c, (uint32_t)i);
 }

@@ -133,7 +133,8 @@ static void drop_more(struct fasttrack *f, struct variable *v)
 
 /* ---- comparing ---- */
 
-static void report(struct fasttrack *f, uint64_t position, uint32_t site, const struct step *s)
+static void fasttrack_report(struct fasttrack *f, uint64_t position, uint32_t site,
+                             const struct step *s)
 {
     race_table_add(&f->result->races, (struct access){ position, site },
                    (struct access){ s->position, s->site }, STRENGTH_MAYBE);
@@ -156,18 +157,18 @@ static void compare_set(struct fasttrack *f, const struct access_set *set,
 
     for (uint32_t i = 0; i < set->count; i++)
         if (!hb_knows(t, a[i].slot, a[i].time))
-            report(f, a[i].position, a[i].site, s);
+            fasttrack_report(f, a[i].position, a[i].site, s);
 }
 
 static inline void compare_last(struct fasttrack *f, const struct last *l,
                                 const struct hb_thread *t, const struct step *s)
 {
     if (l->time && !hb_knows(t, last_slot(l), l->time))
-        report(f, l->where >> SLOT_BITS, l->site, s);
+        fasttrack_report(f, l->where >> SLOT_BITS, l->site, s);
 }
 
-static void compare(struct fasttrack *f, const struct variable *v, const struct hb_thread *t,
-                    const struct step *s)
+static void fasttrack_compare(struct fasttrack *f, const struct variable *v,
+                              const struct hb_thread *t, const struct step *s)
 {
     bool writes = s->op != OP_READ && s->op != OP_LOAD;
     const struct more *m;
@@ -209,8 +210,8 @@ static void record_read(struct fasttrack *f, struct variable *v, const struct hb
     }
 }
 
-static void record(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
-                   const struct step *s)
+static void fasttrack_record(struct fasttrack *f, struct variable *v, const struct hb_thread *t,
+                             const struct step *s)
 {
     if (s->op == OP_READ) {
         record_read(f, v, t, s);
@@ -228,7 +229,7 @@ static void record(struct fasttrack *f, struct variable *v, const struct hb_thre
 /* ---- variables that come and part ---- */
 
 /* The first access to a variable; its memory may have been freed before. */
-static void begin(struct fasttrack *f, struct variable *v, const struct step *s)
+static void fasttrack_begin(struct fasttrack *f, struct variable *v, const struct step *s)
 {
     const struct hb_block *b = hb_block_of(&f->hb, s);
 
@@ -240,7 +241,7 @@ static void begin(struct fasttrack *f, struct variable *v, const struct step *s)
                                   b->free_site };
 }
 
-static void split(struct fasttrack *f, const struct variable *from, struct variable *to)
+static void fasttrack_split(struct fasttrack *f, const struct variable *from, struct variable *to)
 {
     struct more *m;
 
@@ -260,31 +261,31 @@ static void split(struct fasttrack *f, const struct variable *from, struct varia
 /* ---- events ---- */
 
 /* Everything of a step that comes before any comparison. */
-static void prepare(struct fasttrack *f, const struct step *s)
+static void fasttrack_prepare(struct fasttrack *f, const struct step *s)
 {
     hb_before(&f->hb, s);
     if (s->op == OP_SPLIT)
-        split(f, &f->vars[s->from], &f->vars[s->id]);
+        fasttrack_split(f, &f->vars[s->from], &f->vars[s->id]);
     else if (s->flags & STEP_FRESH && op_is_access(s->op))
-        begin(f, &f->vars[s->id], s);
+        fasttrack_begin(f, &f->vars[s->id], s);
 }
 
-static void group(struct fasttrack *f, const struct step *s, size_t n)
+static void fasttrack_group(struct fasttrack *f, const struct step *s, size_t n)
 {
     struct hb_thread *t = hb_thread(&f->hb, s->thread);
     bool tick = false;
 
     for (size_t i = 0; i < n; i++)
-        prepare(f, &s[i]);
+        fasttrack_prepare(f, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            compare(f, &f->vars[s[i].id], t, &s[i]);
+            fasttrack_compare(f, &f->vars[s[i].id], t, &s[i]);
     for (size_t i = 0; i < n; i++) {
         if (s[i].op == OP_FREE)
             hb_free_block(&f->hb, t, &s[i]);
         if (!op_is_access(s[i].op))
             continue;
-        record(f, &f->vars[s[i].id], t, &s[i]);
+        fasttrack_record(f, &f->vars[s[i].id], t, &s[i]);
         tick |= hb_after(&f->hb, &s[i]);
         f->accesses++;
     }
@@ -293,12 +294,12 @@ static void group(struct fasttrack *f, const struct step *s, size_t n)
 
 static void other(struct fasttrack *f, const struct step *s)
 {
-    prepare(f, s);
+    fasttrack_prepare(f, s);
     if (op_is_access(s->op)) {
         struct hb_thread *t = hb_thread(&f->hb, s->thread);
 
-        compare(f, &f->vars[s->id], t, s);
-        record(f, &f->vars[s->id], t, s);
+        fasttrack_compare(f, &f->vars[s->id], t, s);
+        fasttrack_record(f, &f->vars[s->id], t, s);
         t->clock.time += hb_after(&f->hb, s);
         f->accesses++;
     }
@@ -331,7 +332,7 @@ static inline bool quiet_access(struct fasttrack *f, const struct hb_thread *t,
     return true;
 }
 
-static inline void prefetch(const struct fasttrack *f, const struct step *s)
+static inline void fasttrack_prefetch(const struct fasttrack *f, const struct step *s)
 {
     if (op_is_access(s->op))
         __builtin_prefetch(&f->vars[s->id]);
@@ -350,7 +351,7 @@ static void fasttrack_steps(void *state, const struct span *span)
         const struct step *s = &span->steps[i];
 
         if (i + STEPS_AHEAD < span->count)
-            prefetch(f, &s[STEPS_AHEAD]);
+            fasttrack_prefetch(f, &s[STEPS_AHEAD]);
         n = 1;
         if (s->thread != thread) {
             thread = s->thread;
@@ -359,7 +360,7 @@ static void fasttrack_steps(void *state, const struct span *span)
         if (s->op <= OP_WRITE && !s->flags && !f->hb.natomics && quiet_access(f, t, s))
             continue;
         if (s->flags & STEP_GROUP || s->op == OP_FREE)
-            group(f, s, n = step_group(span, i));
+            fasttrack_group(f, s, n = step_group(span, i));
         else
             other(f, s);
     }

@@ -111,7 +111,7 @@ static void drop_index(struct map *index)
     free(index);
 }
 
-static void forget(struct variable *v)
+static void lockset_forget(struct variable *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         free(v->groups[i].records);
@@ -131,7 +131,7 @@ static void lockset_close(void *state)
     for (size_t i = 0; i < l->threads_cap; i++)
         free(l->threads[i].held);
     for (size_t i = 0; i < l->vars_cap; i++)
-        forget(&l->vars[i]);
+        lockset_forget(&l->vars[i]);
     for (size_t i = 0; i < SEEN_SITES; i++)
         free(l->seen[i]);
     free(l->sets);
@@ -220,7 +220,7 @@ static size_t held_place(const struct thread_locks *t, uint32_t lock)
     return i;
 }
 
-static void take(struct lockset *l, struct thread_locks *t, uint32_t lock)
+static void lockset_take(struct lockset *l, struct thread_locks *t, uint32_t lock)
 {
     size_t i = held_place(t, lock);
 
@@ -233,7 +233,7 @@ static void take(struct lockset *l, struct thread_locks *t, uint32_t lock)
     t->set = intern_set(l, t->held, (uint32_t)t->count);
 }
 
-static void drop(struct lockset *l, struct thread_locks *t, uint32_t lock)
+static void lockset_drop(struct lockset *l, struct thread_locks *t, uint32_t lock)
 {
     size_t i = held_place(t, lock);
 
@@ -251,23 +251,23 @@ static void lock_step(struct lockset *l, const struct step *s)
     if (s->flags & STEP_NESTED)
         return;
     if (s->op == OP_ACQUIRE)
-        take(l, t, s->id * 2);
+        lockset_take(l, t, s->id * 2);
     else if (s->op == OP_ACQUIRE_SHARED)
-        take(l, t, s->id * 2 + 1);
+        lockset_take(l, t, s->id * 2 + 1);
     else if (s->op == OP_RELEASE)
-        drop(l, t, s->id * 2);
+        lockset_drop(l, t, s->id * 2);
     else if (s->op == OP_RELEASE_SHARED)
-        drop(l, t, s->id * 2 + 1);
+        lockset_drop(l, t, s->id * 2 + 1);
 }
 
 /* ---- accesses ---- */
 
-static uint8_t kind_of(uint8_t op)
+static uint8_t lockset_kind_of(uint8_t op)
 {
     return (uint8_t)((op_table[op].writes ? KIND_WRITE : 0) | (op_is_atomic(op) ? KIND_ATOMIC : 0));
 }
 
-static bool conflict(uint8_t a, uint8_t b)
+static bool lockset_conflict(uint8_t a, uint8_t b)
 {
     return ((a | b) & KIND_WRITE) && !(a & b & KIND_ATOMIC);
 }
@@ -304,13 +304,13 @@ static void compare_group(struct lockset *l, const struct group *g, const struct
 }
 
 /* Compare an access by a thread that is new to its record with all it may conflict with. */
-static void compare(struct lockset *l, const struct variable *v, const struct step *s, uint32_t set,
-                    uint8_t kind)
+static void lockset_compare(struct lockset *l, const struct variable *v, const struct step *s,
+                            uint32_t set, uint8_t kind)
 {
     if (l->result->races.dropped)
         return;
     for (size_t i = 0; i < v->count; i++)
-        if (conflict(kind, v->groups[i].kind) && sets_disjoint(l, set, v->groups[i].set))
+        if (lockset_conflict(kind, v->groups[i].kind) && sets_disjoint(l, set, v->groups[i].set))
             compare_group(l, &v->groups[i], s);
 }
 
@@ -392,7 +392,7 @@ static void access_step(struct lockset *l, const struct step *s)
 {
     struct variable *v = &l->vars[s->id];
     uint32_t set = l->threads[s->thread].set;
-    uint8_t kind = kind_of(s->op);
+    uint8_t kind = lockset_kind_of(s->op);
     struct access access = { s->position, s->site };
     struct group *g;
     struct record *r;
@@ -402,19 +402,19 @@ static void access_step(struct lockset *l, const struct step *s)
     g = find_group(v, set, kind);
     r = find_record(g, s->site);
     if (!r) {
-        compare(l, v, s, set, kind);
+        lockset_compare(l, v, s, set, kind);
         add_record(l, g, (struct record){ .access = access, .thread = s->thread });
     } else if (r->thread != s->thread && !r->several) {
-        compare(l, v, s, set, kind);
+        lockset_compare(l, v, s, set, kind);
         r->several = true;
         r->other = access;
     }
 }
 
 /* A part of a variable starts with copies of the whole's records. */
-static void split(struct lockset *l, struct variable *from, struct variable *to)
+static void lockset_split(struct lockset *l, struct variable *from, struct variable *to)
 {
-    forget(to);
+    lockset_forget(to);
     for (size_t i = 0; i < from->count; i++) {
         struct group *g = find_group(to, from->groups[i].set, from->groups[i].kind);
 
@@ -435,12 +435,12 @@ static void block_step(struct lockset *l, const struct step *s)
 }
 
 /* The first access to a variable; its memory may have been freed before. */
-static void begin(struct lockset *l, const struct step *s)
+static void lockset_begin(struct lockset *l, const struct step *s)
 {
     struct variable *v = &l->vars[s->id];
     const struct freed *f = s->from && s->from <= l->blocks_cap ? &l->blocks[s->from - 1] : NULL;
 
-    forget(v);
+    lockset_forget(v);
     if (f && f->is)
         add_record(l, find_group(v, f->set, KIND_WRITE),
                    (struct record){ .access = f->access, .thread = f->thread });
@@ -457,10 +457,10 @@ static void lockset_steps(void *state, const struct span *span)
 
         if (op_is_access(s->op)) {
             if (s->flags & STEP_FRESH)
-                begin(l, s);
+                lockset_begin(l, s);
             access_step(l, s);
         } else if (s->op == OP_SPLIT) {
-            split(l, &l->vars[s->from], &l->vars[s->id]);
+            lockset_split(l, &l->vars[s->from], &l->vars[s->id]);
         } else if (s->op >= OP_ACQUIRE && s->op <= OP_RELEASE_SHARED) {
             lock_step(l, s);
         } else if (s->op == OP_ALLOC || s->op == OP_FREE) {

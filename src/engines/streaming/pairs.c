@@ -69,8 +69,8 @@ struct engine_result *pairs_result(const struct pairs *p)
     return p->result;
 }
 
-static inline void check(struct pairs *p, const struct access_set *set, const struct hb_thread *t,
-                         const struct step *s)
+static inline void check_in_pairs(struct pairs *p, const struct access_set *set,
+                                  const struct hb_thread *t, const struct step *s)
 {
     const struct set_access *a = access_set_entries(set);
 
@@ -83,26 +83,26 @@ static inline void check(struct pairs *p, const struct access_set *set, const st
 
 /* ---- the phases of an access ---- */
 
-static inline void compare(struct pairs *p, const struct variable *v, const struct hb_thread *t,
-                           const struct step *s)
+static inline void pairs_compare(struct pairs *p, const struct variable *v,
+                                 const struct hb_thread *t, const struct step *s)
 {
     bool writes = s->op != OP_READ && s->op != OP_LOAD;
 
-    check(p, &v->last.writes, t, s);
+    check_in_pairs(p, &v->last.writes, t, s);
     if (writes)
-        check(p, &v->last.reads, t, s);
+        check_in_pairs(p, &v->last.reads, t, s);
     if (__builtin_expect(v->last.atomic, 0) && !op_is_atomic(s->op)) {
         const struct atomic_accesses *atomics = &p->atomics.rows[v->last.atomic];
 
-        check(p, &atomics->writes, t, s);
+        check_in_pairs(p, &atomics->writes, t, s);
         if (writes)
-            check(p, &atomics->reads, t, s);
+            check_in_pairs(p, &atomics->reads, t, s);
     }
 }
 
 /* shb: reads learn from the last write. */
-static inline void learn(struct pairs *p, const struct variable *v, struct hb_thread *t,
-                         const struct step *s)
+static inline void pairs_learn(struct pairs *p, const struct variable *v, struct hb_thread *t,
+                               const struct step *s)
 {
     if (p->schedulable && op_table[s->op].reads)
         hb_learn(&p->hb, t, &v->last_write);
@@ -122,7 +122,7 @@ static inline bool publish(struct pairs *p, struct variable *v, const struct hb_
 
 /* ---- variables that come and part ---- */
 
-static void forget(struct pairs *p, struct variable *v)
+static void pairs_forget(struct pairs *p, struct variable *v)
 {
     accesses_clear(&v->last, &p->atomics);
     if (p->schedulable) {
@@ -132,11 +132,11 @@ static void forget(struct pairs *p, struct variable *v)
 }
 
 /* The first access to a variable: it may lie in memory that was allocated, or freed already. */
-static void begin(struct pairs *p, struct variable *v, const struct step *s)
+static void pairs_begin(struct pairs *p, struct variable *v, const struct step *s)
 {
     const struct hb_block *b = hb_block_of(&p->hb, s);
 
-    forget(p, v);
+    pairs_forget(p, v);
     if (!b)
         return;
     if (p->schedulable)
@@ -148,11 +148,11 @@ static void begin(struct pairs *p, struct variable *v, const struct step *s)
         clock_copy(&p->hb.pool, &v->last_write, &b->death);
 }
 
-static void split(struct pairs *p, uint32_t from, uint32_t to)
+static void pairs_split(struct pairs *p, uint32_t from, uint32_t to)
 {
     struct variable *old = &p->vars[from], *new = &p->vars[to];
 
-    forget(p, new);
+    pairs_forget(p, new);
     accesses_copy(&new->last, &old->last, &p->atomics);
     if (p->schedulable) {
         clock_copy(&p->hb.pool, &new->last_write, &old->last_write);
@@ -170,16 +170,16 @@ static void grow_variables(struct pairs *p, uint32_t count)
 }
 
 /* Everything of a step that comes before any comparison. */
-static inline void prepare(struct pairs *p, const struct step *s)
+static inline void pairs_prepare(struct pairs *p, const struct step *s)
 {
     hb_before(&p->hb, s);
     if (s->op == OP_SPLIT)
-        split(p, s->from, s->id);
+        pairs_split(p, s->from, s->id);
     if (!op_is_access(s->op))
         return;
     p->accesses++;
     if (s->flags & STEP_FRESH)
-        begin(p, &p->vars[s->id], s);
+        pairs_begin(p, &p->vars[s->id], s);
     if (p->schedulable && p->vars[s->id].birth.slot != SLOT_NONE)
         hb_learn(&p->hb, hb_thread(&p->hb, s->thread), &p->vars[s->id].birth);
 }
@@ -196,33 +196,33 @@ static inline void single(struct pairs *p, const struct step *s)
     struct hb_thread *t;
     struct variable *v;
 
-    prepare(p, s);
+    pairs_prepare(p, s);
     if (!op_is_access(s->op))
         return;
     t = hb_thread(&p->hb, s->thread);
     v = &p->vars[s->id];
     probe(p, s, t);
-    compare(p, v, t, s);
-    learn(p, v, t, s);
+    pairs_compare(p, v, t, s);
+    pairs_learn(p, v, t, s);
     accesses_put(&v->last, &p->atomics, t, s);
     t->clock.time += publish(p, v, t, s);
 }
 
 /* The steps of one event that touches several variables, or frees memory. */
-static void group(struct pairs *p, const struct step *s, size_t n)
+static void pairs_group(struct pairs *p, const struct step *s, size_t n)
 {
     struct hb_thread *t = hb_thread(&p->hb, s->thread);
     bool tick = false;
 
     for (size_t i = 0; i < n; i++)
-        prepare(p, &s[i]);
+        pairs_prepare(p, &s[i]);
     probe(p, s, t);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            compare(p, &p->vars[s[i].id], t, &s[i]);
+            pairs_compare(p, &p->vars[s[i].id], t, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            learn(p, &p->vars[s[i].id], t, &s[i]);
+            pairs_learn(p, &p->vars[s[i].id], t, &s[i]);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
             accesses_put(&p->vars[s[i].id].last, &p->atomics, t, &s[i]);
@@ -237,7 +237,7 @@ static void group(struct pairs *p, const struct step *s, size_t n)
     t->clock.time += tick;
 }
 
-static inline void prefetch(const struct pairs *p, const struct step *s)
+static inline void pairs_prefetch(const struct pairs *p, const struct step *s)
 {
     if (op_is_access(s->op))
         __builtin_prefetch(&p->vars[s->id]);
@@ -254,10 +254,10 @@ void pairs_steps(void *state, const struct span *span)
         const struct step *s = &span->steps[i];
 
         if (i + STEPS_AHEAD < span->count)
-            prefetch(p, &s[STEPS_AHEAD]);
+            pairs_prefetch(p, &s[STEPS_AHEAD]);
         n = 1;
         if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
-            group(p, s, n = step_group(span, i));
+            pairs_group(p, s, n = step_group(span, i));
         else
             single(p, s);
     }

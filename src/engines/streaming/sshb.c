@@ -60,7 +60,7 @@ static void *sshb_open(struct engine_result *result, const struct engine_options
     return p;
 }
 
-static void forget(struct sshb *p, struct variable *v)
+static void sshb_forget(struct sshb *p, struct variable *v)
 {
     accesses_clear(&v->last, &p->atomics);
     sshb_readers_clear(&v->readers);
@@ -77,7 +77,7 @@ static void sshb_close(void *state)
     struct sshb *p = state;
 
     for (size_t i = 0; i < p->vars_cap; i++)
-        forget(p, &p->vars[i]);
+        sshb_forget(p, &p->vars[i]);
     free(p->vars);
     atomic_table_release(&p->atomics);
     free(p->atomic_reads);
@@ -150,9 +150,9 @@ static void may_see(struct sshb *p, struct variable *v, const struct set_access 
 enum { RACES = 1, SEES = 2, ATOMIC = 4 /* they are atomic */ };
 
 /* How many are not ordered with the access? */
-static inline uint32_t check(struct sshb *p, struct variable *v, const struct access_set *set,
-                             const struct hb_thread *t, const struct step *s, unsigned what,
-                             enum sshb_kind kind)
+static inline uint32_t sshb_check(struct sshb *p, struct variable *v, const struct access_set *set,
+                                  const struct hb_thread *t, const struct step *s, unsigned what,
+                                  enum sshb_kind kind)
 {
     const struct set_access *a = access_set_entries(set);
     uint32_t unordered = 0;
@@ -232,23 +232,23 @@ static void may_be_seen(struct sshb *p, struct variable *v, const struct hb_thre
 
 /* Whatever the access is not ordered with: races, and who may have seen whom.
  */
-static inline void compare(struct sshb *p, struct variable *v, const struct hb_thread *t,
-                           const struct step *s)
+static inline void sshb_compare(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                                const struct step *s)
 {
     bool writes = s->op != OP_READ && s->op != OP_LOAD, reads = op_table[s->op].reads;
     unsigned sees = reads ? SEES : 0, atomic = op_is_atomic(s->op) ? 0 : RACES;
     uint32_t unseen, unread = 0;
 
-    unseen = check(p, v, &v->last.writes, t, s, RACES | sees,
-                   writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
-    if (writes)
-        unread = check(p, v, &v->last.reads, t, s, RACES, SSHB_READ_WRITE);
-    if (__builtin_expect(v->last.atomic, 0)) {
-        unseen += check(p, v, atomic_writes(p, v), t, s, atomic | sees | ATOMIC,
+    unseen = sshb_check(p, v, &v->last.writes, t, s, RACES | sees,
                         writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
+    if (writes)
+        unread = sshb_check(p, v, &v->last.reads, t, s, RACES, SSHB_READ_WRITE);
+    if (__builtin_expect(v->last.atomic, 0)) {
+        unseen += sshb_check(p, v, atomic_writes(p, v), t, s, atomic | sees | ATOMIC,
+                             writes ? SSHB_WRITE_WRITE : SSHB_WRITE_READ);
         if (writes)
-            unread +=
-                check(p, v, &p->atomics.rows[v->last.atomic].reads, t, s, atomic, SSHB_READ_WRITE);
+            unread += sshb_check(p, v, &p->atomics.rows[v->last.atomic].reads, t, s, atomic,
+                                 SSHB_READ_WRITE);
     }
     if (reads)
         count_candidates(p, v);
@@ -269,8 +269,8 @@ static struct atomic_reads *atomic_reads(struct sshb *p, const struct variable *
     return &p->atomic_reads[v->last.atomic];
 }
 
-static inline void record(struct sshb *p, struct variable *v, const struct hb_thread *t,
-                          const struct step *s)
+static inline void record_in_sshb(struct sshb *p, struct variable *v, const struct hb_thread *t,
+                                  const struct step *s)
 {
     accesses_put(&v->last, &p->atomics, t, s);
     if (op_is_atomic(s->op) && s->op != OP_LOAD)
@@ -297,11 +297,11 @@ static struct birth *birth_of(struct sshb *p, uint32_t block)
     return &p->births[block];
 }
 
-static void begin(struct sshb *p, struct variable *v, const struct step *s)
+static void sshb_begin(struct sshb *p, struct variable *v, const struct step *s)
 {
     const struct hb_block *b = hb_block_of(&p->hb, s);
 
-    forget(p, v);
+    sshb_forget(p, v);
     if (!b)
         return;
     v->birth = *birth_of(p, s->from - 1);
@@ -313,11 +313,11 @@ static void begin(struct sshb *p, struct variable *v, const struct step *s)
     v->first_time = b->free_time;
 }
 
-static void split(struct sshb *p, uint32_t from, uint32_t to)
+static void sshb_split(struct sshb *p, uint32_t from, uint32_t to)
 {
     struct variable *old = &p->vars[from], *new = &p->vars[to];
 
-    forget(p, new);
+    sshb_forget(p, new);
     accesses_copy(&new->last, &old->last, &p->atomics);
     sshb_readers_copy(&new->readers, &old->readers);
     new->racy = sshb_racy_copy(&p->reads, old->racy, to);
@@ -372,7 +372,7 @@ static void grow_variables(struct sshb *p, uint32_t count)
 /* ---- steps ---- */
 
 /* Everything of a step that comes before any comparison. */
-static inline void prepare(struct sshb *p, const struct step *s)
+static inline void sshb_prepare(struct sshb *p, const struct step *s)
 {
     struct hb_thread *t;
 
@@ -380,21 +380,21 @@ static inline void prepare(struct sshb *p, const struct step *s)
         sshb_facts_before(&p->facts, s);
     hb_before(&p->hb, s);
     if (__builtin_expect(s->op == OP_SPLIT, 0)) {
-        split(p, s->from, s->id);
+        sshb_split(p, s->from, s->id);
         return;
     }
     t = hb_thread(&p->hb, s->thread);
     sshb_facts_step(&p->facts, s, t);
     if (op_is_access(s->op)) {
         if (s->flags & STEP_FRESH)
-            begin(p, &p->vars[s->id], s);
+            sshb_begin(p, &p->vars[s->id], s);
         after_birth(p, &p->vars[s->id].birth, t, s);
     } else if (s->op == OP_ALLOC || s->op == OP_FREE) {
         block_step(p, s, t);
     }
 }
 
-static inline void tick(struct sshb *p, const struct step *s, struct hb_thread *t)
+static inline void sshb_tick(struct sshb *p, const struct step *s, struct hb_thread *t)
 {
     t->clock.time++;
     sshb_facts_ticked(&p->facts, s, t);
@@ -406,33 +406,33 @@ static inline void single(struct sshb *p, const struct step *s)
     struct hb_thread *t;
     struct variable *v;
 
-    prepare(p, s);
+    sshb_prepare(p, s);
     if (!op_is_access(s->op))
         return;
     t = hb_thread(&p->hb, s->thread);
     v = &p->vars[s->id];
-    compare(p, v, t, s);
-    record(p, v, t, s);
+    sshb_compare(p, v, t, s);
+    record_in_sshb(p, v, t, s);
     if (hb_after(&p->hb, s))
-        tick(p, s, t);
+        sshb_tick(p, s, t);
 }
 
 /* The steps of one event that touches several variables, or frees memory. */
-static void group(struct sshb *p, const struct step *s, size_t n)
+static void sshb_group(struct sshb *p, const struct step *s, size_t n)
 {
     struct hb_thread *t = hb_thread(&p->hb, s->thread);
     bool ticks = false;
 
     for (size_t i = 0; i < n; i++)
-        prepare(p, &s[i]);
+        sshb_prepare(p, &s[i]);
     sshb_facts_several(&p->facts, true);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            compare(p, &p->vars[s[i].id], t, &s[i]);
+            sshb_compare(p, &p->vars[s[i].id], t, &s[i]);
     sshb_facts_several(&p->facts, false);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(s[i].op))
-            record(p, &p->vars[s[i].id], t, &s[i]);
+            record_in_sshb(p, &p->vars[s[i].id], t, &s[i]);
     for (size_t i = 0; i < n; i++) {
         if (s[i].op == OP_FREE)
             hb_free_block(&p->hb, t, &s[i]);
@@ -440,10 +440,10 @@ static void group(struct sshb *p, const struct step *s, size_t n)
             ticks |= hb_after(&p->hb, &s[i]);
     }
     if (ticks)
-        tick(p, s, t);
+        sshb_tick(p, s, t);
 }
 
-static inline void prefetch(const struct sshb *p, const struct step *s)
+static inline void sshb_prefetch(const struct sshb *p, const struct step *s)
 {
     if (op_is_access(s->op)) {
         __builtin_prefetch(&p->vars[s->id]);
@@ -464,10 +464,10 @@ static void sshb_steps(void *state, const struct span *span)
         const struct step *s = &span->steps[i];
 
         if (i + STEPS_AHEAD < span->count)
-            prefetch(p, &s[STEPS_AHEAD]);
+            sshb_prefetch(p, &s[STEPS_AHEAD]);
         n = 1;
         if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
-            group(p, s, n = step_group(span, i));
+            sshb_group(p, s, n = step_group(span, i));
         else
             single(p, s);
     }

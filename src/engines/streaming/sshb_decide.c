@@ -103,7 +103,8 @@ static void ask_one(struct sshb_graph *g, struct sshb_pair *p, int side, enum ss
     }
 }
 
-static bool is_over(struct questions *q, size_t i, const struct sshb_graph *g, struct whole *whole)
+static bool sshb_decide_is_over(struct questions *q, size_t i, const struct sshb_graph *g,
+                                struct whole *whole)
 {
     if (i % QUESTIONS_AT_ONCE && sshb_graph_work(g) - q->work < WORK_AT_ONCE)
         return false;
@@ -118,12 +119,12 @@ static size_t ask_all(struct sshb_facts *f, struct questions *q, struct sshb_gra
 {
     for (size_t group = 0; group < q->groups; group++) {
         if (q->first[group] < q->first[group + 1]) {
-            if (is_over(q, q->first[group], g, whole))
+            if (sshb_decide_is_over(q, q->first[group], g, whole))
                 return q->first[group];
             sshb_graph_sweep(g, (uint32_t)(group * GRAPH_LANES));
         }
         for (size_t i = q->first[group]; i < q->first[group + 1]; i++) {
-            if (is_over(q, i, g, whole))
+            if (sshb_decide_is_over(q, i, g, whole))
                 return i;
             ask_one(g, &f->pairs[question(q, i) / 2], (int)(question(q, i) % 2), kind);
         }
@@ -159,7 +160,7 @@ static bool any_is(const struct sshb_facts *f, enum sshb_verdict verdict)
 }
 
 /* False: the budget is over. */
-static bool ask(struct sshb_facts *f, struct whole *whole)
+static bool sshb_decide_ask(struct sshb_facts *f, struct whole *whole)
 {
     if (!f->npairs || f->full)
         return true;
@@ -290,7 +291,7 @@ int sshb_decide(void *state, struct whole *whole, struct error *err)
     int asked;
 
     p->facts.unordered = whole_info(whole)->order == TRACE_UNKNOWN;
-    asked = ask(&p->facts, whole);
+    asked = sshb_decide_ask(&p->facts, whole);
     if (p->facts.unordered && sshb_look_at_locks(&p->facts, whole, err) < 0)
         return -1;
     if (asked && (asked = look_at_hidden(&p->facts, whole, err)) < 0)

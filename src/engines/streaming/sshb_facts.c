@@ -161,8 +161,8 @@ static void compare_leaf(struct sshb_facts *f, const struct told *told,
     }
 }
 
-static void compare(struct sshb_facts *f, const struct told *told, const struct clock_node *now,
-                    uint32_t base)
+static void sshb_facts_compare(struct sshb_facts *f, const struct told *told,
+                               const struct clock_node *now, uint32_t base)
 {
     if (is_told(told, now))
         return;
@@ -179,7 +179,8 @@ static void compare(struct sshb_facts *f, const struct told *told, const struct 
             if (n)
                 below.tree[k] = n->height == now->height ? n->child[i] : i == 0 ? n : NULL;
         }
-        compare(f, &below, now->child[i], base + (i << (LEAF_BITS + (now->height - 1) * FAN_BITS)));
+        sshb_facts_compare(f, &below, now->child[i],
+                           base + (i << (LEAF_BITS + (now->height - 1) * FAN_BITS)));
     }
 }
 
@@ -204,7 +205,7 @@ static void find_learned(struct sshb_facts *f, const struct step *s, const struc
     else if (s->op == OP_JOIN)
         told.tree[2] = if_new(&f->joined, mine, t);
     f->nlearned = 0;
-    compare(f, &told, t->clock.tree, 0);
+    sshb_facts_compare(f, &told, t->clock.tree, 0);
 }
 
 /* Leave out what the last publication of a slot implies, if that is what was learned of it. True:

@@ -14,7 +14,7 @@
 
 /* ---- nodes ---- */
 
-static void mark(struct sshb_graph *g, uint32_t position)
+static void sshb_graph_mark(struct sshb_graph *g, uint32_t position)
 {
     g->mark[position / 64] |= (uint64_t)1 << position % 64;
 }
@@ -44,8 +44,8 @@ static void mark_ends(struct sshb_graph *g, struct sshb_point from, struct sshb_
                       bool order)
 {
     (void)order;
-    mark(g, from.position);
-    mark(g, to.position);
+    sshb_graph_mark(g, from.position);
+    sshb_graph_mark(g, to.position);
 }
 
 static void number_nodes(struct sshb_graph *g, const struct sshb_facts *f,
@@ -235,7 +235,7 @@ static void enter(struct sshb_graph *g, struct tarjan *t, uint32_t n)
     t->path[t->length++] = n;
 }
 
-static void leave(struct sshb_graph *g, struct tarjan *t, uint32_t n)
+static void sshb_graph_leave(struct sshb_graph *g, struct tarjan *t, uint32_t n)
 {
     t->length--;
     if (t->low[n] == t->number[n])
@@ -255,7 +255,7 @@ static void search_from(struct sshb_graph *g, struct tarjan *t, uint32_t root)
         uint32_t n = t->path[t->length - 1], m;
 
         if (t->next[n] == g->first[n + 1]) {
-            leave(g, t, n);
+            sshb_graph_leave(g, t, n);
             continue;
         }
         m = g->to[t->next[n]++];

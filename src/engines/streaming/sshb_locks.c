@@ -60,14 +60,14 @@ static void list_places(struct locks *l, const struct sshb_facts *f)
     l->nplaces = kept;
 }
 
-static void take(struct thread_locks *t, uint64_t lock, bool shared)
+static void sshb_locks_take(struct thread_locks *t, uint64_t lock, bool shared)
 {
     GROW(t->held, t->cap, t->count + 1);
     t->held[t->count++] = (struct held){ lock, shared };
 }
 
 /* The named way of holding goes first. */
-static void drop(struct thread_locks *t, uint64_t lock, bool shared)
+static void sshb_locks_drop(struct thread_locks *t, uint64_t lock, bool shared)
 {
     size_t found = t->count;
 
@@ -78,7 +78,7 @@ static void drop(struct thread_locks *t, uint64_t lock, bool shared)
         t->held[found] = t->held[--t->count];
 }
 
-static void follow(struct locks *l, const struct event *e)
+static void sshb_locks_follow(struct locks *l, const struct event *e)
 {
     struct thread_locks *t;
 
@@ -90,12 +90,12 @@ static void follow(struct locks *l, const struct event *e)
     if (e->op == OP_END)
         t->count = 0;
     else if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-        take(t, e->target, e->op == OP_ACQUIRE_SHARED);
+        sshb_locks_take(t, e->target, e->op == OP_ACQUIRE_SHARED);
     else
-        drop(t, e->target, e->op == OP_RELEASE_SHARED);
+        sshb_locks_drop(t, e->target, e->op == OP_RELEASE_SHARED);
 }
 
-static void note(struct locks *l, const struct event *e)
+static void sshb_locks_note(struct locks *l, const struct event *e)
 {
     struct place *p = &l->places[l->next++];
 
@@ -116,8 +116,8 @@ static int follow_all(struct locks *l, struct trace *t, struct error *err)
     while (l->next < l->nplaces && (r = trace_next(t, &b, err)) > 0) {
         for (size_t i = 0; i < b.count && l->next < l->nplaces; i++) {
             if (b.first + i == l->places[l->next].position)
-                note(l, &b.events[i]);
-            follow(l, &b.events[i]);
+                sshb_locks_note(l, &b.events[i]);
+            sshb_locks_follow(l, &b.events[i]);
         }
     }
     return r < 0 ? -1 : 0;

@@ -89,7 +89,7 @@ static void build_index(struct sshb_readers *r)
         *map_put(r->index, r->many[i].slot, 0) = i;
 }
 
-static struct sshb_reader *find(struct sshb_readers *r, uint32_t slot)
+static struct sshb_reader *sshb_reads_find(struct sshb_readers *r, uint32_t slot)
 {
     if (!r->cap)
         return r->count && r->one.slot == slot ? &r->one : NULL;
@@ -107,7 +107,7 @@ static struct sshb_reader *find(struct sshb_readers *r, uint32_t slot)
     return NULL;
 }
 
-static struct sshb_reader *add(struct sshb_readers *r, uint32_t slot)
+static struct sshb_reader *sshb_reads_add(struct sshb_readers *r, uint32_t slot)
 {
     struct sshb_reader one = r->one;
 
@@ -134,10 +134,10 @@ static struct sshb_reader *add(struct sshb_readers *r, uint32_t slot)
 void sshb_log_slowly(struct sshb_reads *r, struct sshb_readers *set, const struct hb_thread *t,
                      uint32_t position)
 {
-    struct sshb_reader *own = find(set, t->clock.slot);
+    struct sshb_reader *own = sshb_reads_find(set, t->clock.slot);
 
     if (!own)
-        own = add(set, t->clock.slot);
+        own = sshb_reads_add(set, t->clock.slot);
     if (own->time == t->clock.time && own->logged == 2)
         return;
     own->logged = own->time == t->clock.time ? 2 : 1;
@@ -172,8 +172,9 @@ void sshb_racy_free(struct sshb_racy *r)
     free(r);
 }
 
-static struct sshb_record *record(struct sshb_reads *r, struct sshb_racy *v, enum sshb_class class,
-                                  uint32_t writer, uint32_t reader)
+static struct sshb_record *sshb_reads_record(struct sshb_reads *r, struct sshb_racy *v,
+                                             enum sshb_class class, uint32_t writer,
+                                             uint32_t reader)
 {
     uint32_t *number = map_put(&v->records[class], (uint64_t)writer << 32 | reader, 0);
 
@@ -219,7 +220,7 @@ static void new_candidate(struct sshb_reads *r, enum sshb_class class, struct ss
 static void copy_record(struct sshb_reads *r, struct sshb_racy *to, enum sshb_class class,
                         uint64_t key, uint32_t number)
 {
-    struct sshb_record *new = record(r, to, class, (uint32_t)(key >> 32), (uint32_t)key);
+    struct sshb_record *new = sshb_reads_record(r, to, class, (uint32_t)(key >> 32), (uint32_t)key);
     const struct sshb_record *old = &r->records[number];
 
     new->observed = old->observed;
@@ -262,7 +263,7 @@ void sshb_unordered_write(struct sshb_reads *r, struct sshb_racy *v, enum sshb_c
                           const struct set_access *write, const struct hb_thread *t,
                           uint64_t position)
 {
-    struct sshb_record *open = record(r, v, class, write->slot, t->clock.slot);
+    struct sshb_record *open = sshb_reads_record(r, v, class, write->slot, t->clock.slot);
     struct sshb_candidate *c = edge_of(r, class, open);
     struct sshb_point from = { write->slot, (uint32_t)write->position };
     struct sshb_point here = { t->clock.slot, (uint32_t)position };
@@ -279,7 +280,8 @@ void sshb_unordered_write(struct sshb_reads *r, struct sshb_racy *v, enum sshb_c
 void sshb_saw_atomic(struct sshb_reads *r, struct sshb_racy *v, const struct set_access *write,
                      const struct hb_thread *t, uint64_t position)
 {
-    struct sshb_record *last = record(r, v, SSHB_ATOMIC_TO_ATOMIC, write->slot, t->clock.slot),
+    struct sshb_record *last = sshb_reads_record(r, v, SSHB_ATOMIC_TO_ATOMIC, write->slot,
+                                                 t->clock.slot),
                        unused = { 0, 0 };
     struct sshb_point from = { write->slot, (uint32_t)write->position };
     struct sshb_point here = { t->clock.slot, (uint32_t)position };
@@ -291,8 +293,8 @@ void sshb_saw_atomic(struct sshb_reads *r, struct sshb_racy *v, const struct set
                   (struct sshb_candidate){ from, here, SSHB_NONE, v->variable });
 }
 
-static void watch(struct sshb_reads *r, struct sshb_racy *v, const struct set_access *write,
-                  const struct hb_thread *t)
+static void sshb_reads_watch(struct sshb_reads *r, struct sshb_racy *v,
+                             const struct set_access *write, const struct hb_thread *t)
 {
     struct sshb_facts *f = r->facts;
 
@@ -308,7 +310,7 @@ static void watch(struct sshb_reads *r, struct sshb_racy *v, const struct set_ac
 void sshb_observed_write(struct sshb_reads *r, struct sshb_racy *v, const struct set_access *write,
                          const struct hb_thread *t, uint64_t position, bool removable)
 {
-    struct sshb_record *open = record(r, v, SSHB_TO_PLAIN, write->slot, t->clock.slot);
+    struct sshb_record *open = sshb_reads_record(r, v, SSHB_TO_PLAIN, write->slot, t->clock.slot);
     struct sshb_facts *f = r->facts;
     struct sshb_point from = { write->slot, (uint32_t)write->position };
     struct sshb_point here = { t->clock.slot, (uint32_t)position };
@@ -319,7 +321,7 @@ void sshb_observed_write(struct sshb_reads *r, struct sshb_racy *v, const struct
     GROW(f->observed, f->observed_cap, f->nobserved + 1);
     f->observed[f->nobserved++] = (struct sshb_observed){ from, here, removable };
     if (!removable)
-        watch(r, v, write, t);
+        sshb_reads_watch(r, v, write, t);
 }
 
 /* ---- a write after reads ---- */
@@ -340,7 +342,7 @@ static bool candidate_of(struct sshb_reads *r, struct sshb_racy *v, enum sshb_cl
                          const struct sshb_reader *reader, const struct hb_thread *t,
                          uint64_t position)
 {
-    struct sshb_record *open = record(r, v, class, t->clock.slot, reader->slot);
+    struct sshb_record *open = sshb_reads_record(r, v, class, t->clock.slot, reader->slot);
     struct sshb_point here = { t->clock.slot, (uint32_t)position };
     uint32_t known = sshb_known(r->facts, t, reader->slot), first, second;
     struct sshb_candidate *c = edge_of(r, class, open);

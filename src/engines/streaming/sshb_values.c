@@ -45,7 +45,7 @@ static void list_places(struct values *v, const struct sshb_facts *f)
     v->count = kept;
 }
 
-static int collect(struct values *v, struct trace *t, struct error *err)
+static int sshb_values_collect(struct values *v, struct trace *t, struct error *err)
 {
     struct batch b;
     int r = 0;
@@ -81,7 +81,7 @@ int sshb_look_at_values(struct sshb_facts *f, struct whole *whole, struct error 
     list_places(&v, f);
     if (v.count) {
         t = whole_stream(whole, err);
-        r = t ? collect(&v, t, err) : -1;
+        r = t ? sshb_values_collect(&v, t, err) : -1;
     }
     for (size_t i = 0; r == 0 && i < f->nobserved; i++) {
         struct sshb_observed *o = &f->observed[i];

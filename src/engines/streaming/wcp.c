@@ -71,7 +71,7 @@ void wcp_learn(struct wcp *w, struct wcp_thread *t, const struct clock *h)
 }
 
 /* A slot whose last thread ended before anything the creator will do, or a new one. */
-static struct wcp_free_slot find_slot(struct wcp *w, const struct clock *creator)
+static struct wcp_free_slot wcp_find_slot(struct wcp *w, const struct clock *creator)
 {
     enum { TRIES = 8 }; /* as in order/hb.c */
 
@@ -91,7 +91,7 @@ static struct wcp_free_slot find_slot(struct wcp *w, const struct clock *creator
 void wcp_start_thread(struct wcp *w, uint32_t thread, const struct clock *creator)
 {
     struct wcp_thread *t = &w->threads[thread];
-    struct wcp_free_slot slot = find_slot(w, creator);
+    struct wcp_free_slot slot = wcp_find_slot(w, creator);
 
     clock_join(&w->pool, &t->p, &t->h);
     t->h.slot = slot.slot;
@@ -143,7 +143,7 @@ static unsigned what_of(unsigned op)
     return (op_table[op].writes ? WCP_WRITE : WCP_READ) | (op_is_atomic(op) ? WCP_ATOMIC : 0);
 }
 
-static void forget(struct wcp *w, struct wcp_variable *v)
+static void wcp_forget(struct wcp *w, struct wcp_variable *v)
 {
     wcp_set_forget(w, v);
     wcp_guards_forget(w, v);
@@ -152,7 +152,7 @@ static void forget(struct wcp *w, struct wcp_variable *v)
 
 static void copy(struct wcp *w, struct wcp_variable *to, const struct wcp_variable *from)
 {
-    forget(w, to);
+    wcp_forget(w, to);
     wcp_set_copy(w, to, from);
     wcp_guards_copy(w, to, from);
     wcp_atomic_copy(w, to, from);
@@ -162,7 +162,7 @@ static void alloc_step(struct wcp *w, const struct step *s)
 {
     GROW(w->blocks, w->blocks_cap, (size_t)s->id + 1);
     w->blocks[s->id].freed = false;
-    forget(w, &w->blocks[s->id].variable);
+    wcp_forget(w, &w->blocks[s->id].variable);
 }
 
 /* The write that stands for the variables of a freed block that nobody has touched yet. */
@@ -173,13 +173,13 @@ static void free_step(struct wcp *w, struct wcp_thread *t, const struct step *s)
     GROW(w->blocks, w->blocks_cap, (size_t)s->id + 1);
     b = &w->blocks[s->id];
     b->freed = true;
-    forget(w, &b->variable);
+    wcp_forget(w, &b->variable);
     wcp_touch(w, t, &b->variable, WCP_WRITE);
     wcp_record(w, t, &b->variable, s, WCP_WRITE);
 }
 
 /* The first access to a variable; its memory may have been freed before. */
-static void begin(struct wcp *w, const struct step *s)
+static void wcp_begin(struct wcp *w, const struct step *s)
 {
     const struct wcp_block *b =
         s->from && s->from <= w->blocks_cap ? &w->blocks[s->from - 1] : NULL;
@@ -187,7 +187,7 @@ static void begin(struct wcp *w, const struct step *s)
     if (b && b->freed)
         copy(w, &w->vars[s->id], &b->variable);
     else
-        forget(w, &w->vars[s->id]);
+        wcp_forget(w, &w->vars[s->id]);
 }
 
 /* ---- steps ---- */
@@ -224,18 +224,18 @@ static void other_step(struct wcp *w, const struct step *s)
 }
 
 /* What an access learns before it is compared. */
-static inline void prepare(struct wcp *w, struct wcp_thread *t, const struct step *s)
+static inline void wcp_prepare(struct wcp *w, struct wcp_thread *t, const struct step *s)
 {
     w->accesses++;
     if (s->flags & STEP_FRESH)
-        begin(w, s);
+        wcp_begin(w, s);
     if (op_is_atomic(s->op))
         wcp_atomic_before(w, s);
     wcp_touch(w, t, &w->vars[s->id], what_of(s->op));
 }
 
 /* What it leaves behind; true where the thread has to tick. */
-static inline bool leave(struct wcp *w, struct wcp_thread *t, const struct step *s)
+static inline bool wcp_leave(struct wcp *w, struct wcp_thread *t, const struct step *s)
 {
     struct wcp_variable *v = &w->vars[s->id];
 
@@ -248,13 +248,13 @@ static inline bool leave(struct wcp *w, struct wcp_thread *t, const struct step 
 }
 
 /* The steps of an event that touches several variables, or frees memory. */
-static void group(struct wcp *w, struct wcp_thread *t, const struct step *s, size_t n)
+static void wcp_group(struct wcp *w, struct wcp_thread *t, const struct step *s, size_t n)
 {
     bool tick = !w->all;
 
     for (size_t i = 0; i < n; i++) {
         if (op_is_access(s[i].op))
-            prepare(w, t, &s[i]);
+            wcp_prepare(w, t, &s[i]);
         else if (s[i].op != OP_FREE)
             other_step(w, &s[i]);
     }
@@ -264,7 +264,7 @@ static void group(struct wcp *w, struct wcp_thread *t, const struct step *s, siz
     wcp_report(w, t, s);
     for (size_t i = 0; i < n; i++) {
         if (op_is_access(s[i].op))
-            tick |= leave(w, t, &s[i]);
+            tick |= wcp_leave(w, t, &s[i]);
         else if (s[i].op == OP_FREE)
             free_step(w, t, &s[i]);
     }
@@ -275,11 +275,11 @@ static inline void single(struct wcp *w, struct wcp_thread *t, const struct step
 {
     bool tick = !w->all;
 
-    prepare(w, t, s);
+    wcp_prepare(w, t, s);
     wcp_compare(w, t, &w->vars[s->id], s, what_of(s->op));
     if (__builtin_expect(w->nunordered, 0))
         wcp_report(w, t, s);
-    tick |= leave(w, t, s);
+    tick |= wcp_leave(w, t, s);
     t->h.time += tick;
 }
 
@@ -311,7 +311,7 @@ void wcp_steps(void *state, const struct span *span)
         n = 1;
         t->steps++;
         if (__builtin_expect(s->flags & STEP_GROUP || s->op == OP_FREE, 0))
-            group(w, t, s, n = step_group(span, i));
+            wcp_group(w, t, s, n = step_group(span, i));
         else if (op_is_access(s->op))
             single(w, t, s);
         else

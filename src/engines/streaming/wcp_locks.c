@@ -175,7 +175,7 @@ static void list_again(struct wcp *w, struct wcp_section *s)
     s->count = kept;
 }
 
-static void touch(struct wcp *w, struct wcp_section *s, uint32_t guard, uint32_t what)
+static void wcp_locks_touch(struct wcp *w, struct wcp_section *s, uint32_t guard, uint32_t what)
 {
     struct wcp_guard *g = &w->guards[guard];
 
@@ -206,7 +206,7 @@ void wcp_touch_slow(struct wcp *w, struct wcp_thread *t, struct wcp_variable *v,
             if (p[k].h.slot != t->h.slot && (p[k].what | what) & WCP_WRITE &&
                 !(p[k].what & WCP_SHARED && s->shared))
                 wcp_learn(w, t, &p[k].h);
-        touch(w, s, g, what);
+        wcp_locks_touch(w, s, g, what);
     }
 }
 
@@ -225,7 +225,7 @@ static void copy_touch(struct wcp *w, struct wcp_section *s, uint32_t from, uint
         if (s->touched[i].guard == from && s->touched[i].generation == w->guards[from].generation)
             what |= s->touched[i].what;
     if (what)
-        touch(w, s, to, what);
+        wcp_locks_touch(w, s, to, what);
 }
 
 static void copy_touches(struct wcp *w, const struct wcp_lock *l, uint32_t from, uint32_t to)
@@ -292,7 +292,7 @@ static void publish_hard(struct wcp *w, struct wcp_lock *l, const struct wcp_thr
     l->disturbed = true;
 }
 
-static void let_go(struct wcp_lock *l, uint32_t thread, bool shared)
+static void wcp_locks_let_go(struct wcp_lock *l, uint32_t thread, bool shared)
 {
     for (size_t i = 0; shared && i < l->nreaders; i++) {
         if (l->readers[i] == thread) {
@@ -327,7 +327,7 @@ static void close_section(struct wcp *w, uint32_t thread, size_t i, bool foreign
         if (w->guards[s->touched[k].guard].generation == s->touched[k].generation)
             add_past(w, &w->guards[s->touched[k].guard], &t->h, s->touched[k].what | shared);
     wcp_queue_add(w, t, l, s);
-    let_go(l, thread, s->shared);
+    wcp_locks_let_go(l, thread, s->shared);
     if (foreign || l->disturbed)
         publish_hard(w, l, t);
     else if (s->shared)
@@ -363,12 +363,12 @@ static void close_of(struct wcp *w, uint32_t thread, uint32_t lock, bool shared)
     if (i < w->threads[thread].nopen)
         close_section(w, thread, i, true);
     else
-        let_go(lock_at(w, lock), thread, shared);
+        wcp_locks_let_go(lock_at(w, lock), thread, shared);
 }
 
 /* Who still seems to hold the lock has given it up: its thread died, or the trace has the release
  * too late. */
-static void settle(struct wcp *w, const struct step *s, bool exclusive)
+static void wcp_locks_settle(struct wcp *w, const struct step *s, bool exclusive)
 {
     struct wcp_lock *l = lock_at(w, s->id);
     size_t others = 0;
@@ -383,12 +383,13 @@ static void settle(struct wcp *w, const struct step *s, bool exclusive)
     }
 }
 
-static void acquire(struct wcp *w, struct wcp_thread *t, const struct step *s, bool shared)
+static void wcp_locks_acquire(struct wcp *w, struct wcp_thread *t, const struct step *s,
+                              bool shared)
 {
     struct wcp_lock *l = lock_at(w, s->id);
     struct wcp_section *open;
 
-    settle(w, s, !shared);
+    wcp_locks_settle(w, s, !shared);
     clock_join(&w->pool, &t->h, &l->h);
     clock_join(&w->pool, &t->p, &l->p);
     if (shared) {
@@ -409,7 +410,8 @@ static void acquire(struct wcp *w, struct wcp_thread *t, const struct step *s, b
     open->count = 0;
 }
 
-static void release(struct wcp *w, struct wcp_thread *t, const struct step *s, bool shared)
+static void wcp_locks_release(struct wcp *w, struct wcp_thread *t, const struct step *s,
+                              bool shared)
 {
     bool foreign = s->flags & STEP_FOREIGN;
     size_t i = find_section(t, s->id, shared);
@@ -432,9 +434,9 @@ void wcp_lock_step(struct wcp *w, const struct step *s)
     if (s->flags & STEP_NESTED)
         return;
     if (s->op == OP_ACQUIRE || s->op == OP_ACQUIRE_SHARED)
-        acquire(w, t, s, shared);
+        wcp_locks_acquire(w, t, s, shared);
     else
-        release(w, t, s, shared);
+        wcp_locks_release(w, t, s, shared);
 }
 
 void wcp_locks_free(struct wcp *w)

@@ -38,12 +38,12 @@ struct wcp_all {
     size_t count, cap;
 };
 
-static bool conflict(unsigned a, unsigned b)
+static bool wcp_pairs_conflict(unsigned a, unsigned b)
 {
     return (a | b) & WCP_WRITE && !(a & b & WCP_ATOMIC);
 }
 
-static void report(struct wcp *w, uint64_t position, uint32_t site, const struct step *s)
+static void wcp_pairs_report(struct wcp *w, uint64_t position, uint32_t site, const struct step *s)
 {
     race_table_add(&w->result->races, (struct access){ position, site },
                    (struct access){ s->position, s->site }, STRENGTH_MAYBE);
@@ -60,8 +60,8 @@ static void compare_all(struct wcp *w, const struct wcp_thread *t, const struct 
         if (b->slot == t->h.slot)
             continue;
         for (size_t i = b->count; i > 0 && b->list[i - 1].time > known; i--)
-            if (conflict(what, b->list[i - 1].what))
-                report(w, b->list[i - 1].position, b->list[i - 1].site, s);
+            if (wcp_pairs_conflict(what, b->list[i - 1].what))
+                wcp_pairs_report(w, b->list[i - 1].position, b->list[i - 1].site, s);
     }
 }
 
@@ -97,7 +97,7 @@ static void drop_repetitions(struct by_slot *b)
     qsort(b->list, b->count, sizeof(*b->list), by_position);
 }
 
-static struct by_slot *slot_of(struct wcp_variable *v, uint32_t slot)
+static struct by_slot *wcp_pairs_slot_of(struct wcp_variable *v, uint32_t slot)
 {
     struct wcp_all *all = v->all ? v->all : (v->all = xcalloc(1, sizeof(*all)));
 
@@ -112,7 +112,7 @@ static struct by_slot *slot_of(struct wcp_variable *v, uint32_t slot)
 static void record_all(const struct wcp_thread *t, struct wcp_variable *v, const struct step *s,
                        unsigned what)
 {
-    struct by_slot *b = slot_of(v, t->h.slot);
+    struct by_slot *b = wcp_pairs_slot_of(v, t->h.slot);
     struct brief *last = b->count ? &b->list[b->count - 1] : NULL;
 
     if (last && last->site == s->site && last->what == what) {
@@ -143,7 +143,7 @@ static void copy_all(struct wcp_variable *to, const struct wcp_variable *from)
 {
     for (size_t i = 0; from->all && i < from->all->count; i++) {
         const struct by_slot *old = &from->all->slots[i];
-        struct by_slot *new = slot_of(to, old->slot);
+        struct by_slot *new = wcp_pairs_slot_of(to, old->slot);
 
         GROW(new->list, new->cap, old->count);
         memcpy(new->list, old->list, old->count * sizeof(*old->list));
@@ -175,7 +175,7 @@ void wcp_compare(struct wcp *w, struct wcp_thread *t, const struct wcp_variable 
     }
     w->comparisons += v->last.count;
     for (uint32_t i = 0; i < v->last.count; i++)
-        if (!wcp_knows(t, a[i].h.slot, a[i].h.time) && conflict(what, a[i].what))
+        if (!wcp_knows(t, a[i].h.slot, a[i].h.time) && wcp_pairs_conflict(what, a[i].what))
             found(w, &a[i]);
 }
 
@@ -195,7 +195,7 @@ void wcp_report(struct wcp *w, struct wcp_thread *t, const struct step *s)
 
         if (wcp_knows(t, a->h.slot, a->h.time))
             continue;
-        report(w, a->position, a->site, s);
+        wcp_pairs_report(w, a->position, a->site, s);
         wcp_learn(w, t, &a->h);
     }
     w->nunordered = 0;
@@ -217,7 +217,7 @@ static void put_one(struct wcp *w, const struct wcp_thread *t, struct wcp_access
 }
 
 /* Room for one more; where the entries are. */
-static struct wcp_access *make_room(struct wcp_set *s)
+static struct wcp_access *wcp_pairs_make_room(struct wcp_set *s)
 {
     struct wcp_access few[WCP_FEW];
 
@@ -255,7 +255,7 @@ static void record_last(struct wcp *w, const struct wcp_thread *t, struct wcp_se
     }
     set->count = kept;
     if (!place) {
-        place = &make_room(set)[set->count++];
+        place = &wcp_pairs_make_room(set)[set->count++];
         place->h = CLOCK_EMPTY;
     }
     put_one(w, t, place, s, what);

@@ -319,7 +319,7 @@ static void choose_threads(struct recipe *s)
     s->threads = jobs ? jobs : 1;
 }
 
-static void count_up(struct recipe *s)
+static void recipe_count_up(struct recipe *s)
 {
     const struct flip_stats *f = flips_stats(s->c.flips);
 
@@ -377,7 +377,7 @@ static void search_flips(struct recipe *s)
         open_tasks(s);
         run_tasks(s);
     }
-    count_up(s);
+    recipe_count_up(s);
     free(s->tasks);
     free(s->reach);
     free(s->open);

@@ -31,7 +31,7 @@ struct finder {
 
 /* ---- accesses ---- */
 
-static void add_path(struct finder *f, uint32_t path, struct path_reach reach)
+static void recipe_double_add_path(struct finder *f, uint32_t path, struct path_reach reach)
 {
     const struct flip_path *p = flips_get(f->x->flips, path);
 
@@ -170,7 +170,7 @@ void double_candidates_find(struct double_candidates *d, const struct access_ind
 
     *d = (struct double_candidates){ 0 };
     for (size_t i = 0; i < flips_count(x->flips); i++)
-        add_path(&f, (uint32_t)i, reach[i]);
+        recipe_double_add_path(&f, (uint32_t)i, reach[i]);
     if (f.count > 1)
         qsort(f.list, f.count, sizeof(*f.list), by_word);
     thin_out(&f);

@@ -166,7 +166,8 @@ bool suspects_may_meet(const struct access_index *x, const struct suspect *a,
            !holds_common(&x->holds, a->held, b->held) && !are_ordered(x, a, b);
 }
 
-static void add(struct candidates *c, uint32_t event, uint64_t position, uint32_t a, uint32_t b)
+static void recipe_pairs_add(struct candidates *c, uint32_t event, uint64_t position, uint32_t a,
+                             uint32_t b)
 {
     GROW(c->list, c->cap, c->count + 1);
     c->list[c->count++] = (struct candidate){ event, position, site_pair(a, b) };
@@ -193,7 +194,7 @@ static void try_position(struct candidates *c, size_t from, const struct access_
     if (has(c, from, event, site_pair(site, other_site)) >= most)
         c->cut++;
     else
-        add(c, event, position, site, other_site);
+        recipe_pairs_add(c, event, position, site, other_site);
 }
 
 /* The first entry behind a position. */

@@ -108,7 +108,7 @@ static struct access access_at(const struct recipe_s *s, uint64_t position)
     return (struct access){ position, s->events[position].site };
 }
 
-static void show(struct recipe_s *s, struct race *r, struct task *t)
+static void recipe_s_show(struct recipe_s *s, struct race *r, struct task *t)
 {
     struct relax_answer *a = &t->schedule;
     struct error why;
@@ -145,7 +145,7 @@ static void use_answer(void *state, size_t task)
         race_table_add(&s->result->races, first, second, STRENGTH_MAYBE);
         r = race_table_find(&s->result->races, first.site, second.site);
         if (r)
-            show(s, r, t);
+            recipe_s_show(s, r, t);
     }
     relax_answer_release(&t->schedule);
 }
@@ -237,7 +237,8 @@ static void make_solvers(struct recipe_s *s, const struct view *view, const stru
         s->solvers[i] = i ? relax_clone(first) : first;
 }
 
-static void count_up(struct recipe_s *s, const struct execution *e, const struct mc_pairs *pairs)
+static void recipe_s_count_up(struct recipe_s *s, const struct execution *e,
+                              const struct mc_pairs *pairs)
 {
     engine_count(s->result, "pairs_relaxed", s->asked);
     engine_count(s->result, "by_values", s->found);
@@ -265,7 +266,7 @@ static void relax_pairs(struct recipe_s *s, const struct view *view, const struc
             relax_free(s->solvers[i]);
         free(s->solvers);
     }
-    count_up(s, e, &pairs);
+    recipe_s_count_up(s, e, &pairs);
     free(s->tasks);
     mc_pairs_release(&pairs);
 }

@@ -115,8 +115,8 @@ static void use_positions(const struct recipe_context *c, const struct recipe_ta
 }
 
 /* By the independent checker; afterwards positions are the trace's again. */
-static bool check(const struct recipe_context *c, const struct recipe_task *t,
-                  const struct place_set *p, struct relax_answer *a)
+static bool recipe_task_check(const struct recipe_context *c, const struct recipe_task *t,
+                              const struct place_set *p, struct relax_answer *a)
 {
     uint64_t *list = xmalloc((a->count + 1) * sizeof(*list));
     struct value_change *changes = xmalloc((a->nchanges + 1) * sizeof(*changes));
@@ -174,8 +174,8 @@ static bool are_reached(struct recipe_task *t, struct place_set *p, const struct
             is_reached(p, &t->other_reach, p->other_place, (uint32_t)c->position, share));
 }
 
-static void ask(const struct recipe_context *c, struct recipe_task *t, struct place_set *p,
-                const struct candidate *x)
+static void recipe_task_ask(const struct recipe_context *c, struct recipe_task *t,
+                            struct place_set *p, const struct candidate *x)
 {
     const struct flip_path *path = flips_get(c->flips, t->path);
     struct predict_budget budget = share_of_budget(c->share);
@@ -193,7 +193,7 @@ static void ask(const struct recipe_context *c, struct recipe_task *t, struct pl
         GROW(t->found, t->cap, t->nfound + 1);
         f = &t->found[t->nfound++];
         *f = (struct found){ .candidate = *x, .answer = answer };
-        f->accepted = check(c, t, p, &f->answer);
+        f->accepted = recipe_task_check(c, t, p, &f->answer);
         if (t->reach.good <= x->event)
             t->reach.good = x->event + 1;
         break;
@@ -231,7 +231,7 @@ void recipe_task_decide(const struct recipe_context *c, struct recipe_task *t)
         if (!p.e)
             set_init(&p, c, t);
         if (are_reached(t, &p, x, c->share)) {
-            ask(c, t, &p, x);
+            recipe_task_ask(c, t, &p, x);
             times++;
         } else {
             t->unreached++;

@@ -131,7 +131,7 @@ static void explain_touch(struct eval *ev, uint32_t touch)
 }
 
 /* A fault of the condition, with the reason for what was pushed. */
-static void report(struct eval *ev, uint32_t node, uint32_t condition)
+static void relax_faults_report(struct eval *ev, uint32_t node, uint32_t condition)
 {
     struct value_faults *out = ev->out;
     uint32_t first = (uint32_t)out->npairs;
@@ -170,7 +170,7 @@ static void check_creators(struct eval *ev, uint32_t node)
         return;
     ev->mark++;
     push_changed(ev, changed);
-    report(ev, node, CONDITION_PIN);
+    relax_faults_report(ev, node, CONDITION_PIN);
 }
 
 /* What must hold before the node. */
@@ -190,7 +190,7 @@ static void check_conditions(struct eval *ev, uint32_t node)
             continue;
         ev->mark++;
         eval_push_cause(ev, c->value, false);
-        report(ev, node, f->condition[k]);
+        relax_faults_report(ev, node, f->condition[k]);
     }
 }
 
@@ -200,7 +200,7 @@ static void fault_of_touch(struct eval *ev, uint32_t touch, uint32_t node)
         return;
     ev->mark++;
     eval_push_cause(ev, touch, true);
-    report(ev, node, CONDITION_PIN);
+    relax_faults_report(ev, node, CONDITION_PIN);
 }
 
 /* Is the node executed, or one of the two? */

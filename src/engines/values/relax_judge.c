@@ -73,7 +73,7 @@ static bool has_schedule(struct judging *j, struct race *r)
     return false;
 }
 
-static bool stays(void *arg, const struct race *race)
+static bool relax_judge_stays(void *arg, const struct race *race)
 {
     struct judging *j = arg;
     struct race *r = (struct race *)race; /* the table's own, which is ours to change */
@@ -105,7 +105,7 @@ int relax_judge(struct engine_run *run, struct whole *w, struct error *err)
     j.e = whole_execution(w, NULL);
     if (!j.e)
         return 0;
-    race_table_keep(&run->result.races, stays, &j);
+    race_table_keep(&run->result.races, relax_judge_stays, &j);
     relax_free(j.relax);
     if (j.gone)
         engine_count(&run->result, "refuted_by_values", j.gone);

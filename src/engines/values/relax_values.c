@@ -250,7 +250,7 @@ expr eval_operand(const struct expr_node *n, unsigned i)
 }
 
 /* Its value, if those of its operands are there; else the ones missing go onto the stack. */
-static bool settle(struct eval *ev, expr e, size_t *depth)
+static bool relax_values_settle(struct eval *ev, expr e, size_t *depth)
 {
     const struct expr_node *n = expr_get(ev->x, e);
     unsigned count = eval_operands(n);
@@ -292,7 +292,7 @@ struct value eval_expr(struct eval *ev, expr e)
     while (depth) {
         expr top = ev->stack[depth - 1];
 
-        if (ev->exprs[top].stamp == ev->stamp || settle(ev, top, &depth))
+        if (ev->exprs[top].stamp == ev->stamp || relax_values_settle(ev, top, &depth))
             depth--;
     }
     return ev->exprs[e].value;

@@ -98,7 +98,8 @@ static uint32_t executed(struct z3_question *q, uint32_t thread)
     return q->lo[thread];
 }
 
-static struct placed *collect(struct z3_question *q, const uint32_t *progress, size_t *count)
+static struct placed *z3_backend_collect(struct z3_question *q, const uint32_t *progress,
+                                         size_t *count)
 {
     struct placed *list = NULL;
     size_t n = 0, cap = 0;
@@ -119,7 +120,8 @@ static struct placed *collect(struct z3_question *q, const uint32_t *progress, s
 }
 
 /* The thread's events up to rank `to`, exclusive; `seen` says how many are out. */
-static size_t emit(struct z3_question *q, uint64_t *list, size_t n, uint32_t thread, uint32_t to)
+static size_t z3_backend_emit(struct z3_question *q, uint64_t *list, size_t n, uint32_t thread,
+                              uint32_t to)
 {
     for (; q->seen[thread] < to; q->seen[thread]++)
         list[n++] = q->v->thread_event[q->v->thread_first[thread] + q->seen[thread]];
@@ -131,14 +133,15 @@ static uint64_t *lay_out(struct z3_question *q, const uint32_t *progress, size_t
 {
     uint64_t *list = xmalloc(total * sizeof(*list));
     size_t places, n = 0;
-    struct placed *placed = collect(q, progress, &places);
+    struct placed *placed = z3_backend_collect(q, progress, &places);
 
     for (uint32_t t = 0; t < q->v->nthreads; t++)
         q->seen[t] = 0;
     for (size_t i = 0; i < places; i++)
-        n = emit(q, list, n, q->v->events[placed[i].event].thread, q->v->rank[placed[i].event] + 1);
+        n = z3_backend_emit(q, list, n, q->v->events[placed[i].event].thread,
+                            q->v->rank[placed[i].event] + 1);
     for (uint32_t t = 0; t < q->v->nthreads; t++)
-        n = emit(q, list, n, t, progress[t]);
+        n = z3_backend_emit(q, list, n, t, progress[t]);
     list[n++] = q->a;
     list[n++] = q->b;
     free(placed);

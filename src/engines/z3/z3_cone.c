@@ -72,7 +72,7 @@ bool cone_allows(const struct z3_question *q, uint32_t r, uint32_t k, uint32_t w
 /* ---- bounds ---- */
 
 /* The event and all before it in its thread; false where the limit does not let it. */
-static bool take(struct z3_question *q, uint32_t *bounds, uint32_t e)
+static bool z3_cone_take(struct z3_question *q, uint32_t *bounds, uint32_t e)
 {
     uint32_t thread = q->v->events[e].thread, most = limit(q, thread);
     uint32_t wanted = q->v->rank[e] + 1;
@@ -87,7 +87,7 @@ static bool take_needs(struct z3_question *q, uint32_t *bounds, uint32_t e)
     bool possible = true;
 
     for (uint32_t i = q->v->need_first[e]; i < q->v->need_first[e + 1]; i++)
-        possible &= take(q, bounds, q->v->need[i]);
+        possible &= z3_cone_take(q, bounds, q->v->need[i]);
     return possible;
 }
 
@@ -105,7 +105,7 @@ static void take_writers(struct z3_question *q, uint32_t r, uint32_t k)
         uint32_t w = q->touch[i];
 
         if (w != r && z3_is_writer(&v->events[w]) && cone_allows(q, r, k, w))
-            take(q, q->hi, w);
+            z3_cone_take(q, q->hi, w);
         q->work++;
     }
 }
@@ -118,7 +118,7 @@ static bool visit_possible(struct z3_question *q, uint32_t e)
 
     take_needs(q, q->hi, e);
     if (s != VIEW_NONE && v->sections[s].acquire == e && v->sections[s].end != VIEW_NONE)
-        take(q, q->hi, v->sections[s].end);
+        z3_cone_take(q, q->hi, v->sections[s].end);
     if (e >= q->kept && z3_is_reader(&v->events[e]))
         for (uint32_t k = v->cell_first[e]; k < v->cell_first[e + 1]; k++)
             take_writers(q, e, k);
@@ -152,7 +152,7 @@ bool cone_find(struct z3_question *q)
     for (uint32_t t = 0; t < v->nthreads; t++)
         q->lo[t] = 0;
     for (uint32_t e = 0; e < q->kept; e++)
-        take(q, q->lo, e);
+        z3_cone_take(q, q->lo, e);
     for (int i = 0; i < 2; i++) {
         q->lo[v->events[pair[i]].thread] = v->rank[pair[i]]; /* behind what is kept */
         possible &= take_needs(q, q->lo, pair[i]);

@@ -58,8 +58,8 @@ static void load_cursor(struct pass *p, struct cursor *c)
                            chunk_field(p, c->chunk, offsetof(struct ring_chunk, cursor)), "");
 }
 
-static LLVMValueRef choose(struct pass *p, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b,
-                           LLVMBasicBlockRef from_b)
+static LLVMValueRef full_choose(struct pass *p, LLVMValueRef a, LLVMBasicBlockRef from_a,
+                                LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
     LLVMValueRef phi = LLVMBuildPhi(p->b, LLVMTypeOf(a), "");
     LLVMAddIncoming(phi, &a, &from_a, 1);
@@ -80,7 +80,7 @@ static LLVMValueRef has_time_moved(struct pass *p)
 }
 
 /* Splits before `before`; afterwards there is room at the cursor. */
-static struct cursor make_room(struct pass *p, LLVMValueRef before)
+static struct cursor full_make_room(struct pass *p, LLVMValueRef before)
 {
     struct cursor hot, new, c;
     struct detour d = detour_begin(p, before);
@@ -93,8 +93,8 @@ static struct cursor make_room(struct pass *p, LLVMValueRef before)
     load_cursor(p, &new);
     detour_end(p, &d);
     at_instruction(p, before);
-    c.chunk = choose(p, hot.chunk, d.head, new.chunk, d.cold);
-    c.at = choose(p, hot.at, d.head, new.at, d.cold);
+    c.chunk = full_choose(p, hot.chunk, d.head, new.chunk, d.cold);
+    c.at = full_choose(p, hot.at, d.head, new.at, d.cold);
     return c;
 }
 
@@ -162,7 +162,7 @@ static LLVMValueRef outcome_of_copy(struct pass *p, LLVMValueRef inst)
 /* There is no record to go on with: room for one. */
 static void open_path(struct pass *p, struct batch *b)
 {
-    struct cursor c = make_room(p, b->first);
+    struct cursor c = full_make_room(p, b->first);
     b->path.chunk = c.chunk;
     b->path.at = c.at;
 }
@@ -177,7 +177,7 @@ static LLVMValueRef complete(struct pass *p, struct batch *b, LLVMValueRef outco
 }
 
 /* What was collected is written; at the end of a block the path may go on. */
-static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goes_on)
+static void full_flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goes_on)
 {
     struct path *path = &b->path;
     const struct item *branch = b->branch ? b->branch : path->stretch.branch;
@@ -215,7 +215,7 @@ static void flush(struct pass *p, struct batch *b, LLVMValueRef before, bool goe
 /* After a landing pad or second return: R_EXIT down to this function's frame, if any was left. */
 static void write_left(struct pass *p, LLVMValueRef left, LLVMValueRef before)
 {
-    struct cursor c = make_room(p, before);
+    struct cursor c = full_make_room(p, before);
     LLVMValueRef place = place_in(p, c.chunk, c.at);
     LLVMValueRef mine = LLVMBuildAdd(p->b, p->depth, const32(p, 1), "");
     store_at(p, place, 0, word(p, R_EXIT, EXIT_TO, LLVMBuildZExt(p->b, mine, p->i64, "")));
@@ -226,7 +226,7 @@ static void write_left(struct pass *p, LLVMValueRef left, LLVMValueRef before)
 
 /* ---- items ---- */
 
-static void begin(struct batch *b, LLVMValueRef inst)
+static void full_begin(struct batch *b, LLVMValueRef inst)
 {
     if (!b->first)
         b->first = inst;
@@ -236,13 +236,13 @@ static void append_access(struct pass *p, struct batch *b, struct item *item)
 {
     if (stretch_may_have(p, item)) {
         if (!stretch_add(p, &b->path.stretch, item, RECORD_BYTES)) {
-            flush(p, b, item->inst, false);
+            full_flush(p, b, item->inst, false);
             stretch_add(p, &b->path.stretch, item, RECORD_BYTES);
         }
-        begin(b, item->inst);
+        full_begin(b, item->inst);
         return;
     }
-    flush(p, b, item->inst, false);
+    full_flush(p, b, item->inst, false);
     number_site(p, item);
     if (item->kind == ITEM_ACCESS && item->bytes <= 16 && (item->bytes & (item->bytes - 1)) == 0)
         emit_access_call(p, item, item->inst);
@@ -252,21 +252,21 @@ static void append_access(struct pass *p, struct batch *b, struct item *item)
 
 static void append_branch(struct pass *p, struct batch *b, struct item *item)
 {
-    begin(b, item->inst);
+    full_begin(b, item->inst);
     if (LLVMGetNumSuccessors(item->inst) <= STRETCH_OUTCOMES)
         b->path.stretch.branch = item;
     else
         b->branch = item;
-    flush(p, b, item->inst, true);
+    full_flush(p, b, item->inst, true);
 }
 
 static void append_exit(struct pass *p, struct batch *b, struct item *item)
 {
     if (p->has_frame) {
-        begin(b, item->inst);
+        full_begin(b, item->inst);
         b->path.stretch.exits = true;
     }
-    flush(p, b, item->inst, false);
+    full_flush(p, b, item->inst, false);
     if (p->has_frame)
         emit_exit(p, item->inst);
 }
@@ -285,7 +285,7 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
         append_exit(p, b, item);
         break;
     case ITEM_RESTORE:
-        flush(p, b, item->inst, false);
+        full_flush(p, b, item->inst, false);
         if (p->has_frame)
             write_left(p, emit_restore(p, item->inst), item->inst);
         break;
@@ -293,7 +293,7 @@ static void append_item(struct pass *p, struct batch *b, struct item *item)
         emit_link(p, item);
         break;
     default: /* the runtime, or traced code, writes records */
-        flush(p, b, item->inst, false);
+        full_flush(p, b, item->inst, false);
         emit_item(p, item);
         break;
     }
@@ -320,12 +320,12 @@ static void emit_block(struct pass *p, struct batch *b, struct flow *f, uint32_t
         path_begin(p, &b->path);
     if (entry) {
         path_enter(&b->path, entry);
-        begin(b, entry);
+        full_begin(b, entry);
     }
     for (size_t i = here->first; i < here->end; i++)
         append_item(p, b, &items->at[i]);
     if (b->first)
-        flush(p, b, LLVMGetBasicBlockTerminator(here->block), true);
+        full_flush(p, b, LLVMGetBasicBlockTerminator(here->block), true);
     flow_leave(f, block, &b->path);
 }
 

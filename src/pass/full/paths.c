@@ -201,8 +201,8 @@ static LLVMValueRef add_at_end(struct pass *p, LLVMBasicBlockRef block, LLVMValu
 }
 
 /* Of one value for each way in, the one for the block. */
-static LLVMValueRef meet(const struct flow *f, struct pass *p, const struct flow_block *b,
-                         LLVMValueRef *values)
+static LLVMValueRef paths_meet(const struct flow *f, struct pass *p, const struct flow_block *b,
+                               LLVMValueRef *values)
 {
     bool same = true;
     for (size_t i = 1; i < b->nedges; i++)
@@ -247,8 +247,8 @@ static void join_several(const struct flow *f, struct pass *p, const struct flow
         if (x->stretch.most_events > s->most_events)
             s->most_events = x->stretch.most_events;
     }
-    path->base = meet(f, p, b, bases);
-    path->index = meet(f, p, b, indices);
+    path->base = paths_meet(f, p, b, bases);
+    path->index = paths_meet(f, p, b, indices);
     path->open = path->joins = true;
     s->room.next = 0;
 }

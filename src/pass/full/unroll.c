@@ -67,7 +67,7 @@ static bool find_loop(struct loop *l, LLVMBasicBlockRef header, LLVMBasicBlockRe
 }
 
 /* Is the block short and without calls? Counts its instructions, and the accesses. */
-static bool is_small(LLVMBasicBlockRef b, unsigned *instructions, unsigned *accesses)
+static bool unroll_is_small(LLVMBasicBlockRef b, unsigned *instructions, unsigned *accesses)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
         if (LLVMIsACallInst(i) ? !LLVMIsAIntrinsicInst(i)
@@ -85,7 +85,7 @@ static bool is_worth_it(const struct loop *l)
 {
     unsigned instructions = 0, accesses = 0;
     for (unsigned i = 0; i < l->count; i++)
-        if (!is_small(l->at[i], &instructions, &accesses))
+        if (!unroll_is_small(l->at[i], &instructions, &accesses))
             return false;
     return accesses > 0;
 }

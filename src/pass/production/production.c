@@ -48,7 +48,7 @@ struct production {
 
 /* ---- what is where ---- */
 
-static struct place place_of(const struct production *m, LLVMValueRef inst)
+static struct place production_place_of(const struct production *m, LLVMValueRef inst)
 {
     uint64_t at = map_get(&m->places, inst);
     return (struct place){ (uint32_t)(at >> 32), (uint32_t)at - 1 };
@@ -69,7 +69,7 @@ static bool is_there(const struct production *m, const struct group *g, LLVMValu
 {
     if (!LLVMIsAInstruction(v))
         return true;
-    struct place at = place_of(m, v);
+    struct place at = production_place_of(m, v);
     return at.block != g->anchor.block || at.index < g->anchor.index;
 }
 
@@ -270,7 +270,7 @@ static bool joins(const struct production *m, const struct group *g, const struc
     if (g->count == 0 || g->count == GROUP_MAX || item->kind == ITEM_ATOMIC ||
         item->kind == ITEM_ASM)
         return false;
-    if (g->anchor.block != place_of(m, item->inst).block)
+    if (g->anchor.block != production_place_of(m, item->inst).block)
         return false;
     return is_same_stretch(g, item) && fits(m, g, item);
 }
@@ -317,7 +317,8 @@ static void call_hit(struct pass *p, const struct item *item, LLVMValueRef addre
                             LLVMCreateEnumAttribute(p->context, attribute_kind("cold"), 0));
 }
 
-static void report(const struct production *m, const struct group *g, const struct item *item)
+static void production_report(const struct production *m, const struct group *g,
+                              const struct item *item)
 {
     struct pass *p = m->p;
     LLVMValueRef value = stored_link(item), from = copied_link(item), length = dynamic_length(item);
@@ -360,7 +361,7 @@ static void emit_group(const struct production *m, struct group *g)
     struct detour d = detour_begin(p, g->at[0]->inst);
     detour_if_patched(p, &d, sites, sites_of(p, g, sites));
     for (unsigned i = 0; i < g->count; i++)
-        report(m, g, g->at[i]);
+        production_report(m, g, g->at[i]);
     detour_end(p, &d);
 }
 
@@ -401,7 +402,7 @@ void emit_production(struct pass *p, struct items *items)
         if (!joins(&m, &g, item)) {
             emit_group(&m, &g);
             g.count = 0;
-            g.anchor = place_of(&m, item->inst);
+            g.anchor = production_place_of(&m, item->inst);
         }
         g.at[g.count++] = item;
     }

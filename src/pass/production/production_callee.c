@@ -64,7 +64,7 @@ static enum callee_kind kind_of_letters(const struct libc_function *f)
     return CALLEE_HARMLESS;
 }
 
-static enum callee_kind kind_of(const struct libc_function *f)
+static enum callee_kind production_callee_kind_of(const struct libc_function *f)
 {
     switch ((enum libc_does)f->does) {
     case LIBC_ANYTHING:
@@ -98,5 +98,5 @@ enum callee_kind callee_kind(LLVMValueRef call)
     if (starts_with(name, "llvm.memcpy") || starts_with(name, "llvm.memmove"))
         return CALLEE_COPIES;
     const struct libc_function *f = libc_find(name);
-    return f ? kind_of(f) : CALLEE_UNKNOWN;
+    return f ? production_callee_kind_of(f) : CALLEE_UNKNOWN;
 }

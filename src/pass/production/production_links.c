@@ -341,8 +341,8 @@ static void list_links(struct pass *p, LLVMValueRef f, struct links *l)
 
 /* The callee's address is loaded by volatile assembly: else the compiler loads it before the loop
  * around, and keeps a register busy where the no-op is one. */
-static LLVMValueRef ask(struct pass *p, const char *name, LLVMTypeRef result, unsigned n,
-                        LLVMValueRef *args)
+static LLVMValueRef production_links_ask(struct pass *p, const char *name, LLVMTypeRef result,
+                                         unsigned n, LLVMValueRef *args)
 {
     char text[128];
     LLVMTypeRef params[4], load = LLVMFunctionType(p->ptr, NULL, 0, false);
@@ -362,9 +362,9 @@ static LLVMValueRef ask(struct pass *p, const char *name, LLVMTypeRef result, un
     return call;
 }
 
-static void tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *args)
+static void production_links_tell(struct pass *p, const char *name, unsigned n, LLVMValueRef *args)
 {
-    ask(p, name, p->none, n, args);
+    production_links_ask(p, name, p->none, n, args);
 }
 
 static LLVMValueRef word(struct pass *p, LLVMValueRef v)
@@ -394,7 +394,7 @@ static void tell_stored(struct pass *p, const char *name, LLVMValueRef address, 
         if (kind == LLVMVectorTypeKind)
             value = LLVMBuildBitCast(p->b, value, p->i64, "");
         LLVMValueRef args[] = { address, word(p, value) };
-        tell(p, name, 2, args);
+        production_links_tell(p, name, 2, args);
         return;
     }
     if (kind == LLVMVectorTypeKind &&
@@ -406,7 +406,7 @@ static void tell_stored(struct pass *p, const char *name, LLVMValueRef address, 
     value = LLVMBuildBitCast(p->b, value, LLVMVectorType(p->i64, n), "");
     for (unsigned i = 0; i < n; i++) {
         LLVMValueRef args[] = { address, LLVMBuildExtractElement(p->b, value, const32(p, i), "") };
-        tell(p, name, 2, args);
+        production_links_tell(p, name, 2, args);
     }
 }
 
@@ -426,7 +426,7 @@ static void emit_store(struct pass *p, LLVMValueRef inst, bool weak)
 void tell_link_copy(struct pass *p, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes)
 {
     LLVMValueRef args[] = { to, from, bytes };
-    tell(p, "__heddle_link_copy", 3, args);
+    production_links_tell(p, "__heddle_link_copy", 3, args);
 }
 
 static void emit_copy(struct pass *p, LLVMValueRef call)
@@ -450,7 +450,7 @@ static void emit_move(struct pass *p, LLVMValueRef call)
     bytes = LLVMBuildAdd(p->b, bytes, const64(p, (uint64_t)m->more), "");
     LLVMValueRef from = LLVMGetOperand(call, (unsigned)m->from), sent[] = { from, bytes };
     if (m->to < 0)
-        tell(p, "__heddle_link_send", 2, sent);
+        production_links_tell(p, "__heddle_link_send", 2, sent);
     else
         tell_link_copy(p, LLVMGetOperand(call, (unsigned)m->to), from, bytes);
 }
@@ -460,7 +460,7 @@ static void emit_move(struct pass *p, LLVMValueRef call)
 static void return_if_traced(struct pass *p, LLVMValueRef function, LLVMBasicBlockRef tail)
 {
     LLVMBasicBlockRef untraced = LLVMAppendBasicBlockInContext(p->context, p->function, "");
-    LLVMValueRef answer = ask(p, "__heddle_link_untraced", p->i32, 1, &function);
+    LLVMValueRef answer = production_links_ask(p, "__heddle_link_untraced", p->i32, 1, &function);
     LLVMValueRef is = LLVMBuildICmp(p->b, LLVMIntNE, answer, const32(p, 0), "");
     LLVMBuildCondBr(p->b, is, untraced, tail);
     LLVMPositionBuilderAtEnd(p->b, untraced);
@@ -471,7 +471,7 @@ static void emit_give(struct pass *p, LLVMValueRef call, LLVMBasicBlockRef tail)
     LLVMValueRef callee = direct_callee(call), called = LLVMGetCalledValue(call);
     enum callee_kind kind = callee_kind(call);
     if (kind == CALLEE_MAKES_THREADS)
-        tell(p, "__heddle_link_threads", 0, NULL);
+        production_links_tell(p, "__heddle_link_threads", 0, NULL);
     else if (kind != CALLEE_PUBLISHES && !LLVMIsAInlineAsm(called) &&
              !(callee && !is_only_declared(callee)))
         return_if_traced(p, called, tail);
@@ -483,12 +483,12 @@ static void emit_give(struct pass *p, LLVMValueRef call, LLVMBasicBlockRef tail)
             LLVMTypeRef type = LLVMTypeOf(arg);
             LLVMValueRef half = LLVMBuildLShr(p->b, arg, LLVMConstInt(type, 64, false), "");
             half = LLVMBuildTrunc(p->b, half, p->i64, "");
-            tell(p, "__heddle_link_give", 1, &half);
+            production_links_tell(p, "__heddle_link_give", 1, &half);
         }
         if (LLVMGetTypeKind(LLVMTypeOf(arg)) == LLVMIntegerTypeKind)
             arg = LLVMBuildIntCast2(p->b, arg, p->i64, false, "");
         arg = word(p, arg);
-        tell(p, "__heddle_link_give", 1, &arg);
+        production_links_tell(p, "__heddle_link_give", 1, &arg);
     }
 }
 
@@ -501,8 +501,8 @@ static void emit_hook(struct pass *p, LLVMValueRef call)
                             LLVMGetOperand(call, tree ? 3 : 1) };
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef there[] = { into[i], word(p, node) }, back[] = { node, word(p, into[i]) };
-        tell(p, "__heddle_link_store", 2, there);
-        tell(p, "__heddle_link_store", 2, back);
+        production_links_tell(p, "__heddle_link_store", 2, there);
+        production_links_tell(p, "__heddle_link_store", 2, back);
     }
 }
 
@@ -511,16 +511,16 @@ static void emit_end(struct pass *p, LLVMValueRef call)
     LLVMValueRef at = LLVMGetOperand(call, 1), text = word(p, LLVMGetOperand(call, 0));
     LLVMValueRef wanted = LLVMBuildIsNotNull(p->b, at, "");
     LLVMValueRef args[] = { at, LLVMBuildSelect(p->b, wanted, text, const64(p, 0), "") };
-    tell(p, "__heddle_link_store", 2, args);
+    production_links_tell(p, "__heddle_link_store", 2, args);
 }
 
 static void emit_alloc(struct pass *p, const struct link *l)
 {
     LLVMValueRef args[] = { l->inst, LLVMGetOperand(l->inst, 0) };
     if (l->kind == LINK_REALLOC)
-        tell(p, "__heddle_link_realloc", 2, args);
+        production_links_tell(p, "__heddle_link_realloc", 2, args);
     else
-        tell(p, "__heddle_link_alloc", 1, args);
+        production_links_tell(p, "__heddle_link_alloc", 1, args);
 }
 
 static void emit_slot(struct pass *p, LLVMValueRef local)
@@ -528,7 +528,7 @@ static void emit_slot(struct pass *p, LLVMValueRef local)
     uint64_t each = LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(local));
     LLVMValueRef n = LLVMBuildIntCast2(p->b, LLVMGetOperand(local, 0), p->i64, false, "");
     LLVMValueRef args[] = { local, LLVMBuildMul(p->b, n, const64(p, each), "") };
-    tell(p, "__heddle_link_slot", 2, args);
+    production_links_tell(p, "__heddle_link_slot", 2, args);
 }
 
 /* ---- where ---- */

@@ -22,7 +22,7 @@ void frames_forget_moves(void)
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELAXED);
 }
 
-static bool is_same(const struct heddle_frame *a, const struct heddle_frame *b)
+static bool frames_is_same(const struct heddle_frame *a, const struct heddle_frame *b)
 {
     return a->return_address == b->return_address && a->site == b->site;
 }
@@ -37,7 +37,7 @@ static uint32_t frames_kept(const struct rt_thread *t)
 
     if (unlikely(t->too_deep))
         return depth;
-    while (depth < both && is_same(&t->told[depth].frame, &tls.shadow[depth]))
+    while (depth < both && frames_is_same(&t->told[depth].frame, &tls.shadow[depth]))
         depth++;
     return depth;
 }

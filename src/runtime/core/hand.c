@@ -21,7 +21,7 @@ enum { WORD_BITS = 14, WORDS = 1 << WORD_BITS, WORD_BYTES = 4, FORGET_BYTES = 40
 bool rt_hand_locks;
 static uintptr_t words[WORDS];
 
-static uintptr_t *place_of(uintptr_t word)
+static uintptr_t *hand_place_of(uintptr_t word)
 {
     return &words[(uint64_t)(word / WORD_BYTES) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WORD_BITS)];
 }
@@ -30,7 +30,7 @@ static bool is_word(uintptr_t a)
 {
     uintptr_t word = a & ~(uintptr_t)(WORD_BYTES - 1);
 
-    return __atomic_load_n(place_of(word), __ATOMIC_RELAXED) == word;
+    return __atomic_load_n(hand_place_of(word), __ATOMIC_RELAXED) == word;
 }
 
 /* Variables are told apart by what the modules say about themselves. */
@@ -51,13 +51,13 @@ static bool is_lock(const void *p)
            (is_word(a + WORD_BYTES) && in_one_object(a, a + WORD_BYTES));
 }
 
-static void note(const void *p, uint32_t bytes)
+static void hand_note(const void *p, uint32_t bytes)
 {
     uintptr_t first = (uintptr_t)p & ~(uintptr_t)(WORD_BYTES - 1);
 
     for (uintptr_t w = first; w < (uintptr_t)p + bytes; w += WORD_BYTES)
-        if (__atomic_load_n(place_of(w), __ATOMIC_RELAXED) != w)
-            __atomic_store_n(place_of(w), w, __ATOMIC_RELAXED);
+        if (__atomic_load_n(hand_place_of(w), __ATOMIC_RELAXED) != w)
+            __atomic_store_n(hand_place_of(w), w, __ATOMIC_RELAXED);
     if (!__atomic_load_n(&rt_hand_locks, __ATOMIC_RELAXED))
         __atomic_store_n(&rt_hand_locks, true, __ATOMIC_RELAXED);
 }
@@ -76,7 +76,7 @@ void hand_forget(const void *p, uint64_t bytes)
 
     if (bytes <= FORGET_BYTES)
         for (uintptr_t w = from; w < to; w += WORD_BYTES)
-            forget_word(place_of(w), from, to);
+            forget_word(hand_place_of(w), from, to);
     else
         for (size_t i = 0; i < WORDS; i++)
             forget_word(&words[i], from, to);
@@ -85,7 +85,7 @@ void hand_forget(const void *p, uint64_t bytes)
 EXPORT void __heddle_asm_end(void *p, uint32_t bytes, uint32_t order, uint32_t site);
 EXPORT void __heddle_asm_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
 {
-    note(p, bytes);
+    hand_note(p, bytes);
     __heddle_atomic_end(p, bytes, order, site);
 }
 

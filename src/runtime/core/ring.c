@@ -88,7 +88,7 @@ static struct ring_chunk *chunk_at(uint32_t number)
                                  (uint64_t)number * RING_CHUNK_BYTES);
 }
 
-static void push(uint64_t *head, struct ring_chunk *c)
+static void ring_push(uint64_t *head, struct ring_chunk *c)
 {
     uint64_t old = __atomic_load_n(head, __ATOMIC_RELAXED), new;
 
@@ -218,7 +218,7 @@ void ring_hand_over(struct ring_chunk *c)
     }
     __atomic_store_n(&c->state, CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&r->queued, 1, __ATOMIC_SEQ_CST);
-    push(&r->full_head, c);
+    ring_push(&r->full_head, c);
     /* The writer looks by itself ten times a second; wake it when there is work for it. */
     if (__atomic_add_fetch(&r->wake_writer, 1, __ATOMIC_SEQ_CST) % 8 == 0)
         futex(&r->wake_writer, FUTEX_WAKE, 1, NULL);

@@ -82,7 +82,7 @@ static long wait_a_moment(const long *a)
     return -1;
 }
 
-static long refuse(void)
+static long sandbox_refuse(void)
 {
     errno = EPERM;
     return -1;
@@ -103,9 +103,9 @@ long sandbox_call(long number, const long *a)
     case SYS_gettid:
         return own_tid();
     case SYS_mmap:
-        return is_fresh_memory(a) ? from_reserve((size_t)a[1]) : refuse();
+        return is_fresh_memory(a) ? from_reserve((size_t)a[1]) : sandbox_refuse();
     default:
-        return refuse();
+        return sandbox_refuse();
     }
 }
 

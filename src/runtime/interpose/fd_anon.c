@@ -32,19 +32,19 @@ static uint32_t numbers[FDS];
 #define NUMBER_SIGNALS (UINT32_C(1) << 31) /* a part of the numbers of signalfds */
 static uint32_t last_number;
 
-static bool is_small(int fd)
+static bool fd_anon_is_small(int fd)
 {
     return fd >= 0 && fd < FDS;
 }
 
 uint32_t anon_number(int fd)
 {
-    return is_small(fd) ? __atomic_load_n(&numbers[fd], __ATOMIC_RELAXED) : 0;
+    return fd_anon_is_small(fd) ? __atomic_load_n(&numbers[fd], __ATOMIC_RELAXED) : 0;
 }
 
 static void set_number(int fd, uint32_t number)
 {
-    if (is_small(fd))
+    if (fd_anon_is_small(fd))
         __atomic_store_n(&numbers[fd], number, __ATOMIC_RELAXED);
 }
 
@@ -73,7 +73,7 @@ static uint64_t watched[FDS];     /* the tag under which a descriptor was added 
 void anon_close(int fd)
 {
     set_number(fd, 0);
-    if (is_small(fd))
+    if (fd_anon_is_small(fd))
         __atomic_store_n(&watched[fd], 0, __ATOMIC_RELAXED);
 }
 
@@ -88,7 +88,7 @@ static void watch_add(int epoll, int fd, uint64_t data)
 {
     uint64_t tag = watch_tag(epoll, data), *w = &watches[tag % WATCHES], was, now;
 
-    if (!tag || !is_small(fd))
+    if (!tag || !fd_anon_is_small(fd))
         return;
     now = tag << FD_BITS | (unsigned)fd;
     was = __atomic_load_n(w, __ATOMIC_RELAXED);

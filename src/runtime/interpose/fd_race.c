@@ -31,7 +31,7 @@ EXPORT char __heddle_descriptor[FDS][8];
 static uint64_t files[FDS];
 enum { FILE_UNKNOWN, FILE_CLOSED };
 
-static bool is_small(int fd)
+static bool fd_race_is_small(int fd)
 {
     return fd >= 0 && fd < FDS;
 }
@@ -45,8 +45,8 @@ static bool is_traced(uint64_t where)
 
 static bool counts(int fd, uint64_t where)
 {
-    return is_small(fd) && rt.mode == MODE_ON && !rt_sandbox && rt_recording() && !tls.ignore &&
-           is_traced(where);
+    return fd_race_is_small(fd) && rt.mode == MODE_ON && !rt_sandbox && rt_recording() &&
+           !tls.ignore && is_traced(where);
 }
 
 /* 0: it is not open. */
@@ -61,7 +61,7 @@ static uint64_t file_of(int fd)
 }
 
 /* Whoever is the first to see it begins it. */
-static void begin(int fd, uint64_t known, uint64_t file, uint64_t where)
+static void fd_race_begin(int fd, uint64_t known, uint64_t file, uint64_t where)
 {
     if (__atomic_compare_exchange_n(&files[fd], &known, file, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED))
@@ -78,7 +78,7 @@ void fd_used(int fd, uint64_t where)
     if (known <= FILE_CLOSED) {
         file = file_of(fd);
         if (file)
-            begin(fd, known, file, where);
+            fd_race_begin(fd, known, file, where);
         else if (known == FILE_UNKNOWN)
             return;
     }
@@ -87,7 +87,7 @@ void fd_used(int fd, uint64_t where)
 
 void fd_forgotten(int fd)
 {
-    if (is_small(fd))
+    if (fd_race_is_small(fd))
         __atomic_store_n(&files[fd], FILE_UNKNOWN, __ATOMIC_RELAXED);
 }
 
@@ -95,7 +95,7 @@ void fd_closes(int fd, uint64_t where)
 {
     uint64_t known, file;
 
-    if (!is_small(fd))
+    if (!fd_race_is_small(fd))
         return;
     known = __atomic_load_n(&files[fd], __ATOMIC_RELAXED);
     if (!counts(fd, where)) {
@@ -113,7 +113,7 @@ void fd_closes(int fd, uint64_t where)
         return;
     }
     if (known <= FILE_CLOSED && file)
-        begin(fd, known, file, where);
+        fd_race_begin(fd, known, file, where);
     __atomic_store_n(&files[fd], FILE_CLOSED, __ATOMIC_RELAXED);
     rt_ends(__heddle_descriptor[fd], sizeof(*__heddle_descriptor), where);
 }

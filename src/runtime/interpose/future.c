@@ -44,7 +44,7 @@ struct note {
 static void (*library_function)(void *);
 
 /* As weak_ptr::lock(). */
-static bool take(struct counts *c, uint64_t where)
+static bool future_take(struct counts *c, uint64_t where)
 {
     uint32_t n = __atomic_load_n(&c->uses, __ATOMIC_RELAXED), was;
 
@@ -63,7 +63,7 @@ static void drop_weak(struct counts *c, uint64_t where)
         c->functions[FUNCTION_DESTROY](c);
 }
 
-static void drop(struct counts *c, uint64_t where)
+static void future_drop(struct counts *c, uint64_t where)
 {
     if (rt_atomic_add_4(&c->uses, UINT32_MAX, ORDER_ACQ_REL, where) != 1)
         return;
@@ -80,12 +80,12 @@ static void make_ready(void *p)
     bool taken;
 
     rt_atomic_add_4(&c->weak_uses, 1, ORDER_RELAXED, where);
-    taken = take(c, where);
+    taken = future_take(c, where);
     if (taken)
         rt_atomic_or_4(&n->state->status, STATUS_READY, ORDER_RELEASE, where);
     __atomic_load_n(&library_function, __ATOMIC_RELAXED)(n);
     if (taken)
-        drop(c, where);
+        future_drop(c, where);
     drop_weak(c, where);
 }
 

@@ -60,7 +60,7 @@ extern void (*_ZSt15get_new_handlerv(void))(void) __attribute__((weak));
 extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));
 
 /* Room is to be made by the program's handler; false: there is none, and it does not throw. */
-static bool make_room(bool throws)
+static bool new_make_room(bool throws)
 {
     void (*handler)(void) = _ZSt15get_new_handlerv ? _ZSt15get_new_handlerv() : NULL;
 
@@ -80,7 +80,7 @@ static void *allocate(size_t align, size_t n, bool throws)
             p = malloc(n ? n : 1);
         else if (posix_memalign(&p, align < sizeof(p) ? sizeof(p) : align, n ? n : 1))
             p = NULL;
-    } while (!p && make_room(throws));
+    } while (!p && new_make_room(throws));
     return p;
 }
 

@@ -104,7 +104,7 @@ INTERPOSE(int, mq_notify, mqd_t queue, const struct sigevent *event)
 }
 
 /* Handlers may call these first: look them up while nothing is interrupted. */
-static __attribute__((constructor)) void look_up(void)
+static __attribute__((constructor)) void notify_look_up(void)
 {
     (void)REAL(timer_settime);
 }

@@ -56,7 +56,7 @@ static void publish(const void *control, uint64_t where)
 }
 
 /* After the object was found initialised. */
-static void learn(const void *control, uint64_t where)
+static void once_learn(const void *control, uint64_t where)
 {
     uint64_t now = __atomic_load_n(&completed, __ATOMIC_SEQ_CST);
     unsigned i = (uintptr_t)control / 8 % SEEN;
@@ -72,8 +72,8 @@ static void learn(const void *control, uint64_t where)
 
 static void flag_set(uint64_t *flag, uint64_t state);
 
-/* The personality of run(): the unwinder calls it when an exception, a cancellation or the end of
- * the thread leaves that frame. */
+/* The personality of once_run(): the unwinder calls it when an exception, a cancellation or the end
+ * of the thread leaves that frame. */
 __attribute__((used)) _Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions,
                                                        uint64_t kind, struct _Unwind_Exception *e,
                                                        struct _Unwind_Context *context);
@@ -93,7 +93,7 @@ _Unwind_Reason_Code rt_once_left(int version, _Unwind_Action actions, uint64_t k
     return _URC_CONTINUE_UNWIND;
 }
 
-static void run(void)
+static void once_run(void)
 {
     struct order *o = pending;
 
@@ -110,10 +110,10 @@ INTERPOSE(int, pthread_once, pthread_once_t *control, void (*function)(void))
     int r;
 
     pending = &o;
-    r = REAL(pthread_once)(control, run);
+    r = REAL(pthread_once)(control, once_run);
     pending = o.outer;
     if (!o.ran && r == 0)
-        learn(control, o.where);
+        once_learn(control, o.where);
     return r;
 }
 
@@ -122,10 +122,10 @@ INTERPOSE(void, call_once, once_flag *control, void (*function)(void))
     struct order o = { function, control, WHERE_CALLER(), false, pending, NULL };
 
     pending = &o;
-    REAL(call_once)(control, run);
+    REAL(call_once)(control, once_run);
     pending = o.outer;
     if (!o.ran)
-        learn(control, o.where);
+        once_learn(control, o.where);
 }
 
 /* ---- C++ ---- */
@@ -172,7 +172,7 @@ REPLACE(int, __cxa_guard_acquire, uint64_t *guard)
     if (!(__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE) & DONE) &&
         guard_take((uint32_t *)guard))
         return 1;
-    learn(guard, WHERE_CALLER());
+    once_learn(guard, WHERE_CALLER());
     return 0;
 }
 
@@ -231,7 +231,7 @@ REPLACE(void, _ZNSt3__111__call_onceERVmPvPFvS2_E, uint64_t *flag, void *argumen
     struct order o = { NULL, flag, WHERE_CALLER(), true, pending, flag };
 
     if (!flag_take(flag)) {
-        learn(flag, o.where);
+        once_learn(flag, o.where);
         return;
     }
     pending = &o;

@@ -155,7 +155,7 @@ INTERPOSE(int, sigtimedwait, const sigset_t *restrict set, siginfo_t *restrict i
 }
 
 /* Handlers may call these first: look them up while nothing is interrupted. */
-static __attribute__((constructor)) void look_up(void)
+static __attribute__((constructor)) void signal_send_look_up(void)
 {
     (void)REAL(raise);
     (void)REAL(kill);

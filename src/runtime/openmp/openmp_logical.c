@@ -159,7 +159,7 @@ static void become_idle(struct openmp_pool *p, struct openmp_logical *l)
     p->last = l;
 }
 
-static struct openmp_logical *make(struct openmp_pool *p)
+static struct openmp_logical *openmp_logical_make(struct openmp_pool *p)
 {
     struct openmp_logical *l = &p->all[p->count];
     unsigned most = __atomic_load_n(&made, __ATOMIC_RELAXED) < MANY ? POOL : POOL_LEAST;
@@ -171,13 +171,13 @@ static struct openmp_logical *make(struct openmp_pool *p)
     return l;
 }
 
-static struct openmp_logical *choose(struct openmp_pool *p)
+static struct openmp_logical *openmp_logical_choose(struct openmp_pool *p)
 {
     struct openmp_logical *l;
 
     if (p->first && p->first->era < p->era)
         return idle(p);
-    return (l = make(p)) ? l : idle(p);
+    return (l = openmp_logical_make(p)) ? l : idle(p);
 }
 
 /* ---- what is the system's thread's own ---- */
@@ -199,7 +199,7 @@ static void give_own(struct openmp_pool *p)
 
 /* The stack's bytes go from one to the other now. Accesses with values are put where these fit,
  * which is seen to be here: by the order of operations on one object that nothing comes after. */
-static void change(struct openmp_pool *p, struct rt_thread *to)
+static void openmp_logical_change(struct openmp_pool *p, struct rt_thread *to)
 {
     uint64_t turn = openmp_key(p->id, OWN_TURN);
 
@@ -225,7 +225,7 @@ void openmp_logical_enter(struct openmp_node *task, const void *top)
 {
     struct rt_thread *before = rt_fiber_current();
     struct openmp_pool *p = before && top ? pool_get() : NULL;
-    struct openmp_logical *l = p ? choose(p) : NULL;
+    struct openmp_logical *l = p ? openmp_logical_choose(p) : NULL;
 
     if (!l)
         return;
@@ -237,7 +237,7 @@ void openmp_logical_enter(struct openmp_node *task, const void *top)
     task->top = (uintptr_t)top;
     now = l;
     rt_fiber_own(l->thread, before, own_key(p), p->own, p->own_bytes);
-    change(p, l->thread);
+    openmp_logical_change(p, l->thread);
     forget_stack(p, task->top);
 }
 
@@ -252,7 +252,7 @@ void openmp_logical_leave(struct openmp_node *task)
     p->owned |= rt_fiber_owns(l->thread);
     give_own(p);
     now = task->resumed;
-    change(p, task->before);
+    openmp_logical_change(p, task->before);
     forget_stack(p, task->top);
     if (p->owned && (!now || rt_fiber_owns(now->thread)))
         rt_sync_number(OP_AFTER, own_key(p), openmp_place(NULL));

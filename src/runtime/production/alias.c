@@ -115,7 +115,7 @@ static struct cell *cell_of(uintptr_t word)
     return c;
 }
 
-static void add_entry(struct cell *c, uint64_t entry)
+static void alias_add_entry(struct cell *c, uint64_t entry)
 {
     for (unsigned i = 0; i < c->count; i++)
         if (is_pair(c->at[i], entry))
@@ -130,7 +130,7 @@ static void add_entry(struct cell *c, uint64_t entry)
 }
 
 /* What it says is known already? The bytes of one site may differ from time to time. */
-static bool is_known(struct cell *c, uint64_t entry)
+static bool alias_is_known(struct cell *c, uint64_t entry)
 {
     const uint64_t bytes = UINT64_C(0xff) << 40;
 
@@ -140,16 +140,16 @@ static bool is_known(struct cell *c, uint64_t entry)
     return false;
 }
 
-static void touch(uintptr_t word, uint64_t entry)
+static void alias_touch(uintptr_t word, uint64_t entry)
 {
     struct cell *c = cell_of(word);
 
-    if (!is_known(c, entry))
-        add_entry(c, entry);
+    if (!alias_is_known(c, entry))
+        alias_add_entry(c, entry);
     spin_unlock(&c->lock);
 }
 
-static void hit(const struct prod_hit *h)
+static void alias_hit(const struct prod_hit *h)
 {
     uintptr_t low = h->address, end = low + h->bytes, word = low >> 3;
     uint64_t how = (h->write ? ENTRY_WRITE : 0) | (h->atomic ? ENTRY_ATOMIC : 0);
@@ -166,7 +166,8 @@ static void hit(const struct prod_hit *h)
         unsigned from = word << 3 < low ? low & 7 : 0;
         unsigned to = end - (word << 3) < 8 ? (unsigned)(end - (word << 3)) : 8;
 
-        touch(word, ENTRY(h->site, prod_thread(), (0xffu >> (8 - (to - from))) << from) | how);
+        alias_touch(word,
+                    ENTRY(h->site, prod_thread(), (0xffu >> (8 - (to - from))) << from) | how);
     }
     pair_guard_end(guard);
 }
@@ -232,7 +233,7 @@ static void update(void)
     patch_all(all, NULL, true);
 }
 
-static void start(struct prod_control *c)
+static void alias_start(struct prod_control *c)
 {
     void *m = (void *)syscall(SYS_mmap, NULL, sizeof(*cells) << CELL_BITS, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1L, 0L);
@@ -247,7 +248,7 @@ static void start(struct prod_control *c)
     update();
 }
 
-static void forked(void)
+static void alias_forked(void)
 {
     owner++;
     table_forked();
@@ -255,9 +256,9 @@ static void forked(void)
 
 const struct rt_mode mode_alias = {
     .name = "alias",
-    .forked = forked,
-    .start = start,
-    .hit = hit,
+    .forked = alias_forked,
+    .start = alias_start,
+    .hit = alias_hit,
     .alloc = alloc,
     .thread_begin = thread_begin,
     .images = update,

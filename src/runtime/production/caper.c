@@ -68,7 +68,7 @@ static bool try_lock(void)
     return !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
 }
 
-static void note(uint32_t site, uint8_t *byte, uint8_t bits)
+static void caper_note(uint32_t site, uint8_t *byte, uint8_t bits)
 {
     int guard = pair_guard_begin();
 
@@ -119,7 +119,7 @@ static uint64_t cpu_ns(void)
     return __atomic_load_n(&known_ns, __ATOMIC_RELAXED);
 }
 
-static bool is_over(uint64_t ns)
+static bool caper_is_over(uint64_t ns)
 {
     uint64_t cpu = cpu_ns();
 
@@ -166,7 +166,7 @@ void caper_link_tick(void)
     rt_control->counter[CAPER_LINKS] += (uint64_t)period;
     ns = __atomic_add_fetch(&link_ns, (uint64_t)period * LINK_NS, __ATOMIC_RELAXED);
     period = TICK;
-    if (is_over(ns / 2) && !caper_given_up)
+    if (caper_is_over(ns / 2) && !caper_given_up)
         say_too_expensive();
 }
 
@@ -175,7 +175,7 @@ static void hit_tick(uint32_t site, uint8_t *byte)
 {
     uint32_t hits = (uint32_t)period;
     uint64_t ns = __atomic_add_fetch(&spent_ns, (uint64_t)hits * HIT_NS, __ATOMIC_RELAXED);
-    bool over = is_over(ns);
+    bool over = caper_is_over(ns);
 
     period = over ? TICK_OVER : TICK;
     caper_left = period - 1;
@@ -183,12 +183,12 @@ static void hit_tick(uint32_t site, uint8_t *byte)
     if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
         waste(hits);
     else if (over && ++samples[site] >= SAMPLES)
-        note(site, byte, CAPER_ASSUMED);
+        caper_note(site, byte, CAPER_ASSUMED);
 }
 
 /* ---- hits ---- */
 
-static void hit(const struct prod_hit *h)
+static void caper_hit(const struct prod_hit *h)
 {
     uint8_t *byte = h->site < table_sites ? table_bytes[h->site] : NULL;
 
@@ -205,7 +205,8 @@ static void hit(const struct prod_hit *h)
     if (*byte & (CAPER_SEEN | CAPER_ASSUMED))
         waste(1);
     else if (*byte & CAPER_WANTED)
-        note(h->site, byte, caper_given_up || own_at(h->address) ? CAPER_ASSUMED : CAPER_SEEN);
+        caper_note(h->site, byte,
+                   caper_given_up || own_at(h->address) ? CAPER_ASSUMED : CAPER_SEEN);
 }
 
 /* ---- patching ---- */
@@ -276,7 +277,7 @@ static void note_main_stack(void)
     links_thread_begin(end - bytes, bytes);
 }
 
-static void start(struct prod_control *c)
+static void caper_start(struct prod_control *c)
 {
     table = table_open();
     if (!table)
@@ -317,7 +318,7 @@ static void thread_begin(uint32_t thread, uint64_t stack, uint64_t bytes)
     links_thread_begin(stack, bytes);
 }
 
-static void tick(void)
+static void caper_tick(void)
 {
     if (!table || !try_lock())
         return;
@@ -330,7 +331,7 @@ static void tick(void)
     }
 }
 
-static void forked(void)
+static void caper_forked(void)
 {
     if (!table)
         return;
@@ -342,8 +343,8 @@ static void forked(void)
 
 const struct rt_mode mode_caper = {
     .name = "caper",
-    .start = start,
-    .hit = hit,
+    .start = caper_start,
+    .hit = caper_hit,
     .alloc = links_alloc,
     .free = links_free,
     .thread_fork = thread_fork,
@@ -351,6 +352,6 @@ const struct rt_mode mode_caper = {
     .thread_end = links_thread_end,
     .images = images,
     .gone = links_gone,
-    .forked = forked,
-    .tick = tick,
+    .forked = caper_forked,
+    .tick = caper_tick,
 };

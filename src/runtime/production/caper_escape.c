@@ -52,7 +52,7 @@ static uintptr_t reading; /* the object that is read directly right now */
 static long pid;
 static uint64_t buffer[BUFFER_BYTES / 8];
 
-static bool prepare(void)
+static bool caper_escape_prepare(void)
 {
     void *m;
 
@@ -67,7 +67,7 @@ static bool prepare(void)
     return true;
 }
 
-static void look_at(const uint64_t *words, size_t n)
+static void caper_escape_look_at(const uint64_t *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!own_at(words[i]))
@@ -153,7 +153,7 @@ static void look_through_piece(uintptr_t at, uintptr_t high)
         long n = syscall(SYS_process_vm_readv, pid, &here, 1L, &there, 1L, 0L);
 
         if (n > 0)
-            look_at(buffer, (size_t)n / 8);
+            caper_escape_look_at(buffer, (size_t)n / 8);
         if (n == (long)here.iov_len) {
             return;
         } else if (n < 0 && errno != EFAULT) {
@@ -178,7 +178,7 @@ static void look_through(uintptr_t low, uintptr_t high)
 }
 
 /* One pointer of the list. */
-static void follow(uintptr_t pointer)
+static void caper_escape_follow(uintptr_t pointer)
 {
     uintptr_t low, high;
 
@@ -189,7 +189,7 @@ static void follow(uintptr_t pointer)
         rt_control->counter[CAPER_ESCAPES]++;
         rt_control->counter[CAPER_SCANNED] += high - low;
         if (high - low < DIRECT_BYTES) {
-            look_at((const uint64_t *)low, (high - low) / 8);
+            caper_escape_look_at((const uint64_t *)low, (high - low) / 8);
         } else {
             __atomic_store_n(&reading, 0, __ATOMIC_SEQ_CST);
             look_through(low, high);
@@ -201,17 +201,17 @@ static void follow(uintptr_t pointer)
 static void follow_all(void)
 {
     while (nwork)
-        follow(work[--nwork]);
+        caper_escape_follow(work[--nwork]);
 }
 
 static _Thread_local int guard __attribute__((tls_model("initial-exec")));
 
-static bool begin(void)
+static bool caper_escape_begin(void)
 {
     rt_busy_begin();
     guard = pair_guard_begin();
     spin_lock(&lock);
-    if (prepare())
+    if (caper_escape_prepare())
         return true;
     caper_give_up(CAPER_GAVE_UP);
     return false;
@@ -230,8 +230,8 @@ void escape(uintptr_t pointer)
 
     if (!own_at(pointer))
         return;
-    if (begin()) {
-        follow(pointer);
+    if (caper_escape_begin()) {
+        caper_escape_follow(pointer);
         follow_all();
     }
     end();
@@ -249,8 +249,8 @@ void escape_contents(uintptr_t low, uintptr_t high)
 
         if (likely(!own_at(word)))
             continue;
-        if (begin()) {
-            follow(word);
+        if (caper_escape_begin()) {
+            caper_escape_follow(word);
             follow_all();
         }
         end();
@@ -272,7 +272,7 @@ void escape_sent(uintptr_t low, uintptr_t bytes)
         escape_contents(low, high);
         return;
     }
-    if (begin()) {
+    if (caper_escape_begin()) {
         look_through((low + 7) & ~(uintptr_t)7, high);
         follow_all();
     }

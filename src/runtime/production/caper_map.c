@@ -39,7 +39,7 @@ static inline uint8_t *page_of(struct own_map *m, uintptr_t a)
     return &m->pages[a >> OWN_PAGE_SHIFT & (OWN_PAGES - 1)];
 }
 
-static inline uint8_t load(const uint8_t *u)
+static inline uint8_t caper_map_load(const uint8_t *u)
 {
     return __atomic_load_n(u, __ATOMIC_RELAXED);
 }
@@ -51,9 +51,9 @@ static inline void store(uint8_t *u, uint8_t value)
 
 /* Units of one page. A page that was inside something as a whole is left over from a stack slot
  * that is gone: its units are 0. */
-static void fill(struct own_map *m, uintptr_t low, uintptr_t high, uint8_t value)
+static void caper_map_fill(struct own_map *m, uintptr_t low, uintptr_t high, uint8_t value)
 {
-    if (load(page_of(m, low)))
+    if (caper_map_load(page_of(m, low)))
         store(page_of(m, low), 0);
     memset(unit_of(m, low), value, (high - low + UNIT - 1) >> OWN_UNIT_SHIFT);
 }
@@ -77,7 +77,7 @@ void own_mark(uintptr_t a, uint64_t bytes)
             continue;
         }
         at = at > a ? at : a;
-        fill(m, at, end, OWN_INSIDE);
+        caper_map_fill(m, at, end, OWN_INSIDE);
     }
     __atomic_store_n(unit_of(map_of(a), a), OWN_START, __ATOMIC_RELEASE);
 }
@@ -88,7 +88,7 @@ bool own_start(uintptr_t a, uintptr_t *low)
 
     a &= ~(uintptr_t)(UNIT - 1);
     while ((now = own_at(a)) == OWN_INSIDE) {
-        bool whole = load(page_of(map_of(a), a));
+        bool whole = caper_map_load(page_of(map_of(a), a));
 
         if (whole)
             a &= ~(uintptr_t)(PAGE - 1);
@@ -108,10 +108,11 @@ bool own_take(uintptr_t low, uintptr_t *high)
                                            __ATOMIC_SEQ_CST))
         return false;
     while (at >> 47 == 0 && (m = map_of(at)) != NULL) {
-        if ((at & (PAGE - 1)) == 0 && load(page_of(m, at))) {
+        if ((at & (PAGE - 1)) == 0 && caper_map_load(page_of(m, at))) {
             store(page_of(m, at), 0);
             at += PAGE;
-        } else if (!load(page_of(m, at)) && load(unit_of(m, at)) == OWN_INSIDE) {
+        } else if (!caper_map_load(page_of(m, at)) &&
+                   caper_map_load(unit_of(m, at)) == OWN_INSIDE) {
             store(unit_of(m, at), 0);
             at += UNIT;
         } else {
@@ -137,6 +138,6 @@ void own_clear(uintptr_t low, uintptr_t high)
             continue;
         }
         end = end < high ? end : high;
-        fill(m, at, end, 0);
+        caper_map_fill(m, at, end, 0);
     }
 }

@@ -212,7 +212,7 @@ static void count_hit(const struct prod_hit *h, const struct pair_role *role)
 
 /* ---- s1: wait ---- */
 
-static void look(const struct prod_hit *h, const struct pair_role *role);
+static void chase_look(const struct prod_hit *h, const struct pair_role *role);
 
 static struct chase_access access_of(const struct prod_hit *h)
 {
@@ -284,7 +284,7 @@ static struct chase_waiter *take_place(const struct prod_hit *h, const struct pa
     bool full = false;
 
     pair_mutex_lock(&chase_lock);
-    *meets = waiter_for(&a, role); /* came at the same time as we, after our look() */
+    *meets = waiter_for(&a, role); /* came at the same time as we, after our chase_look() */
     if (!*meets)
         w = chase_begin(&core, &a, now, total_ns(now), random, &full);
     if (w) {
@@ -393,13 +393,14 @@ static void sample(const struct prod_hit *h, const struct pair_role *role)
     }
     pair_guard_end(guard);
     if (meets)
-        look(h, role);
+        chase_look(h, role);
 }
 
 /* ---- s2: look who waits ---- */
 
 /* The waiter's part of a sighting, if one waits for this; its wait is over then. -1: none. */
-static int meet(const struct chase_access *a, const struct pair_role *role, struct prod_side *one)
+static int meet_in_chase(const struct chase_access *a, const struct pair_role *role,
+                         struct prod_side *one)
 {
     struct chase_waiter *w;
     int side = -1;
@@ -415,7 +416,7 @@ static int meet(const struct chase_access *a, const struct pair_role *role, stru
     return side;
 }
 
-static void look(const struct prod_hit *h, const struct pair_role *role)
+static void chase_look(const struct prod_hit *h, const struct pair_role *role)
 {
     struct chase_access a = access_of(h);
     struct prod_side waiter, own;
@@ -424,7 +425,7 @@ static void look(const struct prod_hit *h, const struct pair_role *role)
     if (!chase_may_meet(&core, &a))
         return;
     guard = pair_guard_begin();
-    while ((side = meet(&a, role, &waiter)) >= 0) {
+    while ((side = meet_in_chase(&a, role, &waiter)) >= 0) {
         if (side == 0 ? pair_count_again(waiter.site, role->number[1])
                       : pair_count_again(role->number[0], waiter.site))
             continue; /* its stacks are known */
@@ -459,7 +460,7 @@ static bool is_worth_a_wait(const struct pair_role *role)
     return (role->is[0] && !role->vain[0]) || (both && role->is[1] && !role->vain[1]);
 }
 
-static void hit(const struct prod_hit *h)
+static void chase_hit(const struct prod_hit *h)
 {
     struct pair_role role = pair_role(h->site);
     uint32_t generation = __atomic_load_n(&rt_control->generation, __ATOMIC_RELAXED);
@@ -471,7 +472,7 @@ static void hit(const struct prod_hit *h)
         self_start(generation);
     count_hit(h, &role);
     if ((role.is[1] || both) && unlikely(__atomic_load_n(&core.waiting, __ATOMIC_ACQUIRE)))
-        look(h, &role);
+        chase_look(h, &role);
     if (is_worth_a_wait(&role) && core.limits.max_ppm && draw(&role))
         sample(h, &role);
     errno = saved;
@@ -508,7 +509,7 @@ static uint64_t start_cost_ns(void)
     return ns < START_MOST_NS ? ns : START_MOST_NS;
 }
 
-static void start(struct prod_control *c)
+static void chase_start(struct prod_control *c)
 {
     uint64_t none = 0;
 
@@ -528,7 +529,7 @@ static void images(void)
 }
 
 /* Another process of the run may have been faster to say that a change was taken up. */
-static void tick(void)
+static void chase_tick(void)
 {
     uint32_t generation = __atomic_load_n(&rt_control->generation, __ATOMIC_ACQUIRE);
     bool rested = false;
@@ -547,7 +548,7 @@ static void tick(void)
         patch_and_charge();
 }
 
-static void flush(void)
+static void chase_flush(void)
 {
     flush_hits(prod_now_ns());
 }
@@ -560,12 +561,12 @@ static void thread_fork(uint32_t child)
 
 static void thread_end(void)
 {
-    flush();
+    chase_flush();
     company_ended();
 }
 
 /* Waiters and the owner of a lock are threads of the parent. */
-static void forked(void)
+static void chase_forked(void)
 {
     chase_lock.state = 0;
     core.waiting = core.used = 0;
@@ -577,12 +578,12 @@ static void forked(void)
 }
 
 const struct rt_mode mode_chase = { .name = "chase",
-                                    .start = start,
+                                    .start = chase_start,
                                     .changed = changed,
-                                    .hit = hit,
+                                    .hit = chase_hit,
                                     .images = images,
                                     .thread_fork = thread_fork,
                                     .thread_end = thread_end,
-                                    .forked = forked,
-                                    .tick = tick,
-                                    .end = flush };
+                                    .forked = chase_forked,
+                                    .tick = chase_tick,
+                                    .end = chase_flush };

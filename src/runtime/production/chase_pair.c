@@ -52,14 +52,14 @@ void pair_mutex_unlock(struct pair_mutex *m)
 
 /* ---- roles ---- */
 
-static uint32_t place_of(uint32_t site)
+static uint32_t chase_pair_place_of(uint32_t site)
 {
     return site * 2654435761u >> 16 & (ROLES - 1);
 }
 
-static uint64_t *find(uint32_t site)
+static uint64_t *chase_pair_find(uint32_t site)
 {
-    uint32_t i = place_of(site);
+    uint32_t i = chase_pair_place_of(site);
     uint64_t w;
 
     while ((w = __atomic_load_n(&roles[i], __ATOMIC_RELAXED)) && (uint32_t)w != site + 1)
@@ -69,7 +69,7 @@ static uint64_t *find(uint32_t site)
 
 struct pair_role pair_role(uint32_t site)
 {
-    uint64_t w = __atomic_load_n(find(site), __ATOMIC_RELAXED);
+    uint64_t w = __atomic_load_n(chase_pair_find(site), __ATOMIC_RELAXED);
 
     return (struct pair_role){ { w >> 32 & 1, w >> 33 & 1 },
                                { w >> 34 & 1, w >> 35 & 1 },
@@ -78,7 +78,7 @@ struct pair_role pair_role(uint32_t site)
 
 static void add_role(uint32_t site, unsigned side, uint32_t number)
 {
-    uint64_t *w = find(site);
+    uint64_t *w = chase_pair_find(site);
 
     if (*w >> (32 + side) & 1) /* named twice: the first counts */
         return;
@@ -89,7 +89,7 @@ static void add_role(uint32_t site, unsigned side, uint32_t number)
 
 static bool is_on_both(uint32_t site)
 {
-    uint64_t w = *find(site);
+    uint64_t w = *chase_pair_find(site);
 
     return (w >> 32 & 3) == 3;
 }
@@ -155,7 +155,7 @@ static bool may_race(uint32_t a, uint32_t b)
 static void find_vain(unsigned side)
 {
     for (uint32_t i = 0; i < nsites[side]; i++) {
-        uint64_t *w = find(sites[side][i]);
+        uint64_t *w = chase_pair_find(sites[side][i]);
         uint32_t k = 0;
 
         while (k < nsites[!side] && !may_race(sites[side][i], sites[!side][k]))

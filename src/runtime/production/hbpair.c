@@ -9,7 +9,7 @@
 
 /* ---- what the program does ---- */
 
-static void hit(const struct prod_hit *h)
+static void hbpair_hit(const struct prod_hit *h)
 {
     struct pair_role role = pair_role(h->site);
     int saved = errno, guard = pair_guard_begin();
@@ -68,7 +68,7 @@ static bool init(void)
     return hb_objects_init() && hb_cells_init() && hb_stacks_init() && hb_threads_init();
 }
 
-static void start(struct prod_control *c)
+static void hbpair_start(struct prod_control *c)
 {
     hb_lite = c->mode == PROD_LITEHB;
     hb_tracking = !hb_lite;
@@ -90,7 +90,7 @@ static void ended(void)
 }
 
 /* One thread is left, and all that was is before what it does. */
-static void forked(void)
+static void hbpair_forked(void)
 {
     pair_forked();
     hb_forget_early_load();
@@ -103,9 +103,9 @@ static void forked(void)
 /* They differ in how much is followed and kept, which is asked where it is. */
 #define HB_MODE(its_name)                                                                          \
     { .name = (its_name),                                                                          \
-      .start = start,                                                                              \
+      .start = hbpair_start,                                                                       \
       .changed = take_up,                                                                          \
-      .hit = hit,                                                                                  \
+      .hit = hbpair_hit,                                                                           \
       .sync = hb_synchronised,                                                                     \
       .alloc = allocated,                                                                          \
       .thread_fork = hb_thread_fork,                                                               \
@@ -113,6 +113,6 @@ static void forked(void)
       .thread_end = hb_thread_end,                                                                 \
       .thread_join = hb_thread_join,                                                               \
       .images = images,                                                                            \
-      .forked = forked,                                                                            \
+      .forked = hbpair_forked,                                                                     \
       .end = ended }
 const struct rt_mode mode_litehb = HB_MODE("litehb"), mode_fullhb = HB_MODE("fullhb");

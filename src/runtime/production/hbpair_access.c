@@ -47,7 +47,7 @@ static void find_stack(struct coming *c)
         c->access.stack = hb_stack_of(c->hit);
 }
 
-static void fill_side(struct prod_side *out, const struct hb_access *a, unsigned side)
+static void hbpair_access_fill_side(struct prod_side *out, const struct hb_access *a, unsigned side)
 {
     out->site = a->role.number[side];
     out->tid = a->tid;
@@ -65,7 +65,7 @@ static void fill_side(struct prod_side *out, const struct hb_access *a, unsigned
 }
 
 /* A kept access that overlaps one that the thread is about to make. */
-static void meet(const struct hb_access *kept, void *arg)
+static void hbpair_access_meet(const struct hb_access *kept, void *arg)
 {
     struct coming *c = arg;
     struct hb_access *now = &c->access;
@@ -84,8 +84,8 @@ static void meet(const struct hb_access *kept, void *arg)
                          first ? kept->role.number[1] : now->role.number[1]))
         return;
     find_stack(c);
-    fill_side(&side[first], kept, first);
-    fill_side(&side[!first], now, !first);
+    hbpair_access_fill_side(&side[first], kept, first);
+    hbpair_access_fill_side(&side[!first], now, !first);
     pair_report(&side[0], &side[1]);
 }
 
@@ -148,7 +148,7 @@ void hb_accessed(const struct prod_hit *h, const struct pair_role *role)
         hb_cells_keep(&c.access);
     }
     if (role->is[1] || !hb_lite) /* kept before: of two at the same time one sees the other */
-        hb_cells_meet(&c.access, meet, &c);
+        hb_cells_meet(&c.access, hbpair_access_meet, &c);
     if (role->is[0] && hb_lite)
         hb_note_s1(t);
 }

@@ -96,18 +96,18 @@ static void stripe_has(uint32_t stripe, int more)
         __atomic_fetch_and(word, ~bit, __ATOMIC_RELAXED);
 }
 
-static bool is_same(const struct hb_access *a, const struct hb_access *b)
+static bool hbpair_cells_is_same(const struct hb_access *a, const struct hb_access *b)
 {
     return a->slot == b->slot && a->site == b->site && a->span.address == b->span.address &&
            a->span.bytes == b->span.bytes && a->span.write == b->span.write;
 }
 
 /* Number + 1 of the granule's cell for such accesses; 0: none. */
-static uint32_t find(uint64_t granule, const struct hb_access *a)
+static uint32_t hbpair_cells_find(uint64_t granule, const struct hb_access *a)
 {
     uint32_t i = buckets[bucket_of(granule)];
 
-    while (i && !(cells[i - 1].granule == granule && is_same(&cells[i - 1].access, a)))
+    while (i && !(cells[i - 1].granule == granule && hbpair_cells_is_same(&cells[i - 1].access, a)))
         i = cells[i - 1].next;
     return i;
 }
@@ -123,7 +123,7 @@ bool hb_cells_has(const struct hb_access *a)
     if (!__atomic_load_n(&buckets[b], __ATOMIC_RELAXED))
         return false;
     pair_mutex_lock(m);
-    i = find(granule, a);
+    i = hbpair_cells_find(granule, a);
     has = i && cells[i - 1].access.epoch == a->epoch;
     pair_mutex_unlock(m);
     return has;
@@ -131,7 +131,7 @@ bool hb_cells_has(const struct hb_access *a)
 
 static void keep_in(uint64_t granule, const struct hb_access *a)
 {
-    uint32_t b = bucket_of(granule), i = find(granule, a);
+    uint32_t b = bucket_of(granule), i = hbpair_cells_find(granule, a);
     struct cell *c;
 
     if (i) {
@@ -178,7 +178,8 @@ static bool is_first(const struct chase_span *a, const struct chase_span *b, uin
 
 enum { FOUND_MAX = 16 };
 
-static uint32_t collect(uint64_t granule, const struct hb_access *a, struct hb_access *found)
+static uint32_t hbpair_cells_collect(uint64_t granule, const struct hb_access *a,
+                                     struct hb_access *found)
 {
     uint32_t b = bucket_of(granule), n = 0;
     struct pair_mutex *m = &stripes[stripe_of(b)];
@@ -207,7 +208,7 @@ void hb_cells_meet(const struct hb_access *a, void (*f)(const struct hb_access *
 
         if (!__atomic_load_n(&buckets[bucket_of(g)], __ATOMIC_RELAXED))
             continue;
-        n = collect(g, a, found);
+        n = hbpair_cells_collect(g, a, found);
         for (uint32_t i = 0; i < n; i++)
             f(&found[i], arg);
     }

@@ -122,12 +122,12 @@ static bool clock_reserve(struct hb_clock *c, uint32_t n)
 /* ---- objects ---- */
 
 /* Addresses have 47 bits. */
-static uint64_t key_of(enum hb_kind kind, uint64_t object)
+static uint64_t hbpair_clock_key_of(enum hb_kind kind, uint64_t object)
 {
     return object << 4 | (uint64_t)kind;
 }
 
-static struct object *find(uint64_t key, uint32_t bucket)
+static struct object *hbpair_clock_find(uint64_t key, uint32_t bucket)
 {
     for (uint32_t i = buckets[bucket]; i; i = objects[i - 1].next)
         if (objects[i - 1].key == key)
@@ -143,7 +143,7 @@ static void note_most(uint32_t n)
         __atomic_store_n(most, n, __ATOMIC_RELAXED);
 }
 
-static struct object *add(uint64_t key, uint32_t bucket)
+static struct object *hbpair_clock_add(uint64_t key, uint32_t bucket)
 {
     struct object *o = NULL;
 
@@ -177,10 +177,10 @@ static struct pair_mutex *lock(uint64_t key, uint32_t *bucket)
 
 bool hb_object_learn(enum hb_kind kind, uint64_t object, struct hb_clock *to)
 {
-    uint64_t key = key_of(kind, object);
+    uint64_t key = hbpair_clock_key_of(kind, object);
     uint32_t bucket;
     struct pair_mutex *m = lock(key, &bucket);
-    struct object *o = find(key, bucket);
+    struct object *o = hbpair_clock_find(key, bucket);
     bool news = o && hb_clock_learn(to, &o->clock);
 
     pair_mutex_unlock(m);
@@ -189,11 +189,11 @@ bool hb_object_learn(enum hb_kind kind, uint64_t object, struct hb_clock *to)
 
 bool hb_object_add(enum hb_kind kind, uint64_t object, const struct hb_clock *from)
 {
-    uint64_t key = key_of(kind, object);
+    uint64_t key = hbpair_clock_key_of(kind, object);
     uint32_t bucket;
     struct pair_mutex *m = lock(key, &bucket);
-    struct object *o = find(key, bucket);
-    bool done = (o || (o = add(key, bucket))) && clock_reserve(&o->clock, from->n);
+    struct object *o = hbpair_clock_find(key, bucket);
+    bool done = (o || (o = hbpair_clock_add(key, bucket))) && clock_reserve(&o->clock, from->n);
 
     if (done)
         hb_clock_learn(&o->clock, from);
@@ -204,7 +204,7 @@ bool hb_object_add(enum hb_kind kind, uint64_t object, const struct hb_clock *fr
 /* Its block stays with it, for the next object. */
 void hb_object_drop(enum hb_kind kind, uint64_t object)
 {
-    uint64_t key = key_of(kind, object);
+    uint64_t key = hbpair_clock_key_of(kind, object);
     uint32_t bucket, *link;
     struct pair_mutex *m = lock(key, &bucket);
 

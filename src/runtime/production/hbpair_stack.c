@@ -26,7 +26,7 @@ static _Thread_local struct {
 } last __attribute__((tls_model("initial-exec")));
 
 /* Equal hashes are taken for equal stacks: 64 bits, and what hangs on it is a text. */
-static uint32_t find(const uint64_t *frames, uint32_t n, uint64_t hash)
+static uint32_t hbpair_stack_find(const uint64_t *frames, uint32_t n, uint64_t hash)
 {
     uint32_t at, found;
 
@@ -55,7 +55,7 @@ uint32_t hb_stack_of(const struct prod_hit *h)
     for (uint32_t i = 0; i < n; i++)
         hash = hb_hash(hash ^ frames[i]) + i;
     if (last.hash != hash || !last.number) {
-        last.number = find(frames, n, hash);
+        last.number = hbpair_stack_find(frames, n, hash);
         last.hash = hash;
     }
     return last.number;

@@ -45,7 +45,7 @@ static uint32_t epoch_of(const struct hb_thread *t)
 
 /* A slot whose thread ended before all that the new one does, or that no kept access is of. With
  * threads_lock. */
-static struct hb_thread *find_slot(const struct hb_clock *knows)
+static struct hb_thread *hbpair_thread_find_slot(const struct hb_clock *knows)
 {
     for (uint32_t i = 0; i < nthreads; i++) {
         struct hb_thread *t = &threads[i];
@@ -77,7 +77,7 @@ static struct hb_thread *thread_new(struct hb_clock *knows)
     uint32_t epoch;
 
     pair_mutex_lock(&threads_lock);
-    t = find_slot(knows);
+    t = hbpair_thread_find_slot(knows);
     if (t) {
         epoch = t->clock.at[t->slot] + 1;
         memset(t->clock_at, 0, sizeof(t->clock_at));

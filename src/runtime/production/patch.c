@@ -119,7 +119,7 @@ static const struct heddle_module *module_of(const struct heddle_patch *e)
     return (const struct heddle_module *)AT(e, module);
 }
 
-static bool is_known(const struct heddle_patch *e)
+static bool patch_is_known(const struct heddle_patch *e)
 {
     const struct heddle_module *m = module_of(e);
 
@@ -177,7 +177,7 @@ static void add_link(uint32_t number, uint32_t place, uint32_t what)
     s->what = what;
 }
 
-static void add_entry(const struct heddle_patch *e, uint32_t place)
+static void patch_add_entry(const struct heddle_patch *e, uint32_t place)
 {
     uint32_t number = module_of(e)->base + e->index;
 
@@ -192,7 +192,7 @@ static size_t list_places(const struct image *im)
     struct place *first = PLACE(places.count), *p = first;
 
     for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
-        if (!is_known(e))
+        if (!patch_is_known(e))
             continue;
         *p = (struct place){ .nop = AT(e, nop),
                              .target = AT(e, target),
@@ -217,7 +217,7 @@ static void add_places(struct image *im)
             p[i].wanted = 0;
             *PLACE(places.count++) = p[i];
         }
-        add_entry(e, (uint32_t)places.count - 1);
+        patch_add_entry(e, (uint32_t)places.count - 1);
     }
     im->places = places.count - im->first_place;
 }
@@ -235,7 +235,7 @@ static void add_modules(const struct image *im)
     const struct heddle_module *last = NULL;
 
     for (const struct heddle_patch *e = im->start; e < im->stop; e++) {
-        if (!is_known(e) || module_of(e) == last)
+        if (!patch_is_known(e) || module_of(e) == last)
             continue;
         last = module_of(e);
         if (!has_module(last) && reserve(&modules, 1))
@@ -402,7 +402,7 @@ static void note_change(struct place *p, uint32_t number)
 }
 
 /* Changes the site's bit and counts at its places; notes which of them have to change. */
-static void want(uint32_t site, bool on)
+static void patch_want(uint32_t site, bool on)
 {
     if (site >= sites.count || !SITE(site)->first || patch_is_on(site) == on)
         return;
@@ -440,7 +440,7 @@ int patch_sites(const uint32_t *list, size_t n, bool on)
 
     lock();
     for (size_t i = 0; i < n; i++)
-        want(list[i], on);
+        patch_want(list[i], on);
     r = change_text();
     unlock();
     if (r >= 0)
@@ -455,7 +455,7 @@ int patch_all(bool (*is_wanted)(uint32_t site, void *arg), void *arg, bool on)
     lock();
     for (uint32_t i = 0; i < sites.count; i++)
         if (SITE(i)->first && patch_is_on(i) != on && is_wanted(i, arg))
-            want(i, on);
+            patch_want(i, on);
     r = change_text();
     unlock();
     if (r >= 0)
@@ -484,7 +484,7 @@ void patch_fork_after(bool child)
 
 /* ---- hits ---- */
 
-static inline void hit(struct prod_hit *h, uint32_t flags)
+static inline void patch_hit(struct prod_hit *h, uint32_t flags)
 {
     const struct rt_mode *mode = rt_mode;
 
@@ -515,7 +515,7 @@ static inline void hit(struct prod_hit *h, uint32_t flags)
                                                                                                    \
         h.pc = h.from.pc - 1;                                                                      \
         fill_what(&h, flags);                                                                      \
-        hit(&h, flags);                                                                            \
+        patch_hit(&h, flags);                                                                      \
     }
 
 static inline bool is_on(uint64_t what, const struct heddle_module *module)
@@ -579,7 +579,7 @@ void site_hit(const void *address, const struct heddle_patch *e, const uintptr_t
                               .from = from };
 
         fill_what(&h, e->what & HIT_ENTRY_FLAGS);
-        hit(&h, 0);
+        patch_hit(&h, 0);
         if (!(e->what & HIT_MORE))
             return;
     }

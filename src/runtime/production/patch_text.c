@@ -217,7 +217,7 @@ static int change_batch(struct place *const *batch, size_t n, size_t *done)
     return error;
 }
 
-static void run_batch(struct place *const *batch, size_t n, struct text_changes *t)
+static void patch_text_run_batch(struct place *const *batch, size_t n, struct text_changes *t)
 {
     size_t done = 0;
 
@@ -251,10 +251,10 @@ void text_change(struct place *places, size_t n, struct text_changes *t)
         places[i].change = false;
         batch[k++] = &places[i];
         if (k == BATCH) {
-            run_batch(batch, k, t);
+            patch_text_run_batch(batch, k, t);
             k = 0;
         }
     }
-    run_batch(batch, k, t);
+    patch_text_run_batch(batch, k, t);
     block_signals(false, mask);
 }

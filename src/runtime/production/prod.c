@@ -235,7 +235,7 @@ static void end_like_main(void)
     syscall(SYS_exit, last ? atoi(last) >> 8 & 0xff : 0);
 }
 
-static void *watch(void *unused)
+static void *prod_watch(void *unused)
 {
     struct timespec tick = { 0, TICK_NS };
     uint32_t g;
@@ -290,7 +290,7 @@ static void real_join(pthread_t t)
 }
 
 /* Under watcher_lock. What the C library does when the thread begins (rseq() and its like) is under
- * way until watch() runs: a sandbox, which may be for all threads, waits for it. */
+ * way until prod_watch() runs: a sandbox, which may be for all threads, waits for it. */
 static bool make_watcher(void)
 {
     pthread_attr_t attr;
@@ -303,10 +303,10 @@ static bool make_watcher(void)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, WATCHER_STACK);
     __atomic_fetch_add(&rt_calls_under_way, 1, __ATOMIC_SEQ_CST);
-    r = real_create(&watcher, &attr, watch);
+    r = real_create(&watcher, &attr, prod_watch);
     if (r) { /* thread-local variables larger than that stack */
         pthread_attr_setstacksize(&attr, 8 << 20);
-        r = real_create(&watcher, &attr, watch);
+        r = real_create(&watcher, &attr, prod_watch);
     }
     if (r)
         __atomic_fetch_sub(&rt_calls_under_way, 1, __ATOMIC_SEQ_CST);

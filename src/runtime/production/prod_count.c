@@ -29,7 +29,7 @@ static uint32_t sides[2][PROD_SITES_MAX];
 static uint32_t nsides[2];
 static bool all;
 
-static void add(enum count what)
+static void prod_count_add(enum count what)
 {
     __atomic_fetch_add(&control->counter[what], 1, __ATOMIC_RELAXED);
 }
@@ -67,7 +67,7 @@ static void patch(void)
     control->unknown = unknown;
 }
 
-static void start(struct prod_control *c)
+static void prod_count_start(struct prod_control *c)
 {
     control = c;
     patch();
@@ -76,7 +76,7 @@ static void start(struct prod_control *c)
 static void changed(struct prod_control *c)
 {
     (void)c;
-    add(COUNT_CHANGES);
+    prod_count_add(COUNT_CHANGES);
     patch();
 }
 
@@ -90,7 +90,7 @@ static void add_bytes(const struct prod_hit *h, int k)
     __atomic_fetch_add(&control->counter[COUNT_PLACES + 2 * k], places, __ATOMIC_RELAXED);
 }
 
-static void hit(const struct prod_hit *h)
+static void prod_count_hit(const struct prod_hit *h)
 {
     for (int k = 0; k < 2; k++) {
         bool counts = all && (k ? h->write : h->read);
@@ -108,72 +108,72 @@ static void count_sync(enum op op, uint64_t object)
 {
     (void)op;
     (void)object;
-    add(COUNT_SYNC);
+    prod_count_add(COUNT_SYNC);
 }
 
 static void alloc(uint64_t address, uint64_t bytes)
 {
     (void)address;
     (void)bytes;
-    add(COUNT_ALLOC);
+    prod_count_add(COUNT_ALLOC);
 }
 
 static void freed(uint64_t address, uint64_t bytes)
 {
     (void)address;
     (void)bytes;
-    add(COUNT_FREE);
+    prod_count_add(COUNT_FREE);
 }
 
 static void thread_fork(uint32_t child)
 {
     (void)child;
-    add(COUNT_FORK);
+    prod_count_add(COUNT_FORK);
 }
 
 static void thread_begin(uint32_t thread, uint64_t stack, uint64_t bytes)
 {
     (void)thread;
     if (stack && bytes)
-        add(COUNT_BEGIN);
+        prod_count_add(COUNT_BEGIN);
 }
 
 static void thread_end(void)
 {
-    add(COUNT_END);
+    prod_count_add(COUNT_END);
 }
 
 static void thread_join(uint32_t child)
 {
     (void)child;
-    add(COUNT_JOIN);
+    prod_count_add(COUNT_JOIN);
 }
 
 static void images(void)
 {
-    add(COUNT_IMAGES);
+    prod_count_add(COUNT_IMAGES);
     patch();
 }
 
-static void forked(void)
+static void prod_count_forked(void)
 {
-    add(COUNT_FORKED);
+    prod_count_add(COUNT_FORKED);
 }
 
-static void tick(void)
+static void prod_count_tick(void)
 {
-    add(COUNT_TICKS);
+    prod_count_add(COUNT_TICKS);
 }
 
 static void end(void)
 {
-    add(COUNT_ENDS);
+    prod_count_add(COUNT_ENDS);
 }
 
 const struct rt_mode mode_count = { .name = "count",
-                                    .start = start,
+                                    .start = prod_count_start,
                                     .changed = changed,
-                                    .hit = hit,
+                                    .hit = prod_count_hit,
                                     .sync = count_sync,
                                     .alloc = alloc,
                                     .free = freed,
@@ -182,6 +182,6 @@ const struct rt_mode mode_count = { .name = "count",
                                     .thread_end = thread_end,
                                     .thread_join = thread_join,
                                     .images = images,
-                                    .forked = forked,
-                                    .tick = tick,
+                                    .forked = prod_count_forked,
+                                    .tick = prod_count_tick,
                                     .end = end };

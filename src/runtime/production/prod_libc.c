@@ -31,7 +31,7 @@ void prod_libc_leave(struct prod_entry before)
     entered = before;
 }
 
-static void tell(const struct rt_mode *mode, struct prod_hit *h)
+static void prod_libc_tell(const struct rt_mode *mode, struct prod_hit *h)
 {
     int saved = errno;
 
@@ -56,7 +56,7 @@ void prod_libc_access(const void *p, uint64_t bytes, bool write, uint64_t where)
 
     if (!bytes || !mode || tls.busy || where >> 32 || !patch_is_on(h.site) || prod_is_excused(&h))
         return;
-    tell(mode, &h);
+    prod_libc_tell(mode, &h);
 }
 
 /* Before it is freed. */
@@ -71,5 +71,5 @@ void __heddle_hit_free(void *p, uint64_t bytes, uint32_t site)
 
     h.pc = h.from.pc - 1;
     if (p && mode && !tls.busy && patch_is_on(site) && !prod_is_excused(&h))
-        tell(mode, &h);
+        prod_libc_tell(mode, &h);
 }

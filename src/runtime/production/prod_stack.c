@@ -159,7 +159,7 @@ static bool is_noted(int32_t pid, uint64_t base)
     return false;
 }
 
-static void note(const struct prod_image *found)
+static void prod_stack_note(const struct prod_image *found)
 {
     uint32_t i;
 
@@ -181,7 +181,7 @@ struct wanted_frames {
     uint32_t n;
 };
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+static int prod_stack_look_at(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const struct wanted_frames *f = arg;
     struct prod_image im = { .base = info->dlpi_addr, .start = UINT64_MAX };
@@ -203,7 +203,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
             continue;
         im.pid = (int32_t)syscall(SYS_getpid);
         take_path(&im, info->dlpi_name);
-        note(&im);
+        prod_stack_note(&im);
         break;
     }
     return 0;
@@ -217,7 +217,7 @@ void prod_note_images(const uint64_t *frames, uint32_t n)
 
     rt_busy_begin();
     spin_lock(&lock);
-    dl_iterate_phdr(look_at, &f);
+    dl_iterate_phdr(prod_stack_look_at, &f);
     spin_unlock(&lock);
     rt_busy_end();
     errno = saved;

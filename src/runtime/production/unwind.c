@@ -29,7 +29,7 @@ struct span {
     bool bad;
 };
 
-static uint64_t number(struct span *s, unsigned bytes)
+static uint64_t unwind_number(struct span *s, unsigned bytes)
 {
     uint64_t v = 0;
 
@@ -47,7 +47,7 @@ static int64_t signed_number(struct span *s, unsigned bytes)
 {
     unsigned shift = 64 - 8 * bytes;
 
-    return (int64_t)(number(s, bytes) << shift) >> shift;
+    return (int64_t)(unwind_number(s, bytes) << shift) >> shift;
 }
 
 static uint64_t leb(struct span *s, bool is_signed)
@@ -56,7 +56,7 @@ static uint64_t leb(struct span *s, bool is_signed)
     unsigned shift = 0;
 
     do {
-        byte = number(s, 1);
+        byte = unwind_number(s, 1);
         if (shift < 64)
             v |= (byte & 0x7f) << shift;
         shift += 7;
@@ -89,13 +89,13 @@ static uint64_t encoded(struct span *s, uint8_t how)
     case 0x00:
     case 0x04:
     case 0x0c:
-        return base + number(s, 8);
+        return base + unwind_number(s, 8);
     case 0x01:
         return base + uleb(s);
     case 0x02:
-        return base + number(s, 2);
+        return base + unwind_number(s, 2);
     case 0x03:
-        return base + number(s, 4);
+        return base + unwind_number(s, 4);
     case 0x09:
         return base + leb(s, true);
     case 0x0a:
@@ -111,9 +111,9 @@ static uint64_t encoded(struct span *s, uint8_t how)
 /* ---- the function's entry ---- */
 
 /* One length and what it is of; bad: not there, or longer than the image. */
-static struct span record(struct span s)
+static struct span unwind_record(struct span s)
 {
-    uint64_t bytes = number(&s, 4);
+    uint64_t bytes = unwind_number(&s, 4);
 
     if (bytes == 0 || bytes > (uint64_t)(s.end - s.at)) /* the end; or 64-bit DWARF */
         s.bad = true;
@@ -123,7 +123,8 @@ static struct span record(struct span s)
 }
 
 /* In the sorted table; NULL: no entry begins at or before it. */
-static const uint8_t *search(const uint8_t *table, uint64_t n, const uint8_t *header, uintptr_t pc)
+static const uint8_t *unwind_search(const uint8_t *table, uint64_t n, const uint8_t *header,
+                                    uintptr_t pc)
 {
     uint64_t low = 0, high = n;
     int32_t row[2];
@@ -152,16 +153,17 @@ static struct span find_entry(const struct unwind_image *image, uintptr_t pc)
     uint64_t n;
 
     for (int i = 0; i < 4; i++)
-        how[i] = (uint8_t)number(&s, 1);
+        how[i] = (uint8_t)unwind_number(&s, 1);
     if (s.bad || how[0] != 1 || how[2] != UDATA4 || how[3] != DATAREL_SDATA4)
         return none;
     encoded(&s, how[1]); /* .eh_frame itself */
-    n = number(&s, 4);
+    n = unwind_number(&s, 4);
     if (s.bad || n > (uint64_t)(s.end - s.at) / 8)
         return none;
-    at = search(s.at, n, image->header, pc);
-    return at >= image->low && at < image->end ? record((struct span){ at, image->end, false })
-                                               : none;
+    at = unwind_search(s.at, n, image->header, pc);
+    return at >= image->low && at < image->end
+               ? unwind_record((struct span){ at, image->end, false })
+               : none;
 }
 
 /* What the functions of a file have in common ("CIE"). */
@@ -181,11 +183,11 @@ static void read_augmentation(struct span *s, const char *letters, struct common
     c->augmented = true;
     for (letters++; *letters && !s->bad; letters++)
         if (*letters == 'R')
-            c->pointers = (uint8_t)number(s, 1);
+            c->pointers = (uint8_t)unwind_number(s, 1);
         else if (*letters == 'L')
-            number(s, 1);
+            unwind_number(s, 1);
         else if (*letters == 'P')
-            encoded(s, (uint8_t)number(s, 1));
+            encoded(s, (uint8_t)unwind_number(s, 1));
         else
             c->signal |= *letters == 'S';
     s->at = from;
@@ -197,16 +199,16 @@ static bool read_common(struct span s, struct common *c)
     const char *letters;
     uint8_t version;
 
-    s = record(s);
-    if (s.bad || number(&s, 4) != 0)
+    s = unwind_record(s);
+    if (s.bad || unwind_number(&s, 4) != 0)
         return false;
-    version = (uint8_t)number(&s, 1);
+    version = (uint8_t)unwind_number(&s, 1);
     letters = (const char *)s.at;
-    while (!s.bad && number(&s, 1))
+    while (!s.bad && unwind_number(&s, 1))
         ;
     c->code_align = uleb(&s);
     c->data_align = (int64_t)leb(&s, true);
-    if ((version == 1 ? number(&s, 1) : uleb(&s)) != RIP || s.bad)
+    if ((version == 1 ? unwind_number(&s, 1) : uleb(&s)) != RIP || s.bad)
         return false;
     if (*letters == 'z')
         read_augmentation(&s, letters, c);
@@ -269,7 +271,7 @@ static void advance(struct machine *m, uint64_t units)
     m->at += units * m->common->code_align;
 }
 
-static void remember(struct machine *m, bool restore)
+static void unwind_remember(struct machine *m, bool restore)
 {
     if (!restore && m->depth < REMEMBERED)
         m->remembered[m->depth++] = m->now;
@@ -293,10 +295,10 @@ static bool execute_one(struct machine *m, struct span *s, uint8_t op)
         return true;
     case 0x02:
     case 0x03: /* advance_loc1, 2 */
-        advance(m, number(s, op - 1u));
+        advance(m, unwind_number(s, op - 1u));
         return true;
     case 0x04:
-        advance(m, number(s, 4));
+        advance(m, unwind_number(s, 4));
         return true;
     case 0x05: /* offset_extended */
         reg = uleb(s);
@@ -317,7 +319,7 @@ static bool execute_one(struct machine *m, struct span *s, uint8_t op)
         return true;
     case 0x0a:
     case 0x0b:
-        remember(m, op == 0x0b);
+        unwind_remember(m, op == 0x0b);
         return true;
     case 0x0c: /* def_cfa */
         m->now.cfa_reg = uleb(s);
@@ -366,7 +368,7 @@ static bool execute_one(struct machine *m, struct span *s, uint8_t op)
 static bool execute(struct machine *m, struct span s)
 {
     while (s.at < s.end && !s.bad && m->at <= m->pc) {
-        uint8_t op = (uint8_t)number(&s, 1), low = op & 0x3f;
+        uint8_t op = (uint8_t)unwind_number(&s, 1), low = op & 0x3f;
 
         switch (op >> 6) {
         case 1:
@@ -406,7 +408,7 @@ static struct unwind_rule rule_of(const struct row *r, bool signal)
                                  .rbp = r->rbp_saved ? (uint32_t)-r->rbp : 0 };
 }
 
-static struct unwind_rule look_up(uintptr_t pc)
+static struct unwind_rule unwind_look_up(uintptr_t pc)
 {
     struct machine m = { .pc = pc };
     struct common common = { 0 };
@@ -419,7 +421,7 @@ static struct unwind_rule look_up(uintptr_t pc)
         return end;
     s = find_entry(&image, pc);
     id = s.at;
-    bytes = s.bad ? 0 : number(&s, 4);
+    bytes = s.bad ? 0 : unwind_number(&s, 4);
     if (!bytes || bytes > (uint64_t)(id - image.low))
         return end;
     cie = (struct span){ id - bytes, image.end, false };
@@ -468,7 +470,7 @@ struct unwind_rule unwind_rule(uintptr_t pc)
 
     if (rule && __atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (key ^ rule))
         return unpack(rule);
-    r = look_up(pc);
+    r = unwind_look_up(pc);
     rule = pack(r) | 1 << 3; /* never 0 */
     __atomic_store_n(&cache[i].rule, rule, __ATOMIC_RELAXED);
     __atomic_store_n(&cache[i].check, key ^ rule, __ATOMIC_RELAXED);

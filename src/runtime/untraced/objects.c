@@ -69,7 +69,7 @@ static inline struct span *span_of(struct map *m, uintptr_t a)
     return &m->pieces[a >> PIECE_SHIFT & (MAP_PIECES - 1)];
 }
 
-static inline uint8_t load(const uint8_t *u)
+static inline uint8_t objects_load(const uint8_t *u)
 {
     return __atomic_load_n(u, __ATOMIC_RELAXED);
 }
@@ -83,7 +83,7 @@ static inline void store(uint8_t *u, uint8_t value)
  * none. Words of eight units that say nothing are passed over. */
 static uint8_t *piece_start(uint8_t *u, uint8_t *first)
 {
-    if (load(u) & (MARK_START | MARK_PIECE))
+    if (objects_load(u) & (MARK_START | MARK_PIECE))
         return u;
     while (u > first) {
         uint8_t v;
@@ -92,7 +92,7 @@ static uint8_t *piece_start(uint8_t *u, uint8_t *first)
             u -= 8;
         if (u == first)
             return NULL;
-        v = load(--u);
+        v = objects_load(--u);
         if (v & MARK_END)
             return NULL;
         if (v & (MARK_START | MARK_PIECE))
@@ -109,7 +109,7 @@ static uint8_t *piece_end(uint8_t *u, const uint8_t *stop)
             u += 8;
         if (u == stop)
             return NULL;
-        if (load(u) & MARK_END)
+        if (objects_load(u) & MARK_END)
             return u;
         u++;
     }
@@ -213,11 +213,11 @@ void objects_add(uintptr_t a, uint64_t bytes, bool from_malloc)
     }
     if (!(m = map_of(high - 1)) && !(m = new_map(high - 1)))
         return;
-    store(unit_of(m, high - 1),
-          (load(unit_of(m, high - 1)) & MARK_PIECE && a >> PIECE_SHIFT != (high - 1) >> PIECE_SHIFT
-               ? MARK_PIECE
-               : 0) |
-              MARK_END);
+    store(unit_of(m, high - 1), (objects_load(unit_of(m, high - 1)) & MARK_PIECE &&
+                                         a >> PIECE_SHIFT != (high - 1) >> PIECE_SHIFT
+                                     ? MARK_PIECE
+                                     : 0) |
+                                    MARK_END);
     if (!(m = map_of(a)) && !(m = new_map(a)))
         return;
     if (a >> UNIT_SHIFT == (high - 1) >> UNIT_SHIFT)
@@ -309,7 +309,7 @@ static inline uint8_t *start_of(struct map *m, uintptr_t a)
 {
     uint8_t *first = unit_of(m, a & ~(uintptr_t)(PIECE_BYTES - 1));
 
-    return spans(span_of(m, a), load(first), a) ? first : piece_start(unit_of(m, a), first);
+    return spans(span_of(m, a), objects_load(first), a) ? first : piece_start(unit_of(m, a), first);
 }
 
 bool objects_find(uintptr_t a, struct object *o)
@@ -324,8 +324,8 @@ bool objects_find(uintptr_t a, struct object *o)
     o->state = start;
     o->plain = false;
     o->piece = PIECE_BYTES;
-    o->direct = load(start) & MARK_DIRECT;
-    if (load(start) & MARK_PIECE) {
+    o->direct = objects_load(start) & MARK_DIRECT;
+    if (objects_load(start) & MARK_PIECE) {
         struct span s = *span_of(m, a);
 
         o->low = s.low;

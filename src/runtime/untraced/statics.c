@@ -314,7 +314,7 @@ bool statics_is_plt(uintptr_t f)
 extern HIDDEN const char __start_heddle_text[], __stop_heddle_text[];
 
 /* Traced, of the system, or the runtime's own: it takes the place of one of the system's. */
-static bool is_known(uintptr_t f, const struct range *r)
+static bool is_known_in_statics(uintptr_t f, const struct range *r)
 {
     return is_listed(f) || (r && r->system) ||
            f - (uintptr_t)__start_heddle_text <
@@ -326,10 +326,10 @@ bool statics_is_known(uintptr_t f)
     const struct range *r = range_of(f, true);
     uintptr_t real;
 
-    if (is_known(f, r))
+    if (is_known_in_statics(f, r))
         return true;
     real = r && r->high - f > 16 ? behind_plt(f) : f;
-    return real != f && is_known(real, range_of(real, true));
+    return real != f && is_known_in_statics(real, range_of(real, true));
 }
 
 bool statics_is_listed(uintptr_t f)

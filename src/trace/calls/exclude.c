@@ -268,7 +268,7 @@ static bool is_excluded_site(struct exclude *x, uint32_t site, uint64_t *functio
     return x->sites[site] >= EXCLUDED;
 }
 
-static void meet(struct exclude *x, uint64_t function)
+static void exclude_meet(struct exclude *x, uint64_t function)
 {
     if (function >= x->tables->functions.count || !is_excluded_function(x, function))
         return;
@@ -359,7 +359,7 @@ static void hide(struct exclude *x, uint32_t pair)
 
 static void open_own(struct exclude *x, struct thread *t, uint32_t *pair, uint64_t function)
 {
-    meet(x, function);
+    exclude_meet(x, function);
     *pair = open_pair(x, x->position, function);
     t->accessed = false;
 }
@@ -438,7 +438,7 @@ static void learn_enter(struct exclude *x, struct thread *t, const struct event 
     if (f.hidden && t->pair == NONE)
         open_own(x, t, &t->pair, hidden_function(t));
     if (f.hidden)
-        meet(x, ev->target);
+        exclude_meet(x, ev->target);
 }
 
 static void leave_frame(struct exclude *x, struct thread *t)

@@ -162,7 +162,7 @@ static void mark_loose(struct reach *r)
     }
 }
 
-static void watch(struct reach *r, const struct result *x, uint32_t object)
+static void reach_lists_watch(struct reach *r, const struct result *x, uint32_t object)
 {
     uint32_t *first = &r->map.objects[object].watchers;
 
@@ -173,7 +173,7 @@ static void watch(struct reach *r, const struct result *x, uint32_t object)
 }
 
 /* Keep what the search has found. */
-static void keep(struct reach *r, struct result *x)
+static void reach_lists_keep(struct reach *r, struct result *x)
 {
     size_t before = x->words_cap, at = 0;
 
@@ -188,7 +188,7 @@ static void keep(struct reach *r, struct result *x)
     x->appeared = r->appeared;
     x->era = 0;
     for (size_t i = 0; i < r->nmet; i++)
-        watch(r, x, r->met[i]);
+        reach_lists_watch(r, x, r->met[i]);
     r->cached += x->words_cap - before;
 }
 
@@ -196,7 +196,7 @@ static void keep(struct reach *r, struct result *x)
 static void keep_over(struct reach *r, struct result *x, int64_t cost)
 {
     r->nlist = r->nnowhere = r->nmet = 0;
-    keep(r, x);
+    reach_lists_keep(r, x);
     x->over = true;
     x->until = r->events + (uint64_t)cost * OVER_PAUSE;
 }
@@ -215,6 +215,6 @@ struct result *reach_answer(struct reach *r)
         keep_over(r, x, before - r->credit);
         return NULL;
     }
-    keep(r, x);
+    reach_lists_keep(r, x);
     return x;
 }

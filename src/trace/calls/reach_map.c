@@ -139,7 +139,7 @@ size_t reach_page_slot(const struct reach_page *p, uint64_t offset)
 
 /* ---- objects ---- */
 
-static bool is_small(uint64_t start, uint64_t end)
+static bool reach_map_is_small(uint64_t start, uint64_t end)
 {
     return page_of(end - 1) - page_of(start) < REACH_SMALL_PAGES;
 }
@@ -191,7 +191,7 @@ void reach_map_remove(struct reach_map *m, uint32_t object)
 {
     struct reach_object *o = &m->objects[object];
 
-    if (is_small(o->start, o->end))
+    if (reach_map_is_small(o->start, o->end))
         for (uint64_t p = page_of(o->start); p <= page_of(o->end - 1); p++)
             unlist_in_page(page_at(m, p), entry_in(o, object, p));
     else
@@ -218,7 +218,7 @@ static uint32_t overlapping(const struct reach_map *m, uint64_t start, uint64_t 
 {
     size_t i;
 
-    if (!is_small(start, end)) {
+    if (!reach_map_is_small(start, end)) {
         i = large_behind(m, start);
         return i < m->nlarge && m->objects[m->large[i]].start < end ? m->large[i] : REACH_NONE;
     }
@@ -287,7 +287,7 @@ uint32_t reach_map_add(struct reach_map *m, uint64_t start, uint64_t end, bool b
     o->end = end;
     o->block = block;
     o->watchers = 0;
-    if (!is_small(start, end))
+    if (!reach_map_is_small(start, end))
         list_large(m, object);
     else
         for (uint64_t p = page_of(start); p <= page_of(end - 1); p++)

@@ -13,7 +13,7 @@ void touched_release(struct touched *t)
     *t = (struct touched){ 0 };
 }
 
-static int compare(const void *a, const void *b)
+static int touched_compare(const void *a, const void *b)
 {
     const struct d_entry *x = a, *y = b;
 
@@ -50,7 +50,7 @@ void touched_merge(struct touched *t)
 
     if (t->all || t->count < 2)
         return;
-    qsort(t->list, t->count, sizeof(*t->list), compare);
+    qsort(t->list, t->count, sizeof(*t->list), touched_compare);
     for (size_t i = 1; i < t->count; i++)
         if (!takes_in(&t->list[kept], &t->list[i]))
             t->list[++kept] = t->list[i];

@@ -156,7 +156,7 @@ static struct word *word_at(struct finder *f, uint64_t word)
     return &f->words[*n];
 }
 
-static void forget(struct word *w, const struct event *e, uint64_t word)
+static void unseen_forget(struct word *w, const struct event *e, uint64_t word)
 {
     w->known &= (uint8_t)~mask_of(e, word);
     if (e->op == OP_ALLOC) {
@@ -178,14 +178,14 @@ static void pass_range(struct finder *f, const struct event *e)
             const uint32_t *n = map_get(&f->index, k);
 
             if (n)
-                forget(&f->words[*n], e, k);
+                unseen_forget(&f->words[*n], e, k);
         }
         return;
     }
     for (size_t i = 0; i < f->index.nslots; i++)
         if (f->index.slots[i].used && f->index.slots[i].key >= first &&
             f->index.slots[i].key <= last)
-            forget(&f->words[f->index.slots[i].value], e, f->index.slots[i].key);
+            unseen_forget(&f->words[f->index.slots[i].value], e, f->index.slots[i].key);
 }
 
 static void pass_word(struct finder *f, const struct event *e, uint64_t word, bool read,
@@ -379,8 +379,8 @@ static void hold(struct odd *o, uint8_t bytes, uint64_t value, uint32_t event)
 
 /* What a read says of an odd word: the bytes that contradict the last write, and in *hidden those
  * of them that a call may have written. */
-static uint8_t look(const struct finder *f, struct odd *o, uint8_t bytes, uint64_t value,
-                    uint8_t *hidden)
+static uint8_t unseen_look(const struct finder *f, struct odd *o, uint8_t bytes, uint64_t value,
+                           uint8_t *hidden)
 {
     uint8_t changed = differing(o->value, value) & bytes & o->known;
     uint8_t odd = differing(o->written, value) & bytes & o->visible;
@@ -413,7 +413,7 @@ static void judge(struct finder *f, uint32_t i, uint64_t value)
         if (f->odd_of[word] == NONE)
             continue;
         o = &f->odds[f->odd_of[word]];
-        odd = look(f, o, mask, v, &hidden);
+        odd = unseen_look(f, o, mask, v, &hidden);
         contradicts |= odd != 0;
         explained &= odd == hidden;
         own &= !odd || (!f->words[word].shared && f->words[word].thread == e->thread);
@@ -493,7 +493,7 @@ static bool meets_odd(const struct finder *f, const struct event *e)
     return k < f->nodds && 8 * f->address[k] < e->target + bytes;
 }
 
-static void follow(struct finder *f, uint32_t i)
+static void unseen_follow(struct finder *f, uint32_t i)
 {
     struct event *e = &f->t->events[i];
     uint64_t value;
@@ -541,10 +541,10 @@ static void second_pass(struct finder *f)
         collect_values(f);
     for (size_t i = 0; i < f->t->count; i++)
         if (takes_part(&f->t->events[i]))
-            follow(f, (uint32_t)i);
+            unseen_follow(f, (uint32_t)i);
 }
 
-static void release(struct finder *f)
+static void unseen_release(struct finder *f)
 {
     for (size_t i = 0; i < f->nlists; i++)
         free(f->lists[i].items);
@@ -576,6 +576,6 @@ struct unseen_counts unseen_mark(struct trace_mem *t, const struct trace_info *i
     list_odd(&f);
     if (f.nodds)
         second_pass(&f);
-    release(&f);
+    unseen_release(&f);
     return f.counts;
 }

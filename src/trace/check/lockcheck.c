@@ -200,7 +200,7 @@ static void push_owner_aside(struct lockcheck *lc, struct lock_state *l, uint32_
     take_away(lc, l->owner);
 }
 
-static void acquire(struct lockcheck *lc, struct lock_state *l, struct event *ev)
+static void lockcheck_acquire(struct lockcheck *lc, struct lock_state *l, struct event *ev)
 {
     if (owned_by(lc, l, ev->thread)) {
         lc->holds[l->owner].depth++;
@@ -326,7 +326,7 @@ static void release_misplaced(struct lockcheck *lc, struct lock_state *l, struct
         release_of_none(lc, l, ev);
 }
 
-static void release(struct lockcheck *lc, struct lock_state *l, struct event *ev)
+static void release_in_lockcheck(struct lockcheck *lc, struct lock_state *l, struct event *ev)
 {
     bool disturbed = l->disturbed;
     uint32_t id;
@@ -369,10 +369,10 @@ void lockcheck_event(struct lockcheck *lc, struct event *ev)
 
     switch (ev->op) {
     case OP_ACQUIRE:
-        acquire(lc, l, ev);
+        lockcheck_acquire(lc, l, ev);
         break;
     case OP_RELEASE:
-        release(lc, l, ev);
+        release_in_lockcheck(lc, l, ev);
         break;
     case OP_ACQUIRE_SHARED:
         acquire_shared(lc, l, ev);

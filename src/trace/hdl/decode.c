@@ -206,7 +206,7 @@ int decoder_start(struct decoder *d, const struct hdl_chunk_header *h, const uin
 /* ---- reading columns ---- */
 
 /* A number of 1 << log bytes. Reading past the end gives zeros; at > end tells later. */
-static inline uint64_t take(const uint8_t **at, const uint8_t *end, unsigned log)
+static inline uint64_t decode_take(const uint8_t **at, const uint8_t *end, unsigned log)
 {
     static const uint64_t mask[4] = { 0xff, 0xffff, 0xffffffff, UINT64_MAX };
     uint64_t v;
@@ -265,7 +265,7 @@ static inline uint64_t take_target(struct decoder *d, struct site_context *c, un
         return c->target += c->stride;
     if (code == TARGET_LAST)
         return c->target;
-    number = take(&d->at[COL_TARGETS], d->end[COL_TARGETS], (code - TARGET_1) & 3);
+    number = decode_take(&d->at[COL_TARGETS], d->end[COL_TARGETS], (code - TARGET_1) & 3);
     target = named ? NAMED_BASE + (number << target_shift(op)) : c->target + unzigzag(number);
     c->stride = target - c->target;
     return c->target = target;
@@ -442,7 +442,7 @@ static inline bool take_site(struct decoder *d, const struct tables *t, unsigned
 
     *site = *expected;
     if (code) {
-        *site = *expected = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+        *site = *expected = (uint32_t)decode_take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
         if (*site >= t->sites.count && *site != SITE_NONE)
             return false;
     }
@@ -491,9 +491,9 @@ static bool shape_is_simple(uint64_t shape)
 }
 
 /* False: damage that the column ends do not show. */
-static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
-                                                             const struct tables *t, unsigned flags,
-                                                             struct event *ev, uint64_t *sequence)
+static inline __attribute__((always_inline)) bool
+decode_take_event(struct decoder *d, const struct tables *t, unsigned flags, struct event *ev,
+                  uint64_t *sequence)
 {
     struct site_context *c;
     uint32_t site;
@@ -504,7 +504,7 @@ static inline __attribute__((always_inline)) bool take_event(struct decoder *d,
         return false;
     c = context_of(&d->context, site);
     if (flags & FLAG_SHAPE) {
-        unsigned number = (unsigned)take(&d->at[COL_SHAPES], d->end[COL_SHAPES], 0);
+        unsigned number = (unsigned)decode_take(&d->at[COL_SHAPES], d->end[COL_SHAPES], 0);
 
         if (number >= d->nshapes)
             return false;
@@ -548,7 +548,7 @@ static bool take_move(struct decoder *d, const struct tables *t, unsigned flags)
     if (flags & (FLAG_SHAPE | FLAG_VALUE) || (flags & FLAG_SWITCH && !take_switch(d, t)))
         return false;
     if (code)
-        *expected = (uint32_t)take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
+        *expected = (uint32_t)decode_take(&d->at[COL_SITES], d->end[COL_SITES], code - 1);
     number = d->context.last_move = *expected;
     if (number >= t->moves.count)
         return false;
@@ -594,7 +594,7 @@ static bool take_moved(struct decoder *d, const struct tables *t, struct event *
         flags = *d->at[COL_FLAGS]++;
         target = flags >> FLAG_TARGET_SHIFT & 7;
         if (target < TARGET_MOVE)
-            return take_event(d, t, flags, ev, sequence);
+            return decode_take_event(d, t, flags, ev, sequence);
         if (!(target == TARGET_MOVE ? take_move : take_repeat)(d, t, flags))
             return false;
     }
@@ -610,7 +610,7 @@ static uint64_t take_word(struct decoder *d, uint64_t last, unsigned mask)
     uint64_t change = 0;
 
     for (; mask; mask &= mask - 1)
-        change |= take(&d->at[COL_BYTES], d->end[COL_BYTES], 0)
+        change |= decode_take(&d->at[COL_BYTES], d->end[COL_BYTES], 0)
                   << 8 * (unsigned)__builtin_ctz(mask);
     return bytes_plus(last, change);
 }
@@ -623,7 +623,7 @@ static uint64_t take_masks(struct decoder *d, uint64_t last, unsigned words, boo
     if (same)
         return last;
     for (unsigned i = 1; i < words; i++)
-        masks |= take(&d->at[COL_MASKS], d->end[COL_MASKS], 0) << 8 * (i - 1);
+        masks |= decode_take(&d->at[COL_MASKS], d->end[COL_MASKS], 0) << 8 * (i - 1);
     return masks;
 }
 
@@ -654,7 +654,7 @@ static uint32_t take_record(struct decoder *d, const struct stretches *s, unsign
     for (unsigned i = 1; i < shape->words; i++)
         words[i] = take_word(d, words[i],
                              few ? (unsigned)(c->masks >> 8 * (i - 1)) & 0xff
-                                 : (unsigned)take(&d->at[COL_MASKS], d->end[COL_MASKS], 0));
+                                 : (unsigned)decode_take(&d->at[COL_MASKS], d->end[COL_MASKS], 0));
     stretch_context_moves(&d->stretches, (uint32_t)number, words[0]);
     *record = words;
     return (uint32_t)number;
@@ -664,7 +664,7 @@ static uint32_t take_record(struct decoder *d, const struct stretches *s, unsign
  * False: damage. */
 static bool take_item(struct decoder *d, const struct tables *t)
 {
-    unsigned item = (unsigned)take(&d->at[COL_ITEMS], d->end[COL_ITEMS], 0);
+    unsigned item = (unsigned)decode_take(&d->at[COL_ITEMS], d->end[COL_ITEMS], 0);
     const uint64_t *record;
     uint32_t number;
 
@@ -738,12 +738,12 @@ static long next_plain(struct decoder *d, const struct tables *t, struct event *
 
     if (!d->threads) {
         for (size_t i = 0; i < n; i++)
-            if (!take_event(d, t, flags[i], &events[i], &none))
+            if (!decode_take_event(d, t, flags[i], &events[i], &none))
                 return damaged(d, i, err);
     } else {
         for (size_t i = 0; i < n; i++) {
             sequence[i] = 0;
-            if (!take_event(d, t, flags[i], &events[i], &sequence[i]))
+            if (!decode_take_event(d, t, flags[i], &events[i], &sequence[i]))
                 return damaged(d, i, err);
             stamp[i] = d->stamp;
         }

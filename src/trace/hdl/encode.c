@@ -67,7 +67,7 @@ void encoder_start(struct encoder *e, uint64_t stamp)
 
 /* ---- columns; room is made once per call of encoder_add() ---- */
 
-static inline void put(struct column *c, uint64_t value, size_t bytes)
+static inline void encode_put(struct column *c, uint64_t value, size_t bytes)
 {
     memcpy(c->data + c->len, &value, 8);
     c->len += bytes;
@@ -82,7 +82,7 @@ static inline void put_varint(struct column *c, uint64_t v)
     c->data[c->len++] = (uint8_t)v;
 }
 
-static void make_room(struct encoder *e, size_t events)
+static void encode_make_room(struct encoder *e, size_t events)
 {
     for (int i = 0; i < COLUMNS; i++) {
         struct column *c = &e->columns[i];
@@ -146,7 +146,7 @@ bool encoder_put_shape(struct encoder *e, struct site_context *c, uint64_t shape
     e->loose |= shape >> 48 & EV_LOOSE;
     if (number < 0)
         return false;
-    put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
+    encode_put(&e->columns[COL_SHAPES], (uint64_t)number, 1);
     c->shape = shape;
     return true;
 }
@@ -158,14 +158,14 @@ static inline unsigned put_site(struct encoder *e, uint32_t predicted, uint32_t 
     if (site == predicted)
         return 0;
     if (site < 1 << 8) {
-        put(&e->columns[COL_SITES], site, 1);
+        encode_put(&e->columns[COL_SITES], site, 1);
         return 1 << FLAG_SITE_SHIFT;
     }
     if (site < 1 << 16) {
-        put(&e->columns[COL_SITES], site, 2);
+        encode_put(&e->columns[COL_SITES], site, 2);
         return 2 << FLAG_SITE_SHIFT;
     }
-    put(&e->columns[COL_SITES], site, 4);
+    encode_put(&e->columns[COL_SITES], site, 4);
     return 3 << FLAG_SITE_SHIFT;
 }
 
@@ -176,7 +176,7 @@ static unsigned put_target_number(struct encoder *e, uint64_t number)
                     : number >> 32     ? TARGET_8
                                        : TARGET_4;
 
-    put(&e->columns[COL_TARGETS], number, (size_t)1 << (code - TARGET_1));
+    encode_put(&e->columns[COL_TARGETS], number, (size_t)1 << (code - TARGET_1));
     return code;
 }
 
@@ -352,7 +352,7 @@ size_t encoder_add(struct encoder *e, const struct event *events, size_t n, cons
         n = limit - e->count;
     if (calls_are_full(e))
         n = 0;
-    make_room(e, n);
+    encode_make_room(e, n);
     for (i = 0; i < n; i++) {
         struct column threads = e->columns[COL_THREADS];
         uint32_t thread = e->context.thread;

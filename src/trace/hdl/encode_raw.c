@@ -163,7 +163,7 @@ static inline bool read_common(const uint64_t *w, const uint64_t *end, struct co
     return true;
 }
 
-static inline uint64_t place_of(const struct raw_run *r, uint32_t number)
+static inline uint64_t encode_raw_place_of(const struct raw_run *r, uint32_t number)
 {
     const uint64_t *page = __atomic_load_n(&r->pages[number >> r->page_bits], __ATOMIC_ACQUIRE);
     uint64_t place = 0;
@@ -192,7 +192,7 @@ static inline bool find_site(const struct raw_run *r, uint64_t where, uint32_t *
         *site = r->pc_site(r->arg, where & ~WHERE_PC & RING_LOW);
         return true;
     }
-    place = place_of(r, (uint32_t)where);
+    place = encode_raw_place_of(r, (uint32_t)where);
     *site = (uint32_t)place;
     *marks = marks_of(place);
     return *site != SITE_NONE;
@@ -227,7 +227,7 @@ void raw_run_take_stamps(struct raw_run *r)
 
 /* ---- columns ---- */
 
-static inline uint8_t *put(uint8_t *at, uint64_t value, size_t bytes)
+static inline uint8_t *encode_raw_put(uint8_t *at, uint64_t value, size_t bytes)
 {
     memcpy(at, &value, 8);
     return at + bytes;
@@ -248,7 +248,8 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t v)
     v = (v & 0x3fff00003fff) | (v & 0xfffc0000fffc000) << 2;
     v = (v & 0x7f007f007f007f) | (v & 0x3f803f803f803f80) << 1;
     bytes = (63 - (unsigned)__builtin_clzll(v | 1)) / 8;
-    return put(at, v | (0x8080808080808080 & ((UINT64_C(1) << 8 * bytes) - 1)), bytes + 1);
+    return encode_raw_put(at, v | (0x8080808080808080 & ((UINT64_C(1) << 8 * bytes) - 1)),
+                          bytes + 1);
 }
 
 /* 1, 2, 4 or 8 bytes, as the number needs: log2 of that. */
@@ -267,7 +268,7 @@ static inline unsigned put_site_if(struct pens *p, bool wanted, uint32_t site)
 {
     unsigned width = width_of(site);
 
-    p->sites = put(p->sites, site, (size_t)wanted << width);
+    p->sites = encode_raw_put(p->sites, site, (size_t)wanted << width);
     return -(unsigned)wanted & (width + 1) << FLAG_SITE_SHIFT;
 }
 
@@ -279,7 +280,7 @@ static inline unsigned put_target(struct pens *p, struct site_context *c, uint64
 
     c->target = target;
     c->stride = lasts ? c->stride : delta;
-    p->targets = put(p->targets, number, (size_t)told << width);
+    p->targets = encode_raw_put(p->targets, number, (size_t)told << width);
     code = strides ? TARGET_STRIDE : TARGET_LAST;
     return (told ? TARGET_1 + width : code) << FLAG_TARGET_SHIFT;
 }
@@ -305,7 +306,7 @@ static inline void put_repeat(struct pens *p, struct site_context *c, const stru
 
 /* ---- runs ---- */
 
-static void make_room(struct encoder *e, size_t events, struct pens *p)
+static void encode_raw_make_room(struct encoder *e, size_t events, struct pens *p)
 {
     static const uint8_t used[] = { COL_FLAGS,   COL_THREADS, COL_SITES, COL_SHAPES,
                                     COL_TARGETS, COL_VALUES,  COL_SIZES, COL_SEQUENCE };
@@ -433,7 +434,8 @@ static size_t add_some(struct encoder *e, struct raw_run *r, struct pens *pens, 
         uint64_t marks;
 
         if (__builtin_expect(is_plain(w, r->end), 1)) {
-            uint64_t shape = plain_shapes[ring_arg(*w) & 15], place = place_of(r, (uint32_t)w[1]);
+            uint64_t shape = plain_shapes[ring_arg(*w) & 15],
+                     place = encode_raw_place_of(r, (uint32_t)w[1]);
             const struct common plain = { .shape = shape | marks_of(place),
                                           .target = ring_low(*w) };
 
@@ -483,7 +485,7 @@ size_t encoder_add_raw(struct encoder *e, struct raw_run *r, uint32_t limit)
         struct pens p;
 
         most = limit - e->count < AT_ONCE ? limit - e->count : AT_ONCE;
-        make_room(e, most, &p);
+        encode_raw_make_room(e, most, &p);
         n = add_some(e, r, &p, most);
         note_ends(e, &p);
         if (n)

@@ -274,7 +274,7 @@ static inline void column_room(struct column *c, size_t bytes)
         GROW(c->data, c->cap, c->len + bytes);
 }
 
-static void make_room(struct encoder *e, struct pens *p)
+static void encode_stretch_make_room(struct encoder *e, struct pens *p)
 {
     static const unsigned most[] = { 1, NUMBER_BYTES, STRETCH_WORDS_MAX, 8 * STRETCH_WORDS_MAX };
     uint8_t **pens[] = { &p->items, &p->numbers, &p->masks, &p->bytes };
@@ -304,7 +304,7 @@ size_t encoder_add_stretches(struct encoder *e, struct raw_run *r, uint32_t limi
     struct pens p;
 
     encoder_settle(e);
-    make_room(e, &p);
+    encode_stretch_make_room(e, &p);
     first = e->columns[COL_ITEMS].len;
     n = best_function(stretch_speed)(e, r, &p, limit);
     note_ends(e, &p);

@@ -145,7 +145,7 @@ static const char *read_chunk_header(const struct hdl_file *f, uint64_t offset,
 
 /* A walk touches little, but the system maps what is around it: let go of it now and then. It
  * stays in the system's cache. Returns up to where. */
-static uint64_t let_go(const struct hdl_file *f, uint64_t from, uint64_t to)
+static uint64_t hdl_file_let_go(const struct hdl_file *f, uint64_t from, uint64_t to)
 {
     enum { AT_A_TIME = 4 << 20, PAGE = 4096 };
 
@@ -188,7 +188,7 @@ static void walk_chunks(struct hdl_file *f)
         add_chunk(f, &h, offset);
         offset += h.stored_bytes;
         f->complete = h.kind == HDL_END;
-        walked = let_go(f, walked, offset < f->size ? offset : f->size);
+        walked = hdl_file_let_go(f, walked, offset < f->size ? offset : f->size);
     }
     if (why)
         stop_before(f, f->count, why);
@@ -543,7 +543,7 @@ static int small_chunk(struct hdl_file *f, size_t chunk, struct tables *t, struc
 }
 
 /* Kinds whose payload is one column and goes into the tables. */
-static bool is_small(unsigned kind)
+static bool hdl_file_is_small(unsigned kind)
 {
     return kind == HDL_NAMES || (kind >= HDL_PROCESS && kind <= HDL_VARIABLES) ||
            kind == HDL_STRETCHES || kind == HDL_ORIGINS || kind == HDL_MOVES || kind == HDL_SEAM;
@@ -556,7 +556,8 @@ static void names_from(struct hdl_file *f, size_t from, struct tables *t)
     for (size_t i = from; i < f->count; i++) {
         unsigned kind = hdl_file_chunk(f, i)->header.kind;
 
-        if (is_small(kind) && !(kind == HDL_SEAM && i >= f->past) && small_chunk(f, i, t, &err) < 0)
+        if (hdl_file_is_small(kind) && !(kind == HDL_SEAM && i >= f->past) &&
+            small_chunk(f, i, t, &err) < 0)
             stop_before(f, i, err.text);
     }
 }

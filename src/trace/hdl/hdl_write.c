@@ -300,7 +300,7 @@ static bool is_writable(const char *name, size_t n)
     return true;
 }
 
-static void add_name(struct hdl_writer *w, struct buf *raw, int table, uint32_t id)
+static void hdl_write_add_name(struct hdl_writer *w, struct buf *raw, int table, uint32_t id)
 {
     const char *name = intern_get(name_table(w->tables, table), id);
     size_t n = strlen(name);
@@ -427,7 +427,7 @@ static int write_names(struct hdl_writer *w, int table, struct error *err)
     int r;
 
     for (; h.count < total - first && raw.len < NAMES_BYTES_FULL; h.count++)
-        add_name(w, &raw, table, first + h.count);
+        hdl_write_add_name(w, &raw, table, first + h.count);
     r = write_small(w, h, &raw, err);
     buf_release(&raw);
     if (r < 0)
@@ -727,7 +727,7 @@ int hdl_write_thread(struct hdl_writer *w, uint32_t thread, uint64_t first,
 
 /* ---- only the end is kept ---- */
 
-static const struct place *place_of(const struct hdl_writer *w, uint32_t number)
+static const struct place *hdl_write_place_of(const struct hdl_writer *w, uint32_t number)
 {
     return &w->places[number - w->start.number];
 }
@@ -744,7 +744,7 @@ uint64_t hdl_stamp_before(const struct hdl_writer *w, uint64_t bytes)
     if (hdl_kept(w) <= bytes)
         return 0;
     for (uint32_t n = w->chunks; n > w->start.number; n--) {
-        const struct place *p = place_of(w, n - 1);
+        const struct place *p = hdl_write_place_of(w, n - 1);
 
         if (p->stamp && w->bytes - p->offset > bytes)
             return stamp ? stamp : p->stamp;
@@ -756,14 +756,14 @@ uint64_t hdl_stamp_before(const struct hdl_writer *w, uint64_t bytes)
 uint64_t hdl_stamp_first(const struct hdl_writer *w)
 {
     for (uint32_t n = w->start.number; n < w->chunks; n++)
-        if (place_of(w, n)->stamp)
-            return place_of(w, n)->stamp;
+        if (hdl_write_place_of(w, n)->stamp)
+            return hdl_write_place_of(w, n)->stamp;
     return 0;
 }
 
 uint64_t hdl_bytes_before(const struct hdl_writer *w, uint32_t number)
 {
-    uint64_t end = number < w->chunks ? place_of(w, number)->offset : w->bytes;
+    uint64_t end = number < w->chunks ? hdl_write_place_of(w, number)->offset : w->bytes;
 
     return number > w->start.number ? end - w->start.first : 0;
 }
@@ -815,7 +815,7 @@ static int past_payload(struct hdl_writer *w, uint32_t number, const struct hdl_
     const uint32_t chunks = w->chunks;
     int r;
 
-    w->all = number < w->chunks ? place_of(w, number)->told : w->told;
+    w->all = number < w->chunks ? hdl_write_place_of(w, number)->told : w->told;
     w->told = (struct told){ 0 };
     w->chunks = 0;
     w->into = out;
@@ -857,7 +857,8 @@ int hdl_drop(struct hdl_writer *w, uint32_t number, const struct hdl_past *p, st
     struct buf payload = { 0 };
     int r = past_payload(w, number, p, &payload, err);
 
-    start = start_at(w->bytes, number < w->chunks ? place_of(w, number)->offset : w->bytes, number);
+    start = start_at(w->bytes,
+                     number < w->chunks ? hdl_write_place_of(w, number)->offset : w->bytes, number);
     if (r == 0)
         r = write_chunk(w, (struct hdl_chunk_header){ .kind = HDL_PAST }, payload.data, payload.len,
                         err);

@@ -21,7 +21,7 @@ void values_clear(struct values *v)
 
 /* ---- words ---- */
 
-static struct value_word *slot_of(const struct values *v, uint64_t word)
+static struct value_word *merge_values_slot_of(const struct values *v, uint64_t word)
 {
     size_t mask = v->nwords - 1, i = map_hash(word) & mask;
 
@@ -30,9 +30,9 @@ static struct value_word *slot_of(const struct values *v, uint64_t word)
     return &v->words[i];
 }
 
-static struct value_word *find(const struct values *v, uint64_t word)
+static struct value_word *merge_values_find(const struct values *v, uint64_t word)
 {
-    struct value_word *w = v->nwords ? slot_of(v, word) : NULL;
+    struct value_word *w = v->nwords ? merge_values_slot_of(v, word) : NULL;
 
     return w && w->word ? w : NULL;
 }
@@ -46,13 +46,13 @@ static void grow(struct values *v)
     v->words = xcalloc(v->nwords, sizeof(*v->words));
     for (size_t i = 0; i < n; i++)
         if (old[i].word)
-            *slot_of(v, old[i].word - 1) = old[i];
+            *merge_values_slot_of(v, old[i].word - 1) = old[i];
     free(old);
 }
 
 static struct value_word *find_or_add(struct values *v, uint64_t word)
 {
-    struct value_word *w = find(v, word);
+    struct value_word *w = merge_values_find(v, word);
 
     if (w)
         return w;
@@ -60,14 +60,14 @@ static struct value_word *find_or_add(struct values *v, uint64_t word)
         values_clear(v);
     if (2 * v->count >= v->nwords)
         grow(v);
-    w = slot_of(v, word);
+    w = merge_values_slot_of(v, word);
     w->word = word + 1;
     w->thread = THREAD_NONE;
     v->count++;
     return w;
 }
 
-static void forget(struct values *v, uint64_t address, uint64_t bytes)
+static void merge_values_forget(struct values *v, uint64_t address, uint64_t bytes)
 {
     uint64_t first = address / 8, last = (address + bytes - 1) / 8;
 
@@ -80,7 +80,7 @@ static void forget(struct values *v, uint64_t address, uint64_t bytes)
         return;
     }
     for (uint64_t word = first; word <= last; word++) {
-        struct value_word *w = find(v, word);
+        struct value_word *w = merge_values_find(v, word);
 
         if (w)
             w->known = w->unseen = 0;
@@ -147,9 +147,9 @@ bool values_deliver(struct values *v, struct event *ev)
 
     if (!is_valued(ev)) {
         if (ev->op == OP_ALLOC || ev->op == OP_FREE)
-            forget(v, ev->target, ev->value);
+            merge_values_forget(v, ev->target, ev->value);
         else if (op_is_access(ev->op) && op_table[ev->op].writes)
-            forget(v, ev->target, ev->size);
+            merge_values_forget(v, ev->target, ev->size);
         return false;
     }
     w = find_or_add(v, ev->target / 8);
@@ -166,7 +166,7 @@ bool values_deliver(struct values *v, struct event *ev)
 /* The word of an access, if others touch it too. */
 static const struct value_word *shared_word(const struct values *v, const struct event *ev)
 {
-    const struct value_word *w = is_valued(ev) ? find(v, ev->target / 8) : NULL;
+    const struct value_word *w = is_valued(ev) ? merge_values_find(v, ev->target / 8) : NULL;
 
     return w && w->shared ? w : NULL;
 }
@@ -194,7 +194,7 @@ static bool was_before(const struct value_word *w, const struct event *read)
 }
 
 /* Both are accesses to the same bits, perhaps among others. */
-static bool meet(const struct event *a, const struct event *b)
+static bool merge_values_meet(const struct event *a, const struct event *b)
 {
     return is_valued(a) && a->target / 8 == b->target / 8 && bits_of(a) & bits_of(b);
 }
@@ -215,7 +215,7 @@ static size_t reads_before(const struct value_word *w, const struct event *write
     for (size_t i = 0; i < a->count; i++) {
         const struct event *ev = &a->events[i];
 
-        if (!meet(ev, write))
+        if (!merge_values_meet(ev, write))
             continue;
         if (!differ(ev, write))
             return ev->op == OP_READ ? last : take;
@@ -230,7 +230,7 @@ static size_t reads_before(const struct value_word *w, const struct event *write
 static size_t write_before(const struct event *read, const struct values_ahead *a)
 {
     for (size_t i = 0; i < a->count; i++)
-        if (a->events[i].op == OP_WRITE && meet(&a->events[i], read) &&
+        if (a->events[i].op == OP_WRITE && merge_values_meet(&a->events[i], read) &&
             !differ(&a->events[i], read))
             return i + 1;
     return 0;
@@ -239,7 +239,7 @@ static size_t write_before(const struct event *read, const struct values_ahead *
 size_t values_before(const struct values *v, const struct event *ev, struct values_ahead a,
                      uint64_t limit)
 {
-    const struct value_word *w = find(v, ev->target / 8);
+    const struct value_word *w = merge_values_find(v, ev->target / 8);
     size_t n = 0;
 
     while (n < a.count && n < VALUES_AHEAD && a.stamps[n] < limit)

@@ -27,7 +27,8 @@ void move_expand(const struct moves *m, uint32_t number, uint32_t thread, struct
                                  .op = i < move->left ? OP_EXIT : OP_ENTER };
 }
 
-static void add(struct moves *m, const struct move_frame *frames, unsigned left, unsigned entered)
+static void moves_add(struct moves *m, const struct move_frame *frames, unsigned left,
+                      unsigned entered)
 {
     unsigned n = left + entered;
 
@@ -38,8 +39,8 @@ static void add(struct moves *m, const struct move_frame *frames, unsigned left,
     m->nframes += n;
 }
 
-static bool is_same(const struct moves *m, uint32_t number, const struct move_frame *frames,
-                    unsigned left, unsigned entered)
+static bool moves_is_same(const struct moves *m, uint32_t number, const struct move_frame *frames,
+                          unsigned left, unsigned entered)
 {
     const struct move *move = &m->at[number];
 
@@ -53,9 +54,9 @@ uint32_t moves_put(struct moves *m, const struct move_frame *frames, unsigned le
     uint64_t hash = XXH3_64bits_withSeed(frames, (left + entered) * sizeof(*frames), left);
     uint32_t *known = map_put(&m->index, hash, 0);
 
-    if (*known && is_same(m, *known - 1, frames, left, entered))
+    if (*known && moves_is_same(m, *known - 1, frames, left, entered))
         return *known - 1;
-    add(m, frames, left, entered);
+    moves_add(m, frames, left, entered);
     *known = m->count; /* of two with one hash the later one is found */
     return m->count - 1;
 }
@@ -88,6 +89,6 @@ bool moves_decode(struct moves *m, const uint8_t **at, const uint8_t *end, uint3
             return false;
         frames[i] = (struct move_frame){ (uint32_t)function, (uint32_t)site - 1 };
     }
-    add(m, frames, (unsigned)left, (unsigned)entered);
+    moves_add(m, frames, (unsigned)left, (unsigned)entered);
     return true;
 }

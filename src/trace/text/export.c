@@ -58,7 +58,7 @@ struct exporter *export_open(const char *path, enum export_format format,
     return e;
 }
 
-static int flush(struct exporter *e, struct error *err)
+static int export_flush(struct exporter *e, struct error *err)
 {
     size_t n = e->out.len;
 
@@ -70,10 +70,10 @@ int export_write(struct exporter *e, const struct batch *b, struct error *err)
 {
     for (size_t i = 0; i < b->count; i++) {
         e->ops->event(e, &b->events[i], b->extra);
-        if (e->out.len >= FLUSH_BYTES && flush(e, err))
+        if (e->out.len >= FLUSH_BYTES && export_flush(e, err))
             return -1;
     }
-    return flush(e, err);
+    return export_flush(e, err);
 }
 
 const struct export_lost *export_lost(const struct exporter *e)
@@ -92,7 +92,7 @@ static void exporter_free(struct exporter *e)
 
 int export_finish(struct exporter *e, struct error *err)
 {
-    int r = flush(e, err);
+    int r = export_flush(e, err);
 
     if (r)
         output_abort(e->file);

@@ -98,7 +98,7 @@ static void add_join(struct exporter *e, const struct event *ev)
 }
 
 /* A read-modify-write becomes an atomic read and an atomic write: the same edges. */
-static void add_access(struct exporter *e, const struct event *ev)
+static void export_csv_add_access(struct exporter *e, const struct event *ev)
 {
     static const char *const ops[] = {
         [OP_READ] = "RD", [OP_WRITE] = "WR", [OP_LOAD] = "ARD", [OP_STORE] = "AWR", [OP_RMW] = "AWR"
@@ -125,7 +125,7 @@ static void csv_event(struct exporter *e, const struct event *ev, const uint64_t
     case OP_LOAD:
     case OP_STORE:
     case OP_RMW:
-        add_access(e, ev);
+        export_csv_add_access(e, ev);
         break;
     case OP_ACQUIRE:
         add_line(e, ev->thread, "LK", object_number(e, KIND_LOCK, ev->target, 0), location, 1);

@@ -136,7 +136,7 @@ static void add_value(struct exporter *e, uint64_t value, int width)
         add_number(&e->out, 0, 8);
 }
 
-static void add_access(struct exporter *e, const struct event *ev)
+static void export_rvp_add_access(struct exporter *e, const struct event *ev)
 {
     static const enum rvp_op first[] = { [OP_READ] = RVP_LOAD1,
                                          [OP_WRITE] = RVP_STORE1,
@@ -237,7 +237,7 @@ static void rvp_event(struct exporter *e, const struct event *ev, const uint64_t
         add_op(e, site_pc(e, ev->site), RVP_EXIT);
         break;
     default:
-        add_access(e, ev);
+        export_rvp_add_access(e, ev);
     }
 }
 

@@ -293,7 +293,7 @@ void input_close(struct input *in)
 }
 
 /* Room in out: by moving what is left to the front, else by doubling. */
-static void make_room(struct input *in)
+static void input_make_room(struct input *in)
 {
     if (in->start) {
         memmove(in->out, in->out + in->start, in->end - in->start);
@@ -311,7 +311,7 @@ static void make_room(struct input *in)
 static int extend(struct input *in, size_t want, struct error *err)
 {
     while (in->end - in->start < want && !in->eof) {
-        make_room(in);
+        input_make_room(in);
         if (in->decode(in, err))
             return -1;
     }

@@ -338,7 +338,7 @@ static int check_event(const struct rvp *s, const struct event *ev, struct error
 }
 
 /* What the record changes for the records after it. */
-static int follow(struct rvp *s, const struct record *r, struct error *err)
+static int rvp_follow(struct rvp *s, const struct record *r, struct error *err)
 {
     if (r->op == RVP_SWITCH) {
         s->current = thread_index(s, r->v[0]);
@@ -379,7 +379,7 @@ static int read_record(struct rvp *s, struct event *ev, struct error *err)
     th = &s->threads[s->current];
     th->pc[s->sig_depth] = (th->pc[s->sig_depth] + (uint64_t)r.jump) & pointer_mask(s);
     make_event(s, ev, &r);
-    if (check_event(s, ev, err) || follow(s, &r, err))
+    if (check_event(s, ev, err) || rvp_follow(s, &r, err))
         return -1;
     s->p += r.bytes;
     return ev->op != 0;

@@ -168,7 +168,7 @@ static uint32_t function_number(struct std *s, const char *p, size_t n)
 }
 
 /* One entry of a call's D. */
-static void add_entry(struct std *s, const char *p, size_t n)
+static void std_add_entry(struct std *s, const char *p, size_t n)
 {
     enum d_kind kind;
     const char *name;
@@ -230,7 +230,7 @@ static int parse_call(struct std *s, struct event *ev, struct arg a, struct erro
         if (stop == p + 1 || comma == end - 1)
             return error_set(err, "empty name in call(%.*s)", (int)(a.len < 60 ? a.len : 60),
                              a.text);
-        add_entry(s, p + 1, (size_t)(stop - p - 1));
+        std_add_entry(s, p + 1, (size_t)(stop - p - 1));
         ev->old++;
         p = stop;
     }

@@ -45,7 +45,7 @@ static void add_escaped(struct buf *b, char c)
 }
 
 /* Blanks, control characters and bars never stand in a name; `also` lists more. */
-static void add_name(struct buf *b, const char *name, const char *also)
+static void text_add_name(struct buf *b, const char *name, const char *also)
 {
     const char *start = name, *p;
 
@@ -85,7 +85,7 @@ static void add_listed(struct buf *b, const char *name)
     size_t len;
     enum d_kind kind = scan_entry(name, strlen(name), words, &inner, &len);
 
-    add_name(b, name, kind == D_ALL_KIND ? ",*" : kind != D_MEMORY_KIND ? ",(" : ",");
+    text_add_name(b, name, kind == D_ALL_KIND ? ",*" : kind != D_MEMORY_KIND ? ",(" : ",");
 }
 
 /* The name of a variable; ev is NULL in the list of a call. */
@@ -99,7 +99,7 @@ static void add_variable(struct buf *b, const char *name, const struct event *ev
                          (ev && ev->op == OP_FREE && scan_unsized(name, strlen(name), &address))))
         add_escaped(b, *name++);
     if (ev)
-        add_name(b, name, hide_equals ? "=" : NULL);
+        text_add_name(b, name, hide_equals ? "=" : NULL);
     else
         add_listed(b, name);
 }
@@ -107,7 +107,7 @@ static void add_variable(struct buf *b, const char *name, const struct event *ev
 static void add_thread(struct buf *b, const struct tables *t, uint64_t thread)
 {
     if (thread < t->threads.count)
-        add_name(b, intern_get(&t->threads, (uint32_t)thread), NULL);
+        text_add_name(b, intern_get(&t->threads, (uint32_t)thread), NULL);
     else
         buf_addf(b, "T%llu", (unsigned long long)thread);
 }
@@ -139,7 +139,7 @@ static void add_object(struct buf *b, const struct tables *t, uint64_t target)
         add_escaped(b, '0');
         name++;
     }
-    add_name(b, name, NULL);
+    text_add_name(b, name, NULL);
 }
 
 /* A single ':' would end the name in a call; "::" does not. */
@@ -163,14 +163,14 @@ static void add_function(struct buf *b, const struct tables *t, uint64_t functio
     const char *name =
         function < t->functions.count ? intern_get(&t->functions, (uint32_t)function) : "?";
 
-    add_name(b, name, has_single_colon(name) ? ":" : NULL);
+    text_add_name(b, name, has_single_colon(name) ? ":" : NULL);
 }
 
 /* Threads and objects in a list: no comma in their names. */
 static void add_listed_name(struct buf *b, const struct intern *names, uint64_t number)
 {
     if (number < names->count)
-        add_name(b, intern_get(names, (uint32_t)number), ",");
+        text_add_name(b, intern_get(names, (uint32_t)number), ",");
     else
         buf_addf(b, "?%llu", (unsigned long long)number);
 }
@@ -194,7 +194,7 @@ static void add_entry_argument(struct buf *b, const uint64_t *e, const struct ta
     }
 }
 
-static void add_entry(struct buf *b, const uint64_t *e, const struct tables *t)
+static void text_add_entry(struct buf *b, const uint64_t *e, const struct tables *t)
 {
     enum d_kind kind = D_KIND(e[0]);
 
@@ -218,7 +218,7 @@ static void add_call(struct buf *b, const struct event *ev, const uint64_t *extr
     add_function(b, t, ev->target);
     for (uint64_t i = 0; i < ev->old; i++) {
         buf_addch(b, i ? ',' : ':');
-        add_entry(b, extra + ev->value + 2 * i, t);
+        text_add_entry(b, extra + ev->value + 2 * i, t);
     }
 }
 
@@ -242,7 +242,7 @@ static void add_child(struct buf *b, const struct event *ev, const struct tables
     if ((ev->flags & EV_BARE) && ev->target < t->threads.count)
         name = intern_get(&t->threads, (uint32_t)ev->target);
     if (name && *name == 'T' && name[1])
-        add_name(b, name + 1, NULL);
+        text_add_name(b, name + 1, NULL);
     else
         add_thread(b, t, ev->target);
 }
@@ -323,6 +323,6 @@ void text_event(struct buf *b, const struct event *ev, const uint64_t *extra,
     buf_addch(b, '|');
     text_operation(b, ev, extra, t);
     buf_addch(b, '|');
-    add_name(b, tables_location(t, ev->site), NULL);
+    text_add_name(b, tables_location(t, ev->site), NULL);
     buf_addch(b, '\n');
 }
