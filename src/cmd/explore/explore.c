@@ -223,7 +223,7 @@ static int run_next(struct exploration *x)
     if (option_is(x->options, OPT_VERBOSE) && code == 0)
         fprintf(stderr, "run %" PRIu64 " passed: %" PRIu64 " steps, %s%s%s\n", x->runs,
                 e.done->chosen, x->why, e.done->diverged ? ", but it went another way" : "",
-                e.done->outside ? ", a thread slept in the kernel" : "");
+                e.done->outside ? ", a thread went on by itself" : "");
     explored_release(&e);
     return code;
 }

@@ -30,6 +30,7 @@ enum {
     LOOK_MS = 20,
     LOOKS = 2,
     LOOKS_JOIN = 25,      /* the one it joins has its last step behind it, and may take a moment */
+    COMPUTES_MS = 200,    /* of processor time without a step: the others need not wait for it */
     REST_MS = 200,        /* between looks of a thread that cannot go on */
     STUCK_MS = 50,        /* nobody can go on: until that is a deadlock, */
     STUCK_LONG_MS = 1000, /* and where a signal may change it */
@@ -312,6 +313,8 @@ static int32_t choose(int32_t me)
 
 /* ---- nobody gets on ---- */
 
+static bool others_may_come(void);
+
 static void end_with(uint32_t failure)
 {
     struct explore_done *d = &explore_plan->done;
@@ -342,7 +345,8 @@ static void look_for_livelock(void)
     for (uint32_t i = 0; i < turn_count; i++)
         if (turn_threads[i].state == EXPLORE_OUTSIDE || turn_threads[i].timed)
             return;
-    end_with(EXPLORE_LIVELOCK);
+    if (!others_may_come())
+        end_with(EXPLORE_LIVELOCK);
 }
 
 static bool somebody_is(uint8_t state)
@@ -451,22 +455,43 @@ static bool others_may_come(void)
 
 /* ---- waiting ---- */
 
-/* Has the one whose turn it is gone to sleep elsewhere? With the lock. */
+/* What a thread has used of the processors. */
+static uint64_t cpu_ms(int32_t tid)
+{
+    struct timespec t = { 0 };
+    int clock = (~tid << 3) | 6; /* of one thread, by its number: linux/posix-timers.h */
+
+    if (tid <= 0 || rt_sandbox || syscall(SYS_clock_gettime, clock, &t))
+        return 0;
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / MS;
+}
+
+/* It goes on without a step for long: it computes, or waits in a loop whose reads are no steps. */
+static bool computes(int32_t tid, bool first)
+{
+    static uint64_t before;
+    uint64_t now = cpu_ms(tid);
+
+    if (first)
+        before = now;
+    return now - before >= COMPUTES_MS;
+}
+
+/* Has the one whose turn it is gone to sleep elsewhere, or does it compute? With the lock. */
 static void look_after(void)
 {
     uint64_t now = now_ns();
     int32_t t = turn_current;
+    bool first = looked_thread != t || looked_progress != turn_progress, over;
 
     if (t < 0 || now - looked_at < (uint64_t)LOOK_MS * MS)
         return;
-    if (looked_thread != t || looked_progress != turn_progress || !is_asleep(turn_threads[t].tid))
-        looks = 0;
-    else
-        looks++;
+    looks = first || !is_asleep(turn_threads[t].tid) ? 0 : looks + 1;
+    over = computes(turn_threads[t].tid, first);
     looked_at = now;
     looked_thread = t;
     looked_progress = turn_progress;
-    if (looks < (turn_threads[t].op == EX_JOIN ? LOOKS_JOIN : LOOKS))
+    if (!over && looks < (turn_threads[t].op == EX_JOIN ? LOOKS_JOIN : LOOKS))
         return;
     looks = 0;
     turn_threads[t].state = EXPLORE_OUTSIDE;
