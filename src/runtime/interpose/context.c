@@ -3,7 +3,8 @@
  * A fiber is told by its stack: makecontext() says where that is, and the stack
  * pointer in a context says on which stack it goes on, whoever saved it and how
  * often it was copied. What lies on no such stack is the system thread itself.
- * getcontext() returns twice and cannot be interposed; nor need it be.
+ * getcontext() returns twice and cannot be interposed; nor need it be. A longjmp() to another
+ * stack switches as swapcontext() does.
  *
  * The program's function is called by one of ours, which knows where the thread
  * goes when it returns (uc_link; libc switches there without asking us). A
@@ -220,6 +221,14 @@ INTERPOSE(int, setcontext, const ucontext_t *go)
     r = REAL(setcontext)(go);
     arrived(self, handlers, where); /* it failed */
     return r;
+}
+
+/* A jump to another stack switches, too: fibers are begun by swapcontext(), and then switched by
+ * setjmp() and longjmp(), which keep no signal mask. */
+void contexts_jump(uintptr_t sp, uint64_t where)
+{
+    if (unlikely(__atomic_load_n(&ncontexts, __ATOMIC_RELAXED)))
+        switch_to(sp, where);
 }
 
 /* ---- making ---- */

@@ -230,6 +230,9 @@ extern HIDDEN _Thread_local struct handler_frame *handler_innermost
 /* The thread goes on at stack address `sp`: which handlers has it left? (jump.c) */
 HIDDEN void handlers_leave(uintptr_t sp);
 HIDDEN void handlers_leave_all(void);
+
+/* The thread is about to go on at `sp`, which may be on the stack of another fiber. */
+HIDDEN void contexts_jump(uintptr_t sp, uint64_t where);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
 HIDDEN void mmap_forked(void);
 

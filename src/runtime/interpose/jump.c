@@ -178,32 +178,34 @@ SETJMP(__sigsetjmp, 2);
 
 /* ---- jumping ---- */
 
-static void jump(const struct __jmp_buf_tag *buffer)
+static void jump(const struct __jmp_buf_tag *buffer, uint64_t where)
 {
     uintptr_t sp = can_read ? jump_sp(buffer) : UINTPTR_MAX;
 
     handlers_leave(sp);
     callback_is_left(can_read ? sp : 0);
+    if (can_read)
+        contexts_jump(sp, where);
     restore_depth(sp);
 }
 
 INTERPOSE(void, longjmp, struct __jmp_buf_tag buffer[1], int value)
 {
-    jump(buffer);
+    jump(buffer, WHERE_CALLER());
     REAL(longjmp)(buffer, value);
     __builtin_unreachable();
 }
 
 INTERPOSE(void, _longjmp, struct __jmp_buf_tag buffer[1], int value)
 {
-    jump(buffer);
+    jump(buffer, WHERE_CALLER());
     REAL(_longjmp)(buffer, value);
     __builtin_unreachable();
 }
 
 INTERPOSE(void, siglongjmp, struct __jmp_buf_tag buffer[1], int value)
 {
-    jump(buffer);
+    jump(buffer, WHERE_CALLER());
     REAL(siglongjmp)(buffer, value);
     __builtin_unreachable();
 }
@@ -211,7 +213,7 @@ INTERPOSE(void, siglongjmp, struct __jmp_buf_tag buffer[1], int value)
 /* What longjmp becomes under _FORTIFY_SOURCE. */
 INTERPOSE(void, __longjmp_chk, struct __jmp_buf_tag buffer[1], int value)
 {
-    jump(buffer);
+    jump(buffer, WHERE_CALLER());
     REAL(__longjmp_chk)(buffer, value);
     __builtin_unreachable();
 }
