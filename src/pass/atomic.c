@@ -191,3 +191,46 @@ void emit_atomic(struct pass *p, const struct item *item)
     else
         emit_cas(p, item, site);
 }
+
+/* ---- std::atomic<std::shared_ptr> ----
+ *
+ * libstdc++'s is a pointer under a lock of one bit. load() gives the lock back by a relaxed update,
+ * so that by the standard's rules its read of the pointer races with the next store. The program's
+ * operations are atomic ([util.smartptr.atomic]): each unlock is made to release. */
+
+static bool is_unlock(const char *name)
+{
+    return starts_with(name, "_ZNSt10_Sp_atomicI") || starts_with(name, "_ZNKSt10_Sp_atomicI")
+               ? strstr(name, "E13_Atomic_count6unlockESt12memory_order") != NULL
+               : false;
+}
+
+static void order_unlock(LLVMBuilderRef b, LLVMValueRef call)
+{
+    LLVMValueRef order = LLVMGetOperand(call, LLVMGetNumArgOperands(call) - 1);
+    LLVMTypeRef type = LLVMTypeOf(order);
+
+    LLVMPositionBuilderBefore(b, call);
+    LLVMValueRef weak =
+        LLVMBuildICmp(b, LLVMIntULT, order, LLVMConstInt(type, ORDER_RELEASE, false), "");
+    LLVMValueRef with =
+        LLVMBuildSelect(b, weak, LLVMConstInt(type, ORDER_ACQ_REL, false), order, "");
+    LLVMSetOperand(call, LLVMGetNumArgOperands(call) - 1, with);
+}
+
+void order_unlocks(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    size_t n;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (!is_unlock(LLVMGetValueName2(f, &n)))
+            continue;
+        for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use)) {
+            LLVMValueRef call = LLVMGetUser(use);
+            if ((LLVMIsACallInst(call) || LLVMIsAInvokeInst(call)) && LLVMGetCalledValue(call) == f)
+                order_unlock(b, call);
+        }
+    }
+    LLVMDisposeBuilder(b);
+}

@@ -253,6 +253,7 @@ int pass_begin(LLVMModuleRef module)
     if (!pass_is_production()) {
         hide_copies(module);
         forbid_speculation(module, true);
+        order_unlocks(module);
     }
     return 1;
 }
