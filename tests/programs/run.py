@@ -56,14 +56,14 @@ class Case:
 
     def __init__(self, path, variant=0):
         self.path = path
-        self.file = os.path.basename(path)
+        self.home, self.file = os.path.split(path)
         self.name = os.path.splitext(self.file)[0]
         self.cxx = path.endswith(".cc")
         self.says = {}
         self.marks = {}  # mark -> set of (file, line)
         self.read(path)
         for line in self.says.get("library", []):
-            self.read(os.path.join(HERE, line.split()[0]), library=True)
+            self.read(os.path.join(self.home, line.split()[0]), library=True)
         flags = self.says.get("flags", [""])
         self.variants = len(flags)
         self.flags = flags[variant].split()
@@ -254,7 +254,7 @@ def build(case, tool, work):
         source, how, *rest = line.split()
         name = os.path.splitext(source)[0] + ".so"
         command, env = tool.compiler(source.endswith(".cc"), how == "traced")
-        must([*command, *flags, "-fPIC", "-shared", os.path.join(HERE, source), "-o", name], work, env)
+        must([*command, *flags, "-fPIC", "-shared", os.path.join(case.home, source), "-o", name], work, env)
         if "dlopen" not in rest:
             link += ["./" + name]
     command, env = tool.compiler(case.cxx)
