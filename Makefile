@@ -6,6 +6,7 @@
 #   make check          before each commit: unit tests, command line, a sample of programs; 90 s
 #   make test           everything that must hold (scripts/test); 20 min on two cores
 #   make test-long      long campaigns: random traces, stress, fuzzing, all drivers (scripts/test-long)
+#   make museum         programs after issues of other detectors, under Heddle and under those (docs/museum.md)
 #   make test-real      real programs built with heddle-cc, recorded and analysed (tests/real)
 #   make bench          cost of recording and compiling; throughput and size on generated traces (bench/)
 #   make install        DESTDIR= PREFIX=/usr/local
@@ -19,7 +20,7 @@ DESTDIR ?=
 BUILD   := build
 
 all: build
-.PHONY: all deps deps-there build demo check test test-long test-real bench install clean format check-format
+.PHONY: all deps deps-there build demo check test test-long test-real museum bench install clean format check-format
 
 deps:
 	@scripts/deps
@@ -53,6 +54,12 @@ test-long:
 	@scripts/deps --tests
 	@$(MAKE) --no-print-directory build
 	@scripts/test-long $(BUILD)
+
+museum:
+	@scripts/deps --museum
+	@$(MAKE) --no-print-directory build
+	@tests/museum/run.py --build $(BUILD) --tools all --results $(BUILD)/museum.json
+	@tests/museum/run.py --results $(BUILD)/museum.json --table docs/museum.md
 
 test-real: build
 	@tests/real/run $(BUILD)
