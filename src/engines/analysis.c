@@ -280,17 +280,27 @@ static void mark(struct work *w, struct batch *b)
         sieve_mark(w->sieve, b);
 }
 
+/* What makes no steps need not even come. */
+static struct trace_thin thin_for(const struct work *w)
+{
+    return (struct trace_thin){ goes_by_suspects(w) ? sieve_drops_all_but_suspects : sieve_drops,
+                                w->sieve };
+}
+
 /* The pass for the engines; the result is as above. */
 static int feed_engines(struct work *w, size_t from, size_t to, bool late, struct error *err)
 {
     struct memory *m = memory_new();
     struct feed *f = feed_runs(w, from, to, late);
-    struct ahead *a = ahead_new(w->trace, w->options->jobs, NULL);
+    const struct trace_thin thin = thin_for(w);
+    struct ahead *a;
     struct batch batch;
     struct span span;
     double start = seconds_now();
     int r;
 
+    trace_thin(w->trace, w->sieve ? &thin : NULL);
+    a = ahead_new(w->trace, w->options->jobs, NULL);
     while ((r = ahead_next(a, &batch, err)) > 0) {
         if (w->sieve)
             mark(w, &batch);
@@ -303,6 +313,7 @@ static int feed_engines(struct work *w, size_t from, size_t to, bool late, struc
     }
     w->a->decode_seconds += seconds_now() - start;
     ahead_free(a);
+    trace_thin(w->trace, NULL);
     feed_free(f);
     memory_free(m);
     return r;
@@ -708,6 +719,8 @@ static int take_first_gist(struct work *w, struct error *err)
     if (w->options->memory && w->suspects) {
         limits.of = sieve_lists_all(w->sieve) ? GIST_BEGINNING : GIST_OF_BEGINNING;
         limits.suspects = w->options->memory / 2 / GIST_SUSPECT_BYTES + 1;
+        if (sieve_others(w->sieve) > limits.max + limits.suspects)
+            return 0; /* they alone are too many */
     } else if (sieve_lists_all(w->sieve)) {
         return 0;
     }

@@ -13,8 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the source may leave out, while it is read. */
+enum wanted {
+    WANTED_ALL,
+    WANTED_MATTERS, /* synchronisation, and accesses that matter */
+    WANTED_SUSPECTS /* and accesses to suspects */
+};
+
 struct gist {
     struct trace *trace;
+    struct sieve *sieve;
+    int wanted;          /* enum wanted; set while another thread reads ahead */
     uint64_t *positions; /* in the trace, ascending */
     uint32_t *gaps;      /* events of its thread that were left out since the one before */
     uint32_t *threads;
@@ -60,31 +69,41 @@ static void note(struct gist *g, const struct event *e, uint64_t position)
     g->pending[e->thread] = 0;
 }
 
-/* Up to the first event that there is no room for: its number in the batch. */
-static size_t take_events(struct gist *g, struct sieve *s, struct loader *l, const struct batch *b,
-                          size_t most)
+static void leave_out(struct gist *g, const struct event *e)
 {
+    uint64_t n = g->pending[e->thread] + event_positions(e);
+
+    g->pending[e->thread] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* Up to the first event that there is no room for; what is left of the batch. */
+static struct batch take_events(struct gist *g, struct sieve *s, struct loader *l,
+                                const struct batch *b, size_t most)
+{
+    uint64_t position = b->first;
     size_t kept = 0, i;
 
     for (i = 0; i < b->count; i++) {
         const struct event *e = &b->events[i];
+        uint64_t positions = event_positions(e);
 
         GROW(g->pending, g->pending_cap, (size_t)e->thread + 1);
         GROW(g->calls, g->calls_cap, (size_t)e->thread + 1);
-        if (is_kept(g, s, e)) {
+        if (e->op && is_kept(g, s, e)) {
             if (g->count == most)
                 break;
-            note(g, e, b->first + i);
+            note(g, e, position);
             b->events[kept] = *e;
             b->events[kept++].flags &= (uint16_t)~EV_SIEVED;
         } else {
-            g->pending[e->thread] += g->pending[e->thread] < UINT32_MAX;
+            leave_out(g, e);
         }
         follow_calls(g, e);
+        position += positions;
     }
     if (kept)
         loader_add(l, b, 0, kept);
-    return i;
+    return (struct batch){ b->events + i, b->count - i, position, b->extra, 0 };
 }
 
 static void gist_free(struct gist *g)
@@ -116,25 +135,39 @@ static struct gist *finish_taking(struct gist *g, struct loader *l, bool good)
 static bool take_batch(struct gist *g, struct sieve *s, struct loader *l,
                        const struct gist_limits *limits, struct batch b)
 {
-    size_t taken = 0;
-
     if (!g->cut) {
         sieve_mark(s, &b);
-        taken = take_events(g, s, l, &b, limits->max);
-        if (taken == b.count || !limits->suspects)
-            return taken == b.count;
+        b = take_events(g, s, l, &b, limits->max);
+        if (!b.count || !limits->suspects)
+            return !b.count;
         g->cut = g->count;
-        g->seen = b.first + taken;
+        g->seen = b.first;
+        __atomic_store_n(&g->wanted, WANTED_SUSPECTS, __ATOMIC_RELAXED);
     }
-    b = (struct batch){ b.events + taken, b.count - taken, b.first + taken, b.extra };
     sieve_mark_suspects(s, &b);
-    return take_events(g, s, l, &b, g->cut + limits->suspects) == b.count;
+    return !take_events(g, s, l, &b, g->cut + limits->suspects).count;
+}
+
+/* Asked by the thread that reads. */
+static bool drops(void *arg, const struct event *e)
+{
+    const struct gist *g = arg;
+
+    switch (__atomic_load_n(&g->wanted, __ATOMIC_RELAXED)) {
+    case WANTED_MATTERS:
+        return sieve_drops(g->sieve, e);
+    case WANTED_SUSPECTS:
+        return sieve_drops_all_but_suspects(g->sieve, e);
+    default:
+        return false;
+    }
 }
 
 int gist_take(struct gist **out, struct trace *t, struct sieve *s, const struct gist_limits *limits,
               unsigned threads, const struct analysis_hooks *hooks, struct error *err)
 {
     struct gist *g = xcalloc(1, sizeof(*g));
+    const struct trace_thin thin = { drops, g };
     struct loader l = { 0 };
     struct ahead *a;
     bool stopped = false, fits = true;
@@ -144,12 +177,16 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, const struct 
     g->trace = t;
     g->has_calls = trace_info(t)->calls;
     g->keeps_all = limits->of == GIST_BEGINNING;
+    g->sieve = s;
+    g->wanted = g->has_calls || g->keeps_all ? WANTED_ALL : WANTED_MATTERS;
+    trace_thin(t, &thin);
     a = ahead_new(t, threads, NULL);
     while (!stopped && fits && (r = ahead_next(a, &b, err)) > 0) {
         fits = take_batch(g, s, &l, limits, b);
         stopped = hooks && hooks->progress && hooks->progress(hooks->arg, ahead_info(a));
     }
     ahead_free(a);
+    trace_thin(t, NULL);
     g->complete = fits && !g->cut;
     *out = finish_taking(g, &l,
                          r >= 0 && !stopped && (fits || (limits->of != GIST_OF_ALL && !g->cut)));

@@ -96,6 +96,7 @@ struct prepare {
     struct memory *memory; /* of synchronisation and of words with atomics */
     struct map atomics;    /* words that an atomic accesses */
     page_filter atomic_pages;
+    uint64_t others;
     struct prepared {
         struct span span;
         struct step *steps; /* owned */
@@ -117,7 +118,7 @@ struct sieve {
     size_t npages, pages_cap;
     struct store store; /* first pass only */
     struct cached_page cache[CACHE_PAGES];
-    uint64_t nmeets, nsuspects; /* after the first pass */
+    uint64_t nmeets, nsuspects, nothers; /* after the first pass */
     /* Blocks that have words which matter, and those with words that are looked at for suspects,
      * by a hash: most accesses are near none. */
     uint64_t near_meets[(1 << NEAR_BITS) / 64], near_suspects[(1 << NEAR_BITS) / 64];
@@ -279,6 +280,7 @@ static void end_first_pass(struct sieve *s)
 {
     if (!s->prepare)
         return;
+    s->nothers = s->prepare->others;
     free_prepare(s->prepare);
     hb_release(&s->hb);
     held_sets_release(&s->sets);
@@ -727,9 +729,13 @@ void sieve_prepare(struct sieve *s, struct batch *b, unsigned slot)
     struct prepare *p = s->prepare;
     struct prepared *to = &p->slots[slot];
 
-    for (size_t i = 0; i < b->count; i++)
-        if (op_is_access(b->events[i].op) && !(b->events[i].flags & EV_IGNORED))
+    for (size_t i = 0; i < b->count; i++) {
+        unsigned op = b->events[i].op;
+
+        p->others += op > OP_WRITE && op != OP_ENTER && op != OP_EXIT;
+        if (op_is_access(op) && !(b->events[i].flags & EV_IGNORED))
             prepare_access(p, &b->events[i]);
+    }
     memory_steps(p->memory, b, &to->span);
     GROW(to->steps, to->steps_cap, to->span.count);
     if (to->span.count)
@@ -870,6 +876,11 @@ bool sieve_knows_suspects(const struct sieve *s)
     return s->handovers && !s->odd_locks && !lacks_words(s);
 }
 
+uint64_t sieve_others(const struct sieve *s)
+{
+    return s->nothers;
+}
+
 uint64_t sieve_suspects(const struct sieve *s)
 {
     return s->nsuspects;
@@ -896,6 +907,21 @@ static inline bool is_near(const uint64_t *near, const struct event *e)
         if (bit_get(near, near_bit(block)))
             return true;
     return false;
+}
+
+static inline bool drops(const uint64_t *near, const struct event *e)
+{
+    return e->op == OP_ENTER || e->op == OP_EXIT || !is_near(near, e);
+}
+
+bool sieve_drops(void *sieve, const struct event *e)
+{
+    return drops(((const struct sieve *)sieve)->near_meets, e);
+}
+
+bool sieve_drops_all_but_suspects(void *sieve, const struct event *e)
+{
+    return drops(((const struct sieve *)sieve)->near_suspects, e);
 }
 
 static inline bool any_bit(struct sieve *s, const struct event *e, bool suspects)

@@ -39,6 +39,12 @@ void sieve_ready(struct sieve *s);
 /* After sieve_learn(): can some call of untraced code reach anything? */
 bool sieve_lists_all(const struct sieve *s);
 void sieve_mark(struct sieve *s, struct batch *b);
+/* Events that are neither plain accesses nor function calls. */
+uint64_t sieve_others(const struct sieve *s);
+/* For trace_thin(): function calls, and plain accesses that sieve_mark() or sieve_mark_suspects()
+ * would mark for sure. */
+bool sieve_drops(void *sieve, const struct event *e);
+bool sieve_drops_all_but_suspects(void *sieve, const struct event *e);
 /* Can a call of untraced code of another thread reach what the access touches? It may matter to
  * rdit then, which looks at events, not at steps. */
 bool sieve_listed(struct sieve *s, const struct event *access);

@@ -681,6 +681,10 @@ void memory_steps(struct memory *m, const struct batch *b, struct span *out)
         threads = threads > ev->thread ? threads : ev->thread + 1;
         if (ev->flags & EV_SIEVED)
             continue; /* nearly all, in passes that go by a sieve */
+        if (__builtin_expect(!ev->op, 0)) {
+            first += ev->value - 1; /* many, in a thin pass */
+            continue;
+        }
         if (i + EVENTS_AHEAD < n && !(ev[EVENTS_AHEAD].flags & EV_SIEVED))
             prefetch_cell(m, ev[EVENTS_AHEAD].target);
         var = known_variable(m, ev);

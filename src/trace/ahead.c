@@ -73,7 +73,7 @@ static void keep_batch(struct slot *s, const struct batch *b)
     GROW(s->events, s->events_cap, b->count);
     memcpy(s->events, b->events, b->count * sizeof(*s->events));
     keep_lists(s, s->events, b);
-    s->batch = (struct batch){ s->events, b->count, b->first, s->extra };
+    s->batch = (struct batch){ s->events, b->count, b->first, s->extra, b->skipped };
 }
 
 /* The next slot to fill, or NULL: nobody wants more. */

@@ -279,6 +279,13 @@ static inline bool event_begins_semaphore(const struct event *e)
     return e->op == OP_SEM_POST && e->flags & EV_BARE;
 }
 
+/* How many events of the trace it is: itself, or in a thin pass (trace_thin()) those that were left
+ * out, which then have no operation. */
+static inline uint64_t event_positions(const struct event *e)
+{
+    return __builtin_expect(e->op != 0, 1) ? 1 : e->value;
+}
+
 /* The value that a read saw, where the trace tells it and may have a write of it. */
 static inline bool event_saw(const struct event *e, uint64_t *value)
 {

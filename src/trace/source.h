@@ -48,6 +48,9 @@ struct source_ops {
     void (*limit)(struct source *s, uint64_t stamp);
     uint32_t (*seam)(const struct source *s, struct seam *c);
 
+    /* As trace_thin(); NULL: all events always come. */
+    void (*thin)(struct source *s, const struct trace_thin *thin);
+
     void (*close)(struct source *s);
 };
 

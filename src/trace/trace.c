@@ -374,12 +374,21 @@ static int next_checked(struct trace *t, struct batch *out, struct error *err)
     if (t->exclude && !t->shows_excluded)
         exclude_batch(t->exclude, out);
     check_batch(t->check, out);
-    t->position += out->count;
+    t->position += out->count + out->skipped;
     t->source_position = t->position;
     /* A second pass does not make the trace shorter. */
     if (t->position > t->info.events && !t->selection)
         t->info.events = t->position;
     return 1;
+}
+
+/* Values of reads decide about the order, and whose code is left out is found by all events. */
+void trace_thin(struct trace *t, const struct trace_thin *thin)
+{
+    bool may = !t->info.values && !t->exclude && !t->selection && !t->keep_lists;
+
+    if (t->source->ops->thin)
+        t->source->ops->thin(t->source, may ? thin : NULL);
 }
 
 /* An event as it is selected. */

@@ -32,6 +32,7 @@ struct batch {
     uint64_t first; /* position of events[0] */
     /* D entries of calls, two words each (event.h). */
     const uint64_t *extra;
+    uint64_t skipped; /* thin passes: events beyond `count` that were left out (trace_thin()) */
 };
 
 struct trace_info {
@@ -70,6 +71,17 @@ const char *trace_doubt(const struct trace *t);
 int trace_next(struct trace *t, struct batch *out, struct error *err);
 /* Start again from the first event (second passes: reports, windows). */
 int trace_rewind(struct trace *t, struct error *err);
+
+/* A pass that needs few events: from the next ones on the source may leave out those that `drops`
+ * says yes to, before they cost more than their decoding. In their place comes an event without an
+ * operation, whose `value` says how many they are (event_positions()). `drops` is asked by the
+ * thread that reads, for OP_ENTER, OP_EXIT and plain accesses. NULL: all events come again.
+ * Sources and traces where nothing can be left out so (values, excluded code) pay no attention. */
+struct trace_thin {
+    bool (*drops)(void *arg, const struct event *e);
+    void *arg;
+};
+void trace_thin(struct trace *t, const struct trace_thin *thin);
 
 /* A recording that is being written: from the first call on, before any event is taken,
  * trace_next() returns 0 where there is nothing more yet; later calls look whether there is. The

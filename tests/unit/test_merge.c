@@ -247,6 +247,86 @@ static void exact_stamps_give_the_order_of_execution(void **state)
     program_release(&p);
 }
 
+static bool is_unwanted(const struct event *e)
+{
+    return e->op == OP_WRITE && e->target % 8;
+}
+
+static bool drops_unwanted(void *arg, const struct event *e)
+{
+    ++*(size_t *)arg;
+    return is_unwanted(e);
+}
+
+/* At `position` of what there is stands this event, or what stands for others. */
+static void expect_in_place(const struct events *all, uint64_t position, const struct event *e)
+{
+    const struct event *at = all->list + position;
+
+    assert_true(position + event_positions(e) <= all->count);
+    if (e->op) {
+        assert_memory_equal(at, e, sizeof(*e));
+        assert_false(is_unwanted(e));
+    }
+    for (uint64_t i = 0; !e->op && i < e->value; i++) {
+        assert_true(is_unwanted(at + i));
+        assert_int_equal(at[i].thread, e->thread);
+    }
+}
+
+/* How many events a thin pass has. */
+static size_t thin_pass(struct reading *r)
+{
+    struct batch b;
+    uint64_t position = 0;
+    size_t n = 0;
+
+    while (r->source->ops->next(r->source, &b, &r->err) > 0) {
+        assert_int_equal(b.first, position);
+        for (size_t i = 0; i < b.count; i++) {
+            expect_in_place(&r->events, position, &b.events[i]);
+            position += event_positions(&b.events[i]);
+        }
+        assert_int_equal(b.first + b.count + b.skipped, position);
+        n += b.count;
+    }
+    assert_int_equal(position, r->events.count);
+    return n;
+}
+
+static void a_thin_pass_leaves_out_what_it_may_and_moves_nothing(void **state)
+{
+    static const uint64_t ticks[] = { 1, 7, 1000000 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        static struct program p;
+        size_t asked = 0, n;
+        const struct trace_thin thin = { drops_unwanted, &asked };
+        struct reading r;
+
+        simulate_with(&p, seed, 1 + (unsigned)seed % 8, 20000, seed % 2);
+        spoil_stamps(&p, seed, ticks[seed % 3], 0);
+        write_program(&p, path_to("m.hdl"), 700);
+        reading_start(&r, path_to("m.hdl"));
+        for (int pass = 0; pass < 2; pass++) {
+            assert_int_equal(r.source->ops->rewind(r.source, &r.err), 0);
+            r.source->ops->thin(r.source, &thin);
+            n = thin_pass(&r);
+            assert_true(n < r.events.count || seed % 3 == 0); /* each stamp once */
+        }
+        assert_true(asked >= 2);
+        r.source->ops->thin(r.source, NULL);
+        assert_int_equal(r.source->ops->rewind(r.source, &r.err), 0);
+        asked = r.events.count;
+        events_release(&r.events);
+        reading_pass(&r);
+        assert_int_equal(r.events.count, asked);
+        reading_release(&r);
+        program_release(&p);
+    }
+}
+
 /* Each thread's own order, and on each object the order of the sequence numbers. */
 static void expect_rules(const struct program *p, const struct events *got)
 {
@@ -686,6 +766,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_stamps_give_the_order_of_execution),
+        cmocka_unit_test(a_thin_pass_leaves_out_what_it_may_and_moves_nothing),
         cmocka_unit_test(bad_stamps_never_break_program_order_or_sequence_numbers),
         cmocka_unit_test(a_lost_chunk_ends_its_thread_and_whoever_needs_it),
         cmocka_unit_test(a_file_cut_anywhere_gives_a_consistent_prefix),

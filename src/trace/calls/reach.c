@@ -41,7 +41,7 @@ void reach_rewind(struct reach *r)
     if (r->loose)
         memset(r->loose, 0, (size_t)1 << (REACH_HINT_BITS - 3));
     r->credit = CREDIT_MAX;
-    r->events = 0;
+    r->events = r->earned = 0;
     r->info->objects = r->info->lists_given_up = 0;
 }
 
@@ -423,6 +423,15 @@ static void follow(struct reach *r, struct batch *b, size_t i)
     }
 }
 
+/* By where the event is, whichever others come with it: all passes must make the same lists. */
+static void earn(struct reach *r)
+{
+    uint64_t units = r->events / CREDIT_EVENTS;
+
+    r->credit += r->credit < CREDIT_MAX ? (int64_t)(units - r->earned) : 0;
+    r->earned = units;
+}
+
 void reach_batch(struct reach *r, struct batch *b)
 {
     const uint64_t all = followed_ops | store_ops;
@@ -436,11 +445,11 @@ void reach_batch(struct reach *r, struct batch *b)
         r->nextra = 0;
         r->era++;
     }
-    r->events += b->count;
-    r->credit += r->credit < CREDIT_MAX ? (int64_t)b->count / CREDIT_EVENTS : 0;
     for (size_t i = 0; i < b->count; i++) {
+        r->events += event_positions(&b->events[i]);
         if (__builtin_expect(!(ops >> b->events[i].op & 1), 1))
             continue;
+        earn(r);
         follow(r, b, i);
         if (r->active)
             ops = all;

@@ -70,6 +70,7 @@ struct reach {
     uint64_t appeared; /* objects where a pointer led nowhere */
     uint8_t *loose;    /* a bit for each page with such a pointer */
     int64_t credit;
+    uint64_t earned; /* units for the events so far */
 
     struct result *results;
     size_t cached;  /* words in them */

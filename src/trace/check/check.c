@@ -333,19 +333,21 @@ static void check_one(struct check *c, struct event *ev, uint64_t position)
 
 void check_batch(struct check *c, struct batch *b)
 {
-    uint64_t ops = 0, valued = 0;
+    uint64_t ops = 0, valued = 0, position = b->first;
     unsigned flags = 0;
 
     for (size_t i = 0; i < b->count; i++) {
         struct event *ev = &b->events[i];
+        uint64_t at = position;
 
+        position += event_positions(ev);
         if (ev->flags & EV_EXCLUDED)
             continue;
         ops |= BIT(ev->op);
         flags |= ev->flags;
         valued |= (uint64_t)(ev->flags & EV_VALUE) << ev->op;
         if (sequence_ops >> ev->op & 1 || !runs_quietly(c, ev->thread))
-            check_one(c, ev, b->first + i);
+            check_one(c, ev, at);
     }
     if (valued & access_ops)
         c->info->values = true;
@@ -355,8 +357,8 @@ void check_batch(struct check *c, struct batch *b)
         c->info->branches = true;
     if (ops & BIT(OP_CALL))
         c->info->calls = true;
-    if (b->first + b->count > c->seen)
-        c->seen = b->first + b->count;
+    if (position > c->seen)
+        c->seen = position;
 }
 
 void check_finish(struct check *c)

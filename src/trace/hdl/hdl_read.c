@@ -186,6 +186,11 @@ static void hdl_close(struct source *source)
     free(s);
 }
 
+static void hdl_thin(struct source *source, const struct trace_thin *thin)
+{
+    merge_thin(((struct hdl_source *)source)->merge, thin);
+}
+
 static const struct source_ops merged_ops = {
     .format = "hdl", .next = hdl_next, .rewind = hdl_rewind, .seek = hdl_seek, .close = hdl_close
 };
@@ -196,6 +201,7 @@ static const struct source_ops threads_ops = { .format = "hdl",
                                                .follow = hdl_follow,
                                                .limit = hdl_limit,
                                                .seam = hdl_seam,
+                                               .thin = hdl_thin,
                                                .close = hdl_close };
 
 /* A recording that ended before its process says why: that is the loss, whatever else shows it. */

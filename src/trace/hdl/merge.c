@@ -103,6 +103,8 @@ struct merge {
     size_t unseen;                              /* streams of which no event was decoded */
     struct stream *hopeful[VALUES_WAITING_MAX]; /* they wait for a value, longest first */
     size_t nhopeful;
+    const struct trace_thin *thin; /* or NULL */
+    bool thinned;                  /* what is decoded may lack events */
     uint64_t position;
     size_t nevents;
     struct event events[BATCH_EVENTS];
@@ -278,6 +280,42 @@ static long stream_drop_gone(struct stream *s, long n)
     return (long)left;
 }
 
+/* May it go? What stands for others, in a thin pass, has no operation. */
+static inline bool is_dropped(const struct merge *m, const struct event *ev)
+{
+    return (ev->op <= OP_WRITE || ev->op == OP_ENTER || ev->op == OP_EXIT) &&
+           m->thin->drops(m->thin->arg, ev);
+}
+
+/* Of the `n` events that were just decoded those that are wanted; one for each run of others with
+ * one stamp, so that all come when they would. How many there are then. */
+static size_t stream_thin(struct merge *m, struct stream *s, size_t n)
+{
+    struct event *events = s->events + s->count, *last = NULL;
+    uint64_t *sequences = s->sequences + s->count, *stamps = s->stamps + s->count;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool goes = !sequences[i] && is_dropped(m, &events[i]);
+
+        if (goes && last && stamps[kept - 1] == stamps[i]) {
+            last->value++;
+            s->index++; /* it counts as delivered */
+            continue;
+        }
+        stamps[kept] = stamps[i];
+        sequences[kept] = sequences[i];
+        events[kept] = events[i];
+        last = NULL;
+        if (goes) {
+            last = &events[kept];
+            *last = (struct event){ .thread = events[i].thread, .site = SITE_NONE, .value = 1 };
+        }
+        kept++;
+    }
+    return kept;
+}
+
 /* Decode more, behind what there is. False: the stream is at its end. */
 static bool stream_decode(struct merge *m, struct stream *s)
 {
@@ -314,7 +352,7 @@ static bool stream_decode(struct merge *m, struct stream *s)
         return stream_decode(m, s);
     if (!m->following && valued)
         values_decoded(&m->values, s->events + s->count, (size_t)n);
-    s->count += (size_t)n;
+    s->count += m->thin && !m->following ? stream_thin(m, s, (size_t)n) : (size_t)n;
     return true;
 }
 
@@ -831,6 +869,22 @@ size_t merge_seam(const struct merge *m, struct seam *c)
     return first;
 }
 
+void merge_thin(struct merge *m, const struct trace_thin *thin)
+{
+    m->thin = thin;
+    m->thinned |= thin != NULL;
+}
+
+/* How many events more the batch stands for than it has. */
+static uint64_t skipped_in(const struct merge *m)
+{
+    uint64_t skipped = 0;
+
+    for (size_t i = 0; m->thinned && i < m->nevents; i++)
+        skipped += event_positions(&m->events[i]) - 1;
+    return skipped;
+}
+
 void merge_limit(struct merge *m, uint64_t stamp)
 {
     m->limit = stamp;
@@ -858,8 +912,8 @@ int merge_next(struct merge *m, struct batch *out)
             note_waiting(m);
         return 0;
     }
-    *out = (struct batch){ m->events, m->nevents, m->position, m->extra };
-    m->position += m->nevents;
+    *out = (struct batch){ m->events, m->nevents, m->position, m->extra, skipped_in(m) };
+    m->position += m->nevents + out->skipped;
     m->info->bytes_read = m->info->expected_events
                               ? (uint64_t)((double)m->position / (double)m->info->expected_events *
                                            (double)m->info->bytes_total)
@@ -886,6 +940,7 @@ static void forget_objects(struct merge *m)
 void merge_rewind(struct merge *m)
 {
     m->position = 0;
+    m->thinned = m->thin != NULL;
     m->ready.count = m->nhopeful = 0;
     m->unseen = m->nstreams;
     m->info->lost_bytes = m->lost_before;

@@ -25,6 +25,9 @@ void merge_free(struct merge *m);
 int merge_next(struct merge *m, struct batch *out);
 void merge_rewind(struct merge *m);
 
+/* As trace_thin(). */
+void merge_thin(struct merge *m, const struct trace_thin *thin);
+
 /* For a file that grows; to be said before the first event is taken. merge_next() then returns 0
  * where nothing more can come now, and its order goes by sequence numbers, not by values; by
  * stamps only as far as the file goes. */
