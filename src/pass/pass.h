@@ -230,7 +230,7 @@ void emit_asm(struct pass *p, const struct item *item);
 void emit_hand(struct pass *p, const struct item *item);
 bool has_locked_asm(LLVMModuleRef module);
 void order_unlocks(LLVMModuleRef module); /* before anything is inlined */
-void make_moves_atomic(struct pass *p); /* of the whole module, before its bitcode is taken */
+void make_moves_atomic(struct pass *p);   /* of the whole module, before its bitcode is taken */
 void list_asm(struct pass *p, LLVMValueRef call, struct items *items);
 unsigned fence_of_intrinsic(const char *name); /* its order, 0: no fence */
 void emit_libatomic(struct pass *p, const struct item *item);
