@@ -38,7 +38,8 @@ struct node {
     uint32_t edges, nedges;
     uint32_t image; /* NONE: any function */
     uint32_t number, lowest, set;
-    bool waits; /* on Tarjan's stack */
+    bool waits;     /* on Tarjan's stack */
+    bool disguises; /* it, or what it calls by name, uses disguised pointers */
 };
 
 struct definition {
@@ -427,7 +428,6 @@ static uint32_t effects_of(uint32_t does)
     out |= does & (MACHINE_KEYS | MACHINE_UNKNOWN) ? EFFECTS_KEYS : 0;
     out |= does & (MACHINE_STORES | MACHINE_UNKNOWN) ? EFFECTS_STORES : 0;
     out |= does & MACHINE_CLONES ? EFFECTS_CLONES : 0;
-    out |= does & MACHINE_DISGUISES ? EFFECTS_DISGUISES : 0;
     out |= does & NAMELESS ? EFFECTS_ALL : 0;
     return out;
 }
@@ -606,6 +606,61 @@ static void make_sets(struct effects *e)
     free(path);
 }
 
+/* ---- disguised pointers ---- */
+
+static bool calls_one_that_disguises(const struct effects *e, const struct node *n)
+{
+    for (uint32_t k = 0; k < n->nedges; k++)
+        if (e->edges[n->edges + k] != e->any && e->nodes[e->edges[n->edges + k]].disguises)
+            return true;
+    return false;
+}
+
+/* Not through pointers: what one function of a table does would be true of whoever calls any
+ * through a pointer, which is half of a large library, and all of these would be in order. */
+static void spread_disguises(struct effects *e)
+{
+    bool more = true;
+
+    for (size_t i = 0; i < e->nnodes; i++)
+        e->nodes[i].disguises = e->nodes[i].does & MACHINE_DISGUISES;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < e->nnodes; i++)
+            if (i != e->any && !e->nodes[i].disguises && calls_one_that_disguises(e, &e->nodes[i]))
+                e->nodes[i].disguises = more = true;
+    }
+}
+
+static uint32_t disguised_set(struct effects *e, uint32_t set)
+{
+    struct effects_set s = e->sets[set];
+
+    e->stamp++;
+    e->nlist = 0;
+    for (uint32_t i = 0; i < s.count; i++)
+        list_piece(e, e->members[s.first + i]);
+    return make_set(e, s.does | EFFECTS_DISGUISES);
+}
+
+static void mark_disguises(struct effects *e)
+{
+    size_t nsets = e->nsets;
+    uint32_t *marked = xcalloc(nsets, sizeof(*marked)); /* number + 1 */
+
+    spread_disguises(e);
+    for (size_t i = 0; i < e->nnodes; i++) {
+        uint32_t set = e->nodes[i].set;
+
+        if (!e->nodes[i].disguises || set == NONE)
+            continue;
+        if (!marked[set])
+            marked[set] = disguised_set(e, set) + 1;
+        e->nodes[i].set = marked[set] - 1;
+    }
+    free(marked);
+}
+
 /* ---- the table ---- */
 
 static void list_functions(struct effects *e)
@@ -745,6 +800,7 @@ void effects_make(struct effects *e, struct buf *out)
     add_nodes(e);
     add_edges(e);
     make_sets(e);
+    mark_disguises(e);
     list_functions(e);
     e->nlist = 0;
     e->traced = make_set(e, EFFECTS_TRACED);
