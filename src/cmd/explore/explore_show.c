@@ -72,6 +72,14 @@ void explore_place(struct buf *out, const struct explore_job *job, const struct 
     }
 }
 
+/* Of an object of the C library without the member that it begins with (m.__data.__lock). */
+static void add_name(struct buf *out, const char *name, bool is_object)
+{
+    const char *inside = is_object ? strstr(name, ".__") : NULL;
+
+    buf_addf(out, " %.*s", inside ? (int)(inside - name) : (int)strlen(name), name);
+}
+
 static void add_object(struct buf *out, const struct explore_job *job, const struct explored *e,
                        const struct explore_step *s)
 {
@@ -82,7 +90,7 @@ static void add_object(struct buf *out, const struct explore_job *job, const str
     if (s->op == EX_JOIN || s->op == EX_FORK)
         buf_addf(out, " T%" PRIu64, s->address);
     else if (e->symbols && symbolizer_data(e->symbols, s->address, s->bytes, &d) == 1)
-        buf_addf(out, " %s", d.path ? d.path : d.name);
+        add_name(out, d.path ? d.path : d.name, s->op > EX_FREE);
     else if ((site = site_of(job, e, s, &h)) && *sites_string(h, site->variable))
         buf_addf(out, " %s", sites_string(h, site->variable));
     else if (s->address)
@@ -130,11 +138,16 @@ void explore_phrase(struct buf *out, const struct explore_job *job, const struct
 
 /* ---- which steps matter ---- */
 
+/* Memory that two threads use, but no locks and the like: what is done to these is a step of its
+ * own. */
 static bool *find_shared(const struct explored *e)
 {
     bool *shown = xcalloc(e->nsteps + 1, sizeof(*shown));
-    struct map users = { 0 };
+    struct map users = { 0 }, objects = { 0 };
 
+    for (size_t k = 0; k < e->nsteps; k++)
+        if (e->steps[k].op > EX_FREE && e->steps[k].op <= EX_BARRIER)
+            map_put(&objects, e->steps[k].address + 1, 1);
     for (int round = 0; round < 2; round++)
         for (size_t k = 0; k < e->nsteps; k++) {
             const struct explore_step *s = &e->steps[k];
@@ -147,9 +160,10 @@ static bool *find_shared(const struct explored *e)
             u = map_put(&users, s->address / 8 + 1, s->thread + 1u);
             if (*u != s->thread + 1u)
                 *u = UINT32_MAX;
-            shown[k] = *u == UINT32_MAX;
+            shown[k] = *u == UINT32_MAX && !map_get(&objects, s->address + 1);
         }
     map_release(&users);
+    map_release(&objects);
     return shown;
 }
 
