@@ -101,7 +101,7 @@ void paint_finders(struct painter *p, const struct findings *f, const struct fin
         fputs(", then by ", p->out);
         paint_engines(p, f, others);
     }
-    if (others && r->decided_by && r->strength != STRENGTH_MAYBE)
+    if (others && r->decided_by && r->strength != STRENGTH_MAYBE && !r->confirmation)
         fprintf(p->out, "; %s by %s", strength_names[r->strength], r->decided_by);
 }
 
