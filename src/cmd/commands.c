@@ -533,7 +533,7 @@ const struct command commands[] = {
       "that may have been changed since. Exit code 66: it can still happen; 0: it could not be\n"
       "made to happen; 3: the schedule no longer applies, the code is gone or is not reached.\n",
       replay_options, 2, MANY, OPTIONS_ANYWHERE, cmd_replay },
-    { "explore", "[OPTIONS] -- PROG ARGS...", "run a program in other orders until it fails",
+    { "explore", "[--] PROG ARGS...", "run a program in other orders until it fails",
       "For bugs that are no race: an assertion, a crash, a deadlock, a hang. Runs the program, "
       "one\n"
       "thread at a time, sees in each run which other orders are possible, and tries the one that\n"

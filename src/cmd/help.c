@@ -16,7 +16,7 @@ void help_overview(FILE *out)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fputs("\n'heddle help COMMAND' or 'heddle COMMAND --help' describes one of them.\n"
           "exit codes: 0 nothing found, 66 races found, 2 bad input or nothing to analyse,\n"
-          "128 internal failure, 129 wrong usage\n",
+          "3 a schedule that no longer applies, 128 internal failure, 129 wrong usage\n",
           out);
 }
 

@@ -568,8 +568,8 @@ const char *strength_meaning(enum strength s)
 {
     switch (s) {
     case STRENGTH_CONFIRMED:
-        return "it happened in the running program: both threads were seen right before their "
-               "accesses";
+        return "it happened in the running program: both threads were seen at their accesses, and "
+               "nothing in between ordered these";
     case STRENGTH_WITNESSED:
         return "a reordering of the recorded events puts the two accesses next to each other, and "
                "the independent checker accepted it";

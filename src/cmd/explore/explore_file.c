@@ -24,7 +24,7 @@ static void add_threads(struct buf *b, const struct explored *e, struct map *num
             continue;
         *map_put(numbers, t->path, i) = i;
         if (i)
-            buf_addf(b, "thread T%u is created by T%u as its %uth\n", i, t->parent,
+            buf_addf(b, "thread T%u is created by T%u as number %u\n", i, t->parent,
                      ++children[t->parent]);
     }
 }
@@ -93,7 +93,7 @@ static bool read_thread(struct reader *r, const char *line)
 {
     unsigned n, by, nth;
 
-    if (sscanf(line, "thread T%u is created by T%u as its %uth", &n, &by, &nth) != 3 || !nth ||
+    if (sscanf(line, "thread T%u is created by T%u as number %u", &n, &by, &nth) != 3 || !nth ||
         !n || n >= EXPLORE_THREADS_MAX || by >= EXPLORE_THREADS_MAX || !r->paths[by] || r->paths[n])
         return false;
     r->paths[n] = steer_child(r->paths[by], nth);
