@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* A writer has seconds of work at most before it looks again. */
-enum { PATIENCE_MS = 30000, POLL_MS = 5 };
+enum { PATIENCE_MS = 30000, BEGIN_MS = 5000, POLL_MS = 5 };
 
 static char *control_path_of(const char *trace)
 {
@@ -81,11 +81,23 @@ static int control_wait_for(int fd, uint32_t serial, struct control_reply *out, 
     return error_set(err, "the writer does not answer");
 }
 
+/* The writer makes the file right after the trace. */
+static int open_when_there(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    for (int waited = 0; fd < 0 && errno == ENOENT && waited < BEGIN_MS; waited += POLL_MS) {
+        nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
+        fd = open(path, O_RDWR | O_CLOEXEC);
+    }
+    return fd;
+}
+
 int control_ask(const char *trace, enum control_command command, struct control_reply *out,
                 struct error *err)
 {
     char *path = control_path_of(trace);
-    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1, r = -1;
+    int fd = path ? open_when_there(path) : -1, r = -1;
     struct control_request q = { 1, command };
 
     if (fd < 0) {
