@@ -1,7 +1,7 @@
 /* rt_libc.h - what functions of the C and C++ library do
  *
  * One table for all who must know: the plugin (which calls the runtime models, which are calls of
- * missing code, what a production build assumes), the runtime (which functions have a model), the
+ * untraced code, what a production build assumes), the runtime (which functions have a model), the
  * static analysis (what a call touches, where pointers go). A function stands in it once; those
  * that do the same stand together. A function that is not there is unknown: it may do anything with
  * all it can reach, start threads and order them.
@@ -86,7 +86,7 @@ enum libc_does {
     LIBC_MAP,        /* the result may be memory that others have mapped, too */
     LIBC_PROTECT,    /* whoever touches argument 0 may make a signal that says so */
     LIBC_KEEPS,      /* its arguments; others (result k) may give them back, to any thread */
-    LIBC_ORDERS,     /* threads, unseen by the runtime: for a recording it is missing code */
+    LIBC_ORDERS,     /* threads, unseen by the runtime: for a recording it is untraced code */
     LIBC_USES,       /* anything with what it can reach, until it returns; it keeps nothing */
     LIBC_ANYTHING,   /* that, and keeps it; but starts no threads */
     LIBC_THREADS,    /* that, in threads of its own, which the runtime does not see */

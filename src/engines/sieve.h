@@ -14,7 +14,7 @@
  *
  * Words are 8 aligned bytes. Atomic accesses always make steps; a plain access to such a word
  * matters like any other, and where it writes after an atomic: it ends a release sequence. Cost:
- * about that of fasttrack for the first pass, 16 bytes a word in use, then one bit a word.
+ * about that of fasttrack for the first pass, 32 bytes for 64 bytes in use, then one bit a word.
  */
 #ifndef HEDDLE_ENGINES_SIEVE_H
 #define HEDDLE_ENGINES_SIEVE_H

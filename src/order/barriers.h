@@ -1,6 +1,6 @@
 /* barriers.h - what calls of untraced code add to the needs of events
  *
- * A call and its return are a barrier pair; it may touch what its D lists, at
+ * A call and its return are a call pair; it may touch what its D lists, at
  * any time in between. docs/design/rdit.md has the rules and why they are
  * enough. In short, with "touch" meant of memory by bytes, of synchronisation
  * objects, and of the beginning and end of threads:

@@ -88,7 +88,7 @@ struct view {
                       traces with branches those are branches, calls, and reads inside calls */
 };
 
-/* What calls of untraced code (call .. return, "barrier pairs") add to the needs. */
+/* What calls of untraced code (call pairs) add to the needs. */
 enum barriers {
     BARRIERS_NONE,   /* nothing */
     BARRIERS_UNSEEN, /* mc: as BARRIERS_PAIRS, for the bytes alone of which calls are known to have

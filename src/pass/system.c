@@ -1,4 +1,4 @@
-/* system.c - functions whose calls are no calls of missing code
+/* system.c - functions whose calls are no calls of untraced code
  *
  * A call of untraced code is a pair of barriers (docs/design/barriers.md), unless the function is
  * known: the runtime interposes or models it, it belongs to the C or C++ library and orders

@@ -207,7 +207,7 @@ static size_t return_of(const struct trace_mem *t, size_t call)
     return SIZE_MAX;
 }
 
-/* Recorders leave out repetitions of accesses up to here (proof.md, "Stretches"). */
+/* Recorders leave out repetitions of accesses up to here (proof.md, "Quiet periods"). */
 static bool ends_quiet(const struct event *e)
 {
     if (op_is_access(e->op))

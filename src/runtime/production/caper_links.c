@@ -1,4 +1,4 @@
-/* caper_links.c - how pointers spread: what the patched no-ops of production builds tell
+/* caper_links.c - how pointers spread: what patched places of production builds tell
  *
  * src/pass/production/production_links.c leaves no-ops at some stores that may store a pointer,
  * copies, allocations, stack slots and calls of untraced code. In caper they are jumps, and these

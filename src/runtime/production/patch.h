@@ -1,4 +1,4 @@
-/* patch.h - what patch.c (which no-ops) and patch_text.c (how bytes change) share */
+/* patch.h - what patch.c (which places) and patch_text.c (how bytes change) share */
 #ifndef HEDDLE_RUNTIME_PRODUCTION_PATCH_H
 #define HEDDLE_RUNTIME_PRODUCTION_PATCH_H
 

@@ -1,4 +1,4 @@
-/* patch_text.c - no-ops become jumps and back, while other threads run over them
+/* patch_text.c - instructions and no-ops become jumps and back, while other threads run over them
  *
  * A place is a no-op of 5 bytes, or another single instruction of at least 5 (prod.h).
  * Three steps for up to BATCH no-ops at a time; after each every core that runs one of our

@@ -1,10 +1,11 @@
 /* prod.h - production modes: patched sites, and what they are told
  *
- * A production build (heddle-cc --production) has a no-op at each memory access and nothing
- * else. When the runtime starts with a control file (abi/rt_prod.h) it takes the mode named
- * there; the mode asks for sites to be patched, and from then on each execution of such a site
- * calls its hit(). Interposers feed the same mode through the events of rt.h: rt_sync(), rt_alloc()
- * and so on hand what happens to the mode when there is one, and record nothing.
+ * A production build (heddle-cc --production) leaves room to patch each memory access and
+ * nothing else: most are patched in their own instruction, others have a no-op in front. When the
+ * runtime starts with a control file (abi/rt_prod.h) it takes the mode named there; the mode asks
+ * for sites to be patched, and from then on each execution of such a site calls its hit().
+ * Interposers feed the same mode through the events of rt.h: rt_sync(), rt_alloc() and so on hand
+ * what happens to the mode when there is one, and record nothing.
  *
  *     interposers ──rt_sync, rt_alloc, rt_thread_*──▶ event.c ──▶ recording, or rt_mode->sync ...
  *     patched site ──__heddle_hit──▶ patch.c ──▶ rt_mode->hit

@@ -1,7 +1,7 @@
 /* hidden.h - threads that untraced code runs, and what it may order (docs/design/barriers.md)
  *
  * A library's pool of threads calls traced functions and synchronises between the calls, unseen.
- * Such a thread's time outside of traced code is barrier pairs of its own: from its beginning to
+ * Such a thread's time outside of traced code is call pairs of its own: from its beginning to
  * the first traced function, from the return of that to the next one, and so on to its end. All
  * list one thing, the library's hidden state; so does every call of untraced code once there is
  * such a thread, and the calls that were open when the first was created.
