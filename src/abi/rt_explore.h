@@ -18,7 +18,7 @@
 
 #define EXPLORE_MAGIC "HDLEXPL1"
 enum {
-    EXPLORE_VERSION = 1,
+    EXPLORE_VERSION = 2,
     EXPLORE_THREADS_MAX = 1024,
     EXPLORE_SEGMENTS_MAX = 1 << 15,
     EXPLORE_STEPS_MAX = 1 << 17,
@@ -114,6 +114,7 @@ struct explore_done {
     uint32_t diverged_first; /* the first of them */
     uint32_t outside;        /* times that a thread slept in the kernel and others went on */
     uint32_t nthreads, nmodules;
+    uint32_t full;   /* there is code that appends its accesses inline: these are no steps */
     uint64_t nsteps; /* may be more than EXPLORE_STEPS_MAX: the rest is not logged */
     uint64_t chosen; /* decisions */
     struct explore_thread thread[EXPLORE_THREADS_MAX];

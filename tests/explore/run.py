@@ -77,6 +77,20 @@ def check(opts, source):
         return f"{r['runs']} runs" + (f", {r['failure']}, {r['why']}" if bad else "")
 
 
+def check_refused(opts):
+    """Accesses of full builds cannot be stopped at: no failure in them would mean nothing."""
+    with tempfile.TemporaryDirectory(prefix="heddle-explore-test-") as work:
+        program = os.path.join(work, "program")
+        source = os.path.join(HERE, "programs", "lost_update_bad.c")
+        code, _, err = call([os.path.join(opts.build, "heddle-cc"), "--full", "-pthread", source, "-o", program], work, 300)
+        if code:
+            raise Failure(f"does not build: {err}")
+        code, out, err = call([os.path.join(opts.build, "heddle"), "explore", "--", program], work, opts.limit)
+        if code != 2 or "built with --full" not in err:
+            raise Failure(f"exit {code}: {out}{err}")
+        return "refused"
+
+
 def row(opts, source):
     """The run that failed in each mode; None: none did."""
     def one(*more):
@@ -133,9 +147,9 @@ def main():
         table(opts, [s for s in sources if "_bad." in s])
         return 0
     failed = 0
-    print(f"1..{len(sources)}", flush=True)
+    print(f"1..{len(sources) + 1}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        jobs = [(s, pool.submit(check, opts, s)) for s in sources]
+        jobs = [(s, pool.submit(check, opts, s)) for s in sources] + [("full build", pool.submit(check_refused, opts))]
         for i, (source, job) in enumerate(jobs, 1):
             name = os.path.basename(source).split(".")[0]
             try:

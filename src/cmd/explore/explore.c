@@ -181,6 +181,9 @@ static bool has_time(const struct exploration *x)
 
 static int check_taken_up(const struct exploration *x, const struct explored *e)
 {
+    if (e->done->full)
+        return bad_input("'%s' cannot be explored: code of it was built with --full",
+                         x->job.argv[0]);
     if (e->done->taken_up)
         return 0;
     return bad_input("'%s' cannot be explored: it was not built with heddle-cc, or it only starts "

@@ -97,6 +97,7 @@ void explore_module(const struct heddle_module *m)
     if (!explore_on)
         return;
     d = &explore_plan->done;
+    d->full |= m->flags & MODULE_FULL;
     if (d->nmodules < EXPLORE_MODULES_MAX)
         d->module[d->nmodules++] =
             (struct explore_module){ { m->id[0], m->id[1] }, m->base, m->sites };
