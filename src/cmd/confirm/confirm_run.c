@@ -1,9 +1,7 @@
 /* confirm_run.c - one controlled run of the program
  *
  * It is recorded like any other, into a folder that is removed afterwards, since the runtime's
- * interposers and filter are what the scheduler hangs on. The program's output goes to a file: the
- * tenth run of a program shall not print its results for the tenth time. Its input is the file that
- * is ours, from the start, or nothing: what came through a pipe or was typed is gone.
+ * interposers and filter are what the scheduler hangs on.
  */
 #include "cmd/confirm/confirm.h"
 #include "base/alloc.h"
@@ -12,124 +10,16 @@
 #include "cmd/production/production.h"
 #include "cmd/production/production_findings.h"
 #include "cmd/recording.h"
+#include "cmd/repeated.h"
 #include "symbol/linked.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-/* ---- its streams ---- */
-
-struct streams {
-    int saved[3];
-};
-
-static int input(void)
-{
-    struct stat st;
-
-    if (fstat(0, &st) == 0 && S_ISREG(st.st_mode))
-        return open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static void put(struct streams *s, int to, int fd)
-{
-    s->saved[to] = fcntl(to, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0)
-        return;
-    dup2(fd, to);
-    close(fd);
-}
-
-static void streams_divert(struct streams *s, const struct confirm_run *run)
-{
-    char *path = xasprintf("%s/output", run->scratch);
-
-    fflush(NULL);
-    put(s, 0, input());
-    put(s, 1, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    put(s, 2, fcntl(1, F_DUPFD_CLOEXEC, 3));
-    free(path);
-}
-
-static void streams_restore(struct streams *s)
-{
-    fflush(NULL);
-    for (int i = 0; i < 3; i++)
-        if (s->saved[i] >= 0) {
-            dup2(s->saved[i], i);
-            close(s->saved[i]);
-        }
-}
-
-/* ---- its end ---- */
-
-/* A program that does not end by itself in time is asked to, and then made to. */
-struct watchdog {
-    pthread_t thread;
-    bool running;
-    bool bit;      /* it has had to */
-    uint32_t stop; /* futex */
-    uint64_t limit_ns;
-    const struct recording *recording;
-};
-enum { KILL_AFTER_NS = 2000000000 };
-
-static bool wait_for_stop(struct watchdog *w, uint64_t ns)
-{
-    const struct timespec all = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE))
-        if (syscall(SYS_futex, &w->stop, FUTEX_WAIT_PRIVATE, 0, &all, NULL, 0) < 0 &&
-            errno == ETIMEDOUT)
-            return false;
-    return true;
-}
-
-static void *watch(void *arg)
-{
-    struct watchdog *w = arg;
-    pid_t pid;
-
-    if (wait_for_stop(w, w->limit_ns))
-        return NULL;
-    pid = __atomic_load_n(&w->recording->pid, __ATOMIC_ACQUIRE);
-    if (pid <= 0)
-        return NULL;
-    w->bit = true;
-    kill(pid, SIGTERM);
-    if (!wait_for_stop(w, KILL_AFTER_NS))
-        kill(pid, SIGKILL);
-    return NULL;
-}
-
-static void watchdog_start(struct watchdog *w)
-{
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    w->running = pthread_create(&w->thread, NULL, watch, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-static void watchdog_stop(struct watchdog *w)
-{
-    if (!w->running)
-        return;
-    __atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &w->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    pthread_join(w->thread, NULL);
-}
 
 /* ---- what it leaves ---- */
 
@@ -246,12 +136,13 @@ static int run_program(const struct confirm_run *run, const char *control, struc
     struct options o = *run->options;
     /* a later run removes what an earlier one left in its folder */
     char *data = xasprintf("%s/%s", run->scratch, control ? "data" : "free");
+    char *output = xasprintf("%s/output", run->scratch);
     struct streams streams = { { -1, -1, -1 } };
     struct watchdog dog = { .limit_ns = run->limit_ns, .recording = r };
     int code;
 
     o.arguments = run->argv;
-    streams_divert(&streams, run);
+    streams_divert(&streams, output);
     watchdog_start(&dog);
     code = recording_run_steered(r, &o, data, control);
     watchdog_stop(&dog);
@@ -259,6 +150,7 @@ static int run_program(const struct confirm_run *run, const char *control, struc
     *timed_out = dog.bit;
     if (code)
         own_failure("cannot run '%s' again", run->argv[0]);
+    free(output);
     free(data);
     return code;
 }

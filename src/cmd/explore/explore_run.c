@@ -1,8 +1,7 @@
 /* explore_run.c - one run under a schedule, and what came of it
  *
  * The program is recorded like any other, since the runtime's interposers are what the scheduler
- * hangs on; its trace says which images it had loaded where, and is removed. What it prints goes to
- * a file: the tenth run shall not print its results for the tenth time.
+ * hangs on; its trace says which images it had loaded where, and is removed.
  */
 #include "cmd/explore/explore.h"
 #include "base/alloc.h"
@@ -10,62 +9,20 @@
 #include "cmd/common.h"
 #include "cmd/production/production.h"
 #include "cmd/recording.h"
+#include "cmd/repeated.h"
 #include "trace/trace.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { OUTPUT_KEPT = 1 << 16, STILL_ALIVE = 0 };
-#define KILL_AFTER_NS UINT64_C(2000000000)
+enum { OUTPUT_KEPT = 1 << 16 };
 
-/* ---- its streams ---- */
+/* ---- what it leaves ---- */
 
-static int input(void)
-{
-    struct stat st;
-
-    if (fstat(0, &st) == 0 && S_ISREG(st.st_mode))
-        return open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static void put(int saved[3], int to, int fd)
-{
-    saved[to] = fcntl(to, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0)
-        return;
-    dup2(fd, to);
-    close(fd);
-}
-
-static void divert(int saved[3], const char *path)
-{
-    fflush(NULL);
-    put(saved, 0, input());
-    put(saved, 1, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    put(saved, 2, fcntl(1, F_DUPFD_CLOEXEC, 3));
-}
-
-static void restore(int saved[3])
-{
-    fflush(NULL);
-    for (int i = 0; i < 3; i++)
-        if (saved[i] >= 0) {
-            dup2(saved[i], i);
-            close(saved[i]);
-        }
-}
-
-/* The end of it. */
+/* The end of its output. */
 static char *read_output(const char *path)
 {
     char *text = xcalloc(OUTPUT_KEPT + 1, 1);
@@ -83,65 +40,6 @@ static char *read_output(const char *path)
     text[n > 0 ? n : 0] = 0;
     return text;
 }
-
-/* ---- its end ---- */
-
-struct watchdog {
-    pthread_t thread;
-    bool running;
-    uint32_t stop, hung; /* stop: futex */
-    uint64_t limit_ns;
-    const struct recording *recording;
-};
-
-static bool wait_for_stop(struct watchdog *w, uint64_t ns)
-{
-    const struct timespec all = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE))
-        if (syscall(SYS_futex, &w->stop, FUTEX_WAIT_PRIVATE, 0, &all, NULL, 0) < 0 &&
-            errno == ETIMEDOUT)
-            return false;
-    return true;
-}
-
-static void *watch(void *arg)
-{
-    struct watchdog *w = arg;
-    pid_t pid;
-
-    if (wait_for_stop(w, w->limit_ns))
-        return NULL;
-    pid = __atomic_load_n(&w->recording->pid, __ATOMIC_ACQUIRE);
-    if (pid <= 0)
-        return NULL;
-    __atomic_store_n(&w->hung, 1, __ATOMIC_RELEASE);
-    kill(pid, SIGTERM);
-    if (!wait_for_stop(w, KILL_AFTER_NS))
-        kill(pid, SIGKILL);
-    return NULL;
-}
-
-static void watchdog_start(struct watchdog *w)
-{
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    w->running = pthread_create(&w->thread, NULL, watch, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-static void watchdog_stop(struct watchdog *w)
-{
-    if (!w->running)
-        return;
-    __atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &w->stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    pthread_join(w->thread, NULL);
-}
-
-/* ---- what it leaves ---- */
 
 /* Which images were where: of the program's own process. */
 static struct symbolizer *read_images(const struct recording *r)
@@ -226,21 +124,22 @@ static int run_program(const struct explore_job *job, struct production *p, stru
     struct options o = *job->options;
     char *data = xasprintf("%s/data", job->scratch), *output = xasprintf("%s/output", job->scratch);
     struct recording r = { 0 };
-    int saved[3] = { -1, -1, -1 }, code;
+    struct streams streams = { { -1, -1, -1 } };
+    int code;
     struct watchdog dog = { .limit_ns = job->limit_ns, .recording = &r };
     double start = seconds_now();
 
     o.arguments = job->argv;
-    divert(saved, output);
+    streams_divert(&streams, output);
     watchdog_start(&dog);
     code = recording_run_steered(&r, &o, data, p->path);
     watchdog_stop(&dog);
-    restore(saved);
+    streams_restore(&streams);
     e->seconds = seconds_now() - start;
     e->output = read_output(output);
     if (code == 0) {
         take(e, (struct explore_plan *)(p->control + 1));
-        judge(job, e, r.code, dog.hung);
+        judge(job, e, r.code, dog.bit);
         if (e->outcome != PASSED)
             e->symbols = read_images(&r);
     } else {
