@@ -19,6 +19,7 @@
 #include "runtime/core/hand.h"
 #include "runtime/untraced/reach.h"
 #include "runtime/steer/steer.h"
+#include "runtime/core/mapped.h"
 #include "runtime/core/stripe.h"
 
 #include <sys/syscall.h>
@@ -47,6 +48,11 @@ static unsigned append_stamp(struct rt_thread *t, uint64_t *w, uint64_t stamp)
 }
 
 /* `stamp`: 0 for one like an access's. */
+static inline uint32_t stripe_of(const void *p)
+{
+    return ring_stripe(STRIPE_ATOMIC, mapped_object((uintptr_t)p));
+}
+
 static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsigned order,
                           uint64_t where, uint64_t number, uint64_t stamp, unsigned values,
                           uint64_t value, uint64_t old)
@@ -56,7 +62,8 @@ static void append_atomic(const void *p, unsigned op, unsigned log2_bytes, unsig
     unsigned n = append_stamp(tls.self, w, stamp);
 
     w += n;
-    w[0] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6, (uintptr_t)p);
+    w[0] = RING_WORD(R_ATOMIC, (op - OP_LOAD) | log2_bytes << 2 | values << 6,
+                     mapped_object((uintptr_t)p));
     w[1] = where;
     w[2] = number << 8 | order;
     w[3] = value;
@@ -131,7 +138,7 @@ static __attribute__((noinline, preserve_most)) void load_spins(struct rt_thread
  * value is, too. */
 static inline bool load_is_known(const void *p, unsigned order, uint64_t value)
 {
-    const struct stripe *s = &rt_stripes[ring_stripe(STRIPE_ATOMIC, (uintptr_t)p)];
+    const struct stripe *s = &rt_stripes[stripe_of(p)];
     struct rt_thread *t = tls.self;
     const struct load_seen *l;
 
@@ -211,7 +218,7 @@ static inline bool cas_would_fail(bool differs)
     HIDDEN u##n rt_atomic_##name##_##n(u##n *p, u##n v, unsigned order, uint64_t where);           \
     u##n rt_atomic_##name##_##n(u##n *p, u##n v, unsigned order, uint64_t where)                   \
     {                                                                                              \
-        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint32_t stripe = stripe_of(p);                                                            \
         uint64_t stamp, number;                                                                    \
         u##n was;                                                                                  \
                                                                                                    \
@@ -238,7 +245,7 @@ static inline bool cas_would_fail(bool differs)
 #define ATOMICS_OF(n)                                                                              \
     NOINLINE u##n load_recorded_##n(u##n *p, unsigned order, uint64_t where)                       \
     {                                                                                              \
-        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint32_t stripe = stripe_of(p);                                                            \
         uint64_t version, stamp, number;                                                           \
         u##n was;                                                                                  \
                                                                                                    \
@@ -272,7 +279,7 @@ static inline bool cas_would_fail(bool differs)
     HIDDEN void rt_atomic_store_##n(u##n *p, u##n v, unsigned order, uint64_t where);              \
     void rt_atomic_store_##n(u##n *p, u##n v, unsigned order, uint64_t where)                      \
     {                                                                                              \
-        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint32_t stripe = stripe_of(p);                                                            \
         uint64_t stamp, number;                                                                    \
                                                                                                    \
         if (!prepare_at(p, n, OP_STORE, order, where)) {                                           \
@@ -301,7 +308,7 @@ static inline bool cas_would_fail(bool differs)
     u##n rt_atomic_cas_##n(u##n *p, u##n expected, u##n desired, unsigned order, unsigned failure, \
                            uint64_t where)                                                         \
     {                                                                                              \
-        uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);                                \
+        uint32_t stripe = stripe_of(p);                                                            \
         uint64_t stamp, number;                                                                    \
         u##n was = expected;                                                                       \
         bool done;                                                                                 \
@@ -366,12 +373,12 @@ EXPORT void __heddle_atomic_begin(void *p)
     if (!tls.busy)
         steer_leaves();
     if (prepare())
-        stripe_lock(tls.self, ring_stripe(STRIPE_ATOMIC, (uintptr_t)p), true);
+        stripe_lock(tls.self, stripe_of(p), true);
 }
 
 EXPORT void __heddle_atomic_end(void *p, uint32_t bytes, uint32_t order, uint32_t site)
 {
-    uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
+    uint32_t stripe = stripe_of(p);
     unsigned log2_bytes = bytes ? 31u - (unsigned)__builtin_clz(bytes) : 0;
     uint64_t stamp, number;
 
@@ -400,7 +407,7 @@ void rt_hand_load(void *p, uint32_t bytes, uint64_t where)
 
 void rt_hand_store(void *p, uint32_t bytes, uint64_t where)
 {
-    uint32_t stripe = ring_stripe(STRIPE_ATOMIC, (uintptr_t)p);
+    uint32_t stripe = stripe_of(p);
     uint64_t stamp, number;
 
     if (!prepare_at(p, bytes, OP_STORE, ORDER_RELEASE, where))

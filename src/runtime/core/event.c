@@ -6,6 +6,7 @@
  */
 #include "abi/rt_stripe.h"
 #include "runtime/core/hand.h"
+#include "runtime/core/mapped.h"
 #include "runtime/core/filter.h"
 #include "runtime/untraced/callback.h"
 #include "runtime/untraced/hidden.h"
@@ -118,21 +119,21 @@ void rt_sync_number(enum op op, uint64_t object, uint64_t where)
 
 void rt_sync_tried(enum op op, const void *object, uint64_t where)
 {
-    sync_marked(op, (uintptr_t)object, RING_MARK, where);
+    sync_marked(op, mapped_object((uintptr_t)object), RING_MARK, where);
 }
 
 void rt_semaphore_begins(const void *semaphore, unsigned value, uint64_t where)
 {
     if (rt.mode != MODE_ON)
         return;
-    sync_marked(OP_SEM_POST, (uintptr_t)semaphore, RING_MARK, where);
+    sync_marked(OP_SEM_POST, mapped_object((uintptr_t)semaphore), RING_MARK, where);
     for (unsigned i = 0; i < value && i < SEMAPHORE_VALUE_MAX; i++)
         rt_sync(OP_SEM_POST, semaphore, where);
 }
 
 void rt_sync(enum op op, const void *object, uint64_t where)
 {
-    rt_sync_number(op, (uintptr_t)object, where);
+    rt_sync_number(op, mapped_object((uintptr_t)object), where);
 }
 
 void rt_steer(enum op op, uint64_t where)

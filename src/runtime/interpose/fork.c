@@ -16,6 +16,7 @@
  * Exec: the trace is told that the image may be gone, and if the call returns,
  * that it is not. The exec of vfork's child does not concern us.
  */
+#include "runtime/core/mapped.h"
 #include "runtime/interpose/fd.h"
 #include "runtime/interpose/interpose.h"
 #include "runtime/openmp/openmp.h"
@@ -50,7 +51,7 @@ static void after(bool child)
         contexts_forked();
         openmp_forked();
         signals_forked();
-        mmap_forked();
+        mapped_forked();
     }
     fd_relayed = !child;
     for (int i = LOCKS; i-- > 0;)

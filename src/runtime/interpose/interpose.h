@@ -234,7 +234,6 @@ HIDDEN void handlers_leave_all(void);
 /* The thread is about to go on at `sp`, which may be on the stack of another fiber. */
 HIDDEN void contexts_jump(uintptr_t sp, uint64_t where);
 HIDDEN void signals_forked(void); /* in the child, before it stops being busy */
-HIDDEN void mmap_forked(void);
 
 /* The objects of their edges. 1 to 64, the signal's number: who installed a handler, and who sent
  * a signal to nobody knows whom; 65 to 128: who sent one to the process; then one for all timers,

@@ -6,7 +6,7 @@
  *
  * A part of a file that is mapped twice is memory with two addresses. What untraced code does by
  * one of them and by the other nobody can tell apart: from then on all its calls have a thing in
- * common. Limit: accesses of traced code by two addresses stay two variables.
+ * common. What traced code does: mapped.h.
  */
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/core/mapped.h"
 #include "runtime/core/rt.h"
 #include "runtime/untraced/hidden.h"
 #include "runtime/untraced/objects.h"
@@ -23,68 +24,28 @@
 
 /* ---- shared mappings of files ---- */
 
-enum { SHARED_MAX = 256 }; /* at a time; with more, two may be one */
-
-static struct shared {
-    uint64_t device, inode, low, high; /* of the file */
-    uintptr_t address;                 /* 0: free */
-} shared[SHARED_MAX];
-static uint32_t shared_lock;
-
-/* True if a part of the file is mapped elsewhere already. */
-static bool add_shared(const struct shared *s)
+static void has_two_addresses(void)
 {
-    struct shared *place = NULL;
-    bool twice = false;
-
-    spin_lock(&shared_lock);
-    for (struct shared *o = shared; o < shared + SHARED_MAX; o++) {
-        if (o->address == 0 || o->address == s->address)
-            place = o;
-        else
-            twice |= o->device == s->device && o->inode == s->inode && o->low < s->high &&
-                     s->low < o->high;
-    }
-    if (place)
-        *place = *s;
-    spin_unlock(&shared_lock);
-    return twice || !place;
+    rt_busy_begin();
+    if (objects_on && !hidden_threads)
+        hidden_begins();
+    rt_busy_end();
 }
 
 static void note_shared(uintptr_t address, size_t bytes, int fd, int64_t offset)
 {
-    struct shared s = { .low = (uint64_t)offset,
-                        .high = (uint64_t)offset + WHOLE_PAGES(bytes),
-                        .address = address };
+    struct mapped_file file = { .low = (uint64_t)offset,
+                                .high = (uint64_t)offset + WHOLE_PAGES(bytes) };
     struct stat status;
     int saved = errno;
 
-    if (!hidden_threads && objects_on && rt_recording() && !rt_sandbox &&
-        syscall(SYS_fstat, fd, &status) == 0) {
-        s.device = status.st_dev;
-        s.inode = status.st_ino;
-        rt_busy_begin();
-        if (add_shared(&s))
-            hidden_begins();
-        rt_busy_end();
+    if (rt_recording() && !rt_sandbox && syscall(SYS_fstat, fd, &status) == 0) {
+        file.device = status.st_dev;
+        file.inode = status.st_ino;
+        if (mapped_add(address, &file))
+            has_two_addresses();
     }
     errno = saved;
-}
-
-void mmap_forked(void)
-{
-    shared_lock = 0;
-}
-
-static void forget_shared(uintptr_t address)
-{
-    rt_busy_begin();
-    spin_lock(&shared_lock);
-    for (struct shared *o = shared; o < shared + SHARED_MAX; o++)
-        if (o->address == address)
-            o->address = 0;
-    spin_unlock(&shared_lock);
-    rt_busy_end();
 }
 
 /* A fixed mapping ends what was there. If it fails nobody can tell what is left: the kernel may
@@ -113,8 +74,8 @@ INTERPOSE(int, munmap, void *address, size_t bytes)
 {
     if (address && bytes && !((uintptr_t)address & (PAGE - 1)))
         rt_free(address, WHOLE_PAGES(bytes), WHERE_CALLER());
-    if (address && !hidden_threads)
-        forget_shared((uintptr_t)address);
+    if (address && bytes)
+        mapped_remove((uintptr_t)address, WHOLE_PAGES(bytes));
     return REAL(munmap)(address, bytes);
 }
 
@@ -140,6 +101,8 @@ INTERPOSE(void *, mremap, void *old, size_t old_bytes, size_t bytes, int flags, 
         rt_free((char *)old + has, had - has, where);
     p = fixed ? REAL(mremap)(old, old_bytes, bytes, flags, target)
               : REAL(mremap)(old, old_bytes, bytes, flags);
+    if (p != MAP_FAILED && p != old && mapped_move((uintptr_t)old, (uintptr_t)p, has))
+        has_two_addresses();
     if (!stays) {
         rt_alloc(p == MAP_FAILED ? old : p, p == MAP_FAILED ? had : has, where);
     } else if (p == MAP_FAILED) {

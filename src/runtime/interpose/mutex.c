@@ -163,7 +163,7 @@ void mutex_release_robust(void)
         at = (uintptr_t)head->list.next;
         for (int i = 0; i < ROBUST_MAX && (at & ~(uintptr_t)1) != (uintptr_t)head; i++) {
             at &= ~(uintptr_t)1; /* set for priority inheritance */
-            rt_sync_number(OP_RELEASE, at + (uintptr_t)head->futex_offset, WHERE_CALLER());
+            rt_sync(OP_RELEASE, (void *)(at + (uintptr_t)head->futex_offset), WHERE_CALLER());
             if (!read_entry((void *)at, &at))
                 break;
         }
