@@ -4,7 +4,7 @@
  * as the processor does it (SSE: IEEE single and double, round to nearest) where the
  * operands' values are known; the result is OPAQUE.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 
 #include <math.h>
 #include <string.h>

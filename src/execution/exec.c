@@ -1,5 +1,5 @@
 /* exec.c - instructions that only compute, and where control goes */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 #include "base/alloc.h"
 #include "execution/flip.h"
 

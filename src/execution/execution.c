@@ -10,7 +10,7 @@
  */
 #include "execution/execution.h"
 #include "base/alloc.h"
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* first.c - what variables hold before anybody writes them */
 #include "execution/first.h"
 #include "base/alloc.h"
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

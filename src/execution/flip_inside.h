@@ -3,7 +3,7 @@
 #define HEDDLE_EXECUTION_FLIP_INSIDE_H
 
 #include "execution/flip.h"
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 
 /* Memory that only exists in executed paths: no address of the program is there. */
 #define FLIP_HEAP       (UINT64_C(1) << 55)

@@ -5,7 +5,7 @@
  * (static variables of two modules) say nothing; neither does a variable of another size.
  * Stripped files have no static names: those addresses are learned from the record, as ever.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 #include "base/alloc.h"
 #include "symbol/elf_file.h"
 #include "symbol/symtab.h"

@@ -2,11 +2,11 @@
  *
  * Each thread has a stack of frames; the top one runs until it needs an event. An event
  * that the instruction at hand did not make is one of: a frame that enters or leaves
- * unexpectedly (calls.c); an event of code without bitcode, which passes by; or a sign
+ * unexpectedly (exec_calls.c); an event of code without bitcode, which passes by; or a sign
  * that the walk lost its way: it is counted, and the walk goes on where the next event
  * of the function shows it to be, with nothing known but the function's variables.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 #include "base/alloc.h"
 #include "execution/flip.h"
 

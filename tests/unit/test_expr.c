@@ -1,6 +1,6 @@
 /* test_expr.c - expressions and the memory of bytes (src/execution) */
 #include "execution/expr.h"
-#include "execution/memory.h"
+#include "execution/exec_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

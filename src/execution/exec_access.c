@@ -1,4 +1,4 @@
-/* access.c - loads, stores, atomics, memory intrinsics
+/* exec_access.c - loads, stores, atomics, memory intrinsics
  *
  * An access with a site has an event: its address and value are compared with what
  * the walk computed, and a load yields READ, or, in memory that only this thread
@@ -8,7 +8,7 @@
  * Where such an access's address depends on reads, the walk has picked the place that
  * the recorded values give: STEP_FIXED says that those must stay.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 #include "base/alloc.h"
 
 /* Private thread-local variables live in the table of the program's memory, where no address is. */

@@ -1,4 +1,4 @@
-/* load.c - from the sites of a trace to the program's code
+/* exec_load.c - from the sites of a trace to the program's code
  *
  * The trace says of which module (translation unit) and place in its site table a
  * site is (trace/tables.h); the module's table and bitcode are in the executable or
@@ -8,7 +8,7 @@
  * A file that changed or is gone is noted and its code left out: events of it are
  * "outside" to the walk.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 #include "base/alloc.h"
 #include "base/module.h"
 #include "symbol/elf_file.h"

@@ -1,4 +1,4 @@
-/* calls.c - calls, returns, and frames that come and go unexpectedly
+/* exec_calls.c - calls, returns, and frames that come and go unexpectedly
  *
  * Four kinds of calls:
  *   traced       enter and exit events; arguments and results are passed on
@@ -13,7 +13,7 @@
  * catches goes on in the landing pad, if the call was an invoke; else its place is lost
  * until the next event shows it.
  */
-#include "execution/inside.h"
+#include "execution/exec_inside.h"
 
 #include <string.h>
 

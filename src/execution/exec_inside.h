@@ -1,12 +1,12 @@
-/* inside.h - inside of execution/: what load.c, walk.c, exec.c and calls.c share */
-#ifndef HEDDLE_EXECUTION_INSIDE_H
-#define HEDDLE_EXECUTION_INSIDE_H
+/* exec_inside.h - inside of execution/: what exec_load.c, walk.c, exec.c and exec_calls.c share */
+#ifndef HEDDLE_EXECUTION_EXEC_INSIDE_H
+#define HEDDLE_EXECUTION_EXEC_INSIDE_H
 
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "bitcode/code.h"
-#include "execution/memory.h"
+#include "execution/exec_memory.h"
 #include "execution/program.h"
 #include "symbol/sites.h"
 
@@ -195,12 +195,12 @@ static inline bool is_mine(const struct frame *fr, const struct now *n, uint32_t
            n->place->function == fr->f->index && n->place->index == index;
 }
 
-/* access.c */
+/* exec_access.c */
 enum go exec_memory(struct walk *w, struct thread *t, struct frame *fr, struct now *n);
 /* The private address of what an expression points to; false: it is not private. */
 bool private_place(struct walk *w, struct thread *t, expr address, uint64_t *at);
 
-/* calls.c */
+/* exec_calls.c */
 enum go exec_call(struct walk *w, struct thread *t, struct frame *fr, struct now *n);
 enum go exec_return(struct walk *w, struct thread *t, struct frame *fr, struct now *n);
 void enter(struct walk *w, struct thread *t, struct now *n); /* a frame that was not expected */

@@ -1,5 +1,5 @@
-/* memory.c - bytes to nodes; see memory.h */
-#include "execution/memory.h"
+/* exec_memory.c - bytes to nodes; see exec_memory.h */
+#include "execution/exec_memory.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* memory.h - what each byte of memory holds, as an expression
+/* exec_memory.h - what each byte of memory holds, as an expression
  *
  * Two kinds of addresses. The program's own, for memory that only one thread
  * touches: a hash table of words. And PRIVATE ones, for variables whose address
@@ -6,8 +6,8 @@
  * A byte is a node and which of its bytes; 0 is "not known".
  * Cost: 56 bytes a word of the program's, 5 a byte of a private stack.
  */
-#ifndef HEDDLE_EXECUTION_MEMORY_H
-#define HEDDLE_EXECUTION_MEMORY_H
+#ifndef HEDDLE_EXECUTION_EXEC_MEMORY_H
+#define HEDDLE_EXECUTION_EXEC_MEMORY_H
 
 #include "execution/expr.h"
 
