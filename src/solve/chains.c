@@ -6,7 +6,7 @@
  * by the one literal that began it, and that literal alone is the reason.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  * All are added at level 0.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * The state after the frozen part (last writers, open sections) is kept; a
  * replay begins there.
  */
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
  */
 #include "base/alloc.h"
 #include "base/sorted.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* search.c - conflict-driven clause learning over the variables of inside.h
+/* search.c - conflict-driven clause learning over the variables of solver_inside.h
  *
  * The usual machine: two watched literals a clause, first unique implication
  * point, backjumping. Differences: decisions only make a literal true that an
@@ -9,7 +9,7 @@
  * second watched literal, literals. The watched ones are the first two.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /* shorten.c - leave out of a schedule what the two accesses do not need
  *
  * The search and a frozen prefix execute more than necessary. With the order
- * of the schedule taken as if it were observed, the closure of observed.c
+ * of the schedule taken as if it were observed, the closure of as_observed.c
  * says what is needed: the writers that reads saw in it, and of the sections
  * on a lock all but the latest closed. What is left, in the same order, is a
  * schedule too.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

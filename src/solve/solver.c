@@ -14,7 +14,7 @@
  */
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

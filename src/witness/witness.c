@@ -1,7 +1,7 @@
 /* witness.c - asks what a reordering leads to, and refuses it at the first thing that cannot be
  *
  * The trace is prepared once (prepare.c). A check walks the listed events with
- * the state of a machine (replay.c) and then looks at the last ones: two
+ * the state of a machine (replay_state.c) and then looks at the last ones: two
  * accesses that race, or requests that wait for each other.
  */
 #include "witness/witness_inside.h"

@@ -1,6 +1,6 @@
 /* witness_inside.h - what the files of the checker share
  *
- * prepare.c makes a witness_trace, replay.c plays events on its scratch memory,
+ * prepare.c makes a witness_trace, replay_state.c plays events on its scratch memory,
  * witness.c asks what a sequence leads to, changes.c the same where reads see
  * other values.
  */
@@ -160,7 +160,7 @@ struct name name_function(const struct witness_trace *w, uint32_t call);
 /* What a cell holds before anything happens. */
 struct content initial_content(const struct witness_trace *w, uint32_t life);
 
-/* ---- the replay (replay.c) ---- */
+/* ---- the replay (replay_state.c) ---- */
 
 /* Can the event be next: are all there that it needs? */
 bool check_next(const struct witness_trace *w, uint64_t position, struct error *err);

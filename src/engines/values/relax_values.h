@@ -15,7 +15,7 @@
 #include "engines/predict/model.h"
 #include "engines/race.h"
 #include "execution/execution.h"
-#include "solve/values.h"
+#include "solve/value_checker.h"
 
 enum value_state { VALUE_SAME, VALUE_OTHER, VALUE_BAD };
 

@@ -1,4 +1,4 @@
-/* values.h - values that change with the order: what the solver asks of whoever computes them
+/* value_checker.h - values that change with the order: what the solver asks of whoever computes them
  *
  * With a value_checker any read may see any write (the problem says so: each touch wants and
  * gives the same), and what must hold are conditions over the values that reads see. After a
@@ -9,8 +9,8 @@
  *
  * Concurrency: a checker belongs to one solver.
  */
-#ifndef HEDDLE_SOLVE_VALUES_H
-#define HEDDLE_SOLVE_VALUES_H
+#ifndef HEDDLE_SOLVE_VALUE_CHECKER_H
+#define HEDDLE_SOLVE_VALUE_CHECKER_H
 
 #include "solve/problem.h"
 

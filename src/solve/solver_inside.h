@@ -1,4 +1,4 @@
-/* inside.h - the state that the parts of the solver share
+/* solver_inside.h - the state that the parts of the solver share
  *
  * Chains. What is executed is a prefix of each thread, so a chain per thread
  * holds one number: so many of its nodes are in (`lo`), and from `hi` on none
@@ -18,13 +18,13 @@
  *
  * A literal is 2 * variable + 1 where negated. Variable 0 is always true.
  */
-#ifndef HEDDLE_SOLVE_INSIDE_H
-#define HEDDLE_SOLVE_INSIDE_H
+#ifndef HEDDLE_SOLVE_SOLVER_INSIDE_H
+#define HEDDLE_SOLVE_SOLVER_INSIDE_H
 
 #include "base/map.h"
 #include "solve/must.h"
 #include "solve/solver.h"
-#include "solve/values.h"
+#include "solve/value_checker.h"
 
 #define LIT_TRUE  0u
 #define LIT_FALSE 1u
@@ -165,11 +165,11 @@ struct solver {
     size_t nfaults, faults_cap;
     bool wrong; /* a read was */
 
-    uint32_t *scanned; /* chain -> rank; scratch of observed.c */
+    uint32_t *scanned; /* chain -> rank; scratch of as_observed.c */
     uint32_t *latest;  /* lock -> section + 1; likewise */
     struct list locks; /* those with a latest one */
 
-    const struct value_checker *values; /* or NULL; values.h */
+    const struct value_checker *values; /* or NULL; value_checker.h */
     uint32_t *seen;                     /* with values: read touch -> writing touch + 1 */
     struct value_faults value_faults;
     uint32_t a, b; /* the question */
@@ -278,7 +278,7 @@ uint32_t constraints_in(struct solver *s, uint32_t node); /* the literal IN(node
 /* The literal of a choice that was made a clause; LIT_FALSE: that writer is not among them. */
 uint32_t constraints_choice(const struct solver *s, uint32_t touch, uint32_t writer);
 
-/* ---- replay.c ---- */
+/* ---- replay_faults.c ---- */
 
 struct replay *replay_new(const struct problem *p);
 void replay_free(struct replay *r);
@@ -288,7 +288,7 @@ bool replay_run(struct solver *s, bool others);
 const uint32_t *replay_order(const struct replay *r, uint32_t *count);
 void replay_fault(struct solver *s, enum fault_kind kind, uint32_t x, uint32_t y, uint32_t z);
 
-/* ---- values.c ---- */
+/* ---- value_checker.c ---- */
 
 void value_faults_release(struct solver *s);
 void value_faults_check(struct solver *s);               /* after a replay: more faults */
@@ -304,7 +304,7 @@ void freeze_end(struct solver *s);
 /* Keep the list of open sections as a node begins and ends some; false: two overlap. */
 bool sections_execute(const struct problem *p, struct list *open, uint32_t node);
 
-/* ---- observed.c ---- */
+/* ---- as_observed.c ---- */
 
 /* Try with the writers and the lock order of the trace; true: the replay has no faults. */
 bool observed_try(struct solver *s);

@@ -1,4 +1,4 @@
-/* replay.c - the state of a machine while the listed events happen
+/* replay_state.c - the state of a machine while the listed events happen
  *
  * Progress of each thread, holders of each lock, and for each lifetime of each
  * cell its last writer and its value where known. Lifetimes of one cell are

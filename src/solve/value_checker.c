@@ -1,12 +1,12 @@
-/* values.c - what a value_checker says, as faults of a replay and as clauses
+/* value_checker.c - what a value_checker says, as faults of a replay and as clauses
  *
  * All clauses are implied: values are determined by who reads from whom, so while the reads
  * of a fault see those writers its condition stays wrong. A fault with one pair is wrong
  * for other writers, too: all of them are excluded at once.
  */
-#include "solve/values.h"
+#include "solve/value_checker.h"
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* replay.c - put what is executed into an order and see what is wrong with it
+/* replay_faults.c - put what is executed into an order and see what is wrong with it
  *
  * The order keeps program order, needs and the chosen edges; among what can
  * come next the node that came first in the trace comes first. The replay
@@ -7,7 +7,7 @@
  * a proof.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* observed.c - the reordering that keeps writers and lock order as observed
+/* as_observed.c - the reordering that keeps writers and lock order as observed
  *
  * The sync-preserving closure (Mathur, Pavlogiannis and Viswanathan 2021) of
  * what the two accesses need: reads that have to be right bring the writer of
@@ -8,7 +8,7 @@
  * decides.
  */
 #include "base/alloc.h"
-#include "solve/inside.h"
+#include "solve/solver_inside.h"
 
 #include <stdlib.h>
 
