@@ -8,7 +8,7 @@
 #include "bitcode/code.h"
 #include "execution/exec_memory.h"
 #include "execution/program.h"
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 
 /* ---- the program ---- */
 

@@ -38,7 +38,7 @@ static uint32_t flip_sites_add_site(struct tables *t, const struct sites_header 
     return site;
 }
 
-/* The site of the call behind frame + 1. Chains end (symbol/sites.h). */
+/* The site of the call behind frame + 1. Chains end (symbol/site_tables.h). */
 static uint32_t frame_site(struct tables *t, const struct sites_header *h, uint32_t inlined_at,
                            unsigned depth)
 {

@@ -196,7 +196,7 @@ static uint32_t places_add_site(struct places *p, const char *location, size_t n
     return site;
 }
 
-/* The site of the call behind frame + 1; SITE_NONE for 0. Frames end (sites.h checked it), but
+/* The site of the call behind frame + 1; SITE_NONE for 0. Frames end (site_tables.h checked it), but
  * may be many: no recursion. */
 static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_at)
 {

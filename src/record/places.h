@@ -1,7 +1,7 @@
 /* places.h - site numbers and return addresses of a process to sites of the trace
  *
  * A site of the trace is made when its place is first used: from the site
- * table in the executable or library (symbol/sites.h), or from debug
+ * table in the executable or library (symbol/site_tables.h), or from debug
  * information (symbol/symbol.h). Places, functions and images go to the tables
  * of the output; its lock protects all of this.
  *

@@ -3,7 +3,7 @@
 #define HEDDLE_RECORD_PLACES_INSIDE_H
 
 #include "record/places.h"
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 
 struct module {
     struct log_module log;

@@ -39,7 +39,7 @@ struct binary *binary_new(const char *path, const uint8_t *id, size_t id_bytes);
 void binary_free(struct binary *i);
 /* Why it cannot be asked, or NULL. */
 const char *binary_problem(struct binary *i);
-const struct answer *binary_frames(struct binary *i, uint64_t address); /* frames.c */
+const struct answer *binary_frames(struct binary *i, uint64_t address); /* inlined.c */
 int binary_data(struct binary *i, uint64_t address, uint64_t bytes,
                 struct sym_data *out); /* data.c */
 int binary_thread_local(struct binary *i, uint64_t offset, uint64_t bytes,
@@ -47,7 +47,7 @@ int binary_thread_local(struct binary *i, uint64_t offset, uint64_t bytes,
 
 bool binary_tls_segment(struct binary *i, uint64_t *bytes, uint64_t *align);
 
-/* For frames.c and data.c: open if need be, false where that fails. */
+/* For inlined.c and data.c: open if need be, false where that fails. */
 bool binary_open(struct binary *i);
 const char *binary_string(struct binary *i, const char *s);
 /* The readable form of a linkage name. */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 
 struct linked_file {
     char *path;     /* owned */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/lines.h"
+#include "symbol/line_table.h"
 
 /* A function, or a call that was inlined. */
 struct scope {

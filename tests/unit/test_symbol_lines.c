@@ -2,7 +2,7 @@
  *
  * For the table of each unit: at each address of a row and one byte behind it.
  */
-#include "symbol/lines.h"
+#include "symbol/line_table.h"
 #include "base/alloc.h"
 
 #include <dwarf.h>

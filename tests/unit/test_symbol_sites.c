@@ -1,5 +1,5 @@
 /* test_symbol_sites.c - reading and checking the site tables of an object file */
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

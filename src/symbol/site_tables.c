@@ -1,10 +1,10 @@
-/* sites.c - read and check the site tables of an ELF file
+/* site_tables.c - read and check the site tables of an ELF file
  *
  * The section is walked once at multiples of 8, and each table found is checked
  * as a whole before anybody sees it. Tables are copies in an arena, unpacked; of bitcode only its
  * place is noted, until somebody asks for it.
  */
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "symbol/tidy.h"

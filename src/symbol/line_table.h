@@ -1,4 +1,4 @@
-/* lines.h - DWARF line tables: the source line of a code address
+/* line_table.h - DWARF line tables: the source line of a code address
  *
  * libdw decodes the table of a unit as a whole: a hundred bytes for each row,
  * 20 MB for an amalgamation like SQLite's, in a process that is part of what a
@@ -7,8 +7,8 @@
  * the address.
  * Versions 2 to 5. Of a table that is damaged or unknown nothing is told.
  */
-#ifndef HEDDLE_SYMBOL_LINES_H
-#define HEDDLE_SYMBOL_LINES_H
+#ifndef HEDDLE_SYMBOL_LINE_TABLE_H
+#define HEDDLE_SYMBOL_LINE_TABLE_H
 
 #include <libelf.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* lines.c - line tables: header, names, and the program that makes the rows */
-#include "symbol/lines.h"
+/* line_table.c - line tables: header, names, and the program that makes the rows */
+#include "symbol/line_table.h"
 #include "base/alloc.h"
 #include "base/sorted.h"
 

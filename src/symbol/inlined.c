@@ -1,4 +1,4 @@
-/* frames.c - a code address to functions and lines, inlined calls expanded
+/* inlined.c - a code address to functions and lines, inlined calls expanded
  *
  * The line table says where the innermost code comes from, each inlined
  * call's entry where the function around it called it. Without debug

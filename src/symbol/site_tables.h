@@ -1,4 +1,4 @@
-/* sites.h - the site tables that an instrumented file carries (abi/rt_sites.h)
+/* site_tables.h - the site tables that an instrumented file carries (abi/rt_sites.h)
  *
  *     t = site_tables_open("./prog", &err);
  *     h = site_tables_find(t, module_id);
@@ -14,8 +14,8 @@
  * Concurrency: read-only after opening, to its users: sites_bitcode() unpacks what nobody has asked
  * for before, and may be called by several threads.
  */
-#ifndef HEDDLE_SYMBOL_SITES_H
-#define HEDDLE_SYMBOL_SITES_H
+#ifndef HEDDLE_SYMBOL_SITE_TABLES_H
+#define HEDDLE_SYMBOL_SITE_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
