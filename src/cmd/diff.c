@@ -5,7 +5,7 @@
  */
 #include "cmd/commands.h"
 #include "cmd/noise.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 #include "report/phrase.h"
 #include "report/text.h"
 

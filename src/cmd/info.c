@@ -8,7 +8,7 @@
 #include "cmd/progress.h"
 #include "base/map.h"
 #include "base/plural.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 #include <inttypes.h>
 #include <string.h>

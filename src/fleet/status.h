@@ -6,7 +6,7 @@
 #define HEDDLE_FLEET_STATUS_H
 
 #include "fleet/store.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 struct status_about {
     const char *store;   /* as the user named it, without a password */

@@ -7,13 +7,13 @@
  * Memory: what the findings themselves need, not the trace.
  */
 #include "report/findings.h"
-#include "report/changes.h"
+#include "report/changed_reads.h"
 #include "base/alloc.h"
 #include "report/allocation.h"
 #include "report/history.h"
 #include "report/naming.h"
 #include "report/schedule.h"
-#include "report/source.h"
+#include "report/source_lines.h"
 #include "report/stacks.h"
 #include "report/steps.h"
 

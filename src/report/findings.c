@@ -1,7 +1,7 @@
 /* findings.c - build the model: strings, trace facts, merging by pair of locations */
 #include "report/findings.h"
 #include "report/naming.h"
-#include "report/changes.h"
+#include "report/changed_reads.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/buf.h"

@@ -131,7 +131,7 @@ struct finding_flip {
     struct schedule_step *steps; /* the new events, readable; `index` counts them */
 };
 
-/* A read of a witness that sees another value than it did (engines/race.h, changes.h). */
+/* A read of a witness that sees another value than it did (engines/race.h, changed_reads.h). */
 struct finding_change {
     uint64_t event, writer, branch; /* UINT64_MAX: what was there first; no branch */
     uint64_t value, recorded;

@@ -4,8 +4,8 @@
  * (witnesses) stay on one line.
  */
 #include "report/json.h"
-#include "report/changes.h"
-#include "report/emit.h"
+#include "report/changed_reads.h"
+#include "report/json_emit.h"
 #include "report/recorded.h"
 #include "report/undecided.h"
 

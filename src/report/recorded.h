@@ -2,7 +2,7 @@
 #ifndef HEDDLE_REPORT_RECORDED_H
 #define HEDDLE_REPORT_RECORDED_H
 
-#include "report/emit.h"
+#include "report/json_emit.h"
 #include "report/findings.h"
 
 /* "modules: 14 traced, 3 not (libz.so.1, ...)", then counters and notes where there are any. */

@@ -1,6 +1,6 @@
 /* sarif.c - findings as SARIF 2.1.0 */
 #include "report/sarif.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 #include "report/phrase.h"
 #include "report/undecided.h"
 

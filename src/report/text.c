@@ -1,7 +1,7 @@
 /* text.c - the report for people: tables of all races and deadlocks, then each in detail */
 #include "report/text.h"
 #include "base/plural.h"
-#include "report/changes.h"
+#include "report/changed_reads.h"
 #include "report/paint.h"
 #include "report/recorded.h"
 #include "report/undecided.h"

@@ -5,7 +5,7 @@
  */
 #include "report/findings.h"
 #include "report/json.h"
-#include "report/source.h"
+#include "report/source_lines.h"
 #include "report/text.h"
 #include "trace/hdl/hdl.h"
 

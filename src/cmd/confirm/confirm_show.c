@@ -3,7 +3,7 @@
 #include "base/plural.h"
 #include "cmd/confirm/confirm.h"
 #include "cmd/confirm/confirm_outcomes.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 #include "report/phrase.h"
 
 #include <inttypes.h>

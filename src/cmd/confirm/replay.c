@@ -14,7 +14,7 @@
 #include "cmd/launch.h"
 #include "cmd/pipeline.h"
 #include "cmd/confirm/remake.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

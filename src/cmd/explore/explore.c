@@ -14,7 +14,7 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/production/production.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -8,7 +8,7 @@
 #include "cmd/production/caper_table.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

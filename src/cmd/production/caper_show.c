@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "abi/rt_sites.h"
 #include "cmd/site_name.h"
-#include "report/emit.h"
+#include "report/json_emit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "report/naming.h"
-#include "report/source.h"
+#include "report/source_lines.h"
 #include "report/stacks.h"
 #include "symbol/symbol.h"
 

@@ -1,7 +1,7 @@
-/* explain.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
+/* explanation.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
 #include "report/text.h"
 #include "base/plural.h"
-#include "report/changes.h"
+#include "report/changed_reads.h"
 #include "report/paint.h"
 
 #include <inttypes.h>

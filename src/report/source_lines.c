@@ -1,5 +1,5 @@
-/* source.c - lines of the program's source around a location */
-#include "report/source.h"
+/* source_lines.c - lines of the program's source around a location */
+#include "report/source_lines.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

@@ -1,4 +1,4 @@
-/* suppress.c - rules applied to findings
+/* suppress_apply.c - rules applied to findings
  *
  * A race goes when a rule matches one of its two sides, as ThreadSanitizer and
  * Helgrind do it. Frames whose code is not traced have a module as location

@@ -1,5 +1,5 @@
-/* changes.c - reads of a schedule that see another value than they did, in words */
-#include "report/changes.h"
+/* changed_reads.c - reads of a schedule that see another value than they did, in words */
+#include "report/changed_reads.h"
 #include "report/phrase.h"
 
 #include <inttypes.h>

@@ -1,12 +1,12 @@
-/* source.h - lines of the program's source around a location
+/* source_lines.h - lines of the program's source around a location
  *
  * Read when findings are made, so that a result shows the code as it was
  * then. Files are looked for under the name in the debug information, as it
  * is; a relative one from the current directory. What is not a regular file,
  * is larger than 64 MiB or has no such line gives nothing.
  */
-#ifndef HEDDLE_REPORT_SOURCE_H
-#define HEDDLE_REPORT_SOURCE_H
+#ifndef HEDDLE_REPORT_SOURCE_LINES_H
+#define HEDDLE_REPORT_SOURCE_LINES_H
 
 #include "base/intern.h"
 #include "report/findings.h"

@@ -1,4 +1,4 @@
-/* emit.h - writing JSON: commas, indentation, escapes
+/* json_emit.h - writing JSON: commas, indentation, escapes
  *
  * Objects and arrays are either spread, one member a line, or compact, all on
  * one line. The caller's calls nest as the JSON does:
@@ -7,8 +7,8 @@
  *     emit_number(&e, "schema", 1);
  *     emit_close(&e);
  */
-#ifndef HEDDLE_REPORT_EMIT_H
-#define HEDDLE_REPORT_EMIT_H
+#ifndef HEDDLE_REPORT_JSON_EMIT_H
+#define HEDDLE_REPORT_JSON_EMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* changes.h - reads of a schedule that see another value than they did, in words
+/* changed_reads.h - reads of a schedule that see another value than they did, in words
  *
  *     if T2 reads y = 3 (written at a.c:12) instead of 5, the branch at a.c:40 still holds
  */
-#ifndef HEDDLE_REPORT_CHANGES_H
-#define HEDDLE_REPORT_CHANGES_H
+#ifndef HEDDLE_REPORT_CHANGED_READS_H
+#define HEDDLE_REPORT_CHANGED_READS_H
 
 #include <stdio.h>
 

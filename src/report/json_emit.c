@@ -1,5 +1,5 @@
-/* emit.c - writing JSON: commas, indentation, escapes */
-#include "report/emit.h"
+/* json_emit.c - writing JSON: commas, indentation, escapes */
+#include "report/json_emit.h"
 #include "base/assert.h"
 
 #include <inttypes.h>
