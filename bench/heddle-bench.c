@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "engines/analysis.h"
 #include "order/memory.h"
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 #include "trace/hdl/codec.h"
 #include "trace/hdl/hdl.h"
 #include "trace/source.h"

@@ -10,7 +10,7 @@
 #include "cmd/progress.h"
 #include "trace/text/export.h"
 #include "trace/hdl/hdl.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <string.h>
 

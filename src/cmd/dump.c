@@ -8,7 +8,7 @@
 #include "cmd/exclusion.h"
 #include "engines/whole.h"
 #include "execution/execution.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <inttypes.h>
 #include <string.h>

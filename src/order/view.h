@@ -2,7 +2,7 @@
  *
  * Positions, threads, cells and locks are dense numbers; lists are packed:
  * the entries of item i are list[first[i]] .. list[first[i + 1] - 1].
- * Events that check.c marked EV_IGNORED belong to no thread's list, touch
+ * Events that check_trace.c marked EV_IGNORED belong to no thread's list, touch
  * nothing and need nothing.
  *
  * Needs. What must come before an event in EVERY correct reordering, besides
@@ -24,7 +24,7 @@
  * whose value contradicts the last write before a call keeps that writer, unless
  * it is marked EV_UNSEEN.
  *
- * Sections. One per outermost acquire that check.c did not mark, in trace
+ * Sections. One per outermost acquire that check_trace.c did not mark, in trace
  * order; those a thread never ends have release VIEW_NONE and end with their
  * thread (docs/design/proof.md, "Locks").
  *

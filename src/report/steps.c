@@ -1,7 +1,7 @@
 /* steps.c - chosen events of a trace as readable text */
 #include "report/steps.h"
 #include "base/alloc.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <stdlib.h>
 

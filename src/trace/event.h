@@ -85,9 +85,9 @@ enum event_flag {
                               else; write: what it writes may come from loose reads of its thread;
                               rmw: both (docs/design/marks.md) */
     EV_BY_CALL = 1 << 7,   /* with EV_UNSEEN: a call of untraced code wrote it; set by unseen.c */
-    EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check.c */
-    EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check.c */
-    EV_FOREIGN = 1 << 10,  /* release of a lock this thread does not hold; set by check.c */
+    EV_NESTED = 1 << 8,    /* inner acquire or release of a recursive lock; set by check_trace.c */
+    EV_IGNORED = 1 << 9,   /* impossible here and left out of the analysis; set by check_trace.c */
+    EV_FOREIGN = 1 << 10,  /* release of a lock this thread does not hold; set by check_trace.c */
     EV_SIEVED = 1 << 11,   /* an access that matters to no engine: no step; set by sieve.c */
     EV_EXCLUDED = 1 << 12, /* of code the user left out, always with EV_IGNORED; set by exclude.c */
     EV_ALONE = 1 << 13,    /* a call that returns at once, without an event; set by exclude.c */

@@ -28,7 +28,7 @@ struct past;
 struct past *past_new(bool quiet);
 void past_free(struct past *p);
 
-/* The next events, with the marks of check.c and complete lists of calls. */
+/* The next events, with the marks of check_trace.c and complete lists of calls. */
 void past_add(struct past *p, const struct batch *b);
 uint64_t past_events(const struct past *p); /* so many */
 

@@ -1,7 +1,7 @@
 /* prefix.c - what the beginning of a trace leaves behind for the rest of it
  *
  * Sections, rounds and calls begin and end here by the rules of order/view.c
- * and witness/witness.c, on the marks of check.c.
+ * and witness/witness.c, on the marks of check_trace.c.
  */
 #include "trace/prefix.h"
 #include "base/alloc.h"

@@ -3,7 +3,7 @@
  * A source turns one input into batches of events, in one total order. It
  * checks everything that makes an event well formed (numbers in range, sizes,
  * addresses below ADDRESS_LIMIT); whether the sequence makes sense is checked
- * afterwards, once for all formats, by check.c.
+ * afterwards, once for all formats, by check_trace.c.
  * trace.c opens sources; nobody else calls them.
  */
 #ifndef HEDDLE_TRACE_SOURCE_H

@@ -1,13 +1,13 @@
 /* trace.c - open a trace of any format, and read it checked
  *
  * Finds the format, then stands between the source and everybody else: each
- * batch gets its position and goes through check.c. The format is found by
+ * batch gets its position and goes through check_trace.c. The format is found by
  * content: the two binary formats have magic bytes; of the text formats each
  * has lines that the others do not have. Only where the content fits several
  * or none of them does the name decide.
  */
 #include "trace/trace.h"
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 #include "trace/calls/exclude.h"
 #include "trace/hdl/format.h"
 #include "trace/text/input.h"
@@ -56,7 +56,7 @@ struct trace {
     struct check *check;
     uint64_t position;                       /* of the next event */
     uint64_t source_position;                /* of the first event of the source's next batch */
-    bool windowed;                           /* the source is somewhere else than check.c */
+    bool windowed;                           /* the source is somewhere else than check_trace.c */
     bool following;                          /* the end of what there is need not be the end */
     bool holds;                              /* the events are in memory: */
     struct trace_mem held;                   /* owned */

@@ -3,7 +3,7 @@
  * trace_open() looks at the content (and, where that is ambiguous, at the
  * name) to find the format: .hdl, .std, RoadRunner, SSHB CSV, RV-Predict;
  * text may be gzip or zstd compressed. trace_next() yields batches in one
- * total order, each event checked and marked by check.c.
+ * total order, each event checked and marked by check_trace.c.
  *
  *     struct trace *t = trace_open(path, &err);
  *     while ((r = trace_next(t, &b, &err)) > 0) ...use b.events...
@@ -157,7 +157,7 @@ int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, stru
 void trace_mem_release(struct trace_mem *m);
 
 /* From here on, after a rewind, the trace consists of these events alone, numbered from 0 on:
- * marked by check.c already, and in memory, so that further passes read no file. Taken over; not
+ * marked by check_trace.c already, and in memory, so that further passes read no file. Taken over; not
  * while events are selected. trace_let_go() goes back to those of the file. Windows are not to be
  * had. */
 void trace_hold(struct trace *t, struct trace_mem *events);
@@ -168,7 +168,7 @@ void trace_shorten(struct trace *t, size_t count);
 uint64_t trace_held_of(const struct trace *t);
 
 /* The events [first, first + count), fewer where the trace ends before, as they were recorded:
- * without the marks of check.c, which depend on all that came before. Merged .hdl files jump to
+ * without the marks of check_trace.c, which depend on all that came before. Merged .hdl files jump to
  * the chunk (so a window behind damage that no pass has met yet is delivered); all others are
  * streamed, from the start or, where windows come in ascending order, from the last one on.
  * Afterwards trace_rewind() must come before trace_next(), which else is an error. */

@@ -15,7 +15,7 @@
 #include "engines/certain.h"
 #include "rng.h"
 #include "text_trace.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 static bool is_plain(const struct event *e)
 {

@@ -18,7 +18,7 @@
 #include "rng.h"
 #include "text_trace.h"
 #include "trace/calls/globs.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 enum { NOWHERE = -1, DEPTH = 4, SUBJECT_THREADS = 64 };
 

@@ -15,7 +15,7 @@
 #include "naive_sshb.h"
 #include "rng.h"
 #include "text_trace.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 /* The races that sshb guarantees, as pairs of positions. Where synchronisation is exact they are
  * `observed` and independent. */

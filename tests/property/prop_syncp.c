@@ -15,7 +15,7 @@
 #include "naive_syncp.h"
 #include "order/memory.h"
 #include "text_trace.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 enum { MAX_STATES = 300000, COARSE_SITES = 4 };
 

@@ -11,7 +11,7 @@
 
 #include "text_trace.h"
 #include "trace/hdl/hdl.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 #include "witness/witness.h"
 
 enum verdict subset(const struct pair_set *a, const struct pair_set *b, const char *what,

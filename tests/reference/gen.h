@@ -69,7 +69,7 @@ void gen_small_locks(struct gen_small_options *o);
  * accesses inside them are nearly alone. */
 void gen_small_sections(struct gen_small_options *o, uint64_t seed, uint32_t events);
 
-/* May end early (all threads blocked). EV_NESTED is set the way check.c would. */
+/* May end early (all threads blocked). EV_NESTED is set the way check_trace.c would. */
 void gen_small(const struct gen_small_options *o, struct gen_trace *out);
 void gen_trace_release(struct gen_trace *t);
 

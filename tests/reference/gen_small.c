@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "rng.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 enum {
     LITERAL_BASE = 0x1000, /* literal addresses: 16 bytes that overlap in all ways */

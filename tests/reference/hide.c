@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "rng.h"
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 #include "trace/check/diag.h"
 
 enum { SEGMENTS_MAX = 6, THREADS_MAX = 8 };

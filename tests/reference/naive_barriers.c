@@ -187,7 +187,7 @@ static void list_touched(struct court *c, size_t i)
 
 /* ---- pairs ---- */
 
-/* Returns end the innermost call; check.c has marked those that do not. */
+/* Returns end the innermost call; check_trace.c has marked those that do not. */
 static size_t return_of(const struct trace_mem *t, size_t call)
 {
     size_t depth = 0;

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "trace/text/input.h"
 #include "trace/source.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* test_check.c - every rule of check.c, with its exact words
+/* test_check.c - every rule of check_trace.c, with its exact words
  *
  * A case writes a small trace as a string of operations, runs the checker
  * over it and compares all diagnoses and all marks: what is not expected must
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 
 struct bench {
     struct tables tables;

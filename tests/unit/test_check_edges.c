@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 
 enum { THREADS = 4, LOCKS = 2, EVENTS = 48, RUNS = 50000 };
 

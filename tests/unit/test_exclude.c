@@ -20,7 +20,7 @@
 #include "text_trace.h"
 #include "trace/calls/exclude.h"
 #include "trace/calls/globs.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 #include "trace/calls/touched.h"
 
 static struct trace *open_without(const char *text, const char *patterns,

@@ -13,7 +13,7 @@
 #include "engines/analysis.h"
 #include "gen.h"
 #include "text_trace.h"
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 #include "trace/hdl/hdl.h"
 
 /* A change of these hashes means that old seeds name other traces: benchmarks compared over

@@ -5,7 +5,7 @@
  */
 #include "hdl_tools.h"
 #include "trace/calls/reach.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 /* ---- text ---- */
 

@@ -14,7 +14,7 @@
 #include "abi/rt_sites.h"
 #include "abi/rt_stretch.h"
 #include "record/recorder.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 #include "trace/trace.h"
 
 #include <elf.h>

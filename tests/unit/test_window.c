@@ -1,6 +1,6 @@
 /* test_window.c - windows are slices of the whole, whatever the format */
 #include "hdl_tools.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 static struct trace *open_trace(const char *path)
 {

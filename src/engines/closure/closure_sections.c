@@ -3,7 +3,7 @@
  * A thread's sections follow from its own events, as the checker replays them
  * (docs/design/proof.md, "Locks"): a release ends a section of its own thread
  * on that lock, of the kind it names or else of the other kind; the thread's
- * end and its join end all that are left. What check.c thinks of the other
+ * end and its join end all that are left. What check_trace.c thinks of the other
  * threads (EV_FOREIGN) does not matter here.
  */
 #include "engines/closure/closure_inside.h"

@@ -1,6 +1,6 @@
 /* exclude.h - code that is taken out of a finished trace (docs/design/exclude.md)
  *
- * A stage of the reader, before check.c. The events of excluded functions are
+ * A stage of the reader, before check_trace.c. The events of excluded functions are
  * marked EV_EXCLUDED | EV_IGNORED and have no effect any more; the calls of
  * such functions become calls of untraced code (OP_CALL, OP_RETURN: "barrier
  * pairs"), whose D is all that the events of that call touch. No event moves:

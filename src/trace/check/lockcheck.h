@@ -1,6 +1,6 @@
 /* lockcheck.h - who holds which lock, and is that possible?
  *
- * The part of check.c that knows locks. A lock has at most one exclusive
+ * The part of check_trace.c that knows locks. A lock has at most one exclusive
  * holder and any number of shared ones; a thread may hold it in both ways
  * (upgrade, downgrade), each way nests by itself.
  * Ownership: zeroed storage of the caller plus the three borrowed pointers;

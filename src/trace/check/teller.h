@@ -1,4 +1,4 @@
-/* teller.h - how check.c and lockcheck.c word their diagnoses
+/* teller.h - how check_trace.c and lockcheck.c word their diagnoses
  *
  * Knows the event at hand, the names, and whether the event was already seen
  * in an earlier pass (then nothing is told again).

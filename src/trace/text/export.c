@@ -1,7 +1,7 @@
 /* export.c - writing traces: the text format, and what all formats share */
 #include "trace/text/export_impl.h"
 #include "trace/text/output.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* check.c - does the sequence of events make sense?
+/* check_trace.c - does the sequence of events make sense?
  *
  * Threads, calls, and the loop over the batch; locks are in lockcheck.c.
  * The idea of the loop: one byte per thread says "running, nothing to tell",
  * so an access costs that byte and a bit test, and everything else goes the
  * slow way through check_one().
  */
-#include "trace/check/check.h"
+#include "trace/check/check_trace.h"
 #include "trace/check/lockcheck.h"
 #include "trace/check/teller.h"
 #include "base/alloc.h"

@@ -1,10 +1,10 @@
-/* text.c - events as lines of the text trace
+/* event_text.c - events as lines of the text trace
  *
  * What comes out is canonical: reading it gives the event back. Names that
  * come from a text trace are printed as they are. Names from elsewhere may
  * hold bytes that the grammar gives a meaning; those bytes become %XX.
  */
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 #include "trace/text/entries.h"
 
 #include <stdio.h>

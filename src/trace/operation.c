@@ -1,4 +1,4 @@
-/* event.c - names and classes of operations */
+/* operation.c - names and classes of operations */
 #include "trace/event.h"
 
 const struct op_info op_table[OP_COUNT] = {

@@ -1,4 +1,4 @@
-/* check.h - does the sequence of events make sense?
+/* check_trace.h - does the sequence of events make sense?
  *
  * Sources guarantee that each event is well formed; this is the one place
  * that looks at the sequence, for all formats. It marks events and records
@@ -23,8 +23,8 @@
  * address, is shared, or was misused.
  * Memory: threads, locks, and pairs of rwlock and reader.
  */
-#ifndef HEDDLE_TRACE_CHECK_CHECK_H
-#define HEDDLE_TRACE_CHECK_CHECK_H
+#ifndef HEDDLE_TRACE_CHECK_CHECK_TRACE_H
+#define HEDDLE_TRACE_CHECK_CHECK_TRACE_H
 
 #include "trace/trace.h"
 

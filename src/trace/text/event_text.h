@@ -1,11 +1,11 @@
-/* text.h - the text trace (.std): one event a line, thread|operation|location
+/* event_text.h - the text trace (.std): one event a line, thread|operation|location
  *
  * docs/format/std.md is the normative description. Reading is a source
  * (std_open in source.h); this is the other direction and the printing of
  * single events.
  */
-#ifndef HEDDLE_TRACE_TEXT_TEXT_H
-#define HEDDLE_TRACE_TEXT_TEXT_H
+#ifndef HEDDLE_TRACE_TEXT_EVENT_TEXT_H
+#define HEDDLE_TRACE_TEXT_EVENT_TEXT_H
 
 #include "base/buf.h"
 #include "trace/trace.h"
