@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "order/barriers.h"
-#include "order/marks.h"
+#include "order/number_set.h"
 
 #define NONE VIEW_NONE
 

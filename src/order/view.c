@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/sorted.h"
 #include "order/barriers.h"
-#include "order/marks.h"
+#include "order/number_set.h"
 #include "order/needs.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "order/marks.h"
+#include "order/number_set.h"
 #include "order/view.h"
 #include "rng.h"
 #include "text_trace.h"

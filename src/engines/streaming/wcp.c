@@ -73,7 +73,7 @@ void wcp_learn(struct wcp *w, struct wcp_thread *t, const struct clock *h)
 /* A slot whose last thread ended before anything the creator will do, or a new one. */
 static struct wcp_free_slot wcp_find_slot(struct wcp *w, const struct clock *creator)
 {
-    enum { TRIES = 8 }; /* as in order/hb.c */
+    enum { TRIES = 8 }; /* as in order/hb_threads.c */
 
     for (size_t i = 0; creator && i < w->nfree && i < TRIES; i++) {
         struct wcp_free_slot *f = &w->free_slots[w->nfree - 1 - i], found = *f;

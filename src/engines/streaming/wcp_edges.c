@@ -1,6 +1,6 @@
 /* wcp_edges.c - hard edges between threads for the wcp engine
  *
- * The same edges as order/objects.c and order/atomics.c, with one difference
+ * The same edges as order/hb_objects.c and order/atomics.c, with one difference
  * that a second clock makes necessary: a hard edge within one thread is
  * program order and no more. (Who posts a semaphore and waits for it himself
  * must not turn what only a lock put before his post into WCP.) So a source

@@ -1,5 +1,5 @@
-/* marks.c - a set of small numbers that can be asked for neighbours */
-#include "order/marks.h"
+/* number_set.c - a set of small numbers that can be asked for neighbours */
+#include "order/number_set.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* hb.c - threads, slots and the dispatch of synchronisation steps
+/* hb_threads.c - threads, slots and the dispatch of synchronisation steps
  *
- * The objects themselves are in objects.c, C11 atomics and fences in
+ * The objects themselves are in hb_objects.c, C11 atomics and fences in
  * atomics.c.
  */
 #include "order/hb.h"

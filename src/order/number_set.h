@@ -1,12 +1,12 @@
-/* marks.h - a set of small numbers that can be asked for neighbours
+/* number_set.h - a set of small numbers that can be asked for neighbours
  *
  * A bitmap with bitmaps above it: a bit of a higher level says that the word
  * below is not empty. Cost: one word per level, four levels for 16 million
  * numbers; 1.02 bits a number.
  * Concurrency: none.
  */
-#ifndef HEDDLE_ORDER_MARKS_H
-#define HEDDLE_ORDER_MARKS_H
+#ifndef HEDDLE_ORDER_NUMBER_SET_H
+#define HEDDLE_ORDER_NUMBER_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

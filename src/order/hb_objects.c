@@ -1,4 +1,4 @@
-/* objects.c - the clocks of locks, barriers, semaphores and once
+/* hb_objects.c - the clocks of locks, barriers, semaphores and once
  *
  * Locks: a shared release orders later exclusive acquires, an exclusive
  * release orders later acquires of both kinds; so a lock has two clocks. Who
