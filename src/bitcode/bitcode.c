@@ -6,7 +6,7 @@
  * A module is parsed as a whole; a function is decoded when it is first asked
  * for, an initialiser too.
  */
-#include "bitcode/bitcode.h"
+#include "bitcode/bitcode_inside.h"
 #include "base/alloc.h"
 #include "execution/expr.h"
 

@@ -2,7 +2,7 @@
  *
  * Not listed: the result is unknown and depends on the operands.
  */
-#include "bitcode/bitcode.h"
+#include "bitcode/bitcode_inside.h"
 #include "execution/expr.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  *
  * Part of heddle-bitcode.so. Cost: the uses of each variable that is asked about, once.
  */
-#include "bitcode/bitcode.h"
+#include "bitcode/bitcode_inside.h"
 
 #include <llvm-c/Core.h>
 #include <string.h>

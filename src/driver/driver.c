@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "driver/args.h"
-#include "driver/backend.h"
+#include "driver/compiler.h"
 
 #ifdef HEDDLE_DRIVER_CXX
 static const char *const self = "heddle-c++", *const compiler = "clang++-19";

@@ -1,10 +1,10 @@
-/* backend.h - the compiler behind a driver: whose it is, and for which machine it compiles
+/* compiler.h - the compiler behind a driver: whose it is, and for which machine it compiles
  *
  * The plugin is built for one version of LLVM and the runtime for one kind of machine. What does
  * not fit has to be told before the compiler runs: another clang loads the plugin and crashes.
  */
-#ifndef HEDDLE_DRIVER_BACKEND_H
-#define HEDDLE_DRIVER_BACKEND_H
+#ifndef HEDDLE_DRIVER_COMPILER_H
+#define HEDDLE_DRIVER_COMPILER_H
 
 #include <stdbool.h>
 

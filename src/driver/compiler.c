@@ -1,9 +1,9 @@
-/* backend.c - the compiler behind a driver: whose it is, and for which machine it compiles
+/* compiler.c - the compiler behind a driver: whose it is, and for which machine it compiles
  *
  * gcc is known by its name, which has the machine in front ("aarch64-linux-gnu-gcc-12"). Any other
  * name (cc, a script) is asked for its version, once a command and only where the user chose it.
  */
-#include "driver/backend.h"
+#include "driver/compiler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

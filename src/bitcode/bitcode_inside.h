@@ -1,6 +1,6 @@
-/* bitcode.h - inside of heddle-bitcode.so: what its files share */
-#ifndef HEDDLE_BITCODE_BITCODE_H
-#define HEDDLE_BITCODE_BITCODE_H
+/* bitcode_inside.h - inside of heddle-bitcode.so: what its files share */
+#ifndef HEDDLE_BITCODE_BITCODE_INSIDE_H
+#define HEDDLE_BITCODE_BITCODE_INSIDE_H
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>

@@ -1,10 +1,10 @@
-/* decode.c - one function of bitcode to struct code (code.h)
+/* code_decode.c - one function of bitcode to struct code (code.h)
  *
  * Two rounds over the instructions: the first gives every value its slots, the
  * second writes the instructions. What is not followed becomes I_UNKNOWN, never
  * an error.
  */
-#include "bitcode/bitcode.h"
+#include "bitcode/bitcode_inside.h"
 #include "base/alloc.h"
 #include "execution/expr.h"
 
