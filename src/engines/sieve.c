@@ -21,7 +21,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "engines/words.h"
-#include "order/barriers.h"
+#include "order/call_pairs.h"
 #include "order/hb.h"
 #include "order/memory.h"
 #include "trace/ahead.h"

@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/sorted.h"
-#include "order/barriers.h"
+#include "order/call_pairs.h"
 #include "order/number_set.h"
 #include "order/needs.h"
 

@@ -95,7 +95,7 @@ enum barriers {
                         written some: those of reads marked EV_BY_CALL (docs/design/unseen.md) */
     BARRIERS_PAIRS,  /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
                         keep the order of the trace, with all events in between call and return
-                        (barriers.h) */
+                        (call_pairs.h) */
     BARRIERS_SIMPLE  /* sb: the same, and any two pairs */
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "witness/barriers.h"
+#include "witness/call_rules.h"
 #include "witness/cells.h"
 #include "witness/edges.h"
 #include "witness/values.h"

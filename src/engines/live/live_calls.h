@@ -1,6 +1,6 @@
 /* live_calls.h - the order that calls of untraced code may bring, as events come by
  *
- * What order/barriers.h finds out about a whole trace, for one that is still being recorded, by
+ * What order/call_pairs.h finds out about a whole trace, for one that is still being recorded, by
  * clocks: each event learns what the rules of docs/design/rdit.md say that it may come after.
  *
  *     live_calls_before(c, e)     before the event's accesses are compared

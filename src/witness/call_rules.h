@@ -1,4 +1,4 @@
-/* barriers.h - what calls of untraced code ask of a reordering
+/* call_rules.h - what calls of untraced code ask of a reordering
  *
  * For each event the events that must come before it by the rules on order of
  * docs/design/rdit.md, and for each call and return the cells it may write
@@ -6,8 +6,8 @@
  * Cost: O((touches + entries of all D) * log N) time, times the calls that are
  * open at once where these have something in common.
  */
-#ifndef HEDDLE_WITNESS_BARRIERS_H
-#define HEDDLE_WITNESS_BARRIERS_H
+#ifndef HEDDLE_WITNESS_CALL_RULES_H
+#define HEDDLE_WITNESS_CALL_RULES_H
 
 #include "trace/trace.h"
 #include "witness/cells.h"

@@ -1,4 +1,4 @@
-/* barriers.h - what calls of untraced code add to the needs of events
+/* call_pairs.h - what calls of untraced code add to the needs of events
  *
  * A call and its return are a call pair; it may touch what its D lists, at
  * any time in between. docs/design/rdit.md has the rules and why they are
@@ -19,8 +19,8 @@
  * once where these overlap.
  * Concurrency: none.
  */
-#ifndef HEDDLE_ORDER_BARRIERS_H
-#define HEDDLE_ORDER_BARRIERS_H
+#ifndef HEDDLE_ORDER_CALL_PAIRS_H
+#define HEDDLE_ORDER_CALL_PAIRS_H
 
 #include "base/map.h"
 #include "order/view.h"

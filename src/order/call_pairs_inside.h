@@ -1,9 +1,9 @@
-/* barriers_inside.h - what barriers.c and barriers_runs.c share */
-#ifndef HEDDLE_ORDER_BARRIERS_INSIDE_H
-#define HEDDLE_ORDER_BARRIERS_INSIDE_H
+/* call_pairs_inside.h - what call_pairs.c and call_pairs_runs.c share */
+#ifndef HEDDLE_ORDER_CALL_PAIRS_INSIDE_H
+#define HEDDLE_ORDER_CALL_PAIRS_INSIDE_H
 
 #include "base/alloc.h"
-#include "order/barriers.h"
+#include "order/call_pairs.h"
 #include "order/number_set.h"
 
 #define NONE VIEW_NONE

@@ -1,4 +1,4 @@
-/* barriers.c - what calls of untraced code add to the needs of events
+/* call_pairs.c - what calls of untraced code add to the needs of events
  *
  * Differs from the RDIT paper (Algorithm 2, part 1), which linearises each
  * pair with each other pair and with each access alone: two events that touch
@@ -12,7 +12,7 @@
  * touches the group comes after it and takes its place. When a thread leaves,
  * the group falls apart into what still belongs together.
  */
-#include "order/barriers_inside.h"
+#include "order/call_pairs_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

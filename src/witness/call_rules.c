@@ -1,4 +1,4 @@
-/* barriers.c - what calls of untraced code ask of a reordering
+/* call_rules.c - what calls of untraced code ask of a reordering
  *
  * One walk over the trace with a tree over all things that can be touched:
  * cells, ends and beginnings of threads, named objects. A node of the tree
@@ -10,7 +10,7 @@
  * that touches an open call asks for the latest event of each call that can
  * be reached over neighbours, and becomes it.
  */
-#include "witness/barriers.h"
+#include "witness/call_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

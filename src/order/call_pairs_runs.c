@@ -1,5 +1,5 @@
-/* barriers_runs.c - needs, groups of open pairs, and runs of things (barriers.c) */
-#include "order/barriers_inside.h"
+/* call_pairs_runs.c - needs, groups of open pairs, and runs of things (call_pairs.c) */
+#include "order/call_pairs_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
