@@ -1,7 +1,7 @@
 /* rt_explore.h - a run in which one thread goes at a time: what `heddle explore` asks for and sees
  *
  * Behind the struct prod_control of a control file (rt_prod.h). The command writes the plan before
- * the program starts and nothing afterwards; the runtime (runtime/steer/explore.h) follows it and
+ * the program starts and nothing afterwards; the runtime (runtime/steer/explore_steps.h) follows it and
  * logs each step. docs/design/explore.md explains it.
  *
  * A thread is its creation path (rt_steer.h). A step is one thing that other threads can see: an
@@ -96,7 +96,7 @@ enum explore_failure {
 struct explore_thread {
     uint64_t path;
     uint32_t parent;
-    uint8_t state; /* at the end: enum explore_state of runtime/steer/explore.h */
+    uint8_t state; /* at the end: enum explore_state of runtime/steer/explore_steps.h */
     uint8_t op;    /* what it was about to do, or waits in */
     uint16_t unused;
     uint64_t address, where;

@@ -131,7 +131,7 @@ struct prod_control {
     struct prod_sighting sighting[PROD_SIGHTINGS_MAX];
     struct prod_image image[PROD_IMAGES_MAX];
     /* caper, alias: a table of the mode's own follows at the end of the file
-     * (runtime/production/caper.c) */
+     * (runtime/production/caper_mode.c) */
 };
 
 #endif

@@ -17,7 +17,7 @@
 #ifndef HEDDLE_RECORD_POOL_H
 #define HEDDLE_RECORD_POOL_H
 
-#include "record/clock.h"
+#include "record/stamps.h"
 #include "record/sink.h"
 #include "record/places.h"
 

@@ -10,7 +10,7 @@
 #ifndef HEDDLE_RECORD_RAW_H
 #define HEDDLE_RECORD_RAW_H
 
-#include "record/clock.h"
+#include "record/stamps.h"
 #include "record/handles.h"
 #include "record/places.h"
 #include "trace/hdl/encode_raw.h"

@@ -1,7 +1,7 @@
 /* alias.c - heddle alias: pairs of sites by which two threads touched the same memory
  *
  * The comparison for caper in its paper: precise for one run, and slow. The runtime's half is
- * runtime/production/alias.c. The pairs are printed when the program has ended.
+ * runtime/production/alias_mode.c. The pairs are printed when the program has ended.
  */
 #include "cmd/production/caper_show.h"
 #include "base/plural.h"

@@ -1,6 +1,6 @@
 /* chase.c - heddle chase: catch a race of one pair of sites in the act (docs/design/production.md)
  *
- * The runtime does the work (runtime/production/chase.c); here are the numbers of its budget.
+ * The runtime does the work (runtime/production/chase_mode.c); here are the numbers of its budget.
  */
 #include "cmd/commands.h"
 #include "cmd/production/production_pair.h"

@@ -2,7 +2,7 @@
  *
  * For comparison with chase only.
  *
- * The runtime does the work (runtime/production/hbpair.c).
+ * The runtime does the work (runtime/production/hbpair_mode.c).
  */
 #include "cmd/commands.h"
 #include "cmd/production/production_pair.h"

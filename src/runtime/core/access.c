@@ -9,7 +9,7 @@
 #include "runtime/core/filter.h"
 #include "runtime/core/ignore.h"
 #include "runtime/core/only.h"
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 #include "runtime/steer/steer.h"
 
 /* Values are 24 bytes a word: structures that a call fills in, not buffers. */

@@ -17,7 +17,7 @@
  * read-modify-writes and loads. The recorded order is the program's.
  */
 #include "runtime/core/hand.h"
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 #include "runtime/steer/steer.h"
 #include "runtime/core/mapped.h"
 #include "runtime/core/stripe.h"

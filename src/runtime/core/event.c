@@ -14,7 +14,7 @@
 #include "runtime/production/prod.h"
 #include "runtime/core/state.h"
 #include "runtime/core/stripe.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/steer/steer.h"
 
 /* More is forgotten by forgetting everything. */

@@ -7,7 +7,7 @@
  * these moments too.
  */
 #include "abi/rt_system.h"
-#include "runtime/untraced/effects.h"
+#include "runtime/untraced/effects_lookup.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/core/only.h"
 #include "runtime/steer/steer.h"

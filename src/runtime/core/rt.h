@@ -173,7 +173,7 @@ HIDDEN void rt_fiber_switch(struct rt_thread *fiber, bool ordered, uint64_t wher
 HIDDEN struct rt_thread *rt_fiber_current(void);
 /* The shadow stack's depth, for longjmp and contexts. */
 
-/* ---- processes (process.c) ---- */
+/* ---- processes (fork_exec.c) ---- */
 
 HIDDEN void rt_fork_before(void);
 HIDDEN void
@@ -250,7 +250,7 @@ HIDDEN void *rt_next_definition(const char *name);
 
 HIDDEN bool rt_is_full(void); /* modules of full builds are there: their code appends by itself */
 
-/* ---- options (options.c) ---- */
+/* ---- options (environment.c) ---- */
 
 enum calls_mode { CALLS_NONE, CALLS_ONCE, CALLS_EXACT };
 

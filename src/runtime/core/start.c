@@ -7,7 +7,7 @@
  */
 #include "runtime/untraced/objects.h"
 #include "runtime/core/only.h"
-#include "runtime/core/options.h"
+#include "runtime/core/environment.h"
 #include "runtime/production/prod.h"
 #include "runtime/core/state.h"
 #include "runtime/steer/steer.h"

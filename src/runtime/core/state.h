@@ -69,7 +69,7 @@ struct told_frame {
 };
 
 /* Bytes in which stores of pointers change nothing, as long as no piece of their region of memory
- * becomes logged (reach.c). */
+ * becomes logged (reach_log.c). */
 struct quiet {
     uintptr_t low, high;
     uint64_t generation;
@@ -96,7 +96,7 @@ struct open_call {
     } passed;
 };
 
-/* What a function may do, by its name's address or its own (effects.c). */
+/* What a function may do, by its name's address or its own (effects_lookup.c). */
 struct callee_seen {
     uint64_t key;
     const struct effects *table;
@@ -145,7 +145,7 @@ struct rt_thread {
     uint32_t nopen;
     struct open_call open[OPEN_CALLS + 1]; /* innermost last; one more: not followed */
     struct callee_seen callees[CALLEES];
-    uint32_t nsuspects; /* objects in which calls under way may store pointers (reach.c) */
+    uint32_t nsuspects; /* objects in which calls under way may store pointers (reach_log.c) */
     uintptr_t suspects[SUSPECTS];
 };
 
@@ -183,7 +183,7 @@ extern HIDDEN uint32_t rt_start_lock;
 HIDDEN bool rt_start(void);           /* from MODE_RESTART; true when recording */
 HIDDEN void rt_stop(const char *why); /* NULL: the user is told by others */
 
-/* ---- ring.c ---- */
+/* ---- chunks.c ---- */
 HIDDEN bool ring_open(void);  /* map, start the writer */
 HIDDEN void ring_close(void); /* in a forked child */
 /* Has the writer said what the code of so many images may do, within `tenths` of a second? */

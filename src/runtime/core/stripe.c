@@ -1,6 +1,6 @@
 /* stripe.c - waiting for a stripe's lock, and giving it back after a fault */
 #include "runtime/core/stripe.h"
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 
 #include <sched.h>
 

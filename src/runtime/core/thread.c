@@ -7,7 +7,7 @@
  */
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/steer/steer.h"
 
 #include <pthread.h>

@@ -41,7 +41,7 @@ void cond_wait_end(const struct cond_wait *w, const void *cond, int result)
         rt_sync(OP_ACQUIRE, w->mutex, w->where);
 }
 
-/* ---- where one thread goes at a time (explore.h) ---- */
+/* ---- where one thread goes at a time (explore_steps.h) ---- */
 
 static int take_again(pthread_mutex_t *m, uint64_t where)
 {

@@ -13,7 +13,7 @@
  * System calls: futex only, with a timeout, for programs in a sandbox.
  */
 #include "runtime/interpose/interpose.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/core/state.h"
 
 #include <linux/futex.h>

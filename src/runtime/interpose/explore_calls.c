@@ -5,7 +5,7 @@
  * test with pauses would take as long in each run; only who is alone sleeps for a moment, since
  * somebody outside may be waited for.
  */
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/interpose/interpose.h"
 
 #include <threads.h>

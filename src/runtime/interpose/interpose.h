@@ -13,7 +13,7 @@
 #define HEDDLE_RUNTIME_INTERPOSE_INTERPOSE_H
 
 #include "runtime/core/rt.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -76,7 +76,7 @@ HIDDEN void escape_sent(uintptr_t low, uintptr_t bytes);
 HIDDEN void escape_wait(uintptr_t freed); /* until nobody reads the object that begins there */
 HIDDEN void escape_forked(void);
 
-/* ---- caper.c ---- */
+/* ---- caper_mode.c ---- */
 
 extern HIDDEN bool caper_on;    /* the map is kept */
 extern HIDDEN bool caper_quick; /* hits of private memory say nothing */
@@ -102,7 +102,7 @@ HIDDEN void links_alloc(uint64_t address, uint64_t bytes);
 HIDDEN void links_free(uint64_t address, uint64_t bytes);
 HIDDEN void links_gone(void); /* an image: other functions may come to be at its addresses */
 
-/* ---- caper_table.c: the table in the control file ---- */
+/* ---- caper_modules.c: the table in the control file ---- */
 
 HIDDEN struct caper_table *table_open(void); /* NULL: there is none */
 /* The byte of a site by its dense number, NULL: none. Those of new modules after table_update(). */

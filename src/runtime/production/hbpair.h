@@ -19,7 +19,7 @@
  *   round an arrival belongs to cannot be told from outside where more threads than the barrier's
  *   count use it, and a wrong guess would be a false alarm.)
  *
- *     hbpair.c          the two modes: what the runtime calls
+ *     hbpair_mode.c          the two modes: what the runtime calls
  *     hbpair_sync.c     the program synchronises: edges
  *     hbpair_access.c   the program accesses the pair: keep it, look who is unordered, report
  *     hbpair_thread.c   the program's threads; litehb: whether anything is to be followed

@@ -1,4 +1,4 @@
-/* explore_turn.c - whose turn it is (explore.h)
+/* explore_turn.c - whose turn it is (explore_steps.h)
  *
  * At most one thread has the turn. It gives it away ahead of a step, when it has to wait, and at
  * its end; all others wait in a futex of their own. What the plan says goes first; where it says
@@ -14,7 +14,7 @@
  * has threads of its own: then it is one after a second. Threads that may have been cancelled look
  * once.
  */
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/core/state.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  * known. Only one wait at a time: a thread.
  */
 #include "runtime/steer/steer.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 

@@ -10,7 +10,7 @@
  * calls by the function's name, lines "FUNCTION-GLOB: VARIABLE".
  */
 #include "abi/rt_globals.h"
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 
 #include "runtime/untraced/callback.h"
 #include "runtime/interpose/fd.h"

@@ -359,7 +359,7 @@ uint8_t *objects_state(uintptr_t a)
     return b ? big_state(b, a) : NULL;
 }
 
-/* The states of others are reset one by one (reach.c). */
+/* The states of others are reset one by one (reach_log.c). */
 void objects_forget(void)
 {
     big_lock = 0;

@@ -10,7 +10,7 @@
  */
 #include "runtime/untraced/objects.h"
 
-#include "runtime/untraced/effects.h"
+#include "runtime/untraced/effects_lookup.h"
 
 #include <string.h>
 

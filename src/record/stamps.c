@@ -1,5 +1,5 @@
-/* clock.c - comparing the TSC with CLOCK_MONOTONIC */
-#include "record/clock.h"
+/* stamps.c - comparing the TSC with CLOCK_MONOTONIC */
+#include "record/stamps.h"
 #include "abi/rt_ring.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* explore.h - a run in which one thread goes at a time (heddle explore; docs/design/explore.md)
+/* explore_steps.h - a run in which one thread goes at a time (heddle explore; docs/design/explore.md)
  *
  * Every thread stops ahead of each step that others can see, and the scheduler lets one of them go
  * on: as the plan says (abi/rt_explore.h), then by its policy. Locks, conditions, semaphores,
@@ -10,8 +10,8 @@
  *
  * Concurrency: any thread, not busy, holding no lock of the runtime, unless it says otherwise.
  */
-#ifndef HEDDLE_RUNTIME_STEER_EXPLORE_H
-#define HEDDLE_RUNTIME_STEER_EXPLORE_H
+#ifndef HEDDLE_RUNTIME_STEER_EXPLORE_STEPS_H
+#define HEDDLE_RUNTIME_STEER_EXPLORE_STEPS_H
 
 #include "abi/rt_explore.h"
 #include "runtime/core/rt.h"
@@ -86,7 +86,7 @@ HIDDEN void explore_join(uint32_t thread, uint64_t where);
 /* Give way; true: nobody else could go on. */
 HIDDEN bool explore_yield(uint64_t where);
 
-/* ---- between explore.c and explore_turn.c ---- */
+/* ---- between explore_steps.c and explore_turn.c ---- */
 
 enum explore_state { EXPLORE_NONE, EXPLORE_READY, EXPLORE_BLOCKED, EXPLORE_OUTSIDE, EXPLORE_OVER };
 

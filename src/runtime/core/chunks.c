@@ -1,4 +1,4 @@
-/* ring.c - the shared memory, its chunks, and the writer that empties them
+/* chunks.c - the shared memory, its chunks, and the writer that empties them
  *
  * Chunks go round: free list -> a thread -> full list -> writer -> free list.
  * Both lists are lock-free stacks, so a thread that is killed in between

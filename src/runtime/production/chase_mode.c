@@ -1,4 +1,4 @@
-/* chase.c - RaceChaser: wait before s1, and see who comes to s2 (docs/design/production.md)
+/* chase_mode.c - RaceChaser: wait before s1, and see who comes to s2 (docs/design/production.md)
  *
  * Implements Biswas, Cao, Zhang, Bond, Wood, "Lightweight Data Race Detection for Production
  * Runs" (CC 2017), section 4; the budget is chase_core.c's. A thread that is about to execute s1

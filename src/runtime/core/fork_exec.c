@@ -1,4 +1,4 @@
-/* process.c - fork and exec
+/* fork_exec.c - fork and exec
  *
  * A forked child has the parent's memory but none of its other threads. It
  * gives the parent's ring up, forgets every thread's state, and starts a
@@ -6,7 +6,7 @@
  * execs costs nothing.
  */
 #include "runtime/production/prod.h"
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 #include "runtime/steer/steer.h"
 
 void rt_fork_before(void)

@@ -1,6 +1,6 @@
-/* options.h - reading the environment, once, when the runtime starts */
-#ifndef HEDDLE_RUNTIME_CORE_OPTIONS_H
-#define HEDDLE_RUNTIME_CORE_OPTIONS_H
+/* environment.h - reading the environment, once, when the runtime starts */
+#ifndef HEDDLE_RUNTIME_CORE_ENVIRONMENT_H
+#define HEDDLE_RUNTIME_CORE_ENVIRONMENT_H
 
 #include "runtime/core/rt.h"
 

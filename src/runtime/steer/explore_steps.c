@@ -1,4 +1,4 @@
-/* explore.c - the steps of a run in which one thread goes at a time: what they are, and their log
+/* explore_steps.c - the steps of a run in which one thread goes at a time: what they are, and their log
  *
  * A step is logged when its thread has the turn and is about to do it; what a write has written is
  * filled in at the next step of anybody, when it has happened. The log is in shared memory and so
@@ -13,7 +13,7 @@
  *
  * Limits: EXPLORE_THREADS_MAX threads; steps beyond EXPLORE_STEPS_MAX are not logged.
  */
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/untraced/objects.h"
 #include "runtime/production/prod.h"
 #include "runtime/core/state.h"

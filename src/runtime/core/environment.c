@@ -1,4 +1,4 @@
-/* options.c - what the runtime is told: HEDDLE_RT by `heddle record`, HEDDLE_OPTIONS by the user
+/* environment.c - what the runtime is told: HEDDLE_RT by `heddle record`, HEDDLE_OPTIONS by the user
  *
  * HEDDLE_RT holds lines "key=value" (paths may contain anything but a line
  * end); HEDDLE_OPTIONS "key=value:key=value" and wins. Without either nothing
@@ -13,10 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/core/options.h"
+#include "runtime/core/environment.h"
 #include "runtime/core/only.h"
 #include "runtime/core/state.h"
-#include "runtime/steer/explore.h"
+#include "runtime/steer/explore_steps.h"
 #include "runtime/steer/steer.h"
 
 struct rt_options rt_options = {

@@ -1,4 +1,4 @@
-/* clock.h - stamps of raw records (TSC >> RING_STAMP_SHIFT) to nanoseconds
+/* stamps.h - stamps of raw records (TSC >> RING_STAMP_SHIFT) to nanoseconds
  *
  * One function for all threads: piecewise linear, continuous, never
  * decreasing, and what it says of a stamp never changes, so that the order of
@@ -8,8 +8,8 @@
  *
  * Concurrency: any thread converts while one adds pieces.
  */
-#ifndef HEDDLE_RECORD_CLOCK_H
-#define HEDDLE_RECORD_CLOCK_H
+#ifndef HEDDLE_RECORD_STAMPS_H
+#define HEDDLE_RECORD_STAMPS_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* hbpair.c - litehb and fullhb: happens-before for one pair of sites
+/* hbpair_mode.c - litehb and fullhb: happens-before for one pair of sites
  *
  * fullhb follows all synchronisation from start to end, keeps the accesses of both sites and finds
  * the pair in both orders. litehb (Kasikci et al., RaceMob, SOSP 2013, as in Biswas et al., CC

@@ -1,4 +1,4 @@
-/* caper.c - the mode `caper`: which sites access objects that have escaped
+/* caper_mode.c - the mode `caper`: which sites access objects that have escaped
  *
  * Biswas et al. 2017, section 5: sites of statically possible pairs are watched; one that accesses
  * an escaped object is noted (deSites) and not watched any more, in this run and in all later ones.

@@ -1,4 +1,4 @@
-/* reach.h - what a call of untraced code can reach: the objects, and the pointers in them
+/* reach_log.h - what a call of untraced code can reach: the objects, and the pointers in them
  *
  * docs/design/barriers.md. An object is logged when it is first reached: R_OBJECT records with its
  * extent and its pointers, and so on for the objects they lead to. What is stored into a logged
@@ -6,10 +6,10 @@
  * each call the trace knows all pointers of all objects that were ever reached. With calls=exact
  * nothing stays logged.
  */
-#ifndef HEDDLE_RUNTIME_UNTRACED_REACH_H
-#define HEDDLE_RUNTIME_UNTRACED_REACH_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_REACH_LOG_H
+#define HEDDLE_RUNTIME_UNTRACED_REACH_LOG_H
 
-#include "runtime/untraced/effects.h"
+#include "runtime/untraced/effects_lookup.h"
 #include "runtime/untraced/objects.h"
 
 /* Pointers were stored to these bytes; cheap where nothing is logged. */

@@ -1,4 +1,4 @@
-/* effects.h - what a called function of untraced code may do, besides what its arguments lead to
+/* effects_lookup.h - what a called function of untraced code may do, besides what its arguments lead to
  *
  * The writer knows, from the machine code (docs/design/effects.md); it is asked at the first call
  * of untraced code, and again when images have come since. What it does not know may do anything.
@@ -8,8 +8,8 @@
  *
  * Concurrency: tables are only added; copies are written under reach_lock.
  */
-#ifndef HEDDLE_RUNTIME_UNTRACED_EFFECTS_H
-#define HEDDLE_RUNTIME_UNTRACED_EFFECTS_H
+#ifndef HEDDLE_RUNTIME_UNTRACED_EFFECTS_LOOKUP_H
+#define HEDDLE_RUNTIME_UNTRACED_EFFECTS_LOOKUP_H
 
 #include "abi/rt_effects.h"
 #include "runtime/core/state.h"

@@ -1,4 +1,4 @@
-/* caper_table.c - the modules' bytes in the control file (abi/rt_caper.h)
+/* caper_modules.c - the modules' bytes in the control file (abi/rt_caper.h)
  *
  * A module is looked up by its id once, when it is met; from then on a site's byte is found by the
  * site's dense number. Modules that the command did not list are added.

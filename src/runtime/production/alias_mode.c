@@ -1,4 +1,4 @@
-/* alias.c - the mode `alias`: pairs of sites by which two threads touched the same bytes
+/* alias_mode.c - the mode `alias`: pairs of sites by which two threads touched the same bytes
  *
  * For comparison with caper only (the paper's 7.2): precise, slow. All accesses are patched from
  * the beginning; each word of 8 bytes that is accessed has a cell with the accesses it has seen:

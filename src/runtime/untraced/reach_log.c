@@ -1,4 +1,4 @@
-/* reach.c - logging objects for calls of untraced code (reach.h)
+/* reach_log.c - logging objects for calls of untraced code (reach_log.h)
  *
  * The idea is that of rdit.txt 3.2.1: an object's pointers are logged once. The paper recovers
  * later changes from recorded stores; here a store marks the piece (16 KiB at most) of a logged
@@ -19,7 +19,7 @@
  * Limits: a store that has not left the processor's buffer when the object is read is missed by
  * that call, and seen by the next only if the piece is dirty again.
  */
-#include "runtime/untraced/reach.h"
+#include "runtime/untraced/reach_log.h"
 
 #include "runtime/untraced/hidden.h"
 
