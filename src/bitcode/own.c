@@ -13,7 +13,7 @@
 #include <llvm-c/Core.h>
 #include <string.h>
 
-static const char mark[] = "heddle.untraced"; /* pass/exclude.c writes it */
+static const char mark[] = "heddle.untraced"; /* pass/excluded.c writes it */
 
 bool bitcode_is_all_traced(LLVMModuleRef module)
 {

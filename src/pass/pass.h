@@ -172,7 +172,7 @@ void find_own(struct pass *p, LLVMValueRef function);
 LLVMValueRef strip_offset(struct pass *p, LLVMValueRef address, int64_t *offset);
 LLVMValueRef underlying_object(LLVMValueRef address);
 
-/* exclude.c: the environment's HEDDLE_EXCLUDE and HEDDLE_EXCLUDE_FILE */
+/* excluded.c: the environment's HEDDLE_EXCLUDE and HEDDLE_EXCLUDE_FILE */
 void exclude_init(void);
 bool is_excluded(struct pass *p, LLVMValueRef function);
 /* Of code that was inlined: is it an excluded function's? Known by its debug location. */
@@ -223,7 +223,7 @@ void define_access_stub(struct pass *p, LLVMValueRef stub, const struct item *it
                         const char *name);
 void define_stored_stub(struct pass *p, LLVMValueRef stub, unsigned bytes);
 
-/* atomic.c, asm.c, calls.c */
+/* emit_atomic.c, asm.c, emit_calls.c */
 unsigned order_number(LLVMAtomicOrdering o); /* enum memory_order */
 void emit_atomic(struct pass *p, const struct item *item);
 void emit_asm(struct pass *p, const struct item *item);
@@ -270,8 +270,8 @@ bool mark_name(LLVMValueRef function, char *out, size_t room); /* false: too lon
 bool is_known_outside(LLVMValueRef f); /* code that is not in this file may call it */
 void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 
-/* openmp.c */
-void tell_forks(struct pass *p, LLVMValueRef function); /* calls.c */
+/* openmp_calls.c */
+void tell_forks(struct pass *p, LLVMValueRef function); /* emit_calls.c */
 void tell_openmp_own(struct pass *p, LLVMValueRef f, LLVMValueRef first);
 void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
 
@@ -300,7 +300,7 @@ void emit_items_full(struct pass *p, struct items *items, LLVMValueRef return_ad
 bool mark_access(struct pass *p, struct item *item);
 /* The same for a store of a pointer that is no site. */
 bool mark_link(struct pass *p, LLVMValueRef store);
-/* production.c */
+/* production_build.c */
 struct patch_site {
     uint32_t site, what; /* number in the table, HIT_* of abi.h */
 };

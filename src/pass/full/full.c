@@ -20,7 +20,7 @@
 #include "abi/rt_ring.h"
 #include "abi/rt_sites.h"
 #include "pass/full/paths.h"
-#include "pass/full/stretch.h"
+#include "pass/full/stretch_code.h"
 #include "abi/abi.h"
 
 enum {

@@ -1,12 +1,12 @@
 /* paths.h - the blocks of a function in the order of their records, and where paths meet
  *
  * Full builds only. A record goes on in the next block if control can come there only from blocks
- * whose records can be made longer, all of them begun at the same place (stretch.h).
+ * whose records can be made longer, all of them begun at the same place (stretch_code.h).
  */
 #ifndef HEDDLE_PASS_FULL_PATHS_H
 #define HEDDLE_PASS_FULL_PATHS_H
 
-#include "pass/full/stretch.h"
+#include "pass/full/stretch_code.h"
 
 struct flow_block {
     LLVMBasicBlockRef block; /* emitting keeps it: the one with the terminator */

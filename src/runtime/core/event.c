@@ -491,7 +491,7 @@ static void leave_frames(uint32_t depth)
 }
 
 /* The code that was interrupted never goes on. It may have been making its last record longer,
- * before the cursor knows (pass/full/stretch.c): nothing may follow that one in its chunk. */
+ * before the cursor knows (pass/full/stretch_code.c): nothing may follow that one in its chunk. */
 void rt_handler_left(void *saved)
 {
     rt_handler_end(saved);

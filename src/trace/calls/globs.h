@@ -1,6 +1,6 @@
 /* globs.h - patterns for code that is left out: functions, source files, libraries
  *
- * The patterns of heddle-cc's --exclude (src/pass/exclude.c), for finished traces:
+ * The patterns of heddle-cc's --exclude (src/pass/excluded.c), for finished traces:
  *   fun:GLOB            a function's linkage name, or its readable one: "ns::Q::push(int)", also
  *                       without parameters ("ns::Q::push") and alone ("push")
  *   src:GLOB, file:GLOB the source file; without '/' also the last part of its path

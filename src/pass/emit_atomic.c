@@ -1,4 +1,4 @@
-/* atomic.c - atomic operations: the runtime performs them
+/* emit_atomic.c - atomic operations: the runtime performs them
  *
  * Operations that the runtime does not have stay, between __heddle_atomic_begin and _end.
  */

@@ -1,4 +1,4 @@
-/* stretch.c - which addresses a stretch's record needs, and the stores that write it
+/* stretch_code.c - which addresses a stretch's record needs, and the stores that write it
  *
  * An address is left out where another access of the segment tells it: both are constant offsets
  * from one value, or from a pointer that the other one loads. A path has no loop, so a value is the
@@ -8,7 +8,7 @@
  * what is written next. The first word is stored last of all, and at once: until then the record
  * is what it was after the block before.
  */
-#include "pass/full/stretch.h"
+#include "pass/full/stretch_code.h"
 
 #include "abi/rt_sites.h"
 

@@ -1,4 +1,4 @@
-/* calls.c - calls: modelled libc functions, libatomic */
+/* emit_calls.c - calls: modelled libc functions, libatomic */
 #include "pass/pass.h"
 
 #include <stdio.h>
@@ -262,7 +262,7 @@ static uint64_t forking_call(LLVMValueRef call)
     return number == CALL_FORK || (number == CALL_CLONE && n >= 3) ? number : 0;
 }
 
-/* Done last, as in openmp.c. */
+/* Done last, as in openmp_calls.c. */
 void tell_forks(struct pass *p, LLVMValueRef f)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))

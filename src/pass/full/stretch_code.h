@@ -1,12 +1,12 @@
-/* stretch.h - the accesses and the branch of a stretch of code, and the record of them
+/* stretch_code.h - the accesses and the branch of a stretch of code, and the record of them
  *
  * abi/rt_stretch.h says what the record is. Full builds only.
  *
  * A path grows block by block. Up to where paths last met (its segment) it is the same whichever
  * way control came; only there addresses may follow from others.
  */
-#ifndef HEDDLE_PASS_FULL_STRETCH_H
-#define HEDDLE_PASS_FULL_STRETCH_H
+#ifndef HEDDLE_PASS_FULL_STRETCH_CODE_H
+#define HEDDLE_PASS_FULL_STRETCH_CODE_H
 
 #include "abi/rt_stretch.h"
 #include "pass/pass.h"

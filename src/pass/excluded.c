@@ -1,4 +1,4 @@
-/* exclude.c - functions and files that are not to be traced
+/* excluded.c - functions and files that are not to be traced
  *
  * HEDDLE_EXCLUDE holds patterns separated by newlines or semicolons, HEDDLE_EXCLUDE_FILE names a
  * file of them ('#' starts a comment). `fun:GLOB` matches a function's linkage or plain name,

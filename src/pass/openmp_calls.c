@@ -1,4 +1,4 @@
-/* openmp.c - calls of OpenMP's functions that order threads
+/* openmp_calls.c - calls of OpenMP's functions that order threads
  *
  * What regions, barriers and tasks order the runtime hears from the library itself. Locks and the
  * like it is told here: a call before or after the function's own (runtime/openmp/openmp_locks.c).

@@ -1,4 +1,4 @@
-/* production.c - production builds: no-ops that the runtime can turn into jumps
+/* production_build.c - production builds: no-ops that the runtime can turn into jumps
  *
  * For sites that are not patched in the machine code itself (production_mark.c): atomic operations,
  * copies of pointers and some stores of them, large copies, -O0, link-time optimisation. Accesses
