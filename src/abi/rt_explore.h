@@ -1,8 +1,8 @@
 /* rt_explore.h - a run in which one thread goes at a time: what `heddle explore` asks for and sees
  *
  * Behind the struct prod_control of a control file (rt_prod.h). The command writes the plan before
- * the program starts and nothing afterwards; the runtime (runtime/steer/explore_steps.h) follows it and
- * logs each step. docs/design/explore.md explains it.
+ * the program starts and nothing afterwards; the runtime (runtime/steer/explore_steps.h) follows it
+ * and logs each step. docs/design/explore.md explains it.
  *
  * A thread is its creation path (rt_steer.h). A step is one thing that other threads can see: an
  * access, an operation on a lock ... "Run thread P for 7 steps" is the same in every run that went

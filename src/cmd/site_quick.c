@@ -2,8 +2,8 @@
  *
  * The file is mapped, and of the section with the tables only the headers are looked at, each of
  * which says where the next one is: a page per module. Then two tables are unpacked. What is read
- * is checked as far as it is used; the reader proper (symbol/site_tables.c) checks it all when a report
- * is made.
+ * is checked as far as it is used; the reader proper (symbol/site_tables.c) checks it all when a
+ * report is made.
  */
 #include "cmd/site_quick.h"
 #include "base/alloc.h"

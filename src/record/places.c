@@ -196,8 +196,8 @@ static uint32_t places_add_site(struct places *p, const char *location, size_t n
     return site;
 }
 
-/* The site of the call behind frame + 1; SITE_NONE for 0. Frames end (site_tables.h checked it), but
- * may be many: no recursion. */
+/* The site of the call behind frame + 1; SITE_NONE for 0. Frames end (site_tables.h checked it),
+ * but may be many: no recursion. */
 static uint32_t frame_site(struct places *p, struct module *m, uint32_t inlined_at)
 {
     const struct sites_header *h = m->table;

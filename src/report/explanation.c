@@ -1,4 +1,5 @@
-/* explanation.c - one race or deadlock in full: the accesses, why nothing orders them, the witness */
+/* explanation.c - one race or deadlock in full: the accesses, why nothing orders them, the witness
+ */
 #include "report/text.h"
 #include "base/plural.h"
 #include "report/changed_reads.h"

@@ -1,4 +1,5 @@
-/* value_checker.h - values that change with the order: what the solver asks of whoever computes them
+/* value_checker.h - values that change with the order: what the solver asks of whoever computes
+ * them
  *
  * With a value_checker any read may see any write (the problem says so: each touch wants and
  * gives the same), and what must hold are conditions over the values that reads see. After a

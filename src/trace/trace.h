@@ -157,9 +157,9 @@ int trace_load_first(struct trace *t, size_t events, struct trace_mem *out, stru
 void trace_mem_release(struct trace_mem *m);
 
 /* From here on, after a rewind, the trace consists of these events alone, numbered from 0 on:
- * marked by check_trace.c already, and in memory, so that further passes read no file. Taken over; not
- * while events are selected. trace_let_go() goes back to those of the file. Windows are not to be
- * had. */
+ * marked by check_trace.c already, and in memory, so that further passes read no file. Taken over;
+ * not while events are selected. trace_let_go() goes back to those of the file. Windows are not to
+ * be had. */
 void trace_hold(struct trace *t, struct trace_mem *events);
 void trace_let_go(struct trace *t);
 /* Of what is held only the first `count` events from here on, after a rewind. */
@@ -168,8 +168,8 @@ void trace_shorten(struct trace *t, size_t count);
 uint64_t trace_held_of(const struct trace *t);
 
 /* The events [first, first + count), fewer where the trace ends before, as they were recorded:
- * without the marks of check_trace.c, which depend on all that came before. Merged .hdl files jump to
- * the chunk (so a window behind damage that no pass has met yet is delivered); all others are
+ * without the marks of check_trace.c, which depend on all that came before. Merged .hdl files jump
+ * to the chunk (so a window behind damage that no pass has met yet is delivered); all others are
  * streamed, from the start or, where windows come in ascending order, from the last one on.
  * Afterwards trace_rewind() must come before trace_next(), which else is an error. */
 int trace_window(struct trace *t, uint64_t first, size_t count, struct trace_mem *out,

@@ -22,8 +22,8 @@ struct model {
 };
 
 void model_init(struct model *m, const struct view *v, const struct trace_info *info);
-/* The same where any read may see any write (solve/value_checker.h). `cells`: those of the view that count
- * as shared even if only one thread touches them. */
+/* The same where any read may see any write (solve/value_checker.h). `cells`: those of the view
+ * that count as shared even if only one thread touches them. */
 void model_init_free(struct model *m, const struct view *v, const bool *cells);
 void model_release(struct model *m);
 

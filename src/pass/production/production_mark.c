@@ -7,9 +7,9 @@
  * stored: the site of the module's links + 1. A store that is no site has a number from
  * MARK_NO_SITE on.
  *
- * Not marked, and given no-ops of their own by production_build.c: copies that may hold pointers, atomic
- * operations, code of -O0, and what goes into link-time optimisation, where our plugin does not see
- * machine code.
+ * Not marked, and given no-ops of their own by production_build.c: copies that may hold pointers,
+ * atomic operations, code of -O0, and what goes into link-time optimisation, where our plugin does
+ * not see machine code.
  */
 #include "pass/pass.h"
 #include "pass/production/production_mark.h"

@@ -1,4 +1,5 @@
-/* environment.c - what the runtime is told: HEDDLE_RT by `heddle record`, HEDDLE_OPTIONS by the user
+/* environment.c - what the runtime is told: HEDDLE_RT by `heddle record`, HEDDLE_OPTIONS by the
+ * user
  *
  * HEDDLE_RT holds lines "key=value" (paths may contain anything but a line
  * end); HEDDLE_OPTIONS "key=value:key=value" and wins. Without either nothing

@@ -1,8 +1,8 @@
 /* openmp_locks.c - locks, critical and ordered blocks, reductions, tasks' memory of OpenMP
  *
- * The plugin puts these calls before and after those of OpenMP's functions (pass/openmp_calls.c). OMPT
- * (openmp.c) tells of a release only when others may have the lock already; and interposing would
- * make functions of a library appear in programs that do not have it.
+ * The plugin puts these calls before and after those of OpenMP's functions (pass/openmp_calls.c).
+ * OMPT (openmp.c) tells of a release only when others may have the lock already; and interposing
+ * would make functions of a library appear in programs that do not have it.
  */
 #include "runtime/core/ignore.h"
 #include "runtime/openmp/openmp.h"

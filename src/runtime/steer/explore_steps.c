@@ -1,4 +1,5 @@
-/* explore_steps.c - the steps of a run in which one thread goes at a time: what they are, and their log
+/* explore_steps.c - the steps of a run in which one thread goes at a time: what they are, and their
+ * log
  *
  * A step is logged when its thread has the turn and is about to do it; what a write has written is
  * filled in at the next step of anybody, when it has happened. The log is in shared memory and so

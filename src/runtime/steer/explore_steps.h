@@ -1,4 +1,5 @@
-/* explore_steps.h - a run in which one thread goes at a time (heddle explore; docs/design/explore.md)
+/* explore_steps.h - a run in which one thread goes at a time (heddle explore;
+ * docs/design/explore.md)
  *
  * Every thread stops ahead of each step that others can see, and the scheduler lets one of them go
  * on: as the plan says (abi/rt_explore.h), then by its policy. Locks, conditions, semaphores,

@@ -20,10 +20,10 @@
  * - Two stand at the two sides, at different addresses: the one at the lower address goes on; loops
  *   mostly go upwards.
  *
- * The wait is a futex, made while busy, as in chase_mode.c: a signal ends it, its handler runs, and the
- * thread waits again for the rest of its time. A cancellation waits for the end of the wait. In a
- * sandbox the runtime has futex alone, which is all that is needed here; without it the values that
- * were there are not known (process_vm_readv).
+ * The wait is a futex, made while busy, as in chase_mode.c: a signal ends it, its handler runs, and
+ * the thread waits again for the rest of its time. A cancellation waits for the end of the wait. In
+ * a sandbox the runtime has futex alone, which is all that is needed here; without it the values
+ * that were there are not known (process_vm_readv).
  */
 #include "runtime/untraced/hidden.h"
 #include "runtime/production/prod.h"

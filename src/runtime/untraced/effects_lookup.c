@@ -1,4 +1,5 @@
-/* effects_lookup.c - looking up what untraced functions may do; copies of their data (effects_lookup.h)
+/* effects_lookup.c - looking up what untraced functions may do; copies of their data
+ * (effects_lookup.h)
  *
  * Asking the writer takes as long as reading the machine code of the images takes: once, some
  * milliseconds. If there is no answer within ASK_S seconds, calls may do anything.

@@ -1,4 +1,5 @@
-/* effects_lookup.h - what a called function of untraced code may do, besides what its arguments lead to
+/* effects_lookup.h - what a called function of untraced code may do, besides what its arguments
+ * lead to
  *
  * The writer knows, from the machine code (docs/design/effects.md); it is asked at the first call
  * of untraced code, and again when images have come since. What it does not know may do anything.
