@@ -2,9 +2,11 @@
  *
  * A word of memory is a cell. Most words are accessed in equal pieces, of 8,
  * 4, 2 or 1 bytes: such a cell has a row of variable numbers, one for each
- * piece, and a mask of the bytes touched so far. Any other word has a split
- * record that names the variable of each byte. Variable 0 is never used, so
- * that 0 means "none".
+ * piece, and a mask of the bytes touched so far. Words that a wide access was
+ * the first to touch share one variable until an access divides them: such a
+ * cell names a wide record, which counts its words. Any other word has a
+ * split record that names the variable of each byte. Variable 0 is never
+ * used, so that 0 means "none".
  */
 #include "order/memory.h"
 #include "base/alloc.h"
@@ -18,17 +20,19 @@ enum {
     WORD_BYTES = 8,
     PAGE_WORDS = 512,
     PAGE_BITS = 12,
-    CACHE_PAGES = 256 /* direct-mapped; 1 MiB of traced memory in reach without a hash */
+    CACHE_PAGES = 256, /* direct-mapped; 1 MiB of traced memory in reach without a hash */
+    WIDE_BYTES = 64    /* accesses from here on may share variables: objects that are cleared and
+                          then used word by word are mostly smaller */
 };
 
 /* Empty where var is 0. */
 struct cell {
-    uint32_t var;    /* of the first piece; CELL_SPLIT: index into splits */
-    uint8_t unit;    /* log2 of the bytes in a piece, or CELL_SPLIT */
+    uint32_t var;    /* of the first piece; CELL_SPLIT, CELL_WIDE: index into splits, wides */
+    uint8_t unit;    /* log2 of the bytes in a piece, or CELL_SPLIT, CELL_WIDE */
     uint8_t present; /* bytes that have been touched; whole pieces */
 };
 
-enum { UNITS = 4, CELL_SPLIT = UNITS };
+enum { UNITS = 4, CELL_SPLIT = UNITS, CELL_WIDE, ALL_BYTES = 0xff };
 
 struct page {
     uint64_t number;
@@ -46,6 +50,17 @@ struct split {
     uint8_t mask[WORD_BYTES];  /* all bytes of that variable (of none, where it is 0) */
 };
 
+/* A variable of whole words, all on one page: what is learned of one word counts for few. */
+struct wide {
+    uint32_t var;
+    uint32_t words;
+    uint32_t covered; /* of them, by the access that is looked at */
+    uint32_t moved;   /* the record that the covered ones go to; 0: they stay */
+    uint32_t block;   /* where fresh: the heap block, and the page, that they lie in */
+    uint64_t page;
+    bool fresh; /* made by the access that is looked at */
+};
+
 struct memory {
     struct map page_index; /* page number -> index + 1 into pages */
     struct page **pages;
@@ -54,6 +69,13 @@ struct memory {
 
     struct split *splits; /* [0] unused */
     size_t nsplits, splits_cap;
+
+    struct wide *wides; /* [0] unused */
+    size_t nwides, wides_cap;
+    uint32_t *free_wides;
+    size_t nfree_wides, free_wides_cap;
+    uint32_t *covered; /* wide records that the access looked at has covered words of */
+    size_t ncovered, covered_cap;
 
     uint32_t nvars; /* numbers handed out, including recycled ones */
     struct free_rows {
@@ -76,6 +98,7 @@ struct memory *memory_new(void)
 
     m->nvars = 1;
     m->nsplits = 1;
+    m->nwides = 1;
     return m;
 }
 
@@ -87,6 +110,9 @@ void memory_free(struct memory *m)
         free(m->pages[i]);
     free(m->pages);
     free(m->splits);
+    free(m->wides);
+    free(m->free_wides);
+    free(m->covered);
     for (int i = 0; i < UNITS; i++)
         free(m->free_rows[i].first);
     free(m->steps);
@@ -143,6 +169,15 @@ static inline struct step *emit(struct memory *m, const struct step *like, uint3
     s->id = id;
     s->flags |= (uint16_t)flags;
     return s;
+}
+
+/* A step by which `var` parts from another variable. */
+static void emit_split(struct memory *m, const struct step *like, uint32_t var, uint32_t from)
+{
+    struct step *step = emit(m, like, var, 0);
+
+    step->op = OP_SPLIT;
+    step->from = from;
 }
 
 /* ---- variables ---- */
@@ -227,10 +262,8 @@ static uint32_t split_off(struct memory *m, struct split *s, unsigned part, uint
                           const struct step *like)
 {
     uint32_t var = var_new(m);
-    struct step *step = emit(m, like, var, 0);
 
-    step->op = OP_SPLIT;
-    step->from = old;
+    emit_split(m, like, var, old);
     split_assign(s, part, var);
     return var;
 }
@@ -318,6 +351,91 @@ static bool access_piece(struct memory *m, struct cell *c, uint64_t word, unsign
     return true;
 }
 
+/* ---- words with one variable ---- */
+
+static uint32_t wide_new(struct memory *m)
+{
+    uint32_t w;
+
+    if (m->nfree_wides) {
+        w = m->free_wides[--m->nfree_wides];
+    } else {
+        GROW(m->wides, m->wides_cap, m->nwides + 1);
+        w = (uint32_t)m->nwides++;
+    }
+    m->wides[w] = (struct wide){ .var = var_new(m) };
+    return w;
+}
+
+static void wide_retire(struct memory *m, uint32_t w)
+{
+    GROW(m->free_wides, m->free_wides_cap, m->nfree_wides + 1);
+    m->free_wides[m->nfree_wides++] = w;
+}
+
+/* A wide cell becomes an ordinary one, with a variable of its own. */
+static void take_word(struct memory *m, struct cell *c, const struct step *like)
+{
+    uint32_t w = c->var, var = m->wides[w].var;
+
+    if (--m->wides[w].words) {
+        var = var_new(m);
+        emit_split(m, like, var, m->wides[w].var);
+    } else {
+        wide_retire(m, w);
+    }
+    *c = (struct cell){ var, UNITS - 1, ALL_BYTES };
+}
+
+/* The access covers a word of this record. */
+static void cover(struct memory *m, uint32_t w)
+{
+    if (m->wides[w].covered++)
+        return;
+    GROW(m->covered, m->covered_cap, m->ncovered + 1);
+    m->covered[m->ncovered++] = w;
+}
+
+/* An untouched word, wholly covered: it joins the one before it, if that was untouched, too, and
+ * lies in the same block and page. */
+static void cover_fresh(struct memory *m, struct cell *c, uint32_t block, uint64_t page)
+{
+    uint32_t w = m->ncovered ? m->covered[m->ncovered - 1] : 0;
+
+    if (!w || !m->wides[w].fresh || m->wides[w].block != block || m->wides[w].page != page) {
+        w = wide_new(m);
+        m->wides[w].fresh = true;
+        m->wides[w].block = block;
+        m->wides[w].page = page;
+    }
+    m->wides[w].words++;
+    cover(m, w);
+    *c = (struct cell){ w, CELL_WIDE, ALL_BYTES };
+}
+
+/* The steps of a record whose words are covered, in full or in part. */
+static void settle(struct memory *m, uint32_t at, const struct step *like)
+{
+    struct wide *w = &m->wides[at];
+    uint32_t moved;
+
+    if (w->fresh) {
+        w->fresh = false;
+        emit_fresh(m, like, w->var, w->block);
+    } else if (w->covered == w->words) {
+        emit(m, like, w->var, 0);
+    } else {
+        moved = wide_new(m);
+        w = &m->wides[at];
+        w->moved = moved;
+        w->words -= w->covered;
+        m->wides[moved].words = w->covered;
+        emit_split(m, like, m->wides[moved].var, w->var);
+        emit(m, like, m->wides[moved].var, 0);
+    }
+    w->covered = 0;
+}
+
 /* One word of an access, or of a free. */
 static void access_word(struct memory *m, uint64_t address, unsigned mask, const struct step *like)
 {
@@ -325,6 +443,8 @@ static void access_word(struct memory *m, uint64_t address, unsigned mask, const
     struct cell *c = cell_at(m, word);
     unsigned unit;
 
+    if (c->unit == CELL_WIDE)
+        take_word(m, c, like);
     if (!c->var && (unit = piece_unit(mask)) < UNITS)
         *c = (struct cell){ row_new(m, unit), (uint8_t)unit, 0 };
     if (c->var && c->unit < UNITS && whole_pieces(c->unit, mask) == mask) {
@@ -345,69 +465,11 @@ static inline unsigned word_mask(unsigned from, unsigned bytes)
     return ((1u << bytes) - 1) << from;
 }
 
-static void access_range(struct memory *m, uint64_t address, uint64_t bytes,
-                         const struct step *like)
-{
-    while (bytes) {
-        unsigned from = address % WORD_BYTES;
-        unsigned n = bytes < WORD_BYTES - from ? (unsigned)bytes : WORD_BYTES - from;
-
-        access_word(m, address, word_mask(from, n), like);
-        address += n;
-        bytes -= n;
-    }
-}
-
-/* ---- lifetimes: what happens to a range of words ---- */
+/* ---- the touched words of a range ---- */
 
 /* Called for each word of a range on a touched page, with the bytes in question. */
 typedef void word_action(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
                          const struct step *like);
-
-/* Alloc: the bytes hold nothing any more. */
-static void drop_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
-                      const struct step *like)
-{
-    struct split *s;
-
-    (void)address;
-    (void)like;
-    if (!c->var)
-        return;
-    if (c->unit < UNITS && whole_pieces(c->unit, c->present & mask) == (c->present & mask)) {
-        c->present &= (uint8_t)~mask;
-        if (!c->present) {
-            row_retire(m, c->unit, c->var);
-            *c = (struct cell){ 0 };
-        }
-        return;
-    }
-    s = cell_split(m, c);
-    while (mask) {
-        unsigned byte = (unsigned)__builtin_ctz(mask);
-        unsigned all = s->mask[byte], part = all & mask;
-
-        mask &= ~part;
-        if (s->byte[byte] && part == all)
-            var_retire(m, s->byte[byte]);
-        split_assign(s, part, 0);
-    }
-}
-
-/* Free: a write to the variables there are. */
-static void write_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
-                       const struct step *like)
-{
-    unsigned known = c->present;
-
-    if (!c->var)
-        return;
-    if (c->unit == CELL_SPLIT)
-        for (int i = 0; i < WORD_BYTES; i++)
-            known |= (unsigned)(m->splits[c->var].byte[i] != 0) << i;
-    if (known & mask)
-        access_word(m, address, known & mask, like);
-}
 
 /* The words of [from, to), all on one page. */
 static void page_words(struct memory *m, struct page *page, uint64_t from, uint64_t to,
@@ -470,6 +532,123 @@ static void range_words(struct memory *m, uint64_t address, uint64_t bytes, word
     free(sorted);
 }
 
+/* ---- wide accesses ---- */
+
+/* One word of a wide access; of a cell that only wide accesses have touched nothing happens before
+ * settle_covered(). */
+static void cover_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                       const struct step *like)
+{
+    uint32_t block;
+
+    if (mask == ALL_BYTES && c->unit == CELL_WIDE && m->wides[c->var].words > 1)
+        cover(m, c->var);
+    else if (mask == ALL_BYTES && !c->var && same_block(m, address, mask, &block) == mask)
+        cover_fresh(m, c, block, address >> PAGE_BITS);
+    else
+        access_word(m, address, mask, like);
+}
+
+static void move_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                      const struct step *like)
+{
+    (void)address;
+    (void)like;
+    if (mask == ALL_BYTES && c->unit == CELL_WIDE && m->wides[c->var].moved)
+        c->var = m->wides[c->var].moved;
+}
+
+/* At the end of a wide access. */
+static void settle_covered(struct memory *m, uint64_t address, uint64_t bytes,
+                           const struct step *like)
+{
+    bool moved = false;
+
+    for (size_t i = 0; i < m->ncovered; i++) {
+        settle(m, m->covered[i], like);
+        moved |= m->wides[m->covered[i]].moved != 0;
+    }
+    if (moved)
+        range_words(m, address, bytes, move_word, like);
+    for (size_t i = 0; i < m->ncovered; i++)
+        m->wides[m->covered[i]].moved = 0;
+    m->ncovered = 0;
+}
+
+static void access_range(struct memory *m, uint64_t address, uint64_t bytes,
+                         const struct step *like)
+{
+    uint64_t at = address, left = bytes;
+    bool wide = bytes >= WIDE_BYTES;
+
+    while (left) {
+        unsigned from = at % WORD_BYTES;
+        unsigned n = left < WORD_BYTES - from ? (unsigned)left : WORD_BYTES - from;
+
+        if (wide)
+            cover_word(m, cell_at(m, at), at, word_mask(from, n), like);
+        else
+            access_word(m, at, word_mask(from, n), like);
+        at += n;
+        left -= n;
+    }
+    if (wide)
+        settle_covered(m, address, bytes, like);
+}
+
+/* ---- lifetimes: what happens to a range of words ---- */
+
+/* Alloc: the bytes hold nothing any more. */
+static void drop_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                      const struct step *like)
+{
+    struct split *s;
+
+    (void)address;
+    if (!c->var)
+        return;
+    if (c->unit == CELL_WIDE && mask == ALL_BYTES && m->wides[c->var].words > 1) {
+        m->wides[c->var].words--;
+        *c = (struct cell){ 0 };
+        return;
+    }
+    if (c->unit == CELL_WIDE)
+        take_word(m, c, like);
+    if (c->unit < UNITS && whole_pieces(c->unit, c->present & mask) == (c->present & mask)) {
+        c->present &= (uint8_t)~mask;
+        if (!c->present) {
+            row_retire(m, c->unit, c->var);
+            *c = (struct cell){ 0 };
+        }
+        return;
+    }
+    s = cell_split(m, c);
+    while (mask) {
+        unsigned byte = (unsigned)__builtin_ctz(mask);
+        unsigned all = s->mask[byte], part = all & mask;
+
+        mask &= ~part;
+        if (s->byte[byte] && part == all)
+            var_retire(m, s->byte[byte]);
+        split_assign(s, part, 0);
+    }
+}
+
+/* Free: a write to the variables there are. */
+static void write_word(struct memory *m, struct cell *c, uint64_t address, unsigned mask,
+                       const struct step *like)
+{
+    unsigned known = c->present;
+
+    if (!c->var)
+        return;
+    if (c->unit == CELL_SPLIT)
+        for (int i = 0; i < WORD_BYTES; i++)
+            known |= (unsigned)(m->splits[c->var].byte[i] != 0) << i;
+    if (known & mask)
+        cover_word(m, c, address, known & mask, like);
+}
+
 static void alloc_event(struct memory *m, const struct event *ev, const struct step *like)
 {
     if (!ev->value)
@@ -488,10 +667,12 @@ static void free_piece(struct memory *m, uint64_t from, uint64_t to, uint32_t bl
     uint32_t freed = block;
 
     write.op = OP_WRITE;
-    if (block != BLOCK_NONE && heap_is_freed(&m->heap, block))
+    if (block != BLOCK_NONE && heap_is_freed(&m->heap, block)) {
         access_range(m, from, to - from, &write);
-    else
+    } else {
         range_words(m, from, to - from, write_word, &write);
+        settle_covered(m, from, to - from, &write);
+    }
     if (!whole)
         freed = heap_carve(&m->heap, from, to);
     heap_set_freed(&m->heap, freed);

@@ -22,6 +22,7 @@ extern const struct property properties_windows[];
 extern const struct property properties_parts[];
 extern const struct property properties_z3[];
 extern const struct property properties_wcp[];
+extern const struct property properties_wide[];
 extern const struct property properties_osr[];
 extern const struct property properties_rdit[];
 extern const struct property properties_cp[];
