@@ -608,28 +608,48 @@ static void make_sets(struct effects *e)
 
 /* ---- disguised pointers ---- */
 
-static bool calls_one_that_disguises(const struct effects *e, const struct node *n)
+/* Edges backwards: those that lead to node n are callers[first[n]] up to first[n + 1]. */
+static void turn_edges(const struct effects *e, uint32_t *first, uint32_t *callers)
 {
-    for (uint32_t k = 0; k < n->nedges; k++)
-        if (e->edges[n->edges + k] != e->any && e->nodes[e->edges[n->edges + k]].disguises)
-            return true;
-    return false;
+    for (size_t i = 0; i < e->nnodes; i++) /* traced code has none, whatever is in `edges` */
+        for (uint32_t k = 0; k < e->nodes[i].nedges; k++)
+            first[e->edges[e->nodes[i].edges + k] + 2]++;
+    for (size_t i = 0; i < e->nnodes; i++)
+        first[i + 2] += first[i + 1];
+    for (uint32_t i = 0; i < e->nnodes; i++)
+        for (uint32_t k = 0; k < e->nodes[i].nedges; k++)
+            callers[first[e->edges[e->nodes[i].edges + k] + 1]++] = i;
+}
+
+static void disguise(struct effects *e, uint32_t node)
+{
+    if (node == e->any || e->nodes[node].disguises)
+        return;
+    e->nodes[node].disguises = true;
+    GROW(e->stack, e->stack_cap, e->nstack + 1);
+    e->stack[e->nstack++] = node;
 }
 
 /* Not through pointers: what one function of a table does would be true of whoever calls any
  * through a pointer, which is half of a large library, and all of these would be in order. */
 static void spread_disguises(struct effects *e)
 {
-    bool more = true;
+    uint32_t *first = xcalloc(e->nnodes + 3, sizeof(*first));
+    uint32_t *callers = xcalloc(e->nedges + 1, sizeof(*callers));
 
-    for (size_t i = 0; i < e->nnodes; i++)
-        e->nodes[i].disguises = e->nodes[i].does & MACHINE_DISGUISES;
-    while (more) {
-        more = false;
-        for (size_t i = 0; i < e->nnodes; i++)
-            if (i != e->any && !e->nodes[i].disguises && calls_one_that_disguises(e, &e->nodes[i]))
-                e->nodes[i].disguises = more = true;
+    turn_edges(e, first, callers);
+    e->nstack = 0;
+    for (uint32_t i = 0; i < e->nnodes; i++)
+        if (e->nodes[i].does & MACHINE_DISGUISES)
+            disguise(e, i);
+    while (e->nstack) {
+        uint32_t node = e->stack[--e->nstack];
+
+        for (uint32_t k = first[node]; k < first[node + 1]; k++)
+            disguise(e, callers[k]);
     }
+    free(first);
+    free(callers);
 }
 
 static uint32_t disguised_set(struct effects *e, uint32_t set)

@@ -37,8 +37,10 @@ struct reader {
     bool added;                 /* the last instruction was an addition of registers, to: */
     uint8_t added_to;
     enum x86_flow last; /* of the last instruction that does something */
-    bool unmasked;      /* the function that was called last returns a value such as: */
-    uint32_t odd;       /* registers whose value comes of bits put together: a bit each */
+    const char *
+        *unmaskers; /* names of functions that return such values, from the first round on */
+    size_t nunmaskers;
+    uint32_t odd; /* registers whose value comes of bits put together: a bit each */
     struct {
         uint64_t target;
         uint32_t odd; /* where it is jumped from; 0: free */
@@ -163,17 +165,6 @@ static void name_address(struct reader *r, uint64_t address, unsigned depth)
 
 /* ---- stubs ---- */
 
-/* Its value comes of bits put together: disguised pointers, below. */
-static bool is_odd(const struct reader *r, uint8_t reg)
-{
-    return reg < 16 && r->odd >> reg & 1;
-}
-
-static bool is_of_threads(const char *symbol)
-{
-    return strncmp(symbol, "pthread_", 8) == 0 || strncmp(symbol, "sem_", 4) == 0;
-}
-
 /* A word that the loader has filled in for good. */
 static const struct machine_reloc *constant_word(const struct machine *m, uint64_t address)
 {
@@ -194,8 +185,6 @@ static void call_word(struct reader *r, const struct machine_reloc *w, bool harm
         r->f->does |= MACHINE_POINTER;
     else
         add_call(r, (struct machine_call){ w->value, w->symbol, harmless, w->weak });
-    if (w && w->symbol && is_odd(r, RDI) && is_of_threads(w->symbol))
-        r->f->does |= MACHINE_DISGUISES;
     if (w && w->symbol && strcmp(w->symbol, "syscall") == 0 && effects_is_clone(r->constants[1]))
         r->f->does |= MACHINE_CLONES;
 }
@@ -230,12 +219,7 @@ static bool is_label(const struct reader *r, uint64_t address)
 static void call_to(struct reader *r, uint64_t target)
 {
     const struct machine_section *s = machine_section_at(r->m, target);
-    const struct machine_function *f = machine_function_at(r->m, target);
     bool harmless = effects_is_harmless(r->constants[1]);
-
-    r->unmasked = f && f->does & MACHINE_UNMASKS;
-    if (f && s && s->kind == SECTION_CODE && is_odd(r, RDI))
-        r->f->does |= MACHINE_DISGUISES;
 
     if (s && s->kind == SECTION_STUBS)
         call_word(r, behind_stub(r->m, target), harmless);
@@ -388,7 +372,18 @@ static void note_constants(struct reader *r, const struct x86 *in)
  * the base of an address, or gives it to another function of the image or of pthreads as its first
  * argument, uses disguised pointers. An index is no base: where something is added to a value that
  * is not odd, or the address has a scaled index, the other one is. Jumps are followed
- * forwards. */
+ * forwards. Functions that return such values are known where the code of their callers is read
+ * again (spread_unmasked). */
+
+static bool is_odd(const struct reader *r, uint8_t reg)
+{
+    return reg < 16 && r->odd >> reg & 1;
+}
+
+static bool is_of_threads(const char *symbol)
+{
+    return strncmp(symbol, "pthread_", 8) == 0 || strncmp(symbol, "sem_", 4) == 0;
+}
 
 static void set_odd(struct reader *r, uint8_t reg, bool odd)
 {
@@ -514,11 +509,51 @@ static bool moves_stack(const struct x86 *in)
            ((in->opcode == 0x81 || in->opcode == 0x83) && in->rm == X86_RSP);
 }
 
-static void call_odd(struct reader *r)
+/* The name that a call goes by; NULL: none. */
+static const char *called_name(const struct reader *r, const struct x86 *in)
+{
+    const struct machine_reloc *w;
+
+    if (in->flow == X86_CALL_FAR || in->flow == X86_JUMP_FAR)
+        w = in->relative ? constant_word(r->m, in->address) : NULL;
+    else
+        w = behind_stub(r->m, in->target);
+    return w ? w->symbol : NULL;
+}
+
+static bool is_unmasker(const struct reader *r, const char *name)
+{
+    for (size_t i = 0; name && i < r->nunmaskers; i++)
+        if (strcmp(r->unmaskers[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Of a call, or a jump out of the function: does what is called return such a value? And its first
+ * argument may be one. */
+static bool call_odd(struct reader *r, const struct x86 *in)
+{
+    bool direct = in->flow == X86_CALL || in->flow == X86_JUMP || in->flow == X86_BRANCH;
+    const struct machine_section *s = direct ? machine_section_at(r->m, in->target) : NULL;
+    const struct machine_function *f = s ? machine_function_at(r->m, in->target) : NULL;
+    const char *name = is_odd(r, RDI) || r->nunmaskers ? called_name(r, in) : NULL;
+
+    if (is_odd(r, RDI) && ((f && s->kind == SECTION_CODE) || (name && is_of_threads(name))))
+        r->f->does |= MACHINE_DISGUISES;
+    return (f && f->does & MACHINE_UNMASKS) || is_unmasker(r, name);
+}
+
+static void leave_odd(struct reader *r, bool unmasked)
 {
     static const uint32_t lost = 1u << RAX | 1u << RCX | 1u << RDX | 1u << RSI | 1u << RDI | 0xf00;
 
-    r->odd = (r->odd & ~lost) | (uint32_t)r->unmasked << RAX;
+    r->odd = (r->odd & ~lost) | (uint32_t)unmasked << RAX;
+}
+
+static bool leaves(const struct reader *r, const struct x86 *in)
+{
+    return in->flow == X86_JUMP_FAR || ((in->flow == X86_JUMP || in->flow == X86_BRANCH) &&
+                                        (in->target < r->f->start || in->target >= r->f->end));
 }
 
 /* To the instruction that is jumped to, if it comes later. */
@@ -552,7 +587,9 @@ static void follow_odd(struct reader *r, const struct x86 *in, uint64_t address)
     if (in->flow == X86_RETURN && is_odd(r, RAX))
         r->f->does |= MACHINE_UNMASKS;
     if (in->flow == X86_CALL || in->flow == X86_CALL_FAR)
-        call_odd(r);
+        leave_odd(r, call_odd(r, in));
+    else if (leaves(r, in) && call_odd(r, in))
+        r->f->does |= MACHINE_UNMASKS;
     if (in->flow == X86_JUMP || in->flow == X86_BRANCH)
         hand_on_odd(r, in->target);
     if (in->flow == X86_JUMP) /* it may be a loop's, and what follows its body */
@@ -637,6 +674,16 @@ static bool is_over(const struct reader *r)
     return r->last == X86_RETURN || r->last == X86_JUMP || r->last == X86_JUMP_FAR;
 }
 
+static void begin_function(struct reader *r)
+{
+    r->last = X86_RETURN;
+    r->framed = r->added = false;
+    r->odd = 0;
+    memset(r->odd_slots, 0, sizeof(r->odd_slots));
+    memset(r->jumps, 0, sizeof(r->jumps));
+    forget_constants(r);
+}
+
 static void read_function(struct reader *r)
 {
     struct machine_function *f = r->f;
@@ -644,12 +691,7 @@ static void read_function(struct reader *r)
 
     f->calls = (uint32_t)r->m->ncalls;
     f->refs = (uint32_t)r->m->nrefs;
-    r->last = X86_RETURN;
-    r->framed = r->added = r->unmasked = false;
-    r->odd = 0;
-    memset(r->odd_slots, 0, sizeof(r->odd_slots));
-    memset(r->jumps, 0, sizeof(r->jumps));
-    forget_constants(r);
+    begin_function(r);
     while (address < f->end) {
         struct x86 in;
         size_t n = x86_decode(&in, r->section->bytes + (address - r->section->low),
@@ -707,6 +749,84 @@ static void read_section(struct machine *m, const struct machine_section *s)
     free(r.targets);
 }
 
+/* ---- functions that return disguised pointers ---- */
+
+/* What the function does with them, now that more is known of those that it calls. */
+static void read_again(struct reader *r)
+{
+    const struct machine_function *f = r->f;
+
+    begin_function(r);
+    for (uint64_t address = f->start; address < f->end;) {
+        struct x86 in;
+        size_t n = x86_decode(&in, r->section->bytes + (address - r->section->low),
+                              f->end - address, address);
+
+        if (n) {
+            note_stores(r, &in); /* is there a frame? */
+            follow_odd(r, &in, address);
+        } else {
+            r->odd = 0;
+        }
+        address += n ? n : 1;
+    }
+}
+
+/* Names of the functions whose bit is set. */
+static const char **names_of_unmaskers(const struct machine *m, size_t *count)
+{
+    const char **names = NULL;
+    size_t cap = 0, n = 0;
+
+    for (size_t i = 0; i < m->nsymbols; i++) {
+        const struct machine_symbol *s = &m->symbols[i];
+        const struct machine_function *f =
+            s->code && s->exported && !s->imported ? machine_function_at(m, s->address) : NULL;
+
+        if (!f || f->start != s->address || !(f->does & MACHINE_UNMASKS))
+            continue;
+        GROW(names, cap, n + 1);
+        names[n++] = s->name;
+    }
+    *count = n;
+    return names;
+}
+
+static bool calls_unmasker(const struct reader *r, const struct machine_function *f)
+{
+    for (uint32_t i = 0; i < f->ncalls; i++) {
+        const struct machine_call *c = &r->m->calls[f->calls + i];
+        const struct machine_function *to =
+            c->symbol ? NULL : machine_function_at(r->m, c->address);
+
+        if ((to && to->does & MACHINE_UNMASKS) || is_unmasker(r, c->symbol))
+            return true;
+    }
+    return false;
+}
+
+/* A function may stand in front of one that it calls, or call it by name: so callers of those that
+ * return such values are read again, until no more are found that do. */
+static void spread_unmasked(struct machine *m)
+{
+    for (bool more = true; more;) {
+        struct reader r = { .m = m };
+
+        more = false;
+        r.unmaskers = names_of_unmaskers(m, &r.nunmaskers);
+        for (size_t i = 0; i < m->nfunctions; i++) {
+            uint32_t before = m->functions[i].does;
+
+            r.f = &m->functions[i];
+            r.section = machine_section_at(m, r.f->start);
+            if (calls_unmasker(&r, r.f))
+                read_again(&r);
+            more |= (r.f->does & ~before & MACHINE_UNMASKS) != 0;
+        }
+        free(r.unmaskers);
+    }
+}
+
 static void find_word(struct machine *m, const struct machine_section *s, struct machine_call w)
 {
     struct machine_function *f = w.symbol ? NULL : machine_function_at(m, w.address);
@@ -754,6 +874,7 @@ void machine_read_code(struct machine *m)
     for (size_t i = 0; i < m->file->nsections; i++)
         if (m->file->sections[i].kind == SECTION_CODE && m->file->sections[i].bytes)
             read_section(m, &m->file->sections[i]);
+    spread_unmasked(m);
     find_taken(m);
     find_fixed(m);
 }

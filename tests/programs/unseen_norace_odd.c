@@ -1,16 +1,16 @@
-// Deep in a list, in a large table, by a disguised pointer, by IFUNC, through a child process.
+// Deep in a list, in a large table, by disguised pointers, by IFUNC, through a child process.
 // library: untraced_odd.c untraced
 // full: also
 #include "prog.h"
 #include "untraced_odd.h"
 
-enum { FAR, LARGE, DISGUISED, CHOSEN, CHILD, WAYS };
+enum { FAR, LARGE, DISGUISED, HIDDEN, SHOWN, CHOSEN, CHILD, WAYS };
 
 static int x[WAYS];
 static struct odd_list *list;
 static struct odd_flag *on_list, *on_table;
 static void **table;
-static unsigned long handle;
+static unsigned long handle, handles[2];
 
 static void give(int way)
 {
@@ -23,6 +23,12 @@ static void give(int way)
         break;
     case DISGUISED:
         odd_set(handle);
+        break;
+    case HIDDEN:
+        odd_hidden_set(handles[0]);
+        break;
+    case SHOWN:
+        odd_shown_set(handles[1]);
         break;
     case CHOSEN:
         odd_chosen_set();
@@ -44,6 +50,12 @@ static void take(int way)
         break;
     case DISGUISED:
         odd_wait(handle);
+        break;
+    case HIDDEN:
+        odd_hidden_wait(handles[0]);
+        break;
+    case SHOWN:
+        odd_shown_wait(handles[1]);
         break;
     case CHOSEN:
         odd_chosen_wait();
@@ -77,6 +89,8 @@ int main(void)
     on_table = odd_flag();
     odd_table_put(table, 7777, on_table);
     handle = odd_open();
+    handles[0] = odd_open();
+    handles[1] = odd_open();
     odd_child();
     for (intptr_t way = 0; way < WAYS; way++) {
         pthread_t a = start(first, (void *)way), b = start(second, (void *)way);

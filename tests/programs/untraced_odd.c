@@ -117,6 +117,40 @@ void odd_wait(unsigned long handle)
     await_flag(shown(handle));
 }
 
+/* The same by functions that stand behind their callers, one of them known to other files. */
+static int *hidden(unsigned long handle);
+int *odd_shown(unsigned long handle);
+
+void odd_hidden_set(unsigned long handle)
+{
+    raise_flag(hidden(handle));
+}
+
+void odd_hidden_wait(unsigned long handle)
+{
+    await_flag(hidden(handle));
+}
+
+void odd_shown_set(unsigned long handle)
+{
+    raise_flag(odd_shown(handle));
+}
+
+void odd_shown_wait(unsigned long handle)
+{
+    await_flag(odd_shown(handle));
+}
+
+__attribute__((noinline)) static int *hidden(unsigned long handle)
+{
+    return odd_shown(handle);
+}
+
+__attribute__((noinline)) int *odd_shown(unsigned long handle)
+{
+    return (int *)(handle ^ mask);
+}
+
 /* ---- chosen ---- */
 
 static int chosen;

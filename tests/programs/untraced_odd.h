@@ -18,6 +18,10 @@ void odd_flag_set(struct odd_flag *f);
 unsigned long odd_open(void);
 void odd_set(unsigned long handle);
 void odd_wait(unsigned long handle);
+void odd_hidden_set(unsigned long handle);
+void odd_hidden_wait(unsigned long handle);
+void odd_shown_set(unsigned long handle);
+void odd_shown_wait(unsigned long handle);
 
 /* By functions that are chosen when the library is loaded. */
 void odd_chosen_set(void);
