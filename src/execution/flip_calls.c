@@ -190,10 +190,13 @@ void flip_call(struct flip *f)
     struct frame *fr = &f->t->frames[f->t->depth - 1];
     const struct code_call *call = call_of(fr);
     struct function *callee = called_function(f->w, f->t, fr);
+    enum model model = callee ? MODEL_NONE : model_of(callee_symbol(f->w, fr));
+    unsigned known = EXPECTS(SITE_CALL) | EXPECTS(SITE_LIBC);
     uint32_t site, bytes;
 
-    if (call->is_asm || call->returns_twice ||
-        fr->f->expects[fr->pc] & ~(EXPECTS(SITE_CALL) | EXPECTS(SITE_LIBC))) {
+    if (model != MODEL_NONE)
+        known |= EXPECTS(SITE_READ); /* that a lock is used: nothing comes of leaving it out */
+    if (call->is_asm || call->returns_twice || fr->f->expects[fr->pc] & ~known) {
         flip_stop(f, FLIP_CALL);
         return;
     }
@@ -202,7 +205,7 @@ void flip_call(struct flip *f)
     if (!callee) {
         site = flip_site(f->all, fr->f, fr->f->code->insts[fr->pc].index,
                          EXPECTS(SITE_CALL) | EXPECTS(SITE_LIBC), &bytes);
-        modelled(f, model_of(callee_symbol(f->w, fr)), site);
+        modelled(f, model, site);
         return;
     }
     if (call->symbol == CODE_NONE)
