@@ -58,25 +58,6 @@ enum inst_op {
 
 enum { CODE_SWAP = 0x80 };
 
-enum float_op {
-    FLOAT_ADD,
-    FLOAT_SUB,
-    FLOAT_MUL,
-    FLOAT_DIV,
-    FLOAT_REM,
-    FLOAT_NEG,
-    FLOAT_COMPARE, /* + LLVM's predicate, 0 to 15 */
-    FLOAT_FROM_SIGNED = FLOAT_COMPARE + 16,
-    FLOAT_FROM_UNSIGNED,
-    FLOAT_TO_SIGNED,
-    FLOAT_TO_UNSIGNED,
-    FLOAT_RESIZE,
-    FLOAT_ABS,
-    FLOAT_MULADD, /* three operands; rounded twice */
-    FLOAT_SQRT,
-    FLOAT_OPS
-};
-
 enum rmw_op { /* as LLVM numbers them */
               RMW_XCHG,
               RMW_ADD,

@@ -446,9 +446,9 @@ static void exec_lanes(struct walk *w, struct thread *t, struct frame *fr, const
             break;
         case I_FLOAT:
             e = inst->sub == FLOAT_MULADD
-                    ? float_op(w, FLOAT_ADD, width, float_op(w, FLOAT_MUL, width, a, b),
-                               operand_value(w, t, fr, o[2u * inst->lanes + i]))
-                    : float_op(w, inst->sub, width, a, b);
+                    ? expr_float(x, FLOAT_ADD, width, expr_float(x, FLOAT_MUL, width, a, b),
+                                 operand_value(w, t, fr, o[2u * inst->lanes + i]))
+                    : expr_float(x, inst->sub, width, a, b);
             break;
         default: /* I_COPY */
             break;

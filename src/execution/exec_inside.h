@@ -232,7 +232,6 @@ uint64_t flip_local(struct flip *f, uint64_t bytes); /* the address of a variabl
 /* arith.c */
 expr integer_op(struct exprs *x, enum integer_op op, unsigned width, expr a, expr b, expr c,
                 expr *second);
-expr float_op(struct walk *w, unsigned op, unsigned width, expr a, expr b);
 /* What an atomic operation makes of the old value; 0: not followed. */
 expr rmw_value(struct exprs *x, enum rmw_op op, expr old, expr operand);
 

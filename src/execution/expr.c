@@ -20,7 +20,7 @@ const char *const expr_op_names[EX_OPS] = {
     "none", "const", "read", "result", "address", "unknown", "opaque", "add",
     "sub",  "mul",   "udiv", "sdiv",   "urem",    "srem",    "shl",    "lshr",
     "ashr", "and",   "or",   "xor",    "eq",      "ne",      "ult",    "ule",
-    "slt",  "sle",   "zext", "sext",   "extract", "concat",  "ite"
+    "slt",  "sle",   "zext", "sext",   "extract", "concat",  "ite",    "float"
 };
 
 void exprs_init(struct exprs *x)
@@ -264,6 +264,8 @@ bool expr_apply(const struct exprs *x, const struct expr_node *n, u128 a, u128 b
     case EX_CONCAT:
         *r = a << x->nodes[n->b].width | b;
         return true;
+    case EX_FLOAT:
+        return expr_compute_float(n->c, width, n->width, a, b, r);
     default:
         return expr_compute((enum expr_op)n->op, width, a, b, r);
     }
@@ -417,6 +419,11 @@ expr expr_binary(struct exprs *x, enum expr_op op, expr a, expr b)
     if (!(const_a && const_b))
         simple = simplify(x, op, width, a, b);
     return simple ? simple : build(x, op, op >= EX_EQ ? 1 : width, a, b, 0);
+}
+
+expr expr_float(struct exprs *x, unsigned op, unsigned width, expr a, expr b)
+{
+    return build(x, EX_FLOAT, width, a, b ? b : a, op);
 }
 
 expr expr_extend(struct exprs *x, enum expr_op op, unsigned width, expr a)

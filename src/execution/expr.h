@@ -16,7 +16,7 @@
  *            from the first record that shows it
  *   UNKNOWN  fixed in the recorded execution, but the record does not say
  * OPAQUE nodes have a recorded value at most; how it follows from the operands is
- * not expressed (floating point). Whoever lets reads change must keep those below
+ * not expressed (odd floating point, assembly). Whoever lets reads change must keep those below
  * an OPAQUE node as they were ("pinned").
  *
  * Cost: 32 bytes a node, a look at a small table to build one.
@@ -68,9 +68,31 @@ enum expr_op {
     EX_EXTRACT, /* of a, from bit b on */
     EX_CONCAT,  /* a above b */
     EX_ITE,     /* a ? b : c */
+    EX_FLOAT,   /* of a and b (a twice: there is one operand); c: enum float_op */
     EX_OPS
 };
 extern const char *const expr_op_names[EX_OPS];
+
+/* IEEE single and double, rounded to nearest. A result that is not a number is undefined: which one
+ * it is is the processor's business. */
+enum float_op {
+    FLOAT_ADD,
+    FLOAT_SUB,
+    FLOAT_MUL,
+    FLOAT_DIV,
+    FLOAT_REM,
+    FLOAT_NEG,
+    FLOAT_COMPARE, /* + LLVM's predicate, 0 to 15 */
+    FLOAT_FROM_SIGNED = FLOAT_COMPARE + 16,
+    FLOAT_FROM_UNSIGNED,
+    FLOAT_TO_SIGNED,
+    FLOAT_TO_UNSIGNED,
+    FLOAT_RESIZE,
+    FLOAT_ABS,
+    FLOAT_MULADD, /* three operands; rounded twice */
+    FLOAT_SQRT,
+    FLOAT_OPS
+};
 
 enum {
     EXPR_KNOWN = 1, /* `value` is the recorded one */
@@ -111,7 +133,8 @@ expr expr_read(struct exprs *x, unsigned width, uint64_t position, uint32_t offs
 expr expr_result(struct exprs *x, unsigned width, uint64_t position);
 /* Depends on the operands (0: none) in a way that is not expressed. */
 expr expr_opaque(struct exprs *x, unsigned width, unsigned operation, expr a, expr b);
-expr expr_binary(struct exprs *x, enum expr_op op, expr a, expr b); /* ADD .. SLE */
+expr expr_binary(struct exprs *x, enum expr_op op, expr a, expr b);            /* ADD .. SLE */
+expr expr_float(struct exprs *x, unsigned op, unsigned width, expr a, expr b); /* b 0: none */
 expr expr_extend(struct exprs *x, enum expr_op op, unsigned width, expr a);
 expr expr_extract(struct exprs *x, expr a, unsigned low, unsigned width);
 expr expr_concat(struct exprs *x, expr high, expr low);
@@ -148,6 +171,7 @@ expr expr_base(const struct exprs *x, expr e, uint64_t *offset);
 /* What the operation makes of values; false: undefined there. Comparisons take operands of
  * `width` bits, the others give `width` bits. */
 bool expr_compute(enum expr_op op, unsigned width, u128 a, u128 b, u128 *result);
+bool expr_compute_float(unsigned op, unsigned from, unsigned width, u128 a, u128 b, u128 *result);
 /* How many operands its value is computed from: none of leaves and opaque nodes. */
 unsigned expr_arity(enum expr_op op);
 /* The node's value from those of its one or two operands; false: undefined there. */

@@ -7,6 +7,7 @@
 #include "witness/values.h"
 #include "base/alloc.h"
 #include "base/map.h"
+#include "witness/values_float.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -378,7 +379,8 @@ static struct val combine(const struct changing *v, const struct expr_node *n, c
         r = in[0].v >> n->b;
     else if (n->op == EX_CONCAT)
         r = in[0].v << expr_get(v->x, n->b)->width | in[1].v;
-    else if (!operate(n->op, width, in[0].v, in[1].v, &r))
+    else if (n->op == EX_FLOAT ? !values_float(n->c, width, n->width, in[0].v, in[1].v, &r)
+                               : !operate(n->op, width, in[0].v, in[1].v, &r))
         return same == k ? recorded(n) : (struct val){ .state = BAD };
     return computed(n, r & expr_mask(n->width), same == k);
 }

@@ -1,6 +1,7 @@
 /* test_expr.c - expressions and the memory of bytes (src/execution) */
 #include "execution/expr.h"
 #include "execution/exec_memory.h"
+#include "witness/values_float.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,6 +166,70 @@ static void a_private_stack_starts_unknown_each_time(void **state)
     exprs_release(&x);
 }
 
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* A number of the kinds that go wrong: any bits, small integers, halves, powers of two. */
+static u128 float_bits(uint64_t *seed, unsigned width)
+{
+    uint64_t r = next_random(seed);
+    double d = (double)(int64_t)(r >> 8) / (double)(1 << (r & 31));
+    float f = (float)(int)(r >> 40);
+    union {
+        double d;
+        float f;
+        uint64_t bits;
+    } u = { .bits = 0 };
+
+    if (r % 3 == 0)
+        return r & (uint64_t)expr_mask(width);
+    if (width == 64)
+        u.d = r % 3 == 1 ? d : f / 2;
+    else
+        u.f = r % 3 == 1 ? (float)d : f / 2;
+    return u.bits;
+}
+
+/* Engine and checker have code of their own. */
+static void floats_are_the_same_for_engine_and_checker(void **state)
+{
+    static const unsigned widths[] = { 32, 64 }, integers[] = { 8, 16, 32, 64 };
+    uint64_t seed = 12345;
+    unsigned defined = 0;
+    (void)state;
+
+    for (unsigned i = 0; i < 400000; i++) {
+        unsigned op = (unsigned)(next_random(&seed) % FLOAT_OPS);
+        unsigned from = widths[i % 2], to = widths[i / 2 % 2], n = integers[i / 4 % 4];
+        bool from_int = op == FLOAT_FROM_SIGNED || op == FLOAT_FROM_UNSIGNED;
+        u128 a, b, one = 0, two = 0;
+
+        if (op >= FLOAT_COMPARE && op < FLOAT_COMPARE + 16)
+            to = 1;
+        else if (op == FLOAT_TO_SIGNED || op == FLOAT_TO_UNSIGNED)
+            to = n;
+        else if (from_int)
+            from = n;
+        else if (op != FLOAT_RESIZE)
+            to = from;
+        if (op == FLOAT_MULADD)
+            continue;
+        a = from_int ? next_random(&seed) & (uint64_t)expr_mask(from) : float_bits(&seed, from);
+        b = from_int ? a : float_bits(&seed, from);
+        bool known = expr_compute_float(op, from, to, a, b, &one);
+        assert_int_equal(known, values_float(op, from, to, a, b, &two));
+        defined += known;
+        if (known)
+            assert_true((one & expr_mask(to)) == (two & expr_mask(to)));
+    }
+    assert_true(defined > 200000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +241,7 @@ int main(void)
         cmocka_unit_test(collecting_keeps_what_is_marked),
         cmocka_unit_test(bytes_are_put_together_again),
         cmocka_unit_test(a_private_stack_starts_unknown_each_time),
+        cmocka_unit_test(floats_are_the_same_for_engine_and_checker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
