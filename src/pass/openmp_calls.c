@@ -81,6 +81,19 @@ static void apply(struct pass *p, const struct rule *r, LLVMValueRef call)
     call_runtime(p, r->runtime, EFFECT_ALL, p->none, n, args);
 }
 
+/* What lies below the return address is of the function that has the loop, and of those it calls.
+ */
+static void tell_chunk(struct pass *p, LLVMValueRef next)
+{
+    unsigned id = LLVMLookupIntrinsicID("llvm.addressofreturnaddress", 27);
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(p->module, id, &p->ptr, 1), args[2] = { next };
+
+    LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(next));
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(next));
+    args[1] = LLVMBuildCall2(p->b, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+    call_runtime(p, "__heddle_openmp_chunk", EFFECT_ALL, p->none, 2, args);
+}
+
 void tell_openmp(struct pass *p, LLVMValueRef f)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
@@ -91,6 +104,8 @@ void tell_openmp(struct pass *p, LLVMValueRef f)
             for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
                 if (strcmp(name, rules[k].name) == 0)
                     apply(p, &rules[k], i);
+            if (map_get(&p->chunks, i))
+                tell_chunk(p, i);
         }
 }
 

@@ -157,6 +157,8 @@ static void instrument_all(struct pass *p)
         find_kept(p, todo.at[i]);
     for (size_t i = 0; i < todo.count; i++)
         find_own(p, todo.at[i]);
+    for (size_t i = 0; i < todo.count && !p->full && !p->production; i++)
+        find_chunks(p, todo.at[i]);
     for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
         tell_openmp(p, todo.at[i]);
@@ -299,6 +301,7 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.own);
     map_release(&p.untraced);
     map_release(&p.texts);
+    map_release(&p.chunks);
     map_release(&p.linked);
     LLVMDisposeBuilder(p.b);
     LLVMDisposeBuilder(p.mover);

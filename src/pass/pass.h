@@ -101,6 +101,7 @@ struct pass {
     unsigned finding_kept; /* > 0: kept is being filled */
     struct map untraced;   /* functions defined here that are not traced -> 1 */
     struct map texts;      /* function -> its name as a constant */
+    struct map chunks;     /* calls that ask for a chunk of a loop -> 1 (chunks.cpp) */
     /* of the function at hand */
     LLVMValueRef function;
     uint32_t function_index;
@@ -274,6 +275,9 @@ void emit_lists(struct pass *p, LLVMValueRef *traced, size_t count);
 void tell_forks(struct pass *p, LLVMValueRef function); /* emit_calls.c */
 void tell_openmp_own(struct pass *p, LLVMValueRef f, LLVMValueRef first);
 void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
+
+/* chunks.cpp: notes the calls that ask for a chunk of a loop whose chunks any thread may run */
+void find_chunks(struct pass *p, LLVMValueRef f);
 
 /* stack.c */
 /* Before `first`. Gives the return address and the site, as words, to full.c. */

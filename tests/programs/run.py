@@ -340,6 +340,7 @@ def selected(options):
     if options.patterns:
         cases = [c for c in cases if any(fnmatch.fnmatch(c.name, p) or p in c.name for p in options.patterns)]
     elif options.driver == "full" and not options.all:
+        cases = [c for c in cases if c.word("full") != "no"]
         cases = [c for c in cases if "gcc" in c.says or "full" in c.says or c.is_race or c.deadlocks]
     elif options.driver == "plain" and not options.all:
         cases = [c for c in cases if c.is_race or c.deadlocks]

@@ -161,6 +161,7 @@ struct rt_thread;
 HIDDEN struct rt_thread *rt_fiber_new(uint64_t where);
 /* One that nothing is seen to create: nothing orders it until something is done for that. */
 HIDDEN struct rt_thread *rt_fiber_found(const char *name);
+HIDDEN uint32_t rt_fiber_number(const struct rt_thread *fiber);
 /* It runs on the stack of another one, and is ordered after `object` when it first uses what
  * belongs to the system's thread: variables in [low, low + bytes), or what calls rt_own() (when it
  * runs). */
@@ -170,6 +171,8 @@ HIDDEN bool rt_fiber_owns(const struct rt_thread *fiber);
 HIDDEN void rt_own(uint64_t where);
 HIDDEN void rt_fiber_free(struct rt_thread *fiber, uint64_t where);
 HIDDEN void rt_fiber_switch(struct rt_thread *fiber, bool ordered, uint64_t where);
+/* The running fiber goes on in the midst of functions that `other` has called. */
+HIDDEN void rt_fiber_frames(const struct rt_thread *other);
 HIDDEN struct rt_thread *rt_fiber_current(void);
 /* The shadow stack's depth, for longjmp and contexts. */
 

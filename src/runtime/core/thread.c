@@ -455,6 +455,11 @@ void rt_fiber_own(struct rt_thread *f, const struct rt_thread *other, uint64_t o
     f->own_bytes = bytes;
 }
 
+uint32_t rt_fiber_number(const struct rt_thread *f)
+{
+    return f->number;
+}
+
 bool rt_fiber_owns(const struct rt_thread *f)
 {
     return !f->own;
@@ -516,4 +521,17 @@ void rt_fiber_switch(struct rt_thread *f, bool ordered, uint64_t where)
     rt_busy_end();
     if (ordered)
         rt_sync(OP_AFTER, from, where);
+}
+
+void rt_fiber_frames(const struct rt_thread *other)
+{
+    const struct heddle_tls *from = &other->saved;
+    uint32_t n = from->depth <= SHADOW_MASK ? from->depth : SHADOW_MASK + 1;
+
+    if (!tls.self || tls.self == other)
+        return;
+    memcpy(tls.shadow, other->shadow, sizeof(*tls.shadow) * n);
+    tls.depth = from->depth;
+    tls.edge = from->edge;
+    tls.low = 0; /* all frames are news to the trace */
 }

@@ -51,7 +51,7 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     rt_sync_number(OP_AFTER, openmp_key(region, REGION_JOIN), openmp_place(code));
 }
 
-static void implicit_begin(const ompt_data_t *parallel, ompt_data_t *data)
+static void implicit_begin(const ompt_data_t *parallel, ompt_data_t *data, unsigned threads)
 {
     struct openmp_node *task = openmp_node();
 
@@ -60,6 +60,8 @@ static void implicit_begin(const ompt_data_t *parallel, ompt_data_t *data)
         return;
     task->id = openmp_new_id();
     task->outer = openmp_region;
+    task->outer_team = openmp_team;
+    openmp_team = threads;
     openmp_region = parallel ? parallel->value : 0;
     if (openmp_region)
         rt_sync_number(OP_AFTER, openmp_key(openmp_region, REGION_FORK), openmp_place(NULL));
@@ -72,6 +74,7 @@ static void implicit_end(ompt_data_t *data)
     if (!task)
         return;
     openmp_region = task->outer;
+    openmp_team = task->outer_team;
     openmp_task_free(task);
     data->ptr = NULL;
 }
@@ -79,9 +82,9 @@ static void implicit_end(ompt_data_t *data)
 static void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
                           unsigned threads, unsigned index, int flags)
 {
-    (void)threads, (void)index, (void)flags;
+    (void)index, (void)flags;
     if (endpoint == ompt_scope_begin)
-        implicit_begin(parallel, task);
+        implicit_begin(parallel, task, threads);
     else
         implicit_end(task);
 }
@@ -187,7 +190,7 @@ static void task_create(ompt_data_t *encountering, const ompt_frame_t *frame, om
 
     (void)frame, (void)has_dependences;
     if ((unsigned)flags & ompt_task_initial) {
-        implicit_begin(NULL, data);
+        implicit_begin(NULL, data, 1);
         return;
     }
     data->ptr = task = openmp_task_new(parent, openmp_place(code));

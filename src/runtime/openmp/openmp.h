@@ -43,6 +43,8 @@ HIDDEN uint64_t openmp_ordered(void);
 /* ---- what this thread is in ---- */
 
 extern HIDDEN _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
+/* Threads of the team; 0: not known. */
+extern HIDDEN _Thread_local unsigned openmp_team __attribute__((tls_model("initial-exec")));
 /* The object that lets others out of the barrier it waits in. */
 extern HIDDEN _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
 /* The plugin told of the memory of the task that it creates next. */
@@ -77,7 +79,8 @@ struct openmp_node {
             void *memory;                             /* the library's own copy of a task */
             uint64_t bytes;
             uint32_t process;
-            uint32_t barriers;          /* that it went through */
+            uint32_t barriers;          /* that it went through; a loop: chunks that it ran */
+            uint32_t outer_team;        /* implicit task */
             bool started, untied, sums; /* sums: a taskgroup, openmp_sums */
             bool undeferred, final;
             bool shares; /* its objects with others */
@@ -110,7 +113,9 @@ HIDDEN void openmp_depends_begin(const struct openmp_node *task); /* its turn ha
 
 /* ---- logical threads (openmp_logical.c) ---- */
 
-HIDDEN void openmp_logical_enter(struct openmp_node *task, const void *top);
+/* `name`: always the same pointer for one kind. */
+extern HIDDEN const char openmp_task_name[];
+HIDDEN void openmp_logical_enter(struct openmp_node *task, const void *top, const char *name);
 HIDDEN void openmp_logical_leave(struct openmp_node *task);
 /* A task ended that nobody waits for yet; the thread comes to a barrier, where it does; has left
  * it. */
@@ -118,6 +123,7 @@ HIDDEN void openmp_ended_outside(const struct openmp_node *task, uint64_t where)
 HIDDEN void openmp_waits_for_own(uint64_t where);
 HIDDEN void openmp_after_barrier(void);
 HIDDEN void openmp_forked(void);
+HIDDEN void openmp_chunks_forked(void); /* openmp_chunks.c */
 
 HIDDEN void openmp_enter(struct openmp_node *task, uint64_t object, uint64_t where);
 HIDDEN void openmp_barrier(struct openmp_node *task, bool begins, uint64_t where);

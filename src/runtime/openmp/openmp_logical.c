@@ -36,6 +36,7 @@ enum { POOL = 64, POOL_LEAST = 8, MANY = 512, STACK_MOST = 64 << 20, OWN_MOST = 
 
 struct openmp_logical {
     struct rt_thread *thread;
+    const char *name;            /* what it is for */
     struct openmp_logical *next; /* in the list of idle ones, which were idle for a shorter time */
     uint64_t era;                /* of the pool, when its last task ended */
 };
@@ -137,6 +138,7 @@ void openmp_forked(void)
     pools = pool = NULL;
     now = NULL;
     made = 0;
+    openmp_chunks_forked();
 }
 
 static struct openmp_logical *idle(struct openmp_pool *p)
@@ -159,25 +161,36 @@ static void become_idle(struct openmp_pool *p, struct openmp_logical *l)
     p->last = l;
 }
 
-static struct openmp_logical *openmp_logical_make(struct openmp_pool *p)
+static struct openmp_logical *openmp_logical_make(struct openmp_pool *p, const char *name)
 {
     struct openmp_logical *l = &p->all[p->count];
     unsigned most = __atomic_load_n(&made, __ATOMIC_RELAXED) < MANY ? POOL : POOL_LEAST;
 
-    if (p->count >= most || !(l->thread = rt_fiber_found("OpenMP task")))
+    if (p->count >= most || !(l->thread = rt_fiber_found(name)))
         return NULL;
     p->count++;
+    l->name = name;
     __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
     return l;
 }
 
-static struct openmp_logical *openmp_logical_choose(struct openmp_pool *p)
+/* Prior things that it ran stay in the trace, so a name must be true of them, too. */
+static void name_again(struct openmp_logical *l, const char *name)
 {
-    struct openmp_logical *l;
+    static const char both[] = "OpenMP task, chunk";
 
-    if (p->first && p->first->era < p->era)
-        return idle(p);
-    return (l = openmp_logical_make(p)) ? l : idle(p);
+    if (l->name != name && l->name != both)
+        rt_thread_name_of(rt_fiber_number(l->thread), l->name = both);
+}
+
+static struct openmp_logical *openmp_logical_choose(struct openmp_pool *p, const char *name)
+{
+    bool rested = p->first && p->first->era < p->era;
+    struct openmp_logical *l = rested ? NULL : openmp_logical_make(p, name);
+
+    if (!l && (l = idle(p)))
+        name_again(l, name);
+    return l;
 }
 
 /* ---- what is the system's thread's own ---- */
@@ -221,11 +234,11 @@ static void forget_stack(const struct openmp_pool *p, uintptr_t top)
         rt_stack_fresh(top - NEAR, top);
 }
 
-void openmp_logical_enter(struct openmp_node *task, const void *top)
+void openmp_logical_enter(struct openmp_node *task, const void *top, const char *name)
 {
     struct rt_thread *before = rt_fiber_current();
     struct openmp_pool *p = before && top ? pool_get() : NULL;
-    struct openmp_logical *l = p ? openmp_logical_choose(p) : NULL;
+    struct openmp_logical *l = p ? openmp_logical_choose(p, name) : NULL;
 
     if (!l)
         return;

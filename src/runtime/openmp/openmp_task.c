@@ -93,6 +93,7 @@ void openmp_task_free(struct openmp_node *task)
 /* ---- what this thread is in ---- */
 
 _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
+_Thread_local unsigned openmp_team __attribute__((tls_model("initial-exec")));
 _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
 _Thread_local bool openmp_allocated __attribute__((tls_model("initial-exec")));
 _Thread_local bool openmp_sums __attribute__((tls_model("initial-exec")));
@@ -207,6 +208,8 @@ static void dependences_end(const struct openmp_node *task, bool excludes)
 
 /* ---- tasks ---- */
 
+const char openmp_task_name[] = "OpenMP task";
+
 struct openmp_node *openmp_task_new(const struct openmp_node *parent, uint64_t where)
 {
     struct openmp_node *task = openmp_node();
@@ -263,7 +266,7 @@ void openmp_task_begins(struct openmp_node *task, const void *top)
     if (!task->started) {
         task->started = true;
         if (!task->undeferred && !task->untied)
-            openmp_logical_enter(task, top);
+            openmp_logical_enter(task, top, openmp_task_name);
         rt_sync_number(OP_AFTER, openmp_key(task->id, TASK_START), openmp_place(NULL));
         openmp_depends_begin(task);
     } else if (task->untied) {
