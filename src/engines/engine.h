@@ -137,4 +137,9 @@ extern const struct engine engine_cp;
 extern const struct engine *const engine_registry[];
 const struct engine *engine_find(const char *name, size_t len);
 
+/* Let an engine that needs no steps decide() for another one, whose result this is: engines do not
+ * include each other. -1: the trace cannot be read. */
+int engine_decide(const struct engine *engine, struct engine_result *result, struct whole *whole,
+                  struct error *err);
+
 #endif

@@ -2,7 +2,6 @@
 #include "engines/long.h"
 #include "base/seconds.h"
 #include "engines/exact/judge.h"
-#include "engines/exact/mc.h"
 #include "engines/showable.h"
 #include "engines/predict/vindicate.h"
 #include "engines/effort.h"
@@ -81,7 +80,7 @@ static int decide_part(struct long_work *l, size_t i, struct error *err)
 
     analysis_take(l->a, i);
     whole_begin(l->whole, run->engine, share(l, i));
-    r = searches(run->engine) ? mc_run(&run->result, l->whole, err)
+    r = searches(run->engine) ? engine_decide(run->engine, &run->result, l->whole, err)
                               : vindicate(l->whole, &run->result, err);
     whole_end(l->whole, &run->result);
     if (r == 0 && whole_options(l->whole)->cascade && run->engine == &engine_rdit) {

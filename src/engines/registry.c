@@ -1,6 +1,7 @@
 /* registry.c - the engines by name, in the order of their cost */
 #include "engines/engine.h"
 #include "base/assert.h"
+#include "engines/whole.h"
 
 #include <string.h>
 
@@ -17,6 +18,17 @@ const struct engine *engine_find(const char *name, size_t len)
         if (strlen(engine_registry[i]->name) == len && !memcmp(engine_registry[i]->name, name, len))
             return engine_registry[i];
     return NULL;
+}
+
+int engine_decide(const struct engine *engine, struct engine_result *result, struct whole *whole,
+                  struct error *err)
+{
+    void *state = engine->open(result, whole_options(whole));
+    int r = engine->decide(state, whole, err);
+
+    invariant(!engine->steps && !engine->finish);
+    engine->close(state);
+    return r;
 }
 
 void engine_count(struct engine_result *r, const char *name, uint64_t value)

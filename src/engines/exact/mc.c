@@ -22,7 +22,7 @@
  * the result is then not complete. Where the order of accesses is not exact a race whose schedule
  * has reads of uncertain writers stays `maybe`.
  */
-#include "engines/exact/mc.h"
+#include "engines/engine.h"
 #include "base/alloc.h"
 #include "engines/predict/mc_pairs.h"
 #include "engines/effort.h"
@@ -563,13 +563,6 @@ static int mc_decide(void *state, struct whole *whole, struct error *err)
         return decide_at_hand(m, whole, err);
     engine_leave(m->result, "events_not_seen", events < limit ? events : limit);
     return 0;
-}
-
-int mc_run(struct engine_result *result, struct whole *whole, struct error *err)
-{
-    struct mc m = { .result = result };
-
-    return mc_decide(&m, whole, err);
 }
 
 const struct engine engine_mc = {

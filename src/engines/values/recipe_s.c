@@ -11,7 +11,6 @@
 #include "engines/engine.h"
 #include "base/alloc.h"
 #include "engines/batches.h"
-#include "engines/exact/mc.h"
 #include "engines/predict/mc_pairs.h"
 #include "engines/values/relax.h"
 #include "engines/whole.h"
@@ -287,7 +286,7 @@ static int recipe_s_decide(void *state, struct whole *whole, struct error *err)
         return 0;
     }
     engine_count(s->result, "no_bitcode", 1);
-    return whole_options(whole)->cascade ? 0 : mc_run(s->result, whole, err);
+    return whole_options(whole)->cascade ? 0 : engine_decide(&engine_mc, s->result, whole, err);
 }
 
 const struct engine engine_recipe_s = {
