@@ -116,7 +116,7 @@ static void subject_init(struct subject *s, const struct kind *k, uint32_t event
     make_trace(k, events, threads, seed, &s->trace);
     rng_init(&s->rng, seed);
     start = cpu_seconds();
-    s->view = view_new(&s->trace.mem, BARRIERS_NONE);
+    s->view = view_new(&s->trace.mem, CALL_RULE_NONE);
     s->view_seconds = cpu_seconds() - start;
     start = cpu_seconds();
     s->own = predictor_new(s->view, &s->trace.info);

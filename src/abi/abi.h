@@ -173,7 +173,7 @@ struct heddle_variable {
 #define EXTENT_LOCAL      (UINT64_C(1) << 61) /* on the stack of the calling function */
 #define EXTENT_NUMBER     (UINT64_C(1) << 62) /* an integer that may be a pointer */
 
-/* Calls of untraced code (docs/design/barriers.md). A call passes at most so many pointers; the
+/* Calls of untraced code (docs/design/calls.md). A call passes at most so many pointers; the
  * tables `__heddle_targets` (functions that need no barriers) and `__heddle_logged` (where in
  * memory there are objects whose pointers the trace knows) are asked inline. */
 enum {

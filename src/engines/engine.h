@@ -91,7 +91,7 @@ struct engine {
     enum strength proves; /* strength of its races before any witness is checked */
     bool on_request;      /* not part of the cascade: it over-approximates, or others contain it */
     bool predicts;        /* also pairs that happens-before orders: without a schedule no proof */
-    enum barriers barriers; /* how calls of untraced code count in view and checker (whole.h) */
+    enum call_rule call_rule; /* how calls of untraced code count in view and checker (whole.h) */
     bool needs_code; /* has nothing to do in the cascade unless the trace is a full recording */
     bool sees_all;   /* alone it sees every access: it is cheap, or its numbers are about all */
     /* In the cascade: this one runs first, and where it proves that there is nothing to find

@@ -640,7 +640,7 @@ static void learn_call(struct sieve *s, const struct event *e, const uint64_t *e
 
         if (D_KIND(entry[0]) == D_ALL_KIND)
             s->lists_all = true;
-        else if (barriers_range(entry, &from, &to))
+        else if (call_pairs_range(entry, &from, &to))
             list_range(s, from, to, e->thread);
     }
 }

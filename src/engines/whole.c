@@ -65,7 +65,7 @@ static void forget_events(struct whole *w)
 {
     witness_trace_free(w->checker);
     w->checker = NULL;
-    for (size_t i = 0; i <= BARRIERS_SIMPLE; i++) {
+    for (size_t i = 0; i <= CALL_RULE_SIMPLE; i++) {
         view_free(w->views[i]);
         w->views[i] = NULL;
     }
@@ -150,9 +150,9 @@ uint64_t whole_unseen(const struct whole *w)
     return w->unseen.unknown;
 }
 
-enum barriers whole_barriers(const struct whole *w)
+enum call_rule whole_call_rule(const struct whole *w)
 {
-    return w->engine->barriers;
+    return w->engine->call_rule;
 }
 
 const struct engine_options *whole_options(const struct whole *w)
@@ -368,17 +368,17 @@ uint64_t whole_event(const struct whole *w, uint64_t position)
 
 uint64_t whole_view_units(const struct whole *w, const struct engine *engine, uint64_t events)
 {
-    bool calls = w->info.calls && engine->barriers >= BARRIERS_PAIRS;
+    bool calls = w->info.calls && engine->call_rule >= CALL_RULE_PAIRS;
 
     return (UNITS_A_VIEWED_EVENT + (calls ? UNITS_A_CALL_EVENT : 0)) * events;
 }
 
-static enum barriers kind_of_view(const struct whole *w)
+static enum call_rule kind_of_view(const struct whole *w)
 {
-    enum barriers barriers = w->engine->barriers;
+    enum call_rule rule = w->engine->call_rule;
 
     /* Without such reads the same, and others have it too. */
-    return barriers == BARRIERS_UNSEEN && !w->unseen.by_call ? BARRIERS_NONE : barriers;
+    return rule == CALL_RULE_UNSEEN && !w->unseen.by_call ? CALL_RULE_NONE : rule;
 }
 
 bool whole_affords_view(const struct whole *w)
@@ -400,14 +400,14 @@ static uint64_t rows_max(const struct whole *w)
 const struct view *whole_view(struct whole *w, struct error *err)
 {
     const struct trace_mem *events = whole_events(w, err);
-    enum barriers barriers = kind_of_view(w);
+    enum call_rule rule = kind_of_view(w);
 
-    if (events && !w->views[barriers]) {
-        w->views[barriers] = view_new_named(events, barriers, trace_tables(w->trace));
-        w->views[barriers]->rows_max = rows_max(w);
+    if (events && !w->views[rule]) {
+        w->views[rule] = view_new_named(events, rule, trace_tables(w->trace));
+        w->views[rule]->rows_max = rows_max(w);
         whole_spend(w, whole_view_units(w, w->engine, events->count));
     }
-    return w->views[barriers];
+    return w->views[rule];
 }
 
 const struct execution *whole_execution(struct whole *w, struct error *why)
@@ -442,7 +442,7 @@ struct execution *whole_flips(struct whole *w, struct flips **flips)
 
 struct view *whole_view_of(const struct whole *w, const struct trace_mem *events)
 {
-    return view_new_named(events, w->engine->barriers, trace_tables(w->trace));
+    return view_new_named(events, w->engine->call_rule, trace_tables(w->trace));
 }
 
 bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
@@ -453,8 +453,8 @@ bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other)
         const struct race *r = race_table_find(&a->runs[i].result.races, site, other);
 
         if (r && r->strength <= STRENGTH_WITNESSED &&
-            (!trace_info(w->trace)->calls || w->engine->barriers < BARRIERS_PAIRS ||
-             a->runs[i].engine->barriers >= w->engine->barriers))
+            (!trace_info(w->trace)->calls || w->engine->call_rule < CALL_RULE_PAIRS ||
+             a->runs[i].engine->call_rule >= w->engine->call_rule))
             return true;
     }
     return false;

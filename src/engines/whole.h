@@ -30,7 +30,7 @@ enum { WHOLE_EVENTS_MAX = 16000000 };
 const struct engine_options *whole_options(const struct whole *w);
 const struct trace_info *whole_info(const struct whole *w);
 /* As the deciding engine wants them. */
-enum barriers whole_barriers(const struct whole *w);
+enum call_rule whole_call_rule(const struct whole *w);
 
 /* The trace, from its first event, to be read with trace_next(); NULL and an error. */
 struct trace *whole_stream(struct whole *w, struct error *err);
@@ -49,7 +49,7 @@ uint64_t whole_limit(const struct whole *w);
 uint64_t whole_listed(const struct whole *w);
 /* Reads among these that see what nobody wrote and nobody knows who did (trace/calls/unseen.h). */
 uint64_t whole_unseen(const struct whole *w);
-/* The same with their orders spelled out, as the deciding engine wants barriers; NULL and an error.
+/* The same with their orders spelled out, as the deciding engine wants calls; NULL and an error.
  */
 const struct view *whole_view(struct whole *w, struct error *err);
 /* Has the deciding engine units for the view, or is it there? */
@@ -59,8 +59,8 @@ bool whole_affords_view(const struct whole *w);
  * and there are no values. (And not with options.find_only.) */
 bool whole_can_show(const struct whole *w);
 
-/* With options.cascade: has an engine that ran before, with the same barriers or more, shown a race
- * of these two sites? */
+/* With options.cascade: has an engine that ran before, with the same rule for calls or a stricter
+ * one, shown a race of these two sites? */
 bool whole_is_shown(const struct whole *w, uint32_t site, uint32_t other);
 
 #endif

@@ -110,12 +110,12 @@ static int whole_check_ask(const struct whole *w, const uint64_t *order, size_t 
 }
 
 /* The same rule in the checker's words. */
-static enum witness_calls calls_rule(enum barriers b)
+static enum witness_calls calls_rule(enum call_rule b)
 {
-    static const enum witness_calls rules[] = { [BARRIERS_NONE] = CALLS_IGNORED,
-                                                [BARRIERS_UNSEEN] = CALLS_UNSEEN,
-                                                [BARRIERS_PAIRS] = CALLS_PAIRS,
-                                                [BARRIERS_SIMPLE] = CALLS_SIMPLE };
+    static const enum witness_calls rules[] = { [CALL_RULE_NONE] = CALLS_IGNORED,
+                                                [CALL_RULE_UNSEEN] = CALLS_UNSEEN,
+                                                [CALL_RULE_PAIRS] = CALLS_PAIRS,
+                                                [CALL_RULE_SIMPLE] = CALLS_SIMPLE };
 
     return rules[b];
 }
@@ -142,7 +142,7 @@ static bool can_check(struct whole *w, const uint64_t *order, size_t n, struct e
     }
     if (!w->checker)
         w->checker = witness_trace_new(&w->events, &w->info);
-    witness_trace_set_calls(w->checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_calls(w->checker, calls_rule(w->engine->call_rule), trace_tables(w->trace));
     return true;
 }
 
@@ -301,7 +301,7 @@ static void forget_long(struct whole *w, struct race_table *races)
 static bool is_judged_later(const struct whole *w)
 {
     return w->options->cascade && trace_info(w->trace)->calls &&
-           w->engine->barriers < BARRIERS_PAIRS;
+           w->engine->call_rule < CALL_RULE_PAIRS;
 }
 
 int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_t requests,
@@ -415,7 +415,7 @@ static int check_flip(struct whole *w, const struct execution *e, const uint64_t
     for (size_t i = 0; i < nchanges; i++)
         words[i] = (struct witness_change){ changes[i].read, changes[i].writer, changes[i].value,
                                             changes[i].has_value };
-    witness_trace_set_calls(checker, calls_rule(w->engine->barriers), trace_tables(w->trace));
+    witness_trace_set_calls(checker, calls_rule(w->engine->call_rule), trace_tables(w->trace));
     witness_trace_set_execution(checker, e);
     verdict = witness_check_values(checker, order, n, words, nchanges, err);
     witness_trace_free(checker);

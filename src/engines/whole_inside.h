@@ -29,10 +29,10 @@ struct whole {
     double done;               /* as whole_stop() was told */
     bool stopped, interrupted;
     bool loaded;
-    bool partial;                            /* fewer events than whole_limit() are loaded */
-    struct trace_mem events;                 /* a part's are borrowed */
-    struct unseen_counts unseen;             /* reads of what nobody in them wrote */
-    struct view *views[BARRIERS_SIMPLE + 1]; /* by enum barriers */
+    bool partial;                             /* fewer events than whole_limit() are loaded */
+    struct trace_mem events;                  /* a part's are borrowed */
+    struct unseen_counts unseen;              /* reads of what nobody in them wrote */
+    struct view *views[CALL_RULE_SIMPLE + 1]; /* by enum call_rule */
     struct witness_trace *checker;
     struct execution *execution; /* once asked for; may be NULL all the same */
     bool execution_sought;

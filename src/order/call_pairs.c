@@ -20,12 +20,12 @@
 /* ---- what events touch ---- */
 
 /* Where a piece is on the axis; where only some count, the first of these at or after it. */
-static uint32_t axis_of(const struct barrier_order *b, uint32_t piece)
+static uint32_t axis_of(const struct call_order *b, uint32_t piece)
 {
     return b->in.narrow ? b->in.narrow[piece] : piece;
 }
 
-static uint32_t piece_of(const struct barrier_order *b, uint64_t address)
+static uint32_t piece_of(const struct call_order *b, uint64_t address)
 {
     const uint32_t *p = map_get(b->in.piece_at, address);
 
@@ -33,14 +33,14 @@ static uint32_t piece_of(const struct barrier_order *b, uint64_t address)
 }
 
 /* In text an object and a variable may have one name, and then they are one thing. */
-static uint32_t object_thing(const struct barrier_order *b, uint64_t number)
+static uint32_t object_thing(const struct call_order *b, uint64_t number)
 {
     return b->variable_of[number] == NONE ? b->objects + (uint32_t)number : b->variable_of[number];
 }
 
 /* A round of a barrier may have members that are hidden, a release an acquire: the event counts as
  * a pair of its own. */
-static void touch_object(struct barrier_order *b, bool unmatched)
+static void touch_object(struct call_order *b, bool unmatched)
 {
     const struct event *e = b->event;
     uint32_t at =
@@ -49,26 +49,26 @@ static void touch_object(struct barrier_order *b, bool unmatched)
     if (at == NONE)
         return;
     if ((unmatched || op_class_of(e->op) == CLASS_BARRIER) && marks_has(&b->covered, at))
-        barriers_take(b, at, at + 1, NULL);
+        call_pairs_take(b, at, at + 1, NULL);
     else
-        barriers_touch(b, at, at + 1);
+        call_pairs_touch(b, at, at + 1);
 }
 
-static void touch_thread(struct barrier_order *b, uint32_t first, uint64_t thread)
+static void touch_thread(struct call_order *b, uint32_t first, uint64_t thread)
 {
     if (thread < b->in.nthreads)
-        barriers_touch(b, first + (uint32_t)thread, first + (uint32_t)thread + 1);
+        call_pairs_touch(b, first + (uint32_t)thread, first + (uint32_t)thread + 1);
 }
 
-static void touch_all(struct barrier_order *b, const struct barriers_event *e)
+static void touch_all(struct call_order *b, const struct call_pairs_event *e)
 {
     const struct event *ev = b->event;
 
     if (axis_of(b, e->first) < axis_of(b, e->last))
-        barriers_touch(b, axis_of(b, e->first), axis_of(b, e->last));
+        call_pairs_touch(b, axis_of(b, e->first), axis_of(b, e->last));
     if (b->in.narrow)
         return;
-    if (barriers_on_object(ev->op))
+    if (call_pairs_on_object(ev->op))
         touch_object(b, e->unmatched);
     if (ev->op == OP_FORK)
         touch_thread(b, b->starts, ev->target);
@@ -83,7 +83,7 @@ static void touch_all(struct barrier_order *b, const struct barriers_event *e)
 /* ---- what pairs touch ---- */
 
 /* The things of an entry of D. */
-static struct span entry_span(const struct barrier_order *b, const uint64_t *entry)
+static struct span entry_span(const struct call_order *b, const uint64_t *entry)
 {
     uint64_t from, to, low = D_LOW(entry[0]);
 
@@ -93,7 +93,7 @@ static struct span entry_span(const struct barrier_order *b, const uint64_t *ent
         return (struct span){ 0, 0 };
     switch (D_KIND(entry[0])) {
     case D_MEMORY_KIND:
-        if (!barriers_range(entry, &from, &to))
+        if (!call_pairs_range(entry, &from, &to))
             break;
         return (struct span){ axis_of(b, *map_get(b->in.piece_at, from)),
                               axis_of(b, *map_get(b->in.piece_at, to)) };
@@ -120,7 +120,7 @@ static size_t spans_of(const struct event *call)
     return call->old + 2;
 }
 
-static struct span span_of(const struct barrier_order *b, const struct event *call, bool endless,
+static struct span span_of(const struct call_order *b, const struct event *call, bool endless,
                            size_t i)
 {
     uint32_t end = b->ends + call->thread;
@@ -129,11 +129,11 @@ static struct span span_of(const struct barrier_order *b, const struct event *ca
         return entry_span(b, b->extra + call->value + 2 * i);
     if (i == call->old)
         return endless && !b->in.narrow ? (struct span){ end, end + 1 } : (struct span){ 0, 0 };
-    return b->in.kind == BARRIERS_SIMPLE ? (struct span){ b->axis - 1, b->axis }
-                                         : (struct span){ 0, 0 };
+    return b->in.kind == CALL_RULE_SIMPLE ? (struct span){ b->axis - 1, b->axis }
+                                          : (struct span){ 0, 0 };
 }
 
-static void open_pair(struct barrier_order *b)
+static void open_pair(struct call_order *b)
 {
     struct pair *p = &b->pairs[b->opened++];
     struct thread *t = &b->threads[b->event->thread];
@@ -143,20 +143,20 @@ static void open_pair(struct barrier_order *b)
     p->thread = b->event->thread;
     if (!t->stack.count) {
         push(&b->open_threads, p->thread);
-        t->group = barriers_new_group(b, NONE);
+        t->group = call_pairs_new_group(b, NONE);
     }
     push(&t->stack, (uint32_t)(p - b->pairs));
     for (size_t i = 0; i < spans_of(b->event); i++) {
         struct span s = span_of(b, b->event, p->endless, i);
 
         if (s.lo < s.hi)
-            barriers_take(b, s.lo, s.hi, p);
+            call_pairs_take(b, s.lo, s.hi, p);
     }
-    barriers_step_group(b, t->group);
+    call_pairs_step_group(b, t->group);
 }
 
 /* The i-th pair on the thread's stack is over. */
-static void close_pair(struct barrier_order *b, struct thread *t, size_t i)
+static void close_pair(struct call_order *b, struct thread *t, size_t i)
 {
     struct pair *p = &b->pairs[t->stack.items[i]];
 
@@ -168,11 +168,11 @@ static void close_pair(struct barrier_order *b, struct thread *t, size_t i)
     for (size_t k = 0; !t->stack.count && k < b->open_threads.count; k++)
         if (b->open_threads.items[k] == b->event->thread)
             b->open_threads.items[k--] = b->open_threads.items[--b->open_threads.count];
-    barriers_split_group(b, t->group);
+    call_pairs_split_group(b, t->group);
 }
 
 /* Where on the stack the innermost pair is that has not returned, + 1; 0: there is none. */
-static size_t innermost(const struct barrier_order *b, const struct thread *t)
+static size_t innermost(const struct call_order *b, const struct thread *t)
 {
     size_t n = t->stack.count;
 
@@ -181,7 +181,7 @@ static size_t innermost(const struct barrier_order *b, const struct thread *t)
     return n;
 }
 
-static void return_from(struct barrier_order *b, struct thread *t)
+static void return_from(struct call_order *b, struct thread *t)
 {
     size_t n = innermost(b, t);
     struct pair *p = n ? &b->pairs[t->stack.items[n - 1]] : NULL;
@@ -192,15 +192,15 @@ static void return_from(struct barrier_order *b, struct thread *t)
         close_pair(b, t, n - 1);
 }
 
-static void end_lasting(struct barrier_order *b, struct thread *t)
+static void end_lasting(struct call_order *b, struct thread *t)
 {
     for (size_t i = t->stack.count; i-- > 0;)
         if (b->pairs[t->stack.items[i]].lasting)
             close_pair(b, t, i);
 }
 
-const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_event *e,
-                              uint32_t *count)
+const uint32_t *call_pairs_step(struct call_order *b, const struct call_pairs_event *e,
+                                uint32_t *count)
 {
     struct thread *t;
 
@@ -208,7 +208,7 @@ const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_eve
     b->event = &b->events[e->position];
     t = &b->threads[b->event->thread];
     if (t->stack.count)
-        barriers_step_group(b, t->group);
+        call_pairs_step_group(b, t->group);
     touch_all(b, e);
     if (b->event->op == OP_CALL)
         open_pair(b);
@@ -216,12 +216,12 @@ const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_eve
         return_from(b, t);
     if (t->stack.count && event_ends_quiet(b->event))
         end_lasting(b, t);
-    barriers_list_needs(b);
+    call_pairs_list_needs(b);
     *count = (uint32_t)b->out.count;
     return b->out.items;
 }
 
-uint32_t barriers_open_call(const struct barrier_order *b, uint32_t thread)
+uint32_t call_pairs_open_call(const struct call_order *b, uint32_t thread)
 {
     const struct thread *t = &b->threads[thread];
     size_t n = innermost(b, t);
@@ -248,7 +248,7 @@ static void count_names(const struct trace_mem *t, uint32_t *nthreads, uint32_t 
     for (size_t i = 0; i < t->count; i++) {
         const struct event *e = &t->events[i];
 
-        if (barriers_on_object(e->op) && is_named(e->target))
+        if (call_pairs_on_object(e->op) && is_named(e->target))
             raise(nobjects, named_object(e->target));
         if (e->op == OP_FORK || e->op == OP_JOIN)
             raise(nthreads, e->target);
@@ -263,7 +263,7 @@ static void count_names(const struct trace_mem *t, uint32_t *nthreads, uint32_t 
     }
 }
 
-static void match_names(struct barrier_order *b, uint32_t nobjects)
+static void match_names(struct call_order *b, uint32_t nobjects)
 {
     const struct tables *names = b->in.names;
 
@@ -279,7 +279,7 @@ static void match_names(struct barrier_order *b, uint32_t nobjects)
 }
 
 /* Pairs that have returned have an end, those that last only with their quiet period. */
-static void end_pairs(struct barrier_order *b, struct list *over, bool quiet_ends)
+static void end_pairs(struct call_order *b, struct list *over, bool quiet_ends)
 {
     size_t kept = 0;
 
@@ -295,7 +295,7 @@ static void end_pairs(struct barrier_order *b, struct list *over, bool quiet_end
 }
 
 /* Number the pairs and see which of them never end. */
-static void find_pairs(struct barrier_order *b)
+static void find_pairs(struct call_order *b)
 {
     const struct trace_mem *t = b->in.trace;
     struct list *stacks = xcalloc((size_t)b->in.nthreads + 1, sizeof(*stacks));
@@ -326,7 +326,7 @@ static void find_pairs(struct barrier_order *b)
     free(over);
 }
 
-static void find_covered(struct barrier_order *b)
+static void find_covered(struct call_order *b)
 {
     const struct trace_mem *t = b->in.trace;
     int32_t *change = xcalloc((size_t)b->axis + 1, sizeof(*change)), depth = 0;
@@ -353,9 +353,9 @@ static void find_covered(struct barrier_order *b)
     free(change);
 }
 
-struct barrier_order *barriers_new(const struct barriers_input *in)
+struct call_order *call_pairs_new(const struct call_pairs_input *in)
 {
-    struct barrier_order *b = xcalloc(1, sizeof(*b));
+    struct call_order *b = xcalloc(1, sizeof(*b));
     uint32_t nobjects = 0;
 
     b->in = *in;
@@ -376,13 +376,13 @@ struct barrier_order *barriers_new(const struct barriers_input *in)
     find_covered(b);
     marks_init(&b->heads, b->axis);
     b->run_at = xcalloc((size_t)b->axis + 1, sizeof(*b->run_at));
-    b->run_at[0] = barriers_new_run(b);
+    b->run_at[0] = call_pairs_new_run(b);
     b->runs[b->run_at[0]].ret = NONE;
     marks_add(&b->heads, 0);
     return b;
 }
 
-void barriers_free(struct barrier_order *b)
+void call_pairs_free(struct call_order *b)
 {
     if (!b)
         return;

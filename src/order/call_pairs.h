@@ -25,23 +25,23 @@
 #include "base/map.h"
 #include "order/view.h"
 
-struct barriers_input {
+struct call_pairs_input {
     const struct trace_mem *trace; /* all borrowed */
-    enum barriers kind;
-    const struct tables *names; /* or NULL, see barriers_object_names() */
+    enum call_rule kind;
+    const struct tables *names; /* or NULL, see call_pairs_object_names() */
     uint32_t nthreads, npieces;
     const struct map *piece_at; /* first and last byte + 1 of all that is touched or listed */
-    const uint32_t *narrow;     /* BARRIERS_UNSEEN: piece (and npieces) -> how many before it count;
-                                   nothing but these counts. Else NULL */
+    const uint32_t *narrow; /* CALL_RULE_UNSEEN: piece (and npieces) -> how many before it count;
+                               nothing but these counts. Else NULL */
 };
 
-struct barrier_order;
+struct call_order;
 
-struct barrier_order *barriers_new(const struct barriers_input *in);
-void barriers_free(struct barrier_order *b);
+struct call_order *call_pairs_new(const struct call_pairs_input *in);
+void call_pairs_free(struct call_order *b);
 
 /* What the next event touches and is, besides what is in the event itself. */
-struct barriers_event {
+struct call_pairs_event {
     uint32_t position;
     uint32_t first, last; /* pieces [first, last) of an access, alloc or free */
     bool first_of_thread, last_of_thread;
@@ -49,14 +49,14 @@ struct barriers_event {
 };
 
 /* The needs of the next event that takes part; valid until the next call. */
-const uint32_t *barriers_step(struct barrier_order *b, const struct barriers_event *e,
-                              uint32_t *count);
+const uint32_t *call_pairs_step(struct call_order *b, const struct call_pairs_event *e,
+                                uint32_t *count);
 
 /* The call that a thread is in, the innermost; VIEW_NONE. Before the step of a return: its call. */
-uint32_t barriers_open_call(const struct barrier_order *b, uint32_t thread);
+uint32_t call_pairs_open_call(const struct call_order *b, uint32_t thread);
 
 /* Is this a synchronisation event on an object? */
-static inline bool barriers_on_object(unsigned op)
+static inline bool call_pairs_on_object(unsigned op)
 {
     enum op_class c = op_class_of(op);
 
@@ -64,7 +64,7 @@ static inline bool barriers_on_object(unsigned op)
 }
 
 /* An entry of memory as bytes [from, to); false for all other entries. */
-static inline bool barriers_range(const uint64_t *entry, uint64_t *from, uint64_t *to)
+static inline bool call_pairs_range(const uint64_t *entry, uint64_t *from, uint64_t *to)
 {
     *from = entry[0];
     *to = entry[1] > UINT64_MAX - entry[0] ? UINT64_MAX : entry[0] + entry[1];

@@ -36,10 +36,10 @@ struct span {
     uint32_t lo, hi; /* on the axis */
 };
 
-struct barrier_order {
+struct call_order {
     const struct event *events;
     const uint64_t *extra;
-    struct barriers_input in;
+    struct call_pairs_input in;
     uint32_t axis, ends, starts, objects; /* its length; where thread ends, beginnings, objects
                                              begin */
     uint32_t *variable_of;                /* object -> axis of the variable of that name, NONE */
@@ -73,21 +73,21 @@ static inline void push(struct list *l, uint32_t item)
 
 /* ---- groups: open pairs that belong together ---- */
 
-uint32_t barriers_new_group(struct barrier_order *b, uint32_t last);
+uint32_t call_pairs_new_group(struct call_order *b, uint32_t last);
 /* The present event touches what the group may touch. */
-void barriers_step_group(struct barrier_order *b, uint32_t group);
+void call_pairs_step_group(struct call_order *b, uint32_t group);
 /* A pair of the group is over: what holds the rest together? */
-void barriers_split_group(struct barrier_order *b, uint32_t group);
+void call_pairs_split_group(struct call_order *b, uint32_t group);
 
 /* ---- things [lo, hi) ---- */
 
-uint32_t barriers_new_run(struct barrier_order *b);
+uint32_t call_pairs_new_run(struct call_order *b);
 /* The present event touches them. */
-void barriers_touch(struct barrier_order *b, uint32_t lo, uint32_t hi);
+void call_pairs_touch(struct call_order *b, uint32_t lo, uint32_t hi);
 /* It comes after all that touched them, with a pair that is open from here on (or NULL). */
-void barriers_take(struct barrier_order *b, uint32_t lo, uint32_t hi, struct pair *p);
+void call_pairs_take(struct call_order *b, uint32_t lo, uint32_t hi, struct pair *p);
 
 /* What the present event needs into b->out, and forget it. */
-void barriers_list_needs(struct barrier_order *b);
+void call_pairs_list_needs(struct call_order *b);
 
 #endif

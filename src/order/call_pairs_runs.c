@@ -6,7 +6,7 @@
 
 /* ---- needs ---- */
 
-static void barriers_runs_want(struct barrier_order *b, uint32_t event)
+static void call_pairs_runs_want(struct call_order *b, uint32_t event)
 {
     uint32_t thread;
 
@@ -20,7 +20,7 @@ static void barriers_runs_want(struct barrier_order *b, uint32_t event)
 }
 
 /* Program order implies what an earlier event of the thread needed already. */
-void barriers_list_needs(struct barrier_order *b)
+void call_pairs_list_needs(struct call_order *b)
 {
     b->out.count = 0;
     for (size_t i = 0; i < b->wanted.count; i++) {
@@ -39,30 +39,30 @@ void barriers_list_needs(struct barrier_order *b)
 /* ---- groups ---- */
 
 /* The present event touches what the group may touch. */
-void barriers_step_group(struct barrier_order *b, uint32_t group)
+void call_pairs_step_group(struct call_order *b, uint32_t group)
 {
-    barriers_runs_want(b, b->group_last[group]);
+    call_pairs_runs_want(b, b->group_last[group]);
     b->group_last[group] = b->position;
 }
 
-uint32_t barriers_new_group(struct barrier_order *b, uint32_t last)
+uint32_t call_pairs_new_group(struct call_order *b, uint32_t last)
 {
     GROW(b->group_last, b->groups_cap, b->ngroups + 1);
     b->group_last[b->ngroups] = last;
     return (uint32_t)b->ngroups++;
 }
 
-static void join_groups(struct barrier_order *b, uint32_t group, uint32_t other)
+static void join_groups(struct call_order *b, uint32_t group, uint32_t other)
 {
     if (group == other)
         return;
-    barriers_step_group(b, other);
+    call_pairs_step_group(b, other);
     for (size_t i = 0; i < b->open_threads.count; i++)
         if (b->threads[b->open_threads.items[i]].group == other)
             b->threads[b->open_threads.items[i]].group = group;
 }
 
-static uint32_t root_of(const struct barrier_order *b, uint32_t thread)
+static uint32_t root_of(const struct call_order *b, uint32_t thread)
 {
     while (b->root.items[thread] != thread)
         thread = b->root.items[thread];
@@ -70,7 +70,7 @@ static uint32_t root_of(const struct barrier_order *b, uint32_t thread)
 }
 
 /* Members of a group that have something in common, directly or through others. */
-static void unite_members(struct barrier_order *b, uint32_t group)
+static void unite_members(struct call_order *b, uint32_t group)
 {
     for (size_t i = 0; i < b->open_threads.count; i++) {
         const struct list *stack = &b->threads[b->open_threads.items[i]].stack;
@@ -89,7 +89,7 @@ static void unite_members(struct barrier_order *b, uint32_t group)
 }
 
 /* A pair of the group is over: what holds the rest together? */
-void barriers_split_group(struct barrier_order *b, uint32_t group)
+void call_pairs_split_group(struct call_order *b, uint32_t group)
 {
     uint32_t last = b->group_last[group];
     size_t members = 0;
@@ -107,7 +107,7 @@ void barriers_split_group(struct barrier_order *b, uint32_t group)
         uint32_t t = b->open_threads.items[i];
 
         if (b->threads[t].group == group && root_of(b, t) == t)
-            b->threads[t].group = barriers_new_group(b, last);
+            b->threads[t].group = call_pairs_new_group(b, last);
     }
     for (size_t i = 0; i < b->open_threads.count; i++) {
         uint32_t t = b->open_threads.items[i];
@@ -128,12 +128,12 @@ static void copy_list(struct list *to, const struct list *from)
         to->items[i] = from->items[i];
 }
 
-static struct run *run_of(const struct barrier_order *b, uint32_t head)
+static struct run *run_of(const struct call_order *b, uint32_t head)
 {
     return &b->runs[b->run_at[head]];
 }
 
-uint32_t barriers_new_run(struct barrier_order *b)
+uint32_t call_pairs_new_run(struct call_order *b)
 {
     if (b->spare.count)
         return b->spare.items[--b->spare.count];
@@ -142,21 +142,21 @@ uint32_t barriers_new_run(struct barrier_order *b)
 }
 
 /* The run that begins here belongs to the one before it from now on. */
-static void join_run(struct barrier_order *b, uint32_t at)
+static void join_run(struct call_order *b, uint32_t at)
 {
     push(&b->spare, b->run_at[at]);
     marks_remove(&b->heads, at);
 }
 
 /* A run begins here from now on. */
-static void cut(struct barrier_order *b, uint32_t at)
+static void cut(struct call_order *b, uint32_t at)
 {
     const struct run *old;
     struct run *new;
 
     if (at >= b->axis || marks_has(&b->heads, at))
         return;
-    b->run_at[at] = barriers_new_run(b); /* may move the array */
+    b->run_at[at] = call_pairs_new_run(b); /* may move the array */
     new = run_of(b, at);
     old = run_of(b, marks_previous(&b->heads, at));
     new->ret = old->ret;
@@ -166,7 +166,7 @@ static void cut(struct barrier_order *b, uint32_t at)
 }
 
 /* Pairs that have returned since the run was looked at; what came before is before the return. */
-static void note_returns(struct barrier_order *b, struct run *r)
+static void note_returns(struct call_order *b, struct run *r)
 {
     size_t kept = 0;
 
@@ -184,7 +184,7 @@ static void note_returns(struct barrier_order *b, struct run *r)
 }
 
 /* The present event is the latest touch of its thread; was there one since the last pair? */
-static bool note_touch(struct barrier_order *b, struct run *r)
+static bool note_touch(struct call_order *b, struct run *r)
 {
     for (size_t i = 0; i < r->touches.count; i++) {
         if (b->events[r->touches.items[i]].thread == b->event->thread) {
@@ -196,31 +196,31 @@ static bool note_touch(struct barrier_order *b, struct run *r)
     return false;
 }
 
-static void touch_run(struct barrier_order *b, struct run *r)
+static void touch_run(struct call_order *b, struct run *r)
 {
     note_returns(b, r);
     if (!note_touch(b, r))
-        barriers_runs_want(b, r->ret);
+        call_pairs_runs_want(b, r->ret);
     for (size_t i = 0; i < r->open.count; i++)
         if (b->pairs[r->open.items[i]].thread != b->event->thread)
-            barriers_step_group(b, b->threads[b->pairs[r->open.items[i]].thread].group);
+            call_pairs_step_group(b, b->threads[b->pairs[r->open.items[i]].thread].group);
 }
 
 /* The present event comes after all that touched the run; with a pair that is open from here on
  * (or without). */
-static void take_run(struct barrier_order *b, struct run *r, struct pair *p)
+static void take_run(struct call_order *b, struct run *r, struct pair *p)
 {
     note_returns(b, r);
-    barriers_runs_want(b, r->ret);
+    call_pairs_runs_want(b, r->ret);
     for (size_t i = 0; i < r->touches.count; i++)
-        barriers_runs_want(b, r->touches.items[i]);
+        call_pairs_runs_want(b, r->touches.items[i]);
     for (size_t i = 0; i < r->open.count; i++) {
         const struct pair *other = &b->pairs[r->open.items[i]];
 
         if (other->thread == b->event->thread)
             continue;
         if (!p) {
-            barriers_step_group(b, b->threads[other->thread].group);
+            call_pairs_step_group(b, b->threads[other->thread].group);
             continue;
         }
         join_groups(b, b->threads[p->thread].group, b->threads[other->thread].group);
@@ -233,7 +233,7 @@ static void take_run(struct barrier_order *b, struct run *r, struct pair *p)
         push(&r->open, (uint32_t)(p - b->pairs));
 }
 
-void barriers_touch(struct barrier_order *b, uint32_t lo, uint32_t hi)
+void call_pairs_touch(struct call_order *b, uint32_t lo, uint32_t hi)
 {
     uint32_t at = marks_next(&b->covered, lo);
 
@@ -253,7 +253,7 @@ static bool same_pairs(const struct run *a, const struct run *b)
             !memcmp(a->open.items, b->open.items, a->open.count * sizeof(*a->open.items)));
 }
 
-void barriers_take(struct barrier_order *b, uint32_t lo, uint32_t hi, struct pair *p)
+void call_pairs_take(struct call_order *b, uint32_t lo, uint32_t hi, struct pair *p)
 {
     uint32_t before = NONE, at, next;
 

@@ -40,11 +40,11 @@ struct builder {
     struct map locks;
     struct needs *needs;
 
-    /* With barriers: */
+    /* With calls of untraced code: */
     const struct trace_mem *trace;
-    enum barriers barriers;
-    struct barrier_order *order; /* or NULL */
-    uint32_t *seen_of;           /* cell -> its last writer that is no call or return */
+    enum call_rule rule;
+    struct call_order *order; /* or NULL */
+    uint32_t *seen_of;        /* cell -> its last writer that is no call or return */
     size_t seen_of_cap;
     struct marks dirty; /* pieces written since a call or return wrote them; at first all that are
                            ever written */
@@ -101,10 +101,10 @@ static void cut_for_calls(struct builder *b, const struct event *e, size_t *cap)
 {
     uint64_t from, to;
 
-    if (barriers_on_object(e->op) && !is_named(e->target))
+    if (call_pairs_on_object(e->op) && !is_named(e->target))
         add_borders(b, e->target, e->target + 1, cap);
     for (uint64_t k = 0; e->op == OP_CALL && k < e->old; k++)
-        if (barriers_range(b->trace->extra + e->value + 2 * k, &from, &to))
+        if (call_pairs_range(b->trace->extra + e->value + 2 * k, &from, &to))
             add_borders(b, from, to, cap);
 }
 
@@ -116,7 +116,7 @@ static void cut_memory(struct builder *b)
     for (uint32_t i = 0; i < b->v->count; i++) {
         if (event_span(&b->v->events[i], &from, &to))
             add_borders(b, from, to, &cap);
-        if (b->barriers && takes_part(&b->v->events[i]))
+        if (b->rule && takes_part(&b->v->events[i]))
             cut_for_calls(b, &b->v->events[i], &cap);
     }
     n = b->piece_at.count;
@@ -312,7 +312,7 @@ static void add_call_touches(struct builder *b, uint32_t i, uint32_t call)
 
         if (D_KIND(entry[0]) == D_ALL_KIND)
             touch_listed(b, i, 0, b->npieces);
-        else if (barriers_range(entry, &from, &to))
+        else if (call_pairs_range(entry, &from, &to))
             touch_listed(b, i, *map_get(&b->piece_at, from), *map_get(&b->piece_at, to));
     }
 }
@@ -413,18 +413,18 @@ static bool is_unmatched_release(const struct view *v, uint32_t i)
 }
 
 /* After all else of the event is known. */
-static void add_barriers(struct builder *b, uint32_t i, uint32_t first, uint32_t last)
+static void add_calls(struct builder *b, uint32_t i, uint32_t first, uint32_t last)
 {
     struct view *v = b->v;
     const struct event *e = &v->events[i];
-    uint32_t call = barriers_open_call(b->order, e->thread), count;
-    struct barriers_event be = { i,
-                                 first,
-                                 last,
-                                 v->rank[i] == 0 || e->op == OP_BEGIN,
-                                 e->op == OP_END || b->last_of[e->thread] == i,
-                                 is_unmatched_release(v, i) };
-    const uint32_t *needs = barriers_step(b->order, &be, &count);
+    uint32_t call = call_pairs_open_call(b->order, e->thread), count;
+    struct call_pairs_event be = { i,
+                                   first,
+                                   last,
+                                   v->rank[i] == 0 || e->op == OP_BEGIN,
+                                   e->op == OP_END || b->last_of[e->thread] == i,
+                                   is_unmatched_release(v, i) };
+    const uint32_t *needs = call_pairs_step(b->order, &be, &count);
 
     append_needs(b, i, needs, count);
     v->decides[i] |= call != VIEW_NONE && op_table[e->op].reads;
@@ -459,7 +459,7 @@ static void view_visit(struct builder *b, uint32_t i)
     else if (e->op == OP_JOIN && e->target < v->nthreads)
         end_sections(b, (uint32_t)e->target, b->last[e->target]);
     if (b->order)
-        add_barriers(b, i, first, last);
+        add_calls(b, i, first, last);
 }
 
 /* ---- packed lists ---- */
@@ -521,12 +521,12 @@ static void list_sections(struct view *v)
 
 /* ---- life cycle ---- */
 
-static void builder_init(struct builder *b, const struct trace_mem *t, enum barriers barriers)
+static void builder_init(struct builder *b, const struct trace_mem *t, enum call_rule rule)
 {
     struct view *v = xcalloc(1, sizeof(*v));
     size_t n = t->count + 1;
 
-    *b = (struct builder){ .v = v, .trace = t, .barriers = barriers };
+    *b = (struct builder){ .v = v, .trace = t, .rule = rule };
     v->events = t->events;
     v->count = (uint32_t)t->count;
     for (size_t i = 0; i < t->count; i++)
@@ -562,17 +562,17 @@ static void find_ends(struct builder *b)
 }
 
 /* The rule, or none where it makes no difference. */
-static enum barriers choose_rule(const struct trace_mem *t, enum barriers rule)
+static enum call_rule choose_rule(const struct trace_mem *t, enum call_rule rule)
 {
     bool calls = false, by_call = false;
 
-    for (size_t i = 0; i < t->count && rule != BARRIERS_NONE; i++) {
+    for (size_t i = 0; i < t->count && rule != CALL_RULE_NONE; i++) {
         calls |= t->events[i].op == OP_CALL && takes_part(&t->events[i]);
         by_call |= t->events[i].flags & EV_BY_CALL && takes_part(&t->events[i]);
-        if (calls && (by_call || rule != BARRIERS_UNSEEN))
+        if (calls && (by_call || rule != CALL_RULE_UNSEEN))
             return rule;
     }
-    return BARRIERS_NONE;
+    return CALL_RULE_NONE;
 }
 
 /* The pieces that calls are known to have written. */
@@ -591,16 +591,16 @@ static void find_narrow(struct builder *b)
         b->narrow[p + 1] += b->narrow[p];
 }
 
-static void start_barriers(struct builder *b, const struct tables *names)
+static void start_calls(struct builder *b, const struct tables *names)
 {
-    struct barriers_input in = { b->trace,   b->barriers,  names,    b->v->nthreads,
-                                 b->npieces, &b->piece_at, b->narrow };
+    struct call_pairs_input in = { b->trace,   b->rule,      names,    b->v->nthreads,
+                                   b->npieces, &b->piece_at, b->narrow };
     uint64_t from, to;
 
-    if (b->barriers == BARRIERS_UNSEEN)
+    if (b->rule == CALL_RULE_UNSEEN)
         find_narrow(b);
     in.narrow = b->narrow;
-    b->order = barriers_new(&in);
+    b->order = call_pairs_new(&in);
     marks_init(&b->dirty, b->npieces + 1);
     for (uint32_t i = 0; i < b->v->count; i++)
         if (event_span(&b->v->events[i], &from, &to) && is_writer(b->v->events[i].op))
@@ -622,7 +622,7 @@ static void builder_release(struct builder *b)
     map_release(&b->piece_at);
     map_release(&b->locks);
     needs_free(b->needs);
-    barriers_free(b->order);
+    call_pairs_free(b->order);
     marks_release(&b->dirty);
     free(b->seen_of);
     free(b->last_of);
@@ -662,23 +662,23 @@ static bool is_sound(const struct view *v)
     return true;
 }
 
-struct view *view_new(const struct trace_mem *t, enum barriers barriers)
+struct view *view_new(const struct trace_mem *t, enum call_rule rule)
 {
-    return view_new_named(t, barriers, NULL);
+    return view_new_named(t, rule, NULL);
 }
 
-struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
+struct view *view_new_named(const struct trace_mem *t, enum call_rule rule,
                             const struct tables *names)
 {
     struct builder b;
     struct view *v;
 
-    builder_init(&b, t, choose_rule(t, barriers));
+    builder_init(&b, t, choose_rule(t, rule));
     v = b.v;
     cut_memory(&b);
     find_pointers(&b);
-    if (b.barriers)
-        start_barriers(&b, names);
+    if (b.rule)
+        start_calls(&b, names);
     for (uint32_t i = 0; i < v->count; i++)
         view_visit(&b, i);
     v->nlocks = (uint32_t)b.locks.count;

@@ -16,7 +16,7 @@
  * writes all its cells; an alloc is the first writer of its cells (of unknown
  * value).
  *
- * Calls. With barriers, what calls of untraced code may have done is in the
+ * Calls. With a call rule, what calls of untraced code may have done is in the
  * view, too: in the needs, and as touches of calls and returns. A call reads
  * what its D lists (what is in there must be what it was) and writes it with
  * an unknown value, a return writes it. Touches that follow from others are
@@ -89,20 +89,21 @@ struct view {
 };
 
 /* What calls of untraced code (call pairs) add to the needs. */
-enum barriers {
-    BARRIERS_NONE,   /* nothing */
-    BARRIERS_UNSEEN, /* mc: as BARRIERS_PAIRS, for the bytes alone of which calls are known to have
-                        written some: those of reads marked EV_BY_CALL (docs/design/unseen.md) */
-    BARRIERS_PAIRS,  /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
-                        keep the order of the trace, with all events in between call and return
-                        (call_pairs.h) */
-    BARRIERS_SIMPLE  /* sb: the same, and any two pairs */
+enum call_rule {
+    CALL_RULE_NONE,   /* nothing */
+    CALL_RULE_UNSEEN, /* mc: as CALL_RULE_PAIRS, for the bytes alone of which calls are known to
+                        have written some: those of reads marked EV_BY_CALL (docs/design/unseen.md)
+                      */
+    CALL_RULE_PAIRS, /* rdit: two pairs whose D overlap, and a pair and an event that touches its D,
+                       keep the order of the trace, with all events in between call and return
+                       (call_pairs.h) */
+    CALL_RULE_SIMPLE /* sb: the same, and any two pairs */
 };
 
 /* At most UINT32_MAX - 1 events; the trace is borrowed. The second one knows names: where a D lists
  * a variable, an object of that name is meant too. */
-struct view *view_new(const struct trace_mem *t, enum barriers barriers);
-struct view *view_new_named(const struct trace_mem *t, enum barriers barriers,
+struct view *view_new(const struct trace_mem *t, enum call_rule rule);
+struct view *view_new_named(const struct trace_mem *t, enum call_rule rule,
                             const struct tables *names);
 void view_free(struct view *v);
 /* Its arrays alone, where the struct is part of something else. */

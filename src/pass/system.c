@@ -1,6 +1,6 @@
 /* system.c - functions whose calls are no calls of untraced code
  *
- * A call of untraced code is a pair of barriers (docs/design/barriers.md), unless the function is
+ * A call of untraced code is a call pair (docs/design/calls.md), unless the function is
  * known: the runtime interposes or models it, it belongs to the C or C++ library and orders
  * nothing by itself (both: abi/rt_libc.h), or its attributes rule synchronisation out. By name,
  * since the compiler sees no more: a library that defines another function of such a name is taken

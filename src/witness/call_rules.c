@@ -28,7 +28,7 @@ struct call {
     bool endless;                /* does not end in this trace */
     uint32_t *near;              /* neighbours; calls */
     size_t nnear, near_cap;
-    uint32_t seen; /* round of barriers_visit() */
+    uint32_t seen; /* round of call_rules_visit() */
 };
 
 /* The calls that may touch a thing. */
@@ -42,7 +42,7 @@ struct touched {
 };
 
 struct builder {
-    struct barriers *out;
+    struct call_rules *out;
     const struct trace_mem *t;
     const struct cells *cells;
     enum witness_calls rule;
@@ -128,7 +128,7 @@ static bool takes_part(const struct event *e)
 
 static void ask_for(struct builder *b, uint32_t event)
 {
-    struct barriers *o = b->out;
+    struct call_rules *o = b->out;
     uint32_t *asked, thread = event_at(b, b->event)->thread;
 
     if (event == NONE || event_at(b, event)->thread == thread)
@@ -256,8 +256,8 @@ static void ask_for_touches(struct builder *b, uint32_t thing)
 
 /* The present event takes the things [from, to) of those below a node, [lo, hi): it comes after all
  * that was there. A call stays; `taker` NONE: just the event. */
-static void take_in_barriers(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi,
-                             uint32_t from, uint32_t to, uint32_t taker)
+static void take_in_tree(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi, uint32_t from,
+                         uint32_t to, uint32_t taker)
 {
     uint32_t middle = lo + (hi - lo) / 2;
 
@@ -275,8 +275,8 @@ static void take_in_barriers(struct builder *b, uint32_t node, uint32_t lo, uint
         return;
     }
     push_down(b, node);
-    take_in_barriers(b, 2 * node, lo, middle, from, to, taker);
-    take_in_barriers(b, 2 * node + 1, middle, hi, from, to, taker);
+    take_in_tree(b, 2 * node, lo, middle, from, to, taker);
+    take_in_tree(b, 2 * node + 1, middle, hi, from, to, taker);
     pull_up(b, node);
 }
 
@@ -296,7 +296,7 @@ static void note_touch(struct builder *b, uint32_t thing)
 }
 
 /* The present event touches one thing. */
-static void touch_in_barriers(struct builder *b, uint32_t thing)
+static void touch_in_tree(struct builder *b, uint32_t thing)
 {
     uint32_t node = 1, lo = 0, hi = b->leaves;
 
@@ -327,7 +327,7 @@ static void make_dirty(struct builder *b, uint32_t cell)
 static void list_dirty(struct builder *b, uint32_t node, uint32_t lo, uint32_t hi, uint32_t from,
                        uint32_t to)
 {
-    struct barriers *o = b->out;
+    struct call_rules *o = b->out;
     uint32_t middle = lo + (hi - lo) / 2;
 
     if (to <= lo || hi <= from || !b->dirty[node])
@@ -384,9 +384,9 @@ static void touch_object(struct builder *b, const struct event *e, bool unmatche
     uint32_t thing = thing_of_object(b, e);
 
     if (b->listed[thing] && (unmatched || op_class_of(e->op) == CLASS_BARRIER))
-        take_in_barriers(b, 1, 0, b->leaves, thing, thing + 1, NONE);
+        take_in_tree(b, 1, 0, b->leaves, thing, thing + 1, NONE);
     else
-        touch_in_barriers(b, thing);
+        touch_in_tree(b, thing);
 }
 
 static void touch_memory(struct builder *b, const struct event *e)
@@ -398,7 +398,7 @@ static void touch_memory(struct builder *b, const struct event *e)
     for (uint32_t c = cells_find(b->cells, from); b->cells->start[c] < to; c++) {
         if (!cell_counts(b, c))
             continue;
-        touch_in_barriers(b, thing_at(b, c));
+        touch_in_tree(b, thing_at(b, c));
         if (op_table[e->op].writes || e->op == OP_ALLOC)
             make_dirty(b, thing_at(b, c));
     }
@@ -407,7 +407,7 @@ static void touch_memory(struct builder *b, const struct event *e)
 static void touch_thread(struct builder *b, uint32_t first, uint64_t thread)
 {
     if (thread < b->starts - b->ends)
-        touch_in_barriers(b, first + (uint32_t)thread);
+        touch_in_tree(b, first + (uint32_t)thread);
 }
 
 static void touch_all(struct builder *b, const struct event *e, bool unmatched)
@@ -494,7 +494,7 @@ static void at_call(struct builder *b, const struct event *e)
     b->inner[e->thread] = number;
     map_clear(&b->renewed);
     for (uint64_t i = 0; part_of_d(b, e, c->endless, i, &from, &to); i++)
-        take_in_barriers(b, 1, 0, b->leaves, from, to, number);
+        take_in_tree(b, 1, 0, b->leaves, from, to, number);
     write_cells(b, e);
 }
 
@@ -529,7 +529,7 @@ static void at_end_of_quiet(struct builder *b, uint32_t thread)
     b->lasting[thread] = NONE;
 }
 
-static void barriers_visit(struct builder *b, uint32_t i, bool unmatched)
+static void call_rules_visit(struct builder *b, uint32_t i, bool unmatched)
 {
     const struct event *e = event_at(b, i);
     uint32_t inner = b->inner[e->thread];
@@ -707,12 +707,12 @@ static void builder_release(struct builder *b)
     free(b->begun);
 }
 
-void barriers_init(struct barriers *out, const struct trace_mem *t, const struct cells *cells,
-                   enum witness_calls rule, const struct tables *names, const bool *unmatched)
+void call_rules_init(struct call_rules *out, const struct trace_mem *t, const struct cells *cells,
+                     enum witness_calls rule, const struct tables *names, const bool *unmatched)
 {
     struct builder b = { .out = out, .t = t, .cells = cells, .rule = rule, .names = names };
 
-    *out = (struct barriers){ 0 };
+    *out = (struct call_rules){ 0 };
     out->first_need = xcalloc(t->count + 1, sizeof(*out->first_need));
     out->first_cell = xcalloc(t->count + 1, sizeof(*out->first_cell));
     out->call = xmalloc((t->count + 1) * sizeof(*out->call));
@@ -722,19 +722,19 @@ void barriers_init(struct barriers *out, const struct trace_mem *t, const struct
         out->first_need[i] = (uint32_t)out->nneeds;
         out->first_cell[i] = (uint32_t)out->ncells;
         if (takes_part(event_at(&b, i)))
-            barriers_visit(&b, i, unmatched[i]);
+            call_rules_visit(&b, i, unmatched[i]);
     }
     out->first_need[t->count] = (uint32_t)out->nneeds;
     out->first_cell[t->count] = (uint32_t)out->ncells;
     builder_release(&b);
 }
 
-void barriers_release(struct barriers *b)
+void call_rules_release(struct call_rules *b)
 {
     free(b->first_need);
     free(b->need);
     free(b->first_cell);
     free(b->cell);
     free(b->call);
-    *b = (struct barriers){ 0 };
+    *b = (struct call_rules){ 0 };
 }

@@ -24,7 +24,7 @@ static inline bool ends_quiet(const struct event *e)
            e->op != OP_LINK && e->op != OP_OBJECT && e->op != OP_RESULT;
 }
 
-struct barriers {
+struct call_rules {
     uint32_t *first_need, *need; /* N + 1 entries; events */
     size_t nneeds, needs_cap;
     uint32_t *first_cell, *cell; /* the same for cells of calls and returns */
@@ -33,8 +33,8 @@ struct barriers {
 };
 
 /* `unmatched` says of each event whether it releases what its thread does not hold in that way. */
-void barriers_init(struct barriers *b, const struct trace_mem *t, const struct cells *cells,
-                   enum witness_calls rule, const struct tables *names, const bool *unmatched);
-void barriers_release(struct barriers *b);
+void call_rules_init(struct call_rules *b, const struct trace_mem *t, const struct cells *cells,
+                     enum witness_calls rule, const struct tables *names, const bool *unmatched);
+void call_rules_release(struct call_rules *b);
 
 #endif

@@ -563,7 +563,7 @@ void witness_order_with_calls(const struct witness_trace *w, struct order_questi
                               size_t n)
 {
     struct witness_order *o = witness_order_new(questions, n);
-    const struct barriers *b = &w->barriers;
+    const struct call_rules *b = &w->call_rules;
     dye *after = xcalloc(w->count + 1, sizeof(*after));
 
     for (size_t i = 0; i < w->count; i++) {

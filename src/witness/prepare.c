@@ -184,7 +184,7 @@ struct witness_trace *witness_trace_new(const struct trace_mem *t, const struct 
 
 static void forget_calls(struct witness_trace *w)
 {
-    barriers_release(&w->barriers);
+    call_rules_release(&w->call_rules);
     free(w->listed);
     free(w->behind);
     w->listed = NULL;
@@ -282,8 +282,8 @@ static void see_event(struct witness_trace *w, struct seen *seen, uint32_t i)
         s->writer = i;
         s->behind = false;
     }
-    for (uint32_t k = w->barriers.first_cell[i]; k < w->barriers.first_cell[i + 1]; k++) {
-        struct seen *s = &seen[w->barriers.cell[k]];
+    for (uint32_t k = w->call_rules.first_cell[i]; k < w->call_rules.first_cell[i + 1]; k++) {
+        struct seen *s = &seen[w->call_rules.cell[k]];
 
         w->listed[k] = (struct listed){ s->life, s->writer };
         s->behind = true;
@@ -305,9 +305,9 @@ void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
     if (rule == CALLS_IGNORED)
         return;
     unmatched = find_unmatched(w);
-    barriers_init(&w->barriers, w->trace, &w->cells, rule, names, unmatched);
+    call_rules_init(&w->call_rules, w->trace, &w->cells, rule, names, unmatched);
     free(unmatched);
-    w->listed = xcalloc(w->barriers.ncells + 1, sizeof(*w->listed));
+    w->listed = xcalloc(w->call_rules.ncells + 1, sizeof(*w->listed));
     w->behind = xcalloc(w->ntouches + 1, sizeof(*w->behind));
     seen = xcalloc(w->cells.count + 1, sizeof(*seen));
     for (uint32_t c = 0; c < w->cells.count; c++)

@@ -91,7 +91,7 @@ static bool check_allocated(const struct witness_trace *w, uint64_t position, st
 /* What calls keep in order. */
 static bool check_calls(const struct witness_trace *w, uint64_t position, struct error *err)
 {
-    const struct barriers *b = &w->barriers;
+    const struct call_rules *b = &w->call_rules;
 
     for (uint32_t i = b->first_need[position]; i < b->first_need[position + 1]; i++) {
         uint32_t missing = b->need[i], call = b->call[missing];
@@ -287,7 +287,7 @@ static bool cell_satisfies(const struct witness_trace *w, uint32_t event, uint32
 /* Inside a call what is hidden may depend on every read. */
 static bool is_inside(const struct witness_trace *w, uint32_t i)
 {
-    return w->calls && w->barriers.call[i] != NONE;
+    return w->calls && w->call_rules.call[i] != NONE;
 }
 
 /* The c-th cell of an event, as values.h wants it. */
@@ -435,7 +435,7 @@ static bool replay_memory(const struct witness_trace *w, uint32_t i, struct erro
 /* A call finds what it found; it and its return may write all that it lists. */
 static bool replay_call(const struct witness_trace *w, uint32_t i, struct error *err)
 {
-    const struct barriers *b = &w->barriers;
+    const struct call_rules *b = &w->call_rules;
 
     for (uint32_t k = b->first_cell[i]; k < b->first_cell[i + 1]; k++) {
         struct content *c = &w->scratch->contents[w->listed[k].life];
@@ -528,8 +528,8 @@ void undo_event(const struct witness_trace *w, uint32_t i)
 
         s->contents[life] = initial_content(w, life);
     }
-    for (uint32_t k = w->calls ? w->barriers.first_cell[i] : 0;
-         w->calls && k < w->barriers.first_cell[i + 1]; k++)
+    for (uint32_t k = w->calls ? w->call_rules.first_cell[i] : 0;
+         w->calls && k < w->call_rules.first_cell[i + 1]; k++)
         s->contents[w->listed[k].life] = initial_content(w, w->listed[k].life);
     for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
         s->next[w->edges.member_of[m]] = w->edges.member_of[m];

@@ -110,11 +110,11 @@ struct witness_trace {
     bool by_call; /* some read saw what a call of untraced code wrote */
     bool quiet;   /* a plain access stands for all like it up to the next synchronisation */
     enum witness_calls calls;
-    struct barriers barriers;  /* the rest is there where calls count */
-    struct listed *listed;     /* beside barriers.cell */
-    bool *behind;              /* beside touches: what content.behind was in the trace */
-    struct changing *changing; /* the values of witness_check_values(), or NULL */
-    bool relaxed;              /* such a check is under way */
+    struct call_rules call_rules; /* the rest is there where calls count */
+    struct listed *listed;        /* beside call_rules.cell */
+    bool *behind;                 /* beside touches: what content.behind was in the trace */
+    struct changing *changing;    /* the values of witness_check_values(), or NULL */
+    bool relaxed;                 /* such a check is under way */
     bool exact;
     const struct tables *names;
     struct cells cells;

@@ -2,9 +2,9 @@
  *
  * What engines call observed, and what the checker's own order (witness/order.h)
  * says of any two accesses, is compared with the closed matrix of naive.c; where
- * calls of untraced code are in the trace, with that of naive_barriers.c, too.
+ * calls of untraced code are in the trace, with that of naive_calls.c, too.
  */
-#include "naive_barriers.h"
+#include "naive_calls.h"
 #include "properties.h"
 #include "witness/order.h"
 
@@ -69,7 +69,7 @@ static void order_with_calls(const struct subject *s, bool lifetimes, struct rel
     naive_lock_edges(&s->mem, r);
     if (lifetimes)
         naive_lifetimes(&s->mem, r);
-    naive_barriers(&s->mem, BARRIERS_PAIRS, trace_tables(s->trace), r);
+    naive_calls(&s->mem, CALL_RULE_PAIRS, trace_tables(s->trace), r);
     relation_close(r);
 }
 

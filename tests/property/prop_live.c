@@ -6,7 +6,7 @@
 #include "properties.h"
 
 #include "hide.h"
-#include "naive_barriers.h"
+#include "naive_calls.h"
 
 #include "base/alloc.h"
 #include "engines/live/live.h"
@@ -73,7 +73,7 @@ static bool order_up_to(const struct subject *s, const struct trace_mem *t, size
 
     prefix.count = last + 1;
     naive_order(&prefix, NAIVE_HB, r);
-    fits = naive_barriers(&prefix, BARRIERS_PAIRS, trace_tables(s->trace), r);
+    fits = naive_calls(&prefix, CALL_RULE_PAIRS, trace_tables(s->trace), r);
     relation_close(r);
     return fits;
 }

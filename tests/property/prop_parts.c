@@ -25,9 +25,9 @@ struct hearing {
     struct buf *why;
 };
 
-static enum barriers barriers_of(const struct hearing *h)
+static enum call_rule rule_of(const struct hearing *h)
 {
-    return h->engine->barriers;
+    return h->engine->call_rule;
 }
 
 /* All before as recorded, and then the witness. */
@@ -53,7 +53,7 @@ static enum verdict hear_race(struct hearing *h, const struct race *r)
         return HOLDS;
     n = spell_out(h, r, list);
     accepted = witness_check(h->checker, list, n, &err);
-    right = oracle_accepts_calls(&h->s->mem, h->s->info, barriers_of(h), trace_tables(h->s->trace),
+    right = oracle_accepts_calls(&h->s->mem, h->s->info, rule_of(h), trace_tables(h->s->trace),
                                  list, n);
     if (accepted && right)
         return HOLDS;
@@ -105,8 +105,7 @@ static enum verdict hear(struct hearing *h)
         return VIOLATED;
     }
     h->checker = witness_trace_new(&h->s->mem, h->s->info);
-    witness_trace_set_calls(h->checker, (enum witness_calls)barriers_of(h),
-                            trace_tables(h->s->trace));
+    witness_trace_set_calls(h->checker, (enum witness_calls)rule_of(h), trace_tables(h->s->trace));
     pair_set_init(&h->found, h->s->mem.count);
     v = hear_races(h, &a.runs[0].result);
     witness_trace_free(h->checker);
@@ -146,7 +145,7 @@ static enum verdict mc_finds_what_parts_allow(struct subject *s, struct buf *why
         return DOES_NOT_APPLY;
     h.why = why;
     v = both(hear(&h), subset(&h.found, subject_found(s, &engine_mc), "mc: more in parts", why));
-    view = view_new(&s->mem, BARRIERS_NONE);
+    view = view_new(&s->mem, CALL_RULE_NONE);
     for (size_t at = h.part / 2; at < s->mem.count && v == HOLDS; at += h.part / 2)
         v = compare_part(&h, view, at, at + h.part < s->mem.count ? at + h.part : s->mem.count);
     view_free(view);

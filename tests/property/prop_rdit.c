@@ -16,7 +16,7 @@
 #include "engines/analysis.h"
 #include "engines/predict/predict.h"
 #include "hide.h"
-#include "naive_barriers.h"
+#include "naive_calls.h"
 #include "naive_cp.h"
 #include "order/view.h"
 #include "trace/calls/unseen.h"
@@ -59,13 +59,13 @@ struct bench {
     const struct trace_mem *mem;
     const struct trace_info *info;
     const struct tables *names;
-    enum barriers rule;
+    enum call_rule rule;
     struct buf *why;
 };
 
 /* The checker and the oracle have one opinion, and where the solver knew the rule it is yes. */
 static enum verdict judge_schedule(const struct bench *b, struct witness_trace *const *checkers,
-                                   enum barriers rule, const uint64_t *list, size_t n)
+                                   enum call_rule rule, const uint64_t *list, size_t n)
 {
     struct error err = { "" };
     bool accepted = witness_check(checkers[rule], list, n, &err);
@@ -85,8 +85,8 @@ static enum verdict judge_by_all(const struct bench *b, struct witness_trace *co
 {
     enum verdict v = judge_schedule(b, checkers, b->rule, list, n);
 
-    for (int rule = BARRIERS_UNSEEN; b->rule == BARRIERS_NONE && rule <= BARRIERS_SIMPLE; rule++)
-        v = both(v, judge_schedule(b, checkers, (enum barriers)rule, list, n));
+    for (int rule = CALL_RULE_UNSEEN; b->rule == CALL_RULE_NONE && rule <= CALL_RULE_SIMPLE; rule++)
+        v = both(v, judge_schedule(b, checkers, (enum call_rule)rule, list, n));
     return v;
 }
 
@@ -96,10 +96,10 @@ static enum verdict predict_all(const struct bench *b, struct pair_set *found)
     struct predict_budget budget = { .conflicts = 100000 };
     struct view *view = view_new_named(b->mem, b->rule, b->names);
     struct predictor *p = predictor_new(view, b->info);
-    struct witness_trace *checkers[BARRIERS_SIMPLE + 1];
+    struct witness_trace *checkers[CALL_RULE_SIMPLE + 1];
     enum verdict v = HOLDS;
 
-    for (int rule = 0; rule <= BARRIERS_SIMPLE; rule++) {
+    for (int rule = 0; rule <= CALL_RULE_SIMPLE; rule++) {
         checkers[rule] = witness_trace_new(b->mem, b->info);
         witness_trace_set_calls(checkers[rule], (enum witness_calls)rule, b->names);
     }
@@ -118,7 +118,7 @@ static enum verdict predict_all(const struct bench *b, struct pair_set *found)
             free(list);
         }
     }
-    for (int rule = 0; rule <= BARRIERS_SIMPLE; rule++)
+    for (int rule = 0; rule <= CALL_RULE_SIMPLE; rule++)
         witness_trace_free(checkers[rule]);
     predictor_free(p);
     view_free(view);
@@ -142,14 +142,14 @@ static enum verdict compare_with_oracle(const struct bench *b, struct pair_set *
 /* ---- the order ---- */
 
 static enum verdict compare_orders(struct subject *s, const struct trace_mem *mem,
-                                   enum barriers rule, struct buf *why)
+                                   enum call_rule rule, struct buf *why)
 {
     struct view *view = view_new_named(mem, rule, trace_tables(s->trace));
     struct relation have, want;
     enum verdict v = HOLDS;
 
     naive_order(mem, NAIVE_MUST, &want);
-    naive_barriers(mem, rule, trace_tables(s->trace), &want);
+    naive_calls(mem, rule, trace_tables(s->trace), &want);
     relation_close(&want);
     relation_init(&have, mem->count);
     naive_program_order(mem, &have);
@@ -174,16 +174,16 @@ static enum verdict the_order_of_calls_is_that_of_the_rules(struct subject *s, s
 {
     if (!s->info->calls)
         return DOES_NOT_APPLY;
-    return both(compare_orders(s, &s->mem, BARRIERS_UNSEEN, why),
-                both(compare_orders(s, &s->mem, BARRIERS_PAIRS, why),
-                     compare_orders(s, &s->mem, BARRIERS_SIMPLE, why)));
+    return both(compare_orders(s, &s->mem, CALL_RULE_UNSEEN, why),
+                both(compare_orders(s, &s->mem, CALL_RULE_PAIRS, why),
+                     compare_orders(s, &s->mem, CALL_RULE_SIMPLE, why)));
 }
 
 /* ---- the engines on the trace itself ---- */
 
 static enum verdict judge_engine(struct subject *s, const struct engine *e, struct buf *why)
 {
-    struct bench b = { &s->mem, s->info, trace_tables(s->trace), e->barriers, why };
+    struct bench b = { &s->mem, s->info, trace_tables(s->trace), e->call_rule, why };
     const struct pair_set *engine = subject_found(s, e);
     struct pair_set solver;
     enum verdict v = compare_with_oracle(&b, &solver);
@@ -317,16 +317,16 @@ static void count_others(const struct subject *s, const struct hidden *h, const 
 
 static enum verdict judge_hidden(struct subject *s, const struct hidden *h, struct buf *why)
 {
-    struct bench b = { &h->mem, &h->info, trace_tables(s->trace), BARRIERS_NONE, why };
+    struct bench b = { &h->mem, &h->info, trace_tables(s->trace), CALL_RULE_NONE, why };
     struct pair_set mc, rdit, sb, none;
     enum verdict v = predict_all(&b, &none);
 
     pair_set_release(&none);
-    b.rule = BARRIERS_UNSEEN;
+    b.rule = CALL_RULE_UNSEEN;
     v = both(v, compare_with_oracle(&b, &mc));
-    b.rule = BARRIERS_PAIRS;
+    b.rule = CALL_RULE_PAIRS;
     v = both(v, compare_with_oracle(&b, &rdit));
-    b.rule = BARRIERS_SIMPLE;
+    b.rule = CALL_RULE_SIMPLE;
     v = both(v, compare_with_oracle(&b, &sb));
     v = both(v, judge_found(s, h, &rdit, "rdit", why));
     v = both(v, both(subset(&sb, &rdit, "is found by sb, not by rdit", why),
@@ -374,9 +374,9 @@ static enum verdict judge_incomplete(struct subject *s, bool writes, struct buf 
     tally.unknown += counts.unknown;
     v = h.mem.count <= ORACLE_EVENTS ? judge_hidden(s, &h, why) : DOES_NOT_APPLY;
     if (v == HOLDS)
-        v = both(compare_orders(s, &h.mem, BARRIERS_UNSEEN, why),
-                 both(compare_orders(s, &h.mem, BARRIERS_PAIRS, why),
-                      compare_orders(s, &h.mem, BARRIERS_SIMPLE, why)));
+        v = both(compare_orders(s, &h.mem, CALL_RULE_UNSEEN, why),
+                 both(compare_orders(s, &h.mem, CALL_RULE_PAIRS, why),
+                      compare_orders(s, &h.mem, CALL_RULE_SIMPLE, why)));
     if (v == VIOLATED)
         show_hidden(s, &h, why);
     hidden_release(&h);

@@ -206,7 +206,7 @@ static int check_program(uint64_t seed, struct tally *tally, bool show)
         tally->skipped++;
     } else {
         options.exact = s->p.info.order == TRACE_EXACT;
-        s->view = view_new(&s->p.trace, BARRIERS_PAIRS);
+        s->view = view_new(&s->p.trace, CALL_RULE_PAIRS);
         s->relax = relax_new(s->view, &s->p.e, &options);
         s->mc = predictor_new(s->view, &s->p.info);
         s->checker = witness_trace_new(&s->p.trace, &s->p.info);

@@ -86,7 +86,7 @@ static enum verdict ask(struct subject *s, struct predictor *clone_of, uint32_t 
 
     if (!s->oracle.complete)
         return DOES_NOT_APPLY;
-    c.view = view_new(&s->mem, BARRIERS_NONE);
+    c.view = view_new(&s->mem, CALL_RULE_NONE);
     c.predictor = clone_of ? predictor_clone(clone_of) : predictor_new(c.view, s->info);
     c.checker = witness_trace_new(&s->mem, s->info);
     v = judge_all(&c);
@@ -116,7 +116,7 @@ static enum verdict small_budgets_make_no_wrong_answer(struct subject *s, struct
 /* A clone knows nothing of what the first one did. */
 static enum verdict clones_answer_alike(struct subject *s, struct buf *why)
 {
-    struct view *v = view_new(&s->mem, BARRIERS_NONE);
+    struct view *v = view_new(&s->mem, CALL_RULE_NONE);
     struct predictor *p = predictor_new(v, s->info);
     enum verdict verdict = ask(s, p, 0, 0, why);
 

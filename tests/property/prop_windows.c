@@ -47,7 +47,7 @@ static bool accepts(struct walk *w)
     w->list[w->n] = w->a;
     w->list[w->n + 1] = w->b;
     return is_next(w, w->a) && is_next(w, w->b) &&
-           oracle_accepts_calls(&w->s->mem, w->s->info, BARRIERS_UNSEEN, NULL, w->list, w->n + 2);
+           oracle_accepts_calls(&w->s->mem, w->s->info, CALL_RULE_UNSEEN, NULL, w->list, w->n + 2);
 }
 
 /* Is there a way on from here to both next? */
@@ -193,7 +193,7 @@ static enum verdict windows_find_what_they_allow(struct subject *s, struct buf *
     if (run(s, &engine_mc, window, &found, why) < 0)
         return VIOLATED;
     v = subset(&found, subject_found(s, &engine_mc), "mc finds more with windows", why);
-    c.view = view = view_new(&s->mem, BARRIERS_NONE);
+    c.view = view = view_new(&s->mem, CALL_RULE_NONE);
     c.checker = checker = witness_trace_new(&s->mem, s->info);
     witness_trace_set_calls(checker, CALLS_UNSEEN, NULL);
     for (; c.first < s->mem.count && v == HOLDS; c.first += window) {

@@ -61,7 +61,7 @@ static enum verdict z3_is_exact(struct subject *s, struct buf *why)
 
     if (!s->oracle.complete)
         return DOES_NOT_APPLY;
-    view = view_new(&s->mem, BARRIERS_NONE);
+    view = view_new(&s->mem, CALL_RULE_NONE);
     c.predictor = predictor_new_with(view, s->info, &heddle_backend_z3);
     c.checker = witness_trace_new(&s->mem, s->info);
     for (size_t a = 0; a < s->mem.count && fine; a++)

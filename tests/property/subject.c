@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "naive_barriers.h"
+#include "naive_calls.h"
 #include "text_trace.h"
 #include "trace/calls/unseen.h"
 
@@ -132,7 +132,7 @@ void subject_init(struct subject *s, const struct buf *text)
     naive_lockset(&s->mem, &s->locks);
     oracle_run(&s->mem, s->info, MAX_STATES, &s->oracle);
     if (naive_has_by_call(&s->mem))
-        oracle_run_calls(&s->mem, s->info, BARRIERS_UNSEEN, trace_tables(s->trace), MAX_STATES,
+        oracle_run_calls(&s->mem, s->info, CALL_RULE_UNSEEN, trace_tables(s->trace), MAX_STATES,
                          &s->unseen);
     s->exact = is_exact(&s->mem);
 }

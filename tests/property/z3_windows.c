@@ -192,14 +192,14 @@ static void open_predictors(struct window *w, const struct view *v, uint64_t see
 static void judge_trace(uint64_t seed, uint32_t events, struct tally *tally)
 {
     struct gen_trace trace;
-    static const enum barriers barriers[] = { BARRIERS_NONE, BARRIERS_PAIRS, BARRIERS_SIMPLE };
+    static const enum call_rule rules[] = { CALL_RULE_NONE, CALL_RULE_PAIRS, CALL_RULE_SIMPLE };
     static const enum witness_calls calls[] = { CALLS_IGNORED, CALLS_PAIRS, CALLS_SIMPLE };
     struct window w = { .trace = &trace, .tally = tally };
     struct buf text = { 0 };
     struct view *v;
 
     make_trace(seed, events, &trace);
-    v = view_new_named(&trace.mem, barriers[seed % 3], &trace.tables);
+    v = view_new_named(&trace.mem, rules[seed % 3], &trace.tables);
     open_predictors(&w, v, seed);
     w.checker = witness_trace_new(&trace.mem, &trace.info);
     witness_trace_set_calls(w.checker, calls[seed % 3], &trace.tables);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "naive_barriers.h"
+#include "naive_calls.h"
 
 enum { INITIAL = 63 }; /* as a writer */
 
@@ -51,7 +51,7 @@ struct search {
     uint64_t semaphore[ORACLE_EVENTS];             /* waits: the posts and waits of its semaphore */
     int first_value[ORACLE_EVENTS]; /* and the least value that it must have begun with */
     /* Where calls count: */
-    enum barriers barriers;
+    enum call_rule rule;
     uint64_t listed[ORACLE_EVENTS]; /* calls and returns: cells they may write */
     uint64_t behind[ORACLE_EVENTS]; /* cells, as in struct state, in the trace */
     bool in_call[ORACLE_EVENTS];
@@ -162,7 +162,7 @@ static uint64_t listed_cells(const struct search *s, size_t i)
 
     for (size_t c = 0; c < s->ncells; c++)
         for (size_t b = 0; b < s->cells[c].nbytes; b++)
-            if (naive_lists_byte(s->t, s->barriers, i, s->cells[c].bytes[b]) &&
+            if (naive_lists_byte(s->t, s->rule, i, s->cells[c].bytes[b]) &&
                 events_touching(s->t, s->cells[c].bytes[b], i, &allocated) ==
                     s->cells[c].touched_by)
                 cells |= 1ull << c;
@@ -244,16 +244,16 @@ static void make_semaphores(struct search *s)
 
 /* `order`: NAIVE_MUST or NAIVE_COUNTED. */
 static bool search_init(struct search *s, const struct trace_mem *t, const struct trace_info *info,
-                        enum barriers barriers, const struct tables *names, enum naive_order order)
+                        enum call_rule rule, const struct tables *names, enum naive_order order)
 {
     struct relation must;
 
-    if (barriers == BARRIERS_UNSEEN && !naive_has_by_call(t))
-        barriers = BARRIERS_NONE;
+    if (rule == CALL_RULE_UNSEEN && !naive_has_by_call(t))
+        rule = CALL_RULE_NONE;
     memset(s, 0, sizeof(*s));
     s->t = t;
     s->info = info;
-    s->barriers = barriers;
+    s->rule = rule;
     if (t->count > ORACLE_EVENTS)
         return false;
     for (size_t i = 0; i < t->count; i++) {
@@ -269,11 +269,11 @@ static bool search_init(struct search *s, const struct trace_mem *t, const struc
     if (!make_cells(s))
         return false;
     make_observed(s);
-    if (barriers)
+    if (rule)
         make_calls(s);
     make_semaphores(s);
     naive_order(t, order, &must);
-    if (!naive_barriers(t, barriers, names, &must)) {
+    if (!naive_calls(t, rule, names, &must)) {
         relation_release(&must);
         return false;
     }
@@ -588,10 +588,10 @@ static void visit(struct search *s, uint32_t node)
 void oracle_run(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
                 struct oracle *out)
 {
-    oracle_run_calls(t, info, BARRIERS_NONE, NULL, max_states, out);
+    oracle_run_calls(t, info, CALL_RULE_NONE, NULL, max_states, out);
 }
 
-static void run(const struct trace_mem *t, const struct trace_info *info, enum barriers barriers,
+static void run(const struct trace_mem *t, const struct trace_info *info, enum call_rule rule,
                 const struct tables *names, enum naive_order order, size_t max_states,
                 struct oracle *out)
 {
@@ -599,7 +599,7 @@ static void run(const struct trace_mem *t, const struct trace_info *info, enum b
 
     *out = (struct oracle){ 0 };
     pair_set_init(&out->pairs, t->count);
-    if (search_init(s, t, info, barriers, names, order)) {
+    if (search_init(s, t, info, rule, names, order)) {
         struct state st = first_state(s);
 
         s->out = out;
@@ -613,17 +613,16 @@ static void run(const struct trace_mem *t, const struct trace_info *info, enum b
     free(s);
 }
 
-void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
-                      enum barriers barriers, const struct tables *names, size_t max_states,
-                      struct oracle *out)
+void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info, enum call_rule rule,
+                      const struct tables *names, size_t max_states, struct oracle *out)
 {
-    run(t, info, barriers, names, NAIVE_MUST, max_states, out);
+    run(t, info, rule, names, NAIVE_MUST, max_states, out);
 }
 
 void oracle_run_counted(const struct trace_mem *t, const struct trace_info *info, size_t max_states,
                         struct oracle *out)
 {
-    run(t, info, BARRIERS_NONE, NULL, NAIVE_COUNTED, max_states, out);
+    run(t, info, CALL_RULE_NONE, NULL, NAIVE_COUNTED, max_states, out);
 }
 
 void oracle_release(struct oracle *o)
@@ -660,15 +659,15 @@ static bool follow(const struct search *s, const uint64_t *order, size_t n)
 bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
                     size_t n)
 {
-    return oracle_accepts_calls(t, info, BARRIERS_NONE, NULL, order, n);
+    return oracle_accepts_calls(t, info, CALL_RULE_NONE, NULL, order, n);
 }
 
 bool oracle_accepts_calls(const struct trace_mem *t, const struct trace_info *info,
-                          enum barriers barriers, const struct tables *names, const uint64_t *order,
+                          enum call_rule rule, const struct tables *names, const uint64_t *order,
                           size_t n)
 {
     struct search *s = xcalloc(1, sizeof(*s));
-    bool ok = search_init(s, t, info, barriers, names, NAIVE_COUNTED) && follow(s, order, n);
+    bool ok = search_init(s, t, info, rule, names, NAIVE_COUNTED) && follow(s, order, n);
 
     search_release(s);
     free(s);

@@ -39,16 +39,15 @@ void oracle_run_counted(const struct trace_mem *t, const struct trace_info *info
                         struct oracle *out);
 /* The first where calls of untraced code count (docs/design/rdit.md, "Rules"); names may be NULL.
  */
-void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info,
-                      enum barriers barriers, const struct tables *names, size_t max_states,
-                      struct oracle *out);
+void oracle_run_calls(const struct trace_mem *t, const struct trace_info *info, enum call_rule rule,
+                      const struct tables *names, size_t max_states, struct oracle *out);
 void oracle_release(struct oracle *o);
 
 /* Follow one given reordering by the oracle's own rules: a second opinion on a witness. */
 bool oracle_accepts(const struct trace_mem *t, const struct trace_info *info, const uint64_t *order,
                     size_t n);
 bool oracle_accepts_calls(const struct trace_mem *t, const struct trace_info *info,
-                          enum barriers barriers, const struct tables *names, const uint64_t *order,
+                          enum call_rule rule, const struct tables *names, const uint64_t *order,
                           size_t n);
 
 #endif

@@ -401,7 +401,7 @@ static void a_call_lasts_while_its_accesses_may_be_repeated(void **state)
     text_trace_open(&t, filtered_text);
     exclude_f(&t, TRACE_SYNC_EXACT);
     assert_true(t.mem.events[0].flags & EV_LASTS);
-    v = view_new(&t.mem, BARRIERS_PAIRS);
+    v = view_new(&t.mem, CALL_RULE_PAIRS);
     assert_true(needs(v, 7, 4));
     view_free(v);
     text_trace_close(&t);
@@ -416,7 +416,7 @@ static void a_call_in_an_exact_trace_ends_with_its_return(void **state)
     text_trace_open(&t, filtered_text);
     exclude_f(&t, TRACE_EXACT);
     assert_false(t.mem.events[0].flags & EV_LASTS);
-    v = view_new(&t.mem, BARRIERS_PAIRS);
+    v = view_new(&t.mem, CALL_RULE_PAIRS);
     assert_true(needs(v, 7, 2));
     assert_false(needs(v, 7, 4));
     view_free(v);

@@ -99,7 +99,7 @@ static void answers_do_not_depend_on_earlier_questions(void **state)
 
     (void)state;
     text_trace_open(&t, text);
-    v = view_new(&t.mem, BARRIERS_NONE);
+    v = view_new(&t.mem, CALL_RULE_NONE);
     shared = predictor_new(v, trace_info(t.trace));
     n = find_pairs(&t.mem, pairs);
     assert_int_equal(n, PAIRS);

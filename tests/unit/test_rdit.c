@@ -114,8 +114,8 @@ static void a_view_without_calls_is_the_same_with_every_rule(void **state)
 
     (void)state;
     text_trace_open(&t, "T1|acq(L)|1\nT1|w(x)|2\nT1|rel(L)|3\nT2|acq(L)|4\nT2|r(x)|5\n");
-    a = view_new(&t.mem, BARRIERS_NONE);
-    b = view_new(&t.mem, BARRIERS_SIMPLE);
+    a = view_new(&t.mem, CALL_RULE_NONE);
+    b = view_new(&t.mem, CALL_RULE_SIMPLE);
     assert_int_equal(a->need_first[a->count], b->need_first[b->count]);
     assert_int_equal(a->ncells, b->ncells);
     view_free(a);
@@ -140,7 +140,7 @@ static void an_open_call_gives_few_edges(void **state)
     buf_addstr(&text, "T1|ret(f)|0\n");
     buf_addch(&text, '\0');
     text_trace_open(&t, text.data);
-    v = view_new(&t.mem, BARRIERS_PAIRS);
+    v = view_new(&t.mem, CALL_RULE_PAIRS);
     assert_int_equal(v->need_first[v->count], 2);
     assert_int_equal(v->need[0], 500);
     assert_int_equal(v->need[1], 501);

@@ -62,7 +62,7 @@ static struct sample *sample_new(bool answered)
 {
     struct sample *s = xcalloc(1, sizeof(*s));
 
-    s->scope = (struct scope){ (uint32_t)any(BARRIERS_SIMPLE + 1), any(100), any(100) };
+    s->scope = (struct scope){ (uint32_t)any(CALL_RULE_SIMPLE + 1), any(100), any(100) };
     s->share.count = 1 + any(20);
     for (size_t i = 0; i < s->share.count; i++) {
         fill_question(&s->share.questions[i], s->instances[i]);
@@ -123,7 +123,7 @@ static void questions_arrive_as_they_were_sent(void **state)
         remote_put_ask(&b, 17, &s->scope, &s->share);
         assert_true(remote_get_ask(&b, &id, &scope, got, &instances));
         assert_int_equal(id, 17);
-        assert_int_equal(scope.barriers, s->scope.barriers);
+        assert_int_equal(scope.call_rule, s->scope.call_rule);
         assert_int_equal(scope.first, s->scope.first);
         assert_int_equal(scope.count, s->scope.count);
         assert_int_equal(got->count, s->share.count);
@@ -196,7 +196,7 @@ static bool read_ask(const char *data, size_t n)
     bool good = remote_get_ask(&b, &id, &scope, got, &instances);
 
     if (good) {
-        assert_true(scope.barriers <= BARRIERS_SIMPLE);
+        assert_true(scope.call_rule <= CALL_RULE_SIMPLE);
         assert_true(got->count <= SHARE_MAX);
         for (size_t i = 0; i < got->count; i++)
             for (size_t k = 0; k < got->questions[i].ninstances; k++)

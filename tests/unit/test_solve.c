@@ -44,7 +44,7 @@ static void expect(const char *text, uint64_t a, uint64_t b, bool feasible)
     size_t n;
 
     text_trace_open(&t, text);
-    v = view_new(&t.mem, BARRIERS_NONE);
+    v = view_new(&t.mem, CALL_RULE_NONE);
     p = predictor_new(v, trace_info(t.trace));
     oracle_run(&t.mem, trace_info(t.trace), 1000000, &o);
     assert_true(o.complete);
@@ -180,7 +180,7 @@ static void a_schedule_that_gets_too_long_is_not_made(void **state)
 
     (void)state;
     text_trace_open(&t, "T0|w(y)|1\nT0|w(y)|2\nT0|w(y)|3\nT0|w(x)|4\nT1|r(y)|5\nT1|w(x)|6\n");
-    v = view_new(&t.mem, BARRIERS_NONE);
+    v = view_new(&t.mem, CALL_RULE_NONE);
     p = predictor_new(v, trace_info(t.trace));
     assert_int_equal(predictor_decide(p, 3, 5, &budget, &list, &n), PREDICT_TOO_LONG);
     assert_null(list);

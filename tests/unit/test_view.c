@@ -207,7 +207,7 @@ static void compare_sections(const struct trace_mem *t, const struct view *v)
 
 static void compare(const struct trace_mem *t)
 {
-    struct view *v = view_new(t, BARRIERS_NONE);
+    struct view *v = view_new(t, CALL_RULE_NONE);
 
     compare_order(t, v);
     compare_cells(t, v);
@@ -269,7 +269,7 @@ static void from_text(const char *text, struct text_trace *t, struct view **v)
 {
     *t = (struct text_trace){ 0 };
     text_trace_open(t, text);
-    *v = view_new(&t->mem, BARRIERS_NONE);
+    *v = view_new(&t->mem, CALL_RULE_NONE);
     compare(&t->mem);
 }
 

@@ -103,7 +103,7 @@ void remote_put_ask(struct buf *b, uint64_t id, const struct scope *scope,
                     const struct prove_share *share)
 {
     add_varint(b, id);
-    add_varint(b, scope->barriers);
+    add_varint(b, scope->call_rule);
     add_varint(b, scope->first);
     add_varint(b, scope->count);
     add_varint(b, share->count);
@@ -141,12 +141,12 @@ static bool get_question(struct reader *r, struct question *q, struct instance *
 
 static bool get_scope(struct reader *r, struct scope *scope)
 {
-    uint64_t barriers;
+    uint64_t rule;
 
-    if (!remote_take(r, &barriers) || !remote_take(r, &scope->first) ||
-        !remote_take(r, &scope->count) || barriers > BARRIERS_SIMPLE)
+    if (!remote_take(r, &rule) || !remote_take(r, &scope->first) ||
+        !remote_take(r, &scope->count) || rule > CALL_RULE_SIMPLE)
         return false;
-    scope->barriers = (uint32_t)barriers;
+    scope->call_rule = (uint32_t)rule;
     return true;
 }
 

@@ -143,7 +143,7 @@ static void open_trace(struct server *v, struct remote_trace *key)
 
 static bool serve_is_same(const struct scope *a, const struct scope *b)
 {
-    return a->barriers == b->barriers && a->first == b->first && a->count == b->count;
+    return a->call_rule == b->call_rule && a->first == b->first && a->count == b->count;
 }
 
 /* With the lock held: where a new model goes; those of windows that are over make room. */
@@ -172,7 +172,7 @@ static size_t find_model(struct server *v, struct station *s, const struct scope
     i = free_model(s);
     m = &s->models[i];
     *m = (struct model_seat){ .scope = *scope };
-    s->engine.barriers = (enum barriers)scope->barriers;
+    s->engine.call_rule = (enum call_rule)scope->call_rule;
     if (scope->first <= s->events && scope->count <= s->events - scope->first)
         m->first = scope_predictor(s->whole, scope, &err);
     m->most = m->first ? scope_threads(v->options->jobs, m->first) : 0;

@@ -37,7 +37,7 @@ static uint64_t judge_key_of(const struct race *r)
 /* Runs whose engine does not look at calls. */
 static bool is_judged(const struct judgement *j, const struct engine_run *run)
 {
-    return run < j->rdit && run->engine->barriers < BARRIERS_PAIRS &&
+    return run < j->rdit && run->engine->call_rule < CALL_RULE_PAIRS &&
            run->engine->proves != STRENGTH_POTENTIAL;
 }
 

@@ -3,7 +3,7 @@
  * Engines other than rdit and sb do not see what happens inside calls of
  * untraced code. In the cascade of a trace that has such calls, each race they
  * found is put to the exact solver once more, with the order that the calls may
- * bring (order/view.h, BARRIERS_PAIRS). What is possible all the same stays; what
+ * bring (order/view.h, CALL_RULE_PAIRS). What is possible all the same stays; what
  * is not, or cannot be decided, is left out and counted: it may be a race, but
  * nobody who reads the report can trust it. `--engine hb,syncp,wcp,osr` lists it. In a recording
  * an observed race goes only if happens-before with the calls' order orders it.

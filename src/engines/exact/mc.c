@@ -457,8 +457,8 @@ static int try_others(struct mc *m, struct error *err)
 static bool can_refute(const struct mc *m)
 {
     return whole_info(m->whole)->order == TRACE_EXACT &&
-           whole_barriers(m->whole) < BARRIERS_PAIRS && !whole_has_parts(m->whole) && !m->window &&
-           !m->pairs.dropped && !m->unreachable && !whole_unseen(m->whole);
+           whole_call_rule(m->whole) < CALL_RULE_PAIRS && !whole_has_parts(m->whole) &&
+           !m->window && !m->pairs.dropped && !m->unreachable && !whole_unseen(m->whole);
 }
 
 /* What became of the pairs. */
@@ -570,7 +570,7 @@ const struct engine engine_mc = {
     .summary = "every race that a correct reordering can show, by exact search",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
-    .barriers = BARRIERS_UNSEEN,
+    .call_rule = CALL_RULE_UNSEEN,
     .open = mc_open,
     .decide = mc_decide,
     .close = mc_close,
@@ -583,7 +583,7 @@ const struct engine engine_rdit = {
         "like mc, but calls of untraced code may synchronise through anything they can reach",
     .proves = STRENGTH_MAYBE,
     .predicts = true,
-    .barriers = BARRIERS_PAIRS,
+    .call_rule = CALL_RULE_PAIRS,
     .open = mc_open,
     .decide = mc_decide,
     .close = mc_close,
@@ -595,7 +595,7 @@ const struct engine engine_sb = {
     .proves = STRENGTH_MAYBE,
     .predicts = true,
     .on_request = true,
-    .barriers = BARRIERS_SIMPLE,
+    .call_rule = CALL_RULE_SIMPLE,
     .open = mc_open,
     .decide = mc_decide,
     .close = mc_close,

@@ -83,7 +83,7 @@ struct predictor *scope_predictor(struct whole *w, const struct scope *scope, st
 struct prover *prover_new(struct whole *w, uint64_t from, uint64_t events, struct error *err)
 {
     const struct trace_mem *mem = whole_events(w, err);
-    struct scope scope = { .barriers = whole_barriers(w), .first = from, .count = events };
+    struct scope scope = { .call_rule = whole_call_rule(w), .first = from, .count = events };
     struct predictor *first;
     struct prover *p;
 

@@ -45,7 +45,7 @@ size_t race_instances(const struct race *r, const struct whole *w, struct instan
 /* What questions are about, besides the trace: enough for another process to make the same
  * predictor. What is not in here comes from the command line, which is the same for all. */
 struct scope {
-    uint32_t barriers;     /* enum barriers of the view */
+    uint32_t call_rule;    /* enum call_rule of the view */
     uint64_t first, count; /* a window; count 0: the whole trace, as whole.h holds it */
 };
 

@@ -1,4 +1,4 @@
-/* call.c - calls of untraced code: call pairs (docs/design/barriers.md)
+/* call.c - calls of untraced code: call pairs (docs/design/calls.md)
  *
  * A call is recorded if it passes a pointer into an object, a thread's handle, or was annotated;
  * in full builds always, since its result counts. Both records carry the time, so that all calls

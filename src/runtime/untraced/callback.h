@@ -4,7 +4,7 @@
  * untraced frame below does not, so the pair ends where that code begins, and another one begins
  * where it returns, with what the call can reach then. So what a callback does is in no pair: an
  * event loop, a test framework, a sort by a function of the program order by what they themselves
- * do (docs/design/barriers.md).
+ * do (docs/design/calls.md).
  *
  *     __heddle_call()        recorded            tls.edge = the caller's depth
  *         f() at that depth  __heddle_edge(1)    R_RETURN with RETURN_AWAY

@@ -1,4 +1,4 @@
-/* hidden.h - threads that untraced code runs, and what it may order (docs/design/barriers.md)
+/* hidden.h - threads that untraced code runs, and what it may order (docs/design/calls.md)
  *
  * A library's pool of threads calls traced functions and synchronises between the calls, unseen.
  * Such a thread's time outside of traced code is call pairs of its own: from its beginning to

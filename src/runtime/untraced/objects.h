@@ -1,6 +1,6 @@
 /* objects.h - which object does an address lie in?
  *
- * For calls of untraced code (docs/design/barriers.md). The heap has a byte for each 16 bytes of
+ * For calls of untraced code (docs/design/calls.md). The heap has a byte for each 16 bytes of
  * it, in maps of 1 GiB that are made where there are objects: START where an object begins, END
  * where it ends, PIECE at the multiples of 16 KiB inside it. The low bits of START and PIECE say
  * what the trace knows of the pointers in that piece. Nothing of the program's memory is looked

@@ -1,6 +1,6 @@
 /* reach_log.h - what a call of untraced code can reach: the objects, and the pointers in them
  *
- * docs/design/barriers.md. An object is logged when it is first reached: R_OBJECT records with its
+ * docs/design/calls.md. An object is logged when it is first reached: R_OBJECT records with its
  * extent and its pointers, and so on for the objects they lead to. What is stored into a logged
  * object later makes that piece of it dirty, and the next call of any thread logs it again. So at
  * each call the trace knows all pointers of all objects that were ever reached. With calls=exact

@@ -1,5 +1,5 @@
-/* naive_barriers.c - the rules on calls of untraced code, by loops over all pairs */
-#include "naive_barriers.h"
+/* naive_calls.c - the rules on calls of untraced code, by loops over all pairs */
+#include "naive_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct pair {
 struct court {
     const struct trace_mem *t;
     const struct tables *names;
-    enum barriers rule;
+    enum call_rule rule;
     struct pair pairs[NAIVE_PAIRS];
     size_t npairs;
     struct things *touched; /* by event */
@@ -110,7 +110,7 @@ static void add_entry(const struct court *c, struct things *l, const uint64_t *e
 {
     uint64_t low = D_LOW(entry[0]);
 
-    if (c->rule == BARRIERS_UNSEEN) {
+    if (c->rule == CALL_RULE_UNSEEN) {
         add_by_call(c, l, entry);
         return;
     }
@@ -169,7 +169,7 @@ static void list_touched(struct court *c, size_t i)
         add(l, MEMORY, e->target, end_of(e->target, e->size));
     if ((e->op == OP_ALLOC || e->op == OP_FREE) && e->value)
         add(l, MEMORY, e->target, end_of(e->target, e->value));
-    if (c->rule == BARRIERS_UNSEEN)
+    if (c->rule == CALL_RULE_UNSEEN)
         return;
     if (is_on_object(e) && is_named(e->target))
         add_object(c, l, named_object(e->target));
@@ -251,14 +251,14 @@ static bool add_pair(struct court *c, size_t call)
     *p = (struct pair){ .call = call, .ret = end_of_pair(c->t, call) };
     for (uint64_t k = 0; k < e->old; k++)
         add_entry(c, &p->things, c->t->extra + e->value + 2 * k);
-    if (p->ret == SIZE_MAX && c->rule != BARRIERS_UNSEEN)
+    if (p->ret == SIZE_MAX && c->rule != CALL_RULE_UNSEEN)
         add(&p->things, END, e->thread, e->thread + 1);
     return true;
 }
 
 static bool overlap(const struct court *c, const struct pair *p, const struct pair *q)
 {
-    return c->rule == BARRIERS_SIMPLE || in_common(&p->things, &q->things);
+    return c->rule == CALL_RULE_SIMPLE || in_common(&p->things, &q->things);
 }
 
 static uint32_t thread_of(const struct court *c, size_t event)
@@ -318,7 +318,7 @@ static bool is_instant(const struct court *c, size_t i)
     struct things object = { 0 };
     bool listed;
 
-    if (c->rule == BARRIERS_UNSEEN)
+    if (c->rule == CALL_RULE_UNSEEN)
         return false;
     if (op_class_of(e->op) != CLASS_BARRIER && (!release || e->flags & EV_NESTED || holds(c->t, i)))
         return false;
@@ -447,8 +447,8 @@ static bool prepare(struct court *c)
     return true;
 }
 
-bool naive_barriers(const struct trace_mem *t, enum barriers kind, const struct tables *names,
-                    struct relation *r)
+bool naive_calls(const struct trace_mem *t, enum call_rule kind, const struct tables *names,
+                 struct relation *r)
 {
     struct court *c = xcalloc(1, sizeof(*c));
     bool fits = true;
@@ -459,7 +459,7 @@ bool naive_barriers(const struct trace_mem *t, enum barriers kind, const struct 
     c->touched = xcalloc(t->count + 1, sizeof(*c->touched));
     c->instant = xcalloc(t->count + 1, sizeof(*c->instant));
     c->steps = xcalloc(t->count + 1, sizeof(*c->steps));
-    if (kind != BARRIERS_NONE) {
+    if (kind != CALL_RULE_NONE) {
         fits = prepare(c);
         add_edges(c, r);
     }
@@ -494,11 +494,11 @@ static size_t call_of(const struct trace_mem *t, size_t event)
     return SIZE_MAX;
 }
 
-bool naive_lists_byte(const struct trace_mem *t, enum barriers kind, size_t event, uint64_t byte)
+bool naive_lists_byte(const struct trace_mem *t, enum call_rule kind, size_t event, uint64_t byte)
 {
     size_t call = call_of(t, event);
 
-    if (kind == BARRIERS_UNSEEN && !is_by_call(t, byte))
+    if (kind == CALL_RULE_UNSEEN && !is_by_call(t, byte))
         return false;
     for (uint64_t k = 0; call != SIZE_MAX && k < t->events[call].old; k++) {
         const uint64_t *e = t->extra + t->events[call].value + 2 * k;
