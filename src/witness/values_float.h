@@ -2,7 +2,7 @@
 #ifndef HEDDLE_WITNESS_VALUES_FLOAT_H
 #define HEDDLE_WITNESS_VALUES_FLOAT_H
 
-#include "execution/expr.h"
+#include "execution/execution.h"
 
 /* One operation (enum float_op) on operands of `from` bits; a is b where there is one operand.
  * False: the result is not a number, or not defined. */
