@@ -1,8 +1,9 @@
-// chunks.cpp - loops of OpenMP whose chunks may run in any thread of the team
+// chunks.cpp - code of OpenMP that any thread of the team may run: chunks of loops, `single`
 //
 // With `schedule(dynamic)` and the like (guided, auto) a thread asks for chunks of iterations, and
 // gets those that nobody has. Two chunks are not ordered, also where one thread got both; so the
-// runtime makes each a thread of the trace, as it does with tasks (runtime/openmp/openmp_chunks.c).
+// runtime makes each a thread of the trace, as it does with tasks (runtime/openmp/openmp_chunks.c). The
+// same is true of what `single` encloses: the thread that comes first runs it.
 //
 // But a loop's body stands in the function of the region, beside what is the thread's own: its
 // number, memory that it allocated before the loop, a cache that it keeps from chunk to chunk. Two
@@ -50,6 +51,13 @@ bool isNext(const llvm::Instruction &i)
            llvm::cast<llvm::CallBase>(i).arg_size() == 6;
 }
 
+bool isInit(const llvm::Instruction &i)
+{
+    llvm::StringRef name = calleeName(i);
+    return name.starts_with("__kmpc_") && name.contains("dispatch_init_") &&
+           llvm::cast<llvm::CallBase>(i).arg_size() > 2;
+}
+
 bool isNoUse(const llvm::Instruction &i)
 {
     return i.isLifetimeStartOrEnd() || i.isDebugOrPseudoInst() || i.isDroppable();
@@ -88,11 +96,23 @@ bool isDynamic(const llvm::Value *schedule)
     }
 }
 
-class Loop
+bool isSingle(const llvm::Instruction &i)
+{
+    return calleeName(i) == "__kmpc_single";
+}
+
+bool endsSingle(const llvm::Instruction &i)
+{
+    return calleeName(i) == "__kmpc_end_single";
+}
+
+class Part
 {
   public:
-    explicit Loop(llvm::ArrayRef<llvm::CallBase *> next)
-        : calls(next)
+    /* calls: of a loop, those that ask for a chunk; or one that asks whether to run a `single` */
+    explicit Part(llvm::ArrayRef<llvm::CallBase *> asking)
+        : calls(asking)
+        , isOver(isSingle(*asking[0]) ? endsSingle : isNext)
     {
     }
 
@@ -102,7 +122,8 @@ class Loop
     }
 
   private:
-    llvm::ArrayRef<llvm::CallBase *> calls; // that ask for a chunk
+    llvm::ArrayRef<llvm::CallBase *> calls;
+    bool (*isOver)(const llvm::Instruction &);
     Blocks asks, body;
     Values own; // values that are the thread's
 
@@ -132,7 +153,7 @@ class Loop
         }
         while (!todo.empty()) {
             llvm::BasicBlock *b = todo.pop_back_val();
-            if (!body.insert(b).second || asks.count(b))
+            if (!body.insert(b).second || llvm::any_of(*b, isOver))
                 continue;
             if (llvm::isa<llvm::ReturnInst, llvm::ResumeInst>(b->getTerminator()))
                 return false;
@@ -149,7 +170,7 @@ class Loop
     bool isBound(const llvm::Value *v) const
     {
         for (auto *call : calls)
-            for (unsigned k = 2; k < 6; k++)
+            for (unsigned k = 2; k < call->arg_size(); k++)
                 if (call->getArgOperand(k) == v)
                     return true;
         return false;
@@ -161,7 +182,7 @@ class Loop
         for (auto &i : llvm::instructions(*calls[0]->getFunction())) {
             llvm::StringRef name = calleeName(i);
             if (name.starts_with("__kmpc_omp_task_alloc") || name.starts_with("__kmpc_fork_") ||
-                name.starts_with("__kmpc_cancel") || name.starts_with("__kmpc_omp_target"))
+                name.starts_with("__kmpc_cancel") || name.starts_with("__kmpc_copyprivate") || name.starts_with("__kmpc_omp_target"))
                 return true;
         }
         return false;
@@ -323,7 +344,7 @@ class Loop
     {
         for (const llvm::BasicBlock *b : body)
             for (const llvm::Instruction &i : *b) {
-                if (isNext(i))
+                if (isOver(i))
                     break;
                 if (!isCommonInstruction(i))
                     return false;
@@ -337,19 +358,20 @@ void find_chunks(struct pass *p, LLVMValueRef function)
 {
     auto &f = *llvm::unwrap<llvm::Function>(function);
     llvm::SmallVector<llvm::CallBase *, 4> all;
+    bool dynamic = true;
     for (llvm::Instruction &i : llvm::instructions(f)) {
-        if (isNext(i))
+        if (isNext(i) || isSingle(i))
             all.push_back(llvm::cast<llvm::CallBase>(&i));
-        else if (calleeName(i).contains("dispatch_init_") &&
-                 !isDynamic(llvm::cast<llvm::CallBase>(i).getArgOperand(2)))
-            return;
+        else if (isInit(i))
+            dynamic &= isDynamic(llvm::cast<llvm::CallBase>(i).getArgOperand(2));
     }
     for (auto *call : all) {
         llvm::SmallVector<llvm::CallBase *, 4> same; // of its loop: they have the same bounds
         for (auto *other : all)
-            if (other->getArgOperand(3) == call->getArgOperand(3))
+            if (other == call || (!isSingle(*call) && !isSingle(*other) &&
+                                  other->getArgOperand(3) == call->getArgOperand(3)))
                 same.push_back(other);
-        if (Loop(same).isCommon())
+        if ((isSingle(*call) || dynamic) && Part(same).isCommon())
             map_set(&p->chunks, llvm::wrap(call), 1);
     }
 }

@@ -28,6 +28,7 @@ static const struct rule {
     { "__kmpc_end_ordered", "__heddle_openmp_turn_ends", false, { NONE } },
     { "__kmpc_doacross_wait", "__heddle_openmp_turn", true, { NONE } },
     { "__kmpc_doacross_post", "__heddle_openmp_turn_ends", false, { NONE } },
+    { "__kmpc_end_single", "__heddle_openmp_single_ends", false, { NONE } },
     { "__kmpc_flush", "__heddle_openmp_flush", false, { NONE } },
     { "__kmpc_reduce", "__heddle_openmp_reduces", false, { NONE } },
     { "__kmpc_reduce", "__heddle_openmp_reduced", true, { 6, RESULT, NONE } },
@@ -83,15 +84,15 @@ static void apply(struct pass *p, const struct rule *r, LLVMValueRef call)
 
 /* What lies below the return address is of the function that has the loop, and of those it calls.
  */
-static void tell_chunk(struct pass *p, LLVMValueRef next)
+static void tell_chunk(struct pass *p, LLVMValueRef asked, const char *runtime)
 {
     unsigned id = LLVMLookupIntrinsicID("llvm.addressofreturnaddress", 27);
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(p->module, id, &p->ptr, 1), args[2] = { next };
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(p->module, id, &p->ptr, 1), args[2] = { asked };
 
-    LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(next));
-    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(next));
+    LLVMPositionBuilderBefore(p->b, LLVMGetNextInstruction(asked));
+    LLVMSetCurrentDebugLocation2(p->b, LLVMInstructionGetDebugLoc(asked));
     args[1] = LLVMBuildCall2(p->b, LLVMGlobalGetValueType(f), f, NULL, 0, "");
-    call_runtime(p, "__heddle_openmp_chunk", EFFECT_ALL, p->none, 2, args);
+    call_runtime(p, runtime, EFFECT_ALL, p->none, 2, args);
 }
 
 void tell_openmp(struct pass *p, LLVMValueRef f)
@@ -105,7 +106,9 @@ void tell_openmp(struct pass *p, LLVMValueRef f)
                 if (strcmp(name, rules[k].name) == 0)
                     apply(p, &rules[k], i);
             if (map_get(&p->chunks, i))
-                tell_chunk(p, i);
+                tell_chunk(p, i,
+                           strcmp(name, "__kmpc_single") == 0 ? "__heddle_openmp_single"
+                                                              : "__heddle_openmp_chunk");
         }
 }
 

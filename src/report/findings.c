@@ -548,6 +548,15 @@ int findings_finish(struct findings *f, struct trace *t, struct error *err)
     return 0;
 }
 
+/* A part of an OpenMP program that any thread may run: the runtime gives it a name. */
+static bool is_in_openmp_part(const struct finding *r)
+{
+    for (int i = 0; i < 2; i++)
+        if (r->sides[i].thread_name && strncmp(r->sides[i].thread_name, "OpenMP ", 7) == 0)
+            return true;
+    return false;
+}
+
 const char *race_meaning(const struct findings *f, const struct finding *r)
 {
     if (r->strength == STRENGTH_MAYBE && is_predicted(f, r) && !is_any_observing(f, UINT64_MAX))
@@ -559,6 +568,9 @@ const char *race_meaning(const struct findings *f, const struct finding *r)
     if (r->strength == STRENGTH_OBSERVED && r->descriptor)
         return "all synchronisation of this execution was recorded, and none of it orders closing "
                "the descriptor and using it";
+    if (r->strength == STRENGTH_OBSERVED && is_in_openmp_part(r))
+        return "all synchronisation of this execution was recorded, and none of it orders the two "
+               "accesses: OpenMP lets two threads make them, whichever did so here";
     if (r->strength == STRENGTH_MAYBE && r->doubt)
         return "no synchronisation that was recorded orders the two accesses";
     return strength_meaning(r->strength);

@@ -36,6 +36,8 @@ function isPredicted(d) {
   return d.strength === 'maybe' && d.accesses && !d.engines.some(e => OBSERVING.includes(e));
 }
 function meaningOf(d) {
+  if (d.strength === 'observed' && (d.accesses || []).some(a => (a.thread_name || '').startsWith('OpenMP ')))
+    return 'all synchronisation of this execution was recorded, and none of it orders the two accesses: OpenMP lets two threads make them, whichever did so here';
   if (d.strength === 'observed' && d.kind === 'fd-race')
     return 'all synchronisation of this execution was recorded, and none of it orders closing the descriptor and using it';
   if (!isPredicted(d)) return MEANING[d.strength] || '';

@@ -62,6 +62,8 @@ static void implicit_begin(const ompt_data_t *parallel, ompt_data_t *data, unsig
     task->outer = openmp_region;
     task->outer_team = openmp_team;
     openmp_team = threads;
+    task->outer_task = openmp_implicit;
+    openmp_implicit = task;
     openmp_region = parallel ? parallel->value : 0;
     if (openmp_region)
         rt_sync_number(OP_AFTER, openmp_key(openmp_region, REGION_FORK), openmp_place(NULL));
@@ -75,6 +77,7 @@ static void implicit_end(ompt_data_t *data)
         return;
     openmp_region = task->outer;
     openmp_team = task->outer_team;
+    openmp_implicit = task->outer_task;
     openmp_task_free(task);
     data->ptr = NULL;
 }

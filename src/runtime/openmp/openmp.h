@@ -42,7 +42,12 @@ HIDDEN uint64_t openmp_ordered(void);
 
 /* ---- what this thread is in ---- */
 
+struct openmp_node;
+
 extern HIDDEN _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
+/* The thread's implicit task; libgomp: not known. */
+extern HIDDEN _Thread_local struct openmp_node *openmp_implicit
+    __attribute__((tls_model("initial-exec")));
 /* Threads of the team; 0: not known. */
 extern HIDDEN _Thread_local unsigned openmp_team __attribute__((tls_model("initial-exec")));
 /* The object that lets others out of the barrier it waits in. */
@@ -79,8 +84,9 @@ struct openmp_node {
             void *memory;                             /* the library's own copy of a task */
             uint64_t bytes;
             uint32_t process;
-            uint32_t barriers;          /* that it went through; a loop: chunks that it ran */
-            uint32_t outer_team;        /* implicit task */
+            uint32_t barriers;   /* that it went through; a loop: chunks that it ran */
+            uint32_t outer_team; /* implicit task */
+            struct openmp_node *outer_task;
             bool started, untied, sums; /* sums: a taskgroup, openmp_sums */
             bool undeferred, final;
             bool shares; /* its objects with others */
@@ -126,6 +132,8 @@ HIDDEN void openmp_forked(void);
 HIDDEN void openmp_chunks_forked(void); /* openmp_chunks.c */
 
 HIDDEN void openmp_enter(struct openmp_node *task, uint64_t object, uint64_t where);
+/* What the team has let go with its last barrier, or when it began. */
+HIDDEN uint64_t openmp_behind(const struct openmp_node *implicit);
 HIDDEN void openmp_barrier(struct openmp_node *task, bool begins, uint64_t where);
 HIDDEN void openmp_taskgroup(struct openmp_node *task, bool begins, uint64_t where);
 

@@ -93,6 +93,7 @@ void openmp_task_free(struct openmp_node *task)
 /* ---- what this thread is in ---- */
 
 _Thread_local uint64_t openmp_region __attribute__((tls_model("initial-exec")));
+_Thread_local struct openmp_node *openmp_implicit __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned openmp_team __attribute__((tls_model("initial-exec")));
 _Thread_local uint64_t openmp_waits __attribute__((tls_model("initial-exec")));
 _Thread_local bool openmp_allocated __attribute__((tls_model("initial-exec")));
@@ -125,6 +126,13 @@ void openmp_barrier(struct openmp_node *task, bool begins, uint64_t where)
         task->barriers++;
         openmp_after_barrier();
     }
+}
+
+uint64_t openmp_behind(const struct openmp_node *implicit)
+{
+    unsigned last = REGION_BARRIER + (implicit->barriers + 1) % 2;
+
+    return openmp_key(openmp_region, implicit->barriers ? last : REGION_FORK);
 }
 
 void openmp_taskgroup(struct openmp_node *task, bool begins, uint64_t where)
