@@ -78,6 +78,8 @@ struct engine_options {
     uint64_t part;   /* long traces: events to hold at a time (whole_parts.h); 0: the default */
     uint64_t
         memory; /* for prediction, in bytes: of long recordings it looks at the beginning; 0: any */
+    uint64_t follow_from; /* for tests: schedules of more events begin as the trace does
+                             (observed.c); 0: the default */
     uint64_t max_witness; /* longest schedule to keep, in events; 0: any length */
     uint64_t work;        /* for decide() of all engines together, in units (effort.h); 0: any */
     unsigned jobs;        /* threads that decide() may use; 0: one */

@@ -98,6 +98,7 @@ void whole_begin(struct whole *w, const struct engine *engine, uint64_t units)
     w->accepted = w->refused = w->uncertain = 0;
     w->kept = w->checked = w->held = w->not_kept = w->over_budget = 0;
     w->holds = false;
+    w->followed = 0;
 }
 
 void whole_spend(struct whole *w, uint64_t units)

@@ -356,6 +356,60 @@ int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct
     return 1;
 }
 
+/* ---- schedules that begin as the trace does ---- */
+
+bool whole_can_follow(struct whole *w)
+{
+    if (w->part || w->certain || w->info.calls)
+        return false;
+    if (!w->checker)
+        w->checker = witness_trace_new(&w->events, &w->info);
+    witness_trace_set_calls(w->checker, CALLS_IGNORED, NULL);
+    return witness_can_follow(w->checker);
+}
+
+/* The whole schedule: the beginning and the list, which is freed. */
+static uint64_t *spell_out(const struct whole *w, uint64_t beginning, size_t nbefore,
+                           uint64_t *list, size_t n)
+{
+    uint64_t *all = xcalloc(nbefore + n, sizeof(*all));
+    size_t done = 0;
+
+    for (uint64_t i = 0; i < beginning; i++)
+        if (!(w->events.events[i].flags & EV_IGNORED))
+            all[done++] = i;
+    invariant(done == nbefore);
+    memcpy(all + done, list, n * sizeof(*list));
+    free(list);
+    return all;
+}
+
+int whole_show_after(struct whole *w, struct race *r, uint64_t beginning, size_t nbefore,
+                     uint64_t *list, size_t n, struct error *err)
+{
+    size_t steps = n + (beginning > w->followed ? (size_t)(beginning - w->followed) : 0);
+
+    int verdict;
+
+    pthread_mutex_lock(&w->checking);
+    verdict = witness_check_after(w->checker, beginning, list, n, err);
+    w->accepted += verdict == 1;
+    pthread_mutex_unlock(&w->checking);
+    if (verdict != 1) {
+        free(list);
+        return -1;
+    }
+    w->followed = beginning;
+    w->checked += steps;
+    if (is_to_go(w, nbefore + n)) {
+        free(list);
+        whole_note(w, r, nbefore + n);
+    } else {
+        keep_list(w, r, spell_out(w, beginning, nbefore, list, n), nbefore + n);
+    }
+    return 1;
+}
+
 /* With the lock held: as check_in_whole(). */
 static int check_values(struct whole *w, const uint64_t *order, size_t n,
                         const struct witness_change *changes, size_t nchanges, struct error *err)

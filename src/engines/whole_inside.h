@@ -41,12 +41,13 @@ struct whole {
     pthread_mutex_t checking;  /* one check at a time: it uses the checker's scratch memory */
     uint64_t accepted, refused, uncertain; /* of this engine; guarded by `checking` */
     uint64_t kept, checked;                /* events of its schedules that are kept, of all */
-    uint64_t held;                         /* events of schedules, while `holds` */
-    bool holds;                            /* whole_hold() */
-    uint64_t not_kept, over_budget;        /* schedules */
-    struct parts *parts;                   /* of a long trace; or NULL */
-    const struct part *part; /* that `events` are of; NULL: the beginning of the trace */
-    struct cut *cut;         /* where plain accesses are not in exact order */
+    uint64_t followed; /* up to where the checker has followed the trace for this engine */
+    uint64_t held;     /* events of schedules, while `holds` */
+    bool holds;        /* whole_hold() */
+    uint64_t not_kept, over_budget; /* schedules */
+    struct parts *parts;            /* of a long trace; or NULL */
+    const struct part *part;        /* that `events` are of; NULL: the beginning of the trace */
+    struct cut *cut;                /* where plain accesses are not in exact order */
     bool clean; /* what came before the part is sure, also where plain accesses are not in order */
 };
 

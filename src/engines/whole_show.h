@@ -35,6 +35,13 @@ int whole_check_deadlock(struct whole *w, const uint64_t *order, size_t n, size_
  * there is no room, is checked and not kept: its race is shown all the same. All is counted
  * (whole_end()). */
 int whole_show(struct whole *w, struct race *r, uint64_t *list, size_t n, struct error *err);
+/* The same for a schedule that begins as the trace does, with all before `beginning` (`nbefore`
+ * events, without impossible ones). Many of them cost little more than the longest if their
+ * beginnings grow. -1: not here (other rules apply), or the trace itself does not go on; then
+ * nothing is counted. */
+int whole_show_after(struct whole *w, struct race *r, uint64_t beginning, size_t nbefore,
+                     uint64_t *list, size_t n, struct error *err);
+bool whole_can_follow(struct whole *w);
 /* The same in two steps, where the race is not known yet and the list cannot be held until it is:
  * check it and free it; and, if it was accepted (1), tell the race, which then also has
  * *with_calls (race.h). */

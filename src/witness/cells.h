@@ -4,6 +4,7 @@
  * that a call of untraced code lists, covers as a whole or not at all, so what holds for one of its
  * bytes holds for all. Cells are numbered in the order of their addresses; those that an event
  * covers are consecutive. Cost: O(N log N) for N accesses. An empty struct is released as well.
+ * Concurrency: none, also not for cells_find().
  */
 #ifndef HEDDLE_WITNESS_CELLS_H
 #define HEDDLE_WITNESS_CELLS_H
@@ -16,6 +17,7 @@
 struct cells {
     uint64_t *start; /* count + 1 entries: cell c is [start[c], start[c + 1]) */
     size_t count;
+    uint32_t *recent; /* which ones were looked for last */
 };
 
 void cells_init(struct cells *c, const struct trace_mem *t);

@@ -206,6 +206,7 @@ void witness_trace_free(struct witness_trace *w)
     free(w->scratch->holds);
     free(w->scratch->reads);
     free(w->scratch->loose);
+    free(w->scratch->saved);
     free(w->scratch);
     free(w->places);
     free(w->touches);
@@ -300,6 +301,7 @@ void witness_trace_set_calls(struct witness_trace *w, enum witness_calls rule,
         rule = CALLS_IGNORED;
     if (rule == w->calls)
         return;
+    leave_beginning(w);
     forget_calls(w);
     w->calls = CALLS_IGNORED;
     if (rule == CALLS_IGNORED)

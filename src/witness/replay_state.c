@@ -9,10 +9,85 @@
  *
  * Which members of a list are still missing is kept as a forest (union-find):
  * next[m] is m itself or, once m's event was replayed, a later candidate.
+ *
+ * Where many schedules begin alike, that beginning stays replayed, and what
+ * comes behind it is saved before it changes and put back afterwards.
  */
 #include "witness/witness_inside.h"
 
 #include <inttypes.h>
+
+/* ---- what changes is saved ---- */
+
+static void save(struct scratch *s, enum saved_kind kind, uint32_t index)
+{
+    struct saved *to;
+
+    if (!s->saving)
+        return;
+    GROW(s->saved, s->saved_cap, s->nsaved + 1);
+    to = &s->saved[s->nsaved++];
+    to->kind = kind;
+    to->index = index;
+    switch (kind) {
+    case SAVED_CONTENT:
+        to->content = s->contents[index];
+        break;
+    case SAVED_LOCK:
+        to->lock = s->locks[index];
+        break;
+    case SAVED_POSTS:
+        to->number = s->posts[index];
+        break;
+    case SAVED_THREAD:
+        to->thread = s->threads[index];
+        break;
+    case SAVED_HOLD:
+        to->hold = s->holds[index];
+        break;
+    case SAVED_LINK:
+        to->number = s->next[index];
+        break;
+    }
+}
+
+void begin_saving(struct scratch *s)
+{
+    s->saving = true;
+    s->nsaved = 0;
+}
+
+static void restore_one(struct scratch *s, const struct saved *from)
+{
+    switch (from->kind) {
+    case SAVED_CONTENT:
+        s->contents[from->index] = from->content;
+        break;
+    case SAVED_LOCK:
+        s->locks[from->index] = from->lock;
+        break;
+    case SAVED_POSTS:
+        s->posts[from->index] = from->number;
+        break;
+    case SAVED_THREAD:
+        s->threads[from->index] = from->thread;
+        break;
+    case SAVED_HOLD:
+        s->holds[from->index] = from->hold;
+        break;
+    case SAVED_LINK:
+        s->next[from->index] = from->number;
+        break;
+    }
+}
+
+/* Backwards: of what changed twice the first is the one that counts. */
+void restore_saved(struct scratch *s)
+{
+    s->saving = false;
+    while (s->nsaved > 0)
+        restore_one(s, &s->saved[--s->nsaved]);
+}
 
 /* ---- what an event needs to be next ---- */
 
@@ -25,6 +100,7 @@ static bool is_replayed(const struct witness_trace *w, uint32_t event)
 static uint32_t first_missing(struct scratch *s, uint32_t m)
 {
     while (s->next[m] != m) {
+        save(s, SAVED_LINK, m); /* the shorter way may lead over what is put back */
         s->next[m] = s->next[s->next[m]];
         m = s->next[m];
     }
@@ -142,10 +218,23 @@ uint32_t *find_hold(struct scratch *s, uint32_t thread, uint32_t lock, bool shar
     return NULL;
 }
 
-static void drop_hold(struct scratch *s, uint32_t *at)
+/* What *at is part of, a link of the thread's list of holds. */
+static void save_link(struct scratch *s, uint32_t thread, const uint32_t *at)
+{
+    const char *hold = (const char *)at - offsetof(struct hold, next);
+
+    if (at == &s->threads[thread].holds)
+        save(s, SAVED_THREAD, thread);
+    else
+        save(s, SAVED_HOLD, (uint32_t)((const struct hold *)(const void *)hold - s->holds));
+}
+
+static void drop_hold(struct scratch *s, uint32_t thread, uint32_t *at)
 {
     struct lock_state *l = &s->locks[s->holds[*at].lock];
 
+    save(s, SAVED_LOCK, s->holds[*at].lock);
+    save_link(s, thread, at);
     if (s->holds[*at].shared)
         l->sharers--;
     else
@@ -156,7 +245,7 @@ static void drop_hold(struct scratch *s, uint32_t *at)
 void drop_all_holds(struct scratch *s, uint32_t thread)
 {
     while (s->threads[thread].holds != NONE)
-        drop_hold(s, &s->threads[thread].holds);
+        drop_hold(s, thread, &s->threads[thread].holds);
 }
 
 void add_hold(struct scratch *s, uint32_t thread, uint32_t lock, bool shared)
@@ -183,6 +272,7 @@ static bool replay_acquire(const struct witness_trace *w, uint32_t i, struct err
                       name_target(w, e).text, others);
     if (find_hold(s, e->thread, w->places[i].lock, shared))
         return true;
+    save(s, SAVED_LOCK, w->places[i].lock);
     add_hold(s, e->thread, w->places[i].lock, shared);
     if (shared)
         l->sharers++;
@@ -204,7 +294,7 @@ void replay_release(const struct witness_trace *w, uint32_t i)
     if (!at)
         at = find_hold(w->scratch, e->thread, lock, !shared);
     if (at)
-        drop_hold(w->scratch, at);
+        drop_hold(w->scratch, e->thread, at);
 }
 
 /* ---- memory ---- */
@@ -406,6 +496,7 @@ static void replay_write(const struct witness_trace *w, uint32_t i)
         uint32_t life = w->touches[p->touch + c].life;
         uint64_t value = known ? cells_value(&w->cells, p->cell + c, e->target, e->value) : 0;
 
+        save(w->scratch, SAVED_CONTENT, life);
         w->scratch->contents[life] = (struct content){ value, i, known, tainted, 0 };
         if (w->relaxed) {
             struct values_cell cell = cell_of(w, i, c);
@@ -495,9 +586,12 @@ bool replay_event(const struct witness_trace *w, uint64_t position, struct error
 
     if (!check_next(w, position, err))
         return false;
+    save(s, SAVED_THREAD, w->events[i].thread);
     if (!replay_effect(w, i, err))
         return false;
     s->threads[w->events[i].thread].progress++;
+    if (op_class_of(w->events[i].op) == CLASS_SEM)
+        save(s, SAVED_POSTS, w->places[i].semaphore);
     if (w->events[i].op == OP_SEM_WAIT)
         s->posts[w->places[i].semaphore]--;
     else if (w->events[i].op == OP_SEM_POST && !event_begins_semaphore(&w->events[i]))
@@ -506,8 +600,10 @@ bool replay_event(const struct witness_trace *w, uint64_t position, struct error
         s->threads[w->events[i].thread].loose = 0;
     if (w->places[i].over) /* no event says so, but the join does */
         drop_all_holds(s, w->events[i].thread);
-    for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++)
+    for (uint32_t m = w->edges.first_member[i]; m < w->edges.first_member[i + 1]; m++) {
+        save(s, SAVED_LINK, w->edges.member_of[m]);
         s->next[w->edges.member_of[m]] = w->edges.member_of[m] + 1;
+    }
     return true;
 }
 

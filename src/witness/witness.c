@@ -163,6 +163,16 @@ static bool check_positions(const struct witness_trace *w, const uint64_t *order
     return true;
 }
 
+void leave_beginning(const struct witness_trace *w)
+{
+    struct scratch *s = w->scratch;
+
+    while (s->begun > 0)
+        if (w->places[--s->begun].rank != NONE)
+            undo_event(w, s->begun);
+    s->nholds = 0;
+}
+
 int check_sequence(const struct witness_trace *w, const uint64_t *order, size_t n, size_t end,
                    bool deadlock, struct error *err)
 {
@@ -170,6 +180,7 @@ int check_sequence(const struct witness_trace *w, const uint64_t *order, size_t 
     bool accepted = check_positions(w, order, n, err);
     size_t done = 0;
 
+    leave_beginning(w);
     while (accepted && done < n - end)
         accepted = replay_event(w, order[done++], err);
     if (accepted)
@@ -189,6 +200,48 @@ int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n
         return 0;
     }
     return check_sequence(w, order, n, 2, false, err);
+}
+
+/* ---- schedules that begin as the trace does ---- */
+
+bool witness_can_follow(const struct witness_trace *w)
+{
+    return !w->quiet && !w->loose && w->calls == CALLS_IGNORED;
+}
+
+/* Up to where the trace itself goes on: false and why where it does not. */
+static bool replay_beginning(const struct witness_trace *w, uint64_t beginning, struct error *err)
+{
+    struct scratch *s = w->scratch;
+
+    if (s->begun > beginning)
+        leave_beginning(w);
+    for (; s->begun < beginning; s->begun++)
+        if (w->places[s->begun].rank != NONE && !replay_event(w, s->begun, err))
+            return false;
+    return true;
+}
+
+int witness_check_after(const struct witness_trace *w, uint64_t beginning, const uint64_t *order,
+                        size_t n, struct error *err)
+{
+    struct scratch *s = w->scratch;
+    size_t nholds;
+    bool accepted;
+
+    if (!witness_can_follow(w) || beginning > w->count || n < 2) {
+        error_set(err, "no schedule that begins as the trace does");
+        return 0;
+    }
+    accepted = check_positions(w, order, n, err) && replay_beginning(w, beginning, err);
+    nholds = s->nholds;
+    begin_saving(s);
+    for (size_t i = 0; accepted && i < n - 2; i++)
+        accepted = replay_event(w, order[i], err);
+    accepted = accepted && check_race(w, order[n - 2], order[n - 1], err);
+    restore_saved(s);
+    s->nholds = nholds;
+    return accepted;
 }
 
 int witness_check_deadlock(const struct witness_trace *w, const uint64_t *order, size_t n,

@@ -75,6 +75,14 @@ struct witness_change {
 int witness_check(const struct witness_trace *w, const uint64_t *order, size_t n,
                   struct error *err);
 
+/* The same for a schedule that begins with all events before `beginning` as they were recorded (but
+ * for impossible ones), and goes on with those listed. What happened in the beginning is kept for
+ * the next check: many schedules cost O(N) together, and O(n) each, if their beginnings grow.
+ * Only where witness_can_follow(): not with the rules on quiet periods, loose reads and calls. */
+int witness_check_after(const struct witness_trace *w, uint64_t beginning, const uint64_t *order,
+                        size_t n, struct error *err);
+bool witness_can_follow(const struct witness_trace *w);
+
 /* The same where reads may see anything under which branches, addresses and what else must stay do
  * stay (docs/design/recipe.md); witness_trace_set_execution() comes before. `changes` must be what
  * comes out, in the order of the schedule. */

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_WITNESS_WITNESS_INSIDE_H
 #define HEDDLE_WITNESS_WITNESS_INSIDE_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -81,7 +82,22 @@ struct thread_state {
     uint32_t loose; /* loose writes of its quiet period, a list in scratch.loose from 1 */
 };
 
-/* What a check changes; in its initial state between checks. */
+/* What something was before an event changed it. */
+enum saved_kind { SAVED_CONTENT, SAVED_LOCK, SAVED_POSTS, SAVED_THREAD, SAVED_HOLD, SAVED_LINK };
+struct saved {
+    enum saved_kind kind;
+    uint32_t index; /* in its list in scratch */
+    union {
+        struct content content;
+        struct lock_state lock;
+        struct thread_state thread;
+        struct hold hold;
+        uint32_t number;
+    };
+};
+
+/* What a check changes; between checks in its initial state, or as witness_check_after() left it.
+ */
 struct scratch {
     struct content *contents; /* by lifetime */
     struct lock_state *locks;
@@ -94,6 +110,10 @@ struct scratch {
     size_t nreads, reads_cap;
     struct loose_write *loose; /* [0] unused */
     size_t nloose, loose_cap;
+    uint32_t begun; /* the events before this one have happened, as recorded */
+    bool saving;    /* what changes is saved first */
+    struct saved *saved;
+    size_t nsaved, saved_cap;
 };
 
 struct witness_trace {
@@ -168,6 +188,10 @@ bool check_next(const struct witness_trace *w, uint64_t position, struct error *
 bool replay_event(const struct witness_trace *w, uint64_t position, struct error *err);
 /* As if it had not happened; in any order. */
 void undo_event(const struct witness_trace *w, uint32_t i);
+/* From here on what changes is saved, until restore_saved() puts it back. Not with the rules on
+ * quiet periods, loose reads and calls. */
+void begin_saving(struct scratch *s);
+void restore_saved(struct scratch *s);
 
 /* The link that points to a thread's hold of a lock, or NULL. */
 uint32_t *find_hold(struct scratch *s, uint32_t thread, uint32_t lock, bool shared);
@@ -180,6 +204,9 @@ void replay_release(const struct witness_trace *w, uint32_t i);
 struct values_cell cell_of(const struct witness_trace *w, uint32_t i, uint32_t c);
 
 /* ---- sequences (witness.c) ---- */
+
+/* Nothing has happened any more: of what witness_check_after() left. */
+void leave_beginning(const struct witness_trace *w);
 
 /* Replay the events before the last `end`, ask what those do, put everything back. */
 int check_sequence(const struct witness_trace *w, const uint64_t *order, size_t n, size_t end,

@@ -346,6 +346,62 @@ static enum verdict shb_races_have_witnesses(struct subject *s, struct buf *why)
     return races_have_witnesses(s, &engine_shb, why);
 }
 
+/* Does its schedule begin with all that the trace has before the first access? */
+static bool begins_as_trace(const struct subject *s, const struct race *r)
+{
+    size_t n = 0;
+
+    for (uint64_t i = 0; i < r->first.position; i++)
+        if (!(s->mem.events[i].flags & EV_IGNORED) && r->witness[n++] != i)
+            return false;
+    return true;
+}
+
+/* Long schedules begin as the trace does (observed.c): where all count as long, each race has one,
+ * and it holds. */
+static enum verdict judge_followers(struct subject *s, const struct race_table *races,
+                                    struct buf *why)
+{
+    struct witness_trace *w = witness_trace_new(&s->mem, s->info);
+    enum verdict v = HOLDS;
+
+    for (size_t i = 0; i < races->count && v == HOLDS; i++) {
+        const struct race *r = &races->races[i];
+
+        v = judge_witness(s, r, w, why);
+        if (v == HOLDS && witness_can_follow(w) && !s->info->calls && !begins_as_trace(s, r)) {
+            buf_addf(why, "the schedule of (%llu, %llu) does not begin as the trace does",
+                     (unsigned long long)r->first.position, (unsigned long long)r->second.position);
+            v = VIOLATED;
+        }
+    }
+    witness_trace_free(w);
+    return v;
+}
+
+static enum verdict shb_schedules_may_follow_the_trace(struct subject *s, struct buf *why)
+{
+    const struct engine *engines[] = { &engine_shb };
+    const struct engine_options options = { .follow_from = 1 };
+    struct error err = { "" };
+    struct analysis a;
+    enum verdict v = VIOLATED;
+
+    if (!s->exact)
+        return DOES_NOT_APPLY;
+    if (trace_rewind(s->trace, &err) < 0 ||
+        analysis_run(s->trace, engines, 1, &options, NULL, &a, &err) < 0) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    if (a.runs[0].result.races.count != subject_result(s, &engine_shb)->races.count)
+        buf_addf(why, "other races");
+    else
+        v = judge_followers(s, &a.runs[0].result.races, why);
+    analysis_release(&a);
+    return v;
+}
+
 /* ---- the binary format ---- */
 
 static int write_hdl(struct subject *s, const char *path, struct error *err)
@@ -435,6 +491,7 @@ const struct property properties_observed[] = {
     { "counts-allow-what-posts-allow", counts_allow_what_posts_allow, 2 },
     { "witnesses-of-the-oracle-are-accepted", witnesses_of_the_oracle_are_accepted, 1 },
     { "shb-races-have-witnesses", shb_races_have_witnesses, 1 },
+    { "shb-schedules-may-follow-the-trace", shb_schedules_may_follow_the_trace, 1 },
     { "hdl-keeps-every-event", hdl_keeps_every_event, 4 },
     { NULL, NULL, 0 },
 };

@@ -19,6 +19,30 @@
 
 static bool as_recorded; /* with the rule on quiet periods */
 
+/* The same verdict in the same words where as much of the order as is the beginning of the trace is
+ * replayed once for several schedules; what comes before and after may be others. */
+static void expect_same_after(const struct text_trace *t, struct witness_trace *w,
+                              const uint64_t *list, size_t n, int verdict, const char *words)
+{
+    struct error err = { "" };
+    uint64_t beginning = 0;
+    size_t same = 0;
+
+    if (!witness_can_follow(w) || n < 2)
+        return;
+    for (;; beginning++, same++) {
+        assert_int_equal(witness_check_after(w, beginning, list + same, n - same, &err), verdict);
+        if (!verdict)
+            assert_string_equal(err.text, words);
+        while (beginning < t->mem.count && t->mem.events[beginning].flags & EV_IGNORED)
+            beginning++;
+        if (same + 2 >= n || list[same] != beginning)
+            break;
+    }
+    if (same > 0) /* a shorter beginning again */
+        assert_int_equal(witness_check_after(w, 0, list, n, &err), verdict);
+}
+
 /* Checks the order "0 3 4 ..." of a trace; `expected` is NULL for accepted. It ends with a race
  * or, where there are requests, with a deadlock of so many. */
 static void expect_end(const char *text, const char *order, size_t requests, const char *expected)
@@ -48,6 +72,8 @@ static void expect_end(const char *text, const char *order, size_t requests, con
                 print_message("%s\n", err.text);
             assert_int_equal(verdict, 1);
         }
+        if (!requests)
+            expect_same_after(&t, w, list, n, verdict, err.text);
     }
     witness_trace_free(w);
     text_trace_close(&t);
@@ -155,6 +181,39 @@ static void semaphores_once_and_annotations_order(void **state)
            "event 2: needs event 1 (once) before it");
     expect("T0|w(x)|1\nT0|before(a)|2\nT1|after(a)|3\nT1|w(x)|4\n", "2 0 3",
            "event 2: needs event 1 (happens-before) before it");
+}
+
+/* Two schedules after the same beginning, again and again: the first holds, the second does not. */
+static void expect_by_turns(const char *text, uint64_t beginning, const uint64_t *good,
+                            size_t ngood, const uint64_t *bad, size_t nbad, const char *why)
+{
+    struct text_trace t = { 0 };
+    struct witness_trace *w;
+    struct error err = { "" };
+
+    text_trace_open(&t, text);
+    w = witness_trace_new(&t.mem, trace_info(t.trace));
+    witness_trace_set_names(w, trace_tables(t.trace));
+    for (int again = 0; again < 3; again++) {
+        assert_int_equal(witness_check_after(w, beginning, good, ngood, &err), 1);
+        assert_int_equal(witness_check_after(w, beginning, bad, nbad, &err), 0);
+        assert_string_equal(err.text, why);
+    }
+    witness_trace_free(w);
+    text_trace_close(&t);
+}
+
+static void what_a_schedule_did_after_a_beginning_is_put_back(void **state)
+{
+    const uint64_t all[] = { 1, 2, 3, 4, 0, 5 }, without[] = { 1, 3, 4, 0, 5 };
+    const uint64_t released[] = { 2, 4, 3, 5 }, held[] = { 4, 3, 5 };
+
+    (void)state;
+    expect_by_turns("T3|w(x)|1\nT0|before(a)|2\nT1|before(a)|3\nT2|before(a)|4\nT4|after(a)|5\n"
+                    "T4|w(x)|6\n",
+                    0, all, 6, without, 5, "event 4: needs event 2 (happens-before) before it");
+    expect_by_turns("T0|acq(l)|1\nT0|acq(m)|2\nT0|rel(l)|3\nT0|w(x)|4\nT1|acq(l)|5\nT1|w(x)|6\n", 2,
+                    released, 4, held, 3, "event 4: lock l is held by T0 since event 0");
 }
 
 /* Any two posts let two waits on; the least first value lets the trace be possible. */
@@ -742,6 +801,7 @@ int main(void)
         cmocka_unit_test(a_wait_may_end_without_a_wake),
         cmocka_unit_test(barrier_edges_are_per_round),
         cmocka_unit_test(semaphores_once_and_annotations_order),
+        cmocka_unit_test(what_a_schedule_did_after_a_beginning_is_put_back),
         cmocka_unit_test(semaphores_count),
         cmocka_unit_test(an_acquire_load_comes_after_the_release_it_read),
         cmocka_unit_test(fences_stand_in_for_the_orders_of_their_neighbours),
