@@ -772,11 +772,18 @@ static bool needs_beginning(const struct work *w)
                           trace_info(w->trace)->events > gist_max(w));
 }
 
+/* Engines that predict, named by the user: where memory is limited they look at what they would
+ * look at in the cascade. */
+static bool is_limited(const struct work *w)
+{
+    return !w->options->cascade && w->sieve && needs_beginning(w);
+}
+
 static void divide(struct work *w)
 {
     bool limits = has_limits(w);
 
-    w->divided = limits || w->suspects;
+    w->divided = limits || w->suspects || is_limited(w);
     if (limits ||
         (w->divided && trace_info(w->trace)->order != TRACE_EXACT && needs_beginning(w))) {
         w->certain.engine = &engine_certain;

@@ -71,6 +71,43 @@ static enum verdict misses_none(const struct analysis *all, const struct analysi
     return HOLDS;
 }
 
+/* Those that predict, named by the user. */
+static int run_named(struct subject *s, const struct engine_options *options, struct analysis *a,
+                     struct error *err)
+{
+    static const struct engine *const engines[] = { &engine_syncp, &engine_wcp, &engine_osr,
+                                                    &engine_mc };
+
+    return trace_rewind(s->trace, err) || analysis_run(s->trace, engines, 4, options, NULL, a, err);
+}
+
+/* They look at a beginning as well, and find nothing else there. */
+static enum verdict compare_named(struct subject *s, struct buf *why)
+{
+    struct engine_options options = { .sieve = true, .jobs = 1, .gist_from = UINT64_MAX };
+    struct analysis all, little;
+    struct error err = { "" };
+    enum verdict v;
+
+    if (run_named(s, &options, &all, &err)) {
+        buf_addf(why, "%s", err.text);
+        return VIOLATED;
+    }
+    options.gist_from = 1;
+    options.memory = 512 * FEW_EVENTS;
+    if (run_named(s, &options, &little, &err)) {
+        buf_addf(why, "%s", err.text);
+        analysis_release(&all);
+        return VIOLATED;
+    }
+    v = is_within(s, &little, &all, false, "named, little memory", why);
+    if (v == HOLDS && !s->info->calls) /* whose rule is rdit's alone */
+        v = cascade_schedules_hold(s, &little, why);
+    analysis_release(&all);
+    analysis_release(&little);
+    return v;
+}
+
 static enum verdict compare(struct subject *s, struct buf *why)
 {
     struct engine_options options = { .cascade = true, .sieve = true, .jobs = 1 };
@@ -119,9 +156,13 @@ static enum verdict the_gist_is_enough(struct subject *s, struct buf *why)
     if (info->values || info->branches || order == TRACE_UNKNOWN)
         return DOES_NOT_APPLY;
     v = compare(s, why);
+    if (v == HOLDS)
+        v = compare_named(s, why);
     info->order = TRACE_SYNC_EXACT;
     if (v == HOLDS)
         v = compare(s, why);
+    if (v == HOLDS)
+        v = compare_named(s, why);
     info->order = order;
     return v;
 }

@@ -35,26 +35,32 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 
 enum { MAX_ENGINES = 32 };
 
+static struct trace *open_text(struct buf *text)
+{
+    struct error err = { "" };
+    struct trace *t;
+    char path[256];
+
+    scratch_path(path, sizeof(path), ".std");
+    scratch_write(path, text->data, text->len);
+    buf_release(text);
+    t = trace_open(path, &err);
+    unlink(path);
+    assert_non_null(t);
+    return t;
+}
+
 static struct trace *open_generated(uint64_t seed)
 {
     struct gen_small_options options;
-    struct error err = { "" };
     struct buf text = { 0 };
     struct gen_trace g;
-    struct trace *t;
-    char path[256];
 
     gen_small_random(&options, seed, 40);
     gen_small(&options, &g);
     gen_trace_text(&g, &text);
     gen_trace_release(&g);
-    scratch_path(path, sizeof(path), ".std");
-    scratch_write(path, text.data, text.len);
-    buf_release(&text);
-    t = trace_open(path, &err);
-    unlink(path);
-    assert_non_null(t);
-    return t;
+    return open_text(&text);
 }
 
 static void analyse(struct trace *t, bool cascade, uint64_t work, bool jumping, struct analysis *a)
@@ -171,6 +177,30 @@ static uint64_t counter_of(const struct engine_result *r, const char *name)
     return 0;
 }
 
+/* Also where the user names them: they see a beginning, and say how much lies behind it. */
+static void named_engines_that_predict_keep_the_memory(void **unused)
+{
+    static const struct engine *const engines[] = { &engine_syncp, &engine_wcp, &engine_osr,
+                                                    &engine_mc };
+    const struct engine_options little = { .sieve = true, .gist_from = 1, .memory = 512 * 12 };
+    struct error err = { "" };
+    struct buf text = { 0 };
+    struct analysis a;
+    struct trace *t;
+
+    (void)unused;
+    for (int i = 0; i < 20; i++)
+        buf_addf(&text, "T%d|acq(l)|1\nT%d|w(x)|2\nT%d|rel(l)|3\n", i % 2, i % 2, i % 2);
+    t = open_text(&text);
+    assert_int_equal(analysis_run(t, engines, 4, &little, NULL, &a, &err), 0);
+    for (size_t i = 0; i < a.count; i++) {
+        assert_false(a.runs[i].result.complete);
+        assert_int_equal(counter_of(&a.runs[i].result, "events_not_seen"), 60 - 12);
+    }
+    analysis_release(&a);
+    trace_close(t);
+}
+
 /* A closure goes through all threads, of which there may be very many. */
 static void the_cost_of_a_closure_grows_with_the_threads(void **unused)
 {
@@ -203,6 +233,7 @@ int main(void)
         cmocka_unit_test(memory_limits_the_events_that_are_held),
         cmocka_unit_test(an_engine_alone_loads_what_it_needs),
         cmocka_unit_test(a_view_beyond_the_budget_is_not_made),
+        cmocka_unit_test(named_engines_that_predict_keep_the_memory),
         cmocka_unit_test(the_cost_of_a_closure_grows_with_the_threads),
     };
 
