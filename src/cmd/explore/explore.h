@@ -1,7 +1,8 @@
 /* explore.h - what `heddle explore` knows of its runs (docs/design/explore.md)
  *
  * explore.c is the command: it runs the program again and again until it fails. explore_run.c runs
- * it once; explore_next.c reads the log of a run and says which other orders are possible and new;
+ * it once; explore_learn.c reads the log of a run and says which other orders are possible and new,
+ * explore_next.c which of them comes next;
  * explore_show.c prints what failed and how; explore_file.c reads and writes schedules.
  */
 #ifndef HEDDLE_CMD_EXPLORE_EXPLORE_H
@@ -59,7 +60,7 @@ int explore_run_once(const struct explore_job *job, const struct schedule *s, st
 /* What it did, as a schedule that repeats it. */
 void explored_schedule(const struct explored *e, struct schedule *s);
 
-/* ---- explore_next.c ---- */
+/* ---- explore_next.c, explore_learn.c ---- */
 
 struct explorer;
 struct explorer *explorer_new(void);
