@@ -17,6 +17,13 @@ struct whole;
 
 enum { ROWS_A_BLOCK = 256 };
 
+/* Units for a look at two lists of accesses that turn out to be known or protected: few, but there
+ * are as many as the square of the threads at one variable. */
+enum { UNITS_A_GLANCE = 5 };
+/* So many pairs of lists that nobody came to are looked at, to count those that could have raced;
+ * of others each counts. */
+enum { GLANCES_LEFT = 16000000 };
+
 struct rows {
     struct whole *whole;
     uint32_t count;

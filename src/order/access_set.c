@@ -80,7 +80,7 @@ static struct set_access *access_set_find(struct access_set *s, uint32_t slot)
         if (!s->index)
             build_index(s);
         place = map_get(s->index, slot);
-        return place && *place < s->count ? &s->many[*place] : NULL;
+        return place && *place < s->count && s->many[*place].slot == slot ? &s->many[*place] : NULL;
     }
     for (uint32_t i = 0; i < s->count; i++)
         if (s->many[i].slot == slot)
@@ -115,6 +115,16 @@ void access_set_append(struct access_set *s, struct set_access a)
     s->count++;
 }
 
+/* In place of another one: any, but always the same. */
+static void take_place(struct access_set *s, struct set_access a)
+{
+    uint32_t place = a.position % ACCESS_SET_MAX;
+
+    s->many[place] = a;
+    if (s->index)
+        *map_put(s->index, a.slot, 0) = place;
+}
+
 void access_set_put_slow(struct access_set *s, const struct hb_thread *t, struct set_access a)
 {
     struct set_access *own;
@@ -127,7 +137,10 @@ void access_set_put_slow(struct access_set *s, const struct hb_thread *t, struct
         }
         prune(s, t);
     }
-    access_set_append(s, a);
+    if (access_set_is_full(s))
+        take_place(s, a);
+    else
+        access_set_append(s, a);
 }
 
 void access_set_put_lazy(struct access_set *s, const struct hb_thread *t, uint64_t position,

@@ -204,6 +204,74 @@ static void locks_that_nest_too_deeply_are_counted_and_leave_room_for_others(voi
     lockgraph_release(&g);
 }
 
+/* ---- many threads at one variable ---- */
+
+/* All threads run at the same time and write; the last one forks none. */
+static void add_crowd(struct buf *text, int threads)
+{
+    for (int i = 1; i < threads; i++)
+        buf_addf(text, "T0|fork(T%d)|1\n", i);
+    for (int i = 0; i < threads; i++)
+        buf_addf(text, "T%d|w(x)|2\n", i);
+}
+
+/* Each access of a crowd is compared with so many others, and the result says that these are not
+ * all; up to there it is with all. */
+static void crowds_cost_no_square_and_the_limit_is_said(void **state)
+{
+    static const struct engine *const engines[] = { &engine_hb, &engine_shb, &engine_sshb };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const struct engine_result *r;
+        struct buf text = { 0 };
+        struct analysis a;
+
+        add_crowd(&text, 10000);
+        r = run(engines[i], text.data, NULL, &a);
+        assert_int_equal(r->races.count, 1);
+        assert_false(r->complete);
+        assert_in_range(counter(r, "crowded"), 7000, 10000);
+        if (engines[i] != &engine_sshb)
+            assert_in_range(counter(r, "comparisons"), 10000000, 20480000);
+        analysis_release(&a);
+        text.len = 0;
+        add_crowd(&text, 2000);
+        r = run(engines[i], text.data, NULL, &a);
+        assert_int_equal(counter(r, "crowded"), 0);
+        if (engines[i] != &engine_sshb)
+            assert_int_equal(counter(r, "comparisons"), 2000 * 1999 / 2);
+        assert_true(r->complete);
+        analysis_release(&a);
+        buf_release(&text);
+    }
+}
+
+/* The square of the threads is paid from the effort, also where there is nothing to do for most. */
+static void looks_at_crowds_count_as_effort(void **state)
+{
+    static const struct engine *const engines[] = { &engine_syncp, &engine_osr };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct engine_options options = { .work = 1000000000 };
+        struct text_trace t = { 0 };
+        struct error err = { "" };
+        struct buf text = { 0 };
+        struct analysis a;
+
+        add_crowd(&text, 20000);
+        text_trace_open(&t, text.data);
+        assert_int_equal(trace_rewind(t.trace, &err), 0);
+        assert_int_equal(analysis_run(t.trace, &engines[i], 1, &options, NULL, &a, &err), 0);
+        assert_false(a.runs[0].result.complete);
+        assert_true(counter(&a.runs[0].result, "lists_undecided") > 50000000);
+        text_trace_close(&t);
+        analysis_release(&a);
+        buf_release(&text);
+    }
+}
+
 /* ---- mc ---- */
 
 /* Each pair of the writes is a question, and for each thread there is another one: with 20,000
@@ -233,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_question_about_wide_accesses_looks_once_at_each_place),
         cmocka_unit_test(requests_under_the_same_locks_share_what_is_held),
         cmocka_unit_test(locks_that_nest_too_deeply_are_counted_and_leave_room_for_others),
+        cmocka_unit_test(crowds_cost_no_square_and_the_limit_is_said),
+        cmocka_unit_test(looks_at_crowds_count_as_effort),
         cmocka_unit_test(mc_asks_about_long_chains_of_threads_without_a_look_at_each),
     };
 

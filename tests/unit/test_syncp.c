@@ -83,7 +83,7 @@ static void a_pair_that_never_races_is_decided_in_a_second_round(void **state)
     assert_non_null(race_of(&r, "4", "1"));
     assert_true(r.a.runs[0].result.complete);
     assert_int_equal(counter(&r, "rounds"), 2);
-    assert_int_equal(counter(&r, "undecided"), 0);
+    assert_int_equal(counter(&r, "lists_undecided"), 0);
     release(&r);
 }
 

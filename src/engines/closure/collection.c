@@ -300,6 +300,16 @@ int collection_make(struct collection *c, const struct suspects *suspects, uint3
     return r;
 }
 
+uint32_t *collection_later(const struct collection *c)
+{
+    uint32_t *later = xcalloc(c->count + 1, sizeof(*later));
+
+    for (size_t i = 0; i < c->count; i++)
+        if (c->clusters[i].next != CLUSTER_NONE)
+            later[i] = later[c->clusters[i].next] + 1;
+    return later;
+}
+
 void collection_release(struct collection *c)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -26,7 +26,7 @@ struct cluster {
     uint32_t *by_site;
     uint32_t slot, set;
     uint32_t life; /* in collection.lives */
-    uint32_t next; /* of the same life, or CLUSTER_NONE */
+    uint32_t next; /* of the same life, an earlier one; or CLUSTER_NONE */
     uint8_t kind;
     bool truncated; /* there were more, later ones */
 };
@@ -60,5 +60,8 @@ enum { RECORDS_FEW = 3000000, RECORDS_MAX = 12000000 };
 int collection_make(struct collection *c, const struct suspects *suspects, uint32_t site_max,
                     struct whole *w, struct error *err);
 void collection_release(struct collection *c);
+
+/* By cluster: how many it leads to by `next`. free() it. */
+uint32_t *collection_later(const struct collection *c);
 
 #endif

@@ -145,7 +145,7 @@ static void osr_report(struct osr *s, const struct collection *c, const struct o
     engine_count(s->result, "orders", found->orders);
     engine_count(s->result, "order_events", found->order_events);
     engine_count(s->result, "reversals", found->reversals);
-    engine_leave(s->result, "undecided", found->undecided);
+    engine_leave(s->result, "lists_undecided", found->undecided);
 }
 
 /* The view takes more memory than all else, and most traces have no section to reverse: it is made

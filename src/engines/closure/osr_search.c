@@ -36,7 +36,7 @@ enum { TRIES_A_LOOK = 64, UNITS_A_TRY = 1000, UNITS_IN_GRAPH = 25 };
 
 /* What a row did. */
 struct tally {
-    uint64_t tries, slots, orders, order_events, reversals, unviewed, undecided;
+    uint64_t tries, slots, orders, order_events, reversals, unviewed, undecided, glances;
 };
 
 struct search {
@@ -77,7 +77,8 @@ static const struct record *get(const struct list *l, size_t i)
 
 static uint64_t units_of(const struct tally *t)
 {
-    return UNITS_A_TRY * t->tries + t->slots + UNITS_IN_GRAPH * t->order_events;
+    return UNITS_A_TRY * t->tries + t->slots + UNITS_IN_GRAPH * t->order_events +
+           UNITS_A_GLANCE * t->glances;
 }
 
 static bool is_stopped(const struct seeker *k)
@@ -271,9 +272,11 @@ static uint64_t run_row(void *worker, uint32_t row, uint64_t left)
     k->tally = &k->s->tally[row - k->s->rows.first];
     k->most = left;
     *k->tally = (struct tally){ 0 };
-    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
+    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next) {
+        k->tally->glances++;
         if (p->count && c->clusters[q].count && can_race(k->s, p, &c->clusters[q]))
             try_clusters(k, p, &c->clusters[q]);
+    }
     return units_of(k->tally);
 }
 
@@ -312,10 +315,19 @@ static void use_rows(void *arg, uint32_t first, uint32_t end)
 static void count_left(struct search *s, uint32_t from)
 {
     const struct collection *c = s->c;
+    uint32_t *later = collection_later(c);
+    uint64_t looks = 0;
 
-    for (uint32_t row = from; row < c->count; row++)
+    for (uint32_t row = from; row < c->count; row++) {
+        looks += later[row];
+        if (looks > GLANCES_LEFT) {
+            s->out->undecided += later[row];
+            continue;
+        }
         for (uint32_t q = c->clusters[row].next; q != CLUSTER_NONE; q = c->clusters[q].next)
             s->out->undecided += can_race(s, &c->clusters[row], &c->clusters[q]);
+    }
+    free(later);
 }
 
 static void run_seekers(struct search *s)

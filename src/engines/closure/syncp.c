@@ -242,7 +242,7 @@ static void syncp_count_up(const struct deciding *d)
     engine_count(result, "closures", d->found.steps);
     if (d->nrounds > 1)
         engine_count(result, "rounds", d->nrounds);
-    engine_leave(result, "undecided", d->found.undecided);
+    engine_leave(result, "lists_undecided", d->found.undecided);
 }
 
 static int syncp_decide(void *state, struct whole *w, struct error *err)

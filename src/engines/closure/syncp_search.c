@@ -302,9 +302,11 @@ static uint64_t run_row(void *worker, uint32_t row, uint64_t left)
     w->tally = &w->s->tally[row - w->s->rows.first];
     w->most = left + 1;
     *w->tally = (struct tally){ 0 };
-    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next)
+    for (uint32_t q = p->next; q != CLUSTER_NONE; q = c->clusters[q].next) {
+        spend(w, UNITS_A_GLANCE);
         if (p->count && c->clusters[q].count && can_race(w->s, p, &c->clusters[q]))
             walk_clusters(w, p, &c->clusters[q]);
+    }
     return w->tally->units;
 }
 
@@ -349,10 +351,19 @@ static void init_walkers(struct search *s, struct walker *walkers, unsigned jobs
 static void count_left(struct search *s, uint32_t from)
 {
     const struct collection *c = s->c;
+    uint32_t *later = collection_later(c);
+    uint64_t looks = 0;
 
-    for (uint32_t row = from; row < c->count; row++)
+    for (uint32_t row = from; row < c->count; row++) {
+        looks += later[row];
+        if (looks > GLANCES_LEFT) {
+            s->out->undecided += later[row];
+            continue;
+        }
         for (uint32_t q = c->clusters[row].next; q != CLUSTER_NONE; q = c->clusters[q].next)
             s->out->undecided += can_race(s, &c->clusters[row], &c->clusters[q]);
+    }
+    free(later);
 }
 
 void syncp_search(struct collection *c, struct whole *w, struct search_result *out)

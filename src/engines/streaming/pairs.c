@@ -25,7 +25,7 @@ struct pairs {
     struct variable *vars;
     size_t vars_cap;
     struct atomic_table atomics;
-    uint64_t accesses, comparisons;
+    uint64_t accesses, comparisons, crowded;
     pairs_probe *probe;
     void *probe_arg;
 };
@@ -75,6 +75,7 @@ static inline void check_in_pairs(struct pairs *p, const struct access_set *set,
     const struct set_access *a = access_set_entries(set);
 
     p->comparisons += set->count;
+    p->crowded += access_set_is_full(set);
     for (uint32_t i = 0; i < set->count; i++)
         if (!hb_knows(t, a[i].slot, a[i].time))
             race_table_add(&p->result->races, (struct access){ a[i].position, a[i].site },
@@ -270,4 +271,5 @@ void pairs_finish(void *state)
     engine_count(p->result, "accesses", p->accesses);
     engine_count(p->result, "comparisons", p->comparisons);
     engine_count(p->result, "slots", p->hb.nslots);
+    engine_leave(p->result, "crowded", p->crowded);
 }

@@ -157,6 +157,10 @@ static inline uint32_t sshb_check(struct sshb *p, struct variable *v, const stru
     const struct set_access *a = access_set_entries(set);
     uint32_t unordered = 0;
 
+    if (__builtin_expect(access_set_is_full(set), 0)) {
+        p->crowded++;
+        p->facts.full = true; /* there may be writes that a read could have seen */
+    }
     for (uint32_t i = 0; i < set->count; i++) {
         if (hb_knows(t, a[i].slot, a[i].time))
             continue;

@@ -24,7 +24,7 @@ struct sshb {
     struct birth *births; /* block -> where it was allocated */
     size_t births_cap;
     uint64_t phase1_us, phase2_us; /* of CPU time */
-    uint64_t hidden;
+    uint64_t hidden, crowded;
 };
 
 /* The counters of phase 1. */

@@ -254,6 +254,7 @@ void sshb_finish(void *state)
     engine_count(p->result, "candidates_max", r->most);
     engine_count(p->result, "graph_edges", p->facts.nedges + p->facts.ncandidates);
     engine_count(p->result, "phase1_us", p->phase1_us);
+    engine_leave(p->result, "crowded", p->crowded);
 }
 
 /* Where the recorded order hides races: what of it is certain? -1: an error; 0: the budget is
