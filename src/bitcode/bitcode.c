@@ -461,6 +461,15 @@ static const char *bitcode_external(struct bitcode *b, uint32_t function)
     return LLVMGetValueName2(f, &n);
 }
 
+static uint32_t bitcode_find(struct bitcode *b, const char *name)
+{
+    LLVMValueRef v = LLVMGetNamedGlobal(b->module, name);
+
+    if (!v)
+        v = LLVMGetNamedFunction(b->module, name);
+    return v && !LLVMIsDeclaration(v) ? symbol_number(b, v) : CODE_NONE;
+}
+
 static const struct code_symbol *bitcode_symbol(struct bitcode *b, uint32_t symbol)
 {
     return &b->symbols[symbol]->symbol;
@@ -473,4 +482,5 @@ const struct bitcode_api heddle_bitcode = { .open = bitcode_open,
                                             .code = bitcode_code,
                                             .external = bitcode_external,
                                             .symbol = bitcode_symbol,
+                                            .find = bitcode_find,
                                             .data = bitcode_data };

@@ -198,6 +198,8 @@ struct bitcode_api {
     /* The name of a function that is defined there and known outside; else NULL. */
     const char *(*external)(struct bitcode *b, uint32_t function);
     const struct code_symbol *(*symbol)(struct bitcode *b, uint32_t symbol);
+    /* Of the variable or function with that name, if it is defined there; else CODE_NONE. */
+    uint32_t (*find)(struct bitcode *b, const char *name);
     /* NULL: it has no initialiser. */
     const struct code_data *(*data)(struct bitcode *b, uint32_t symbol);
 };

@@ -3,8 +3,9 @@
  * Such a variable holds its initialiser until an event of the trace, or a call that is
  * handed its address, changes it. Who else could write before that: another module or
  * library by its name (so it must be internal); a constructor that finds its address in
- * another variable (so no initialiser may have it); assembly; functions of the module
- * that are not traced (the pass leaves a mark when there are some).
+ * another variable (so no initialiser may have it, but of variables that are such themselves);
+ * assembly; functions of the module that are not traced (the pass leaves a mark when there are
+ * some).
  *
  * Part of heddle-bitcode.so. Cost: the uses of each variable that is asked about, once.
  */
@@ -36,31 +37,38 @@ static bool is_assembly(LLVMValueRef user)
            LLVMIsAInlineAsm(LLVMGetCalledValue(user));
 }
 
-static bool is_used_by_code(LLVMValueRef value);
+enum { OWN_DEPTH = 8 }; /* initialisers that lead to one another; they may be a ring */
 
-static bool is_code(LLVMValueRef user)
+static bool is_used_by_code(LLVMValueRef value, unsigned depth);
+
+static bool is_closed(LLVMValueRef variable, unsigned depth)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(variable);
+
+    return depth && (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage) &&
+           !LLVMIsExternallyInitialized(variable) && is_used_by_code(variable, depth - 1);
+}
+
+static bool is_code(LLVMValueRef user, unsigned depth)
 {
     if (LLVMIsAInstruction(user))
         return !is_assembly(user);
     if (LLVMIsAGlobalVariable(user))
-        return is_list_of_the_compiler(user);
+        return is_list_of_the_compiler(user) || is_closed(user, depth);
     /* A constant expression or part of an initialiser; not an alias. */
-    return LLVMIsAConstant(user) && !LLVMIsAGlobalValue(user) && is_used_by_code(user);
+    return LLVMIsAConstant(user) && !LLVMIsAGlobalValue(user) && is_used_by_code(user, depth);
 }
 
 /* Are all uses instructions, if through constants? */
-static bool is_used_by_code(LLVMValueRef value)
+static bool is_used_by_code(LLVMValueRef value, unsigned depth)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(value); u; u = LLVMGetNextUse(u))
-        if (!is_code(LLVMGetUser(u)))
+        if (!is_code(LLVMGetUser(u), depth))
             return false;
     return true;
 }
 
 bool bitcode_is_own(struct bitcode *b, LLVMValueRef variable)
 {
-    LLVMLinkage linkage = LLVMGetLinkage(variable);
-
-    return b->all_traced && (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage) &&
-           !LLVMIsExternallyInitialized(variable) && is_used_by_code(variable);
+    return b->all_traced && is_closed(variable, OWN_DEPTH);
 }

@@ -249,10 +249,8 @@ static int check_sighting(const struct sighting *seen, const struct tables *t, s
     if (!is_text(intern_get(&t->threads, ev->thread), s->thread))
         return error_set(err, "event %" PRIu64 " is by %s, not %s", s->event,
                          intern_get(&t->threads, ev->thread), s->thread);
-    if (s->unexecuted)
-        return ev->op == OP_BRANCH ? 0
-                                   : error_set(err, "event %" PRIu64 " is a %s, not a branch",
-                                               s->event, op_table[ev->op].name);
+    if (s->unexecuted) /* what the event is, the path knows */
+        return 0;
     if (strcmp(op_table[op_wanted(ev->op)].name, findings_access(s)) != 0)
         return error_set(err, "event %" PRIu64 " is a %s, not a %s", s->event,
                          op_table[ev->op].name, s->op);
@@ -335,7 +333,8 @@ static const struct flip_path *verify_path_of(const struct verifier *v, const st
     }
     p = flips_get(v->flips, flip->path);
     ev = &p->events[flip->access - flip->first].event;
-    if (p->branch != flip->event || p->outcome != flip->outcome || p->nevents != flip->nevents)
+    if (p->branch != flip->event || p->outcome != flip->outcome || p->by_value != flip->by_value ||
+        p->nevents != flip->nevents)
         error_set(err, "path %" PRIu64 " is another one", flip->path);
     else if (!is_text(tables_location(trace_tables(v->trace), ev->site),
                       r->sides[flip->side].location) ||

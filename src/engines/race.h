@@ -49,13 +49,15 @@ struct value_change {
  * does then. These new events have positions, too, from the number of the trace's events on: those
  * of the first flip, then those of the second. */
 struct race_flip {
-    uint64_t branch;      /* position */
-    uint64_t outcome;     /* now */
-    uint32_t site;        /* of the branch */
-    uint32_t path;        /* which of the flips it is, for those who make them again */
-    uint32_t access;      /* the new event that races; the race's position is the branch's */
-    bool is_second;       /* of the race's accesses; else the first */
-    uint64_t first;       /* position of the first new event */
+    uint64_t branch;  /* position */
+    uint64_t outcome; /* now */
+    bool by_value;    /* no branch decides, but a value that is `outcome` now: the pointer that the
+                         next instruction follows or calls; `branch` is the event before */
+    uint32_t site;    /* of the branch; by_value: of that instruction, if it has one */
+    uint32_t path;    /* which of the flips it is, for those who make them again */
+    uint32_t access;  /* the new event that races; the race's position is the branch's */
+    bool is_second;   /* of the race's accesses; else the first */
+    uint64_t first;   /* position of the first new event */
     struct event *events; /* owned */
     size_t nevents;
 };

@@ -119,22 +119,66 @@ bool private_place(struct walk *w, struct thread *t, expr address, uint64_t *at)
     return true;
 }
 
+/* What a constant of the program holds at that address; 0: none is there. */
+static expr constant_at(struct walk *w, struct thread *t, uint64_t at, unsigned bytes)
+{
+    struct object o;
+    const struct code_symbol *s;
+    uint64_t start;
+
+    if (!program_object_at(w->p, at, &o.module, &o.symbol, &start))
+        return 0;
+    s = w->p->api->symbol(o.module->bitcode, o.symbol);
+    return s->constant && s->function == CODE_NONE ? constant_bytes(w, t, &o, at - start, bytes)
+                                                   : 0;
+}
+
 /* What a load without a record sees; 0: not known. */
 static expr load_unrecorded(struct walk *w, struct thread *t, expr address, uint64_t offset,
                             unsigned bytes)
 {
     const struct object *o;
     uint64_t at;
+    u128 number;
     expr object;
 
     if (private_place(w, t, address, &at))
         return memory_load(&w->memory, &t->stack, &w->x, at + offset, bytes);
-    if (!find_object(w, address, &object, &at, PLACE_DEPTH))
-        return 0;
+    if (!find_object(w, address, &object, &at, PLACE_DEPTH)) /* a table whose address was read */
+        return expr_value(&w->x, address, &number)
+                   ? constant_at(w, t, (uint64_t)number + offset, bytes)
+                   : 0;
     o = symbol_of(w, object);
     if (!o || !w->p->api->symbol(o->module->bitcode, o->symbol)->constant)
         return 0;
     return constant_bytes(w, t, o, at + offset, bytes);
+}
+
+/* Is it in a constant, as recorded? */
+static bool is_constant(struct walk *w, expr address)
+{
+    const struct object *o;
+    uint64_t at;
+    expr object;
+
+    if (!expr_varies(&w->x, address))
+        return false;
+    if (!find_object(w, address, &object, &at, PLACE_DEPTH))
+        return true; /* or it is nowhere, and then the path ends there */
+    o = symbol_of(w, object);
+    return o && w->p->api->symbol(o->module->bitcode, o->symbol)->constant;
+}
+
+/* A path that was not executed reads another place than the recorded one: which. */
+static bool flip_moves(struct walk *w, expr address, uint64_t *now)
+{
+    u128 v, recorded;
+
+    if (!w->flip || !expr_varies(&w->x, address) || !flip_value(w->flip, address, &v) ||
+        (expr_value(&w->x, address, &recorded) && recorded == v))
+        return false;
+    *now = (uint64_t)v;
+    return flip_fix(w->flip, address, &v);
 }
 
 /* ---- recorded values ---- */
@@ -163,6 +207,12 @@ static expr recorded_read(struct walk *w, struct thread *t, const struct now *n,
                           uint64_t offset, unsigned bytes, bool valued, u128 value)
 {
     uint64_t at;
+    expr constant = w->flip ? constant_at(w, t, n->ev->target + offset, bytes) : 0;
+
+    if (constant) { /* a table of virtual functions, mostly */
+        t->step.private_ = true;
+        return constant;
+    }
     bool private_ = is_followed(w, t, address, n->ev->target, offset + bytes, &at);
     expr e = private_ ? memory_load(&w->memory, &t->stack, &w->x, at += offset, bytes) : 0;
 
@@ -221,13 +271,17 @@ static enum go exec_load(struct walk *w, struct thread *t, struct frame *fr, str
     bool seen = fr->f->expects[fr->pc] & (EXPECTS(SITE_READ) | EXPECTS(SITE_ATOMIC));
     enum go r = seen ? awaited(fr, n, OP_READ, OP_LOAD) : GO_ON;
     struct step s = { .kind = STEP_READ, .address = address };
+    uint64_t now = 0;
+    bool moved = false;
 
     if (r != GO_ON)
         return r;
     t->step.private_ = false;
+    if (seen || is_constant(w, address))
+        walk_other_values(w, t, n, address);
     if (seen)
         check_address(w, t, address, n->ev->target);
-    else
+    else if (!(moved = flip_moves(w, address, &now)))
         walk_fixed(w, t, address);
     for (uint32_t i = 0; i < inst->lanes; i++) {
         unsigned width = c->widths[inst->to + i], bytes = bytes_of(width);
@@ -238,6 +292,8 @@ static enum go exec_load(struct walk *w, struct thread *t, struct frame *fr, str
         if (offset != INT64_MIN && seen)
             e = recorded_read(w, t, n, address, (uint64_t)offset, bytes, valued,
                               valued ? n->ev->value : 0);
+        else if (offset != INT64_MIN && moved)
+            e = constant_at(w, t, now + (uint64_t)offset, bytes);
         else if (offset != INT64_MIN)
             e = load_unrecorded(w, t, address, (uint64_t)offset, bytes);
         e = e ? expr_resize(&w->x, width, e) : unknown_value(w, width);
@@ -265,6 +321,7 @@ static enum go exec_store(struct walk *w, struct thread *t, struct frame *fr, st
     if (r != GO_ON)
         return r;
     if (seen) {
+        walk_other_values(w, t, n, address);
         check_address(w, t, address, n->ev->target);
     } else {
         walk_fixed(w, t, address);

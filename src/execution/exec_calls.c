@@ -451,13 +451,18 @@ static struct function *symbol_function(struct walk *w, struct module *m, uint32
 static struct function *pointed_function(struct walk *w, expr e)
 {
     const uint32_t *i = map_get(&w->object_symbol, e);
+    struct module *m;
+    uint32_t symbol;
+    uint64_t start;
     u128 at, v;
 
-    if (!i && !expr_value(&w->x, e, &at))
+    if (!i && !(w->flip ? flip_value(w->flip, e, &at) : expr_value(&w->x, e, &at)))
         return NULL;
     for (size_t k = 0; !i && k < w->names.count; k++)
         if (expr_value(&w->x, w->name_address[k], &v) && v == at)
             i = map_get(&w->object_symbol, w->name_address[k]);
+    if (!i && program_object_at(w->p, (uint64_t)at, &m, &symbol, &start) && start == at)
+        return symbol_function(w, m, symbol);
     return i ? symbol_function(w, w->objects[*i].module, w->objects[*i].symbol) : NULL;
 }
 
@@ -472,6 +477,13 @@ struct function *called_function(struct walk *w, struct thread *t, struct frame 
     return pointed_function(w, operand_value(w, t, fr, call->callee));
 }
 
+/* The call at hand calls that, and nothing else. */
+static void fix_target(struct walk *w, struct thread *t, const struct now *n, expr target)
+{
+    walk_other_values(w, t, n, target);
+    walk_fixed(w, t, target);
+}
+
 /* The event enters what the call calls. */
 static enum go enter_callee(struct walk *w, struct thread *t, struct frame *fr, struct now *n,
                             struct function *want)
@@ -484,7 +496,7 @@ static enum go enter_callee(struct walk *w, struct thread *t, struct frame *fr, 
     if (s && f && strcmp(s->name, f->code->name) != 0 && f != want)
         return GO_OTHER; /* a handler interrupts */
     if (call->symbol == CODE_NONE)
-        walk_fixed(w, t, operand_value(w, t, fr, call->callee));
+        fix_target(w, t, n, operand_value(w, t, fr, call->callee));
     if (f) {
         call_function(w, t, f, false);
         t->frames[t->depth - 1].entry = entry;
@@ -497,13 +509,13 @@ static enum go enter_callee(struct walk *w, struct thread *t, struct frame *fr, 
 }
 
 /* The code ran, and there is no record of the call: it called traced code that records nothing. */
-static enum go exec_silent(struct walk *w, struct thread *t, struct frame *fr)
+static enum go exec_silent(struct walk *w, struct thread *t, struct frame *fr, const struct now *n)
 {
     const struct code_call *call = call_of(fr);
     struct function *f = called_function(w, t, fr);
 
     if (call->symbol == CODE_NONE)
-        walk_fixed(w, t, operand_value(w, t, fr, call->callee));
+        fix_target(w, t, n, operand_value(w, t, fr, call->callee));
     if (f && !f->enters && !f->sited) {
         call_function(w, t, f, true);
         return GO_ON;
@@ -540,7 +552,7 @@ static enum go exec_untraced(struct walk *w, struct thread *t, struct frame *fr,
         return GO_WAIT;
     mine = is_mine(fr, n, fr->f->code->insts[fr->pc].index);
     if (!mine && is_behind(w, t, fr, n))
-        return exec_silent(w, t, fr);
+        return exec_silent(w, t, fr, n);
     if (n->ev->op == OP_ENTER && fr->phase == PHASE_NONE)
         return enter_callee(w, t, fr, n, called_function(w, t, fr));
     if (!mine)
@@ -552,7 +564,7 @@ static enum go exec_untraced(struct walk *w, struct thread *t, struct frame *fr,
     if (n->ev->op == OP_CALL) {
         const struct code_call *call = call_of(fr);
         if (call->symbol == CODE_NONE)
-            walk_fixed(w, t, operand_value(w, t, fr, call->callee));
+            fix_target(w, t, n, operand_value(w, t, fr, call->callee));
         fix_arguments(w, t, fr);
         fr->phase = PHASE_CALLED;
     }

@@ -78,6 +78,12 @@ struct function *program_external(struct program *p, const char *name);
 /* symbols.c: where it is in the traced process; 0: not known. */
 uint64_t program_symbol_address(struct program *p, const struct module *m,
                                 const struct code_symbol *s);
+/* The same, if no other image can have put its own in the place of that name. */
+uint64_t program_symbol_value(struct program *p, const struct module *m,
+                              const struct code_symbol *s);
+/* The variable or function there, of a module whose code was asked for; false: none is known. */
+bool program_object_at(struct program *p, uint64_t address, struct module **m, uint32_t *symbol,
+                       uint64_t *start);
 void program_symbols_release(struct program *p);
 static inline const struct place *program_place(const struct program *p, uint32_t site)
 {
@@ -116,6 +122,7 @@ struct frame {
     bool read_done;          /* of a memory copy */
 };
 
+enum { PENDING_MAX = 16 };
 struct thread {
     uint32_t number;
     struct frame *frames;
@@ -123,7 +130,16 @@ struct thread {
     expr *slots;
     size_t nslots, slots_cap;
     struct private_stack stack;
-    uint64_t position; /* of its last event */
+    uint64_t position; /* of its last event, the one at hand included */
+    uint64_t before;   /* of the one before; UINT64_MAX: none */
+    /* What must hold for what comes behind its last event: that branch went as it did, what is
+     * fixed since. For paths that begin here (flips_value()). */
+    struct pending {
+        expr e;
+        u128 recorded;
+        bool is_branch;
+    } pending[PENDING_MAX];
+    unsigned npending; /* PENDING_MAX + 1: more, or not known: no path can begin */
     uint32_t idle;     /* turns without one */
     expr argument;     /* what its creator passed */
     struct map tls;    /* module << 32 | symbol -> address node: its thread-local variables */
@@ -176,6 +192,8 @@ void walk_complain(struct walk *w, const struct thread *t, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void walk_step(struct walk *w, struct thread *t, struct now *n, struct step *s); /* takes it */
 void walk_fixed(struct walk *w, struct thread *t, expr e);
+/* The instruction at hand uses it as an address or calls it: what if it were another (flip.h). */
+void walk_other_values(struct walk *w, struct thread *t, const struct now *n, expr e);
 /* Compare with the record, or learn from it. */
 void walk_check(struct walk *w, struct thread *t, struct walk_tally *tally, const char *what,
                 expr e, u128 value);
@@ -225,6 +243,13 @@ void thread_free(struct thread *t);
  * case, or of none. 0: not known. */
 expr step_taken(struct exprs *x, const struct step *s);
 
+/* flip_assume.c: the value under what a path assumes */
+bool flip_value(struct flip *f, expr x, u128 *v);
+/* flip_path.c: the value of what must not change from here on; false: not known, the path ends */
+bool flip_fix(struct flip *f, expr e, u128 *value);
+/* flip_run.c: a pointer that depends on reads leads elsewhere, too, as branches go both ways; 0:
+ * none */
+void flip_decide_pointer(struct flip *f, expr e);
 /* flip.c: the thread goes to a block */
 void flip_went(struct flip *f, const struct thread *t, uint32_t block);
 uint64_t flip_local(struct flip *f, uint64_t bytes); /* the address of a variable */

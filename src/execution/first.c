@@ -16,8 +16,8 @@ static int by_address(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* A variable that nobody else can write, without pointers in it. */
-static const struct code_data *plain_data(struct walk *w, const struct object *o)
+/* A variable that nobody else can write. */
+static const struct code_data *own_data(struct walk *w, const struct object *o)
 {
     const struct code_symbol *s = w->p->api->symbol(o->module->bitcode, o->symbol);
     const struct code_data *d = NULL;
@@ -25,26 +25,93 @@ static const struct code_data *plain_data(struct walk *w, const struct object *o
     if (s->function == CODE_NONE && s->own && !s->thread_local_ && !s->constant &&
         s->bytes <= VARIABLE_BYTES_MAX)
         d = w->p->api->data(o->module->bitcode, o->symbol);
-    return d && d->count && !d->naddresses ? d : NULL;
+    return d && d->count ? d : NULL;
+}
+
+/* Puts the addresses into its bytes; false: one is not known. */
+static bool relocate(struct walk *w, const struct object *o, const struct code_data *d,
+                     uint8_t *bytes)
+{
+    for (uint32_t i = 0; i < d->naddresses; i++) {
+        const struct code_const *c = &d->addresses[i];
+        uint64_t at = 0;
+
+        if (c->kind == CONST_ADDRESS && c->width == 64 && d->places[i] + 8 <= d->count)
+            at = program_symbol_value(w->p, o->module,
+                                      w->p->api->symbol(o->module->bitcode, c->symbol));
+        if (!at)
+            return false;
+        at += c->low;
+        memcpy(bytes + d->places[i], &at, sizeof(at));
+    }
+    return true;
+}
+
+/* Variables that the walk met, and those whose addresses they hold. */
+struct met {
+    struct first_object {
+        struct object object;
+        uint64_t address;
+    } *list;
+    size_t count, cap;
+    struct map known; /* by address */
+};
+
+static void met_add(struct met *m, const struct object *o, uint64_t address)
+{
+    uint32_t *known = map_put(&m->known, address, 0);
+
+    if (*known)
+        return;
+    *known = 1;
+    GROW(m->list, m->cap, m->count + 1);
+    m->list[m->count++] = (struct first_object){ *o, address };
+}
+
+static void met_add_addresses(struct met *m, struct walk *w, struct module *module,
+                              const struct code_data *d)
+{
+    for (uint32_t i = 0; i < d->naddresses; i++) {
+        struct object o = { module, d->addresses[i].symbol };
+        uint64_t at =
+            d->addresses[i].kind == CONST_ADDRESS
+                ? program_symbol_value(w->p, module, w->p->api->symbol(module->bitcode, o.symbol))
+                : 0;
+
+        if (at)
+            met_add(m, &o, at);
+    }
 }
 
 static void list_variables(struct firsts *f, struct walk *w)
 {
-    size_t total = 0, cap = 0;
+    struct met met = { 0 };
+    size_t total = 0, cap = 0, list_cap = 0;
+    u128 at;
 
-    f->list = xcalloc(w->nobjects + 1, sizeof(*f->list));
     for (size_t i = 0; i < w->object_symbol.nslots; i++) {
         const struct map_slot *slot = &w->object_symbol.slots[i];
-        const struct code_data *d = slot->used ? plain_data(w, &w->objects[slot->value]) : NULL;
-        u128 at;
 
-        if (!d || total + d->count > FIRST_BYTES_MAX || !expr_value(&w->x, (expr)slot->key, &at))
+        if (slot->used && expr_value(&w->x, (expr)slot->key, &at))
+            met_add(&met, &w->objects[slot->value], (uint64_t)at);
+    }
+    for (size_t i = 0; i < met.count; i++) {
+        const struct first_object x = met.list[i];
+        const struct code_data *d = own_data(w, &x.object);
+
+        if (!d || total + d->count > FIRST_BYTES_MAX)
             continue;
+        met_add_addresses(&met, w, x.object.module, d);
         GROW(f->data, cap, total + d->count);
         memcpy(f->data + total, d->bytes, d->count);
-        f->list[f->count++] = (struct first_variable){ (uint64_t)at, d->count, NULL };
+        if (!relocate(w, &x.object, d, f->data + total))
+            continue;
+        GROW(f->list, list_cap, f->count + 1);
+        f->list[f->count++] = (struct first_variable){ x.address, d->count, NULL };
         total += d->count;
     }
+    free(met.list);
+    map_release(&met.known);
     total = 0; /* the bytes may have moved */
     for (size_t i = 0; i < f->count; total += f->list[i++].bytes)
         f->list[i].data = f->data + total;

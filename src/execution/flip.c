@@ -38,6 +38,7 @@ struct flips *flips_new(struct program *p, struct tables *tables, const struct t
 static void forget_walk(struct flips *all)
 {
     map_release(&all->words);
+    map_release(&all->chosen);
     all->nshadow = 0;
     for (size_t i = 0; i < all->nheld; i++)
         free(all->held[i].list);
@@ -144,6 +145,28 @@ void flips_branch(struct flips *all, struct walk *w, struct thread *t, uint64_t 
                              : INSTANCES_OTHER))
             flip_explore(all, w, t, position, o, never, here);
     }
+}
+
+/* As many times as an outcome that the thread has not taken. */
+void flips_value(struct flips *all, struct walk *w, struct thread *t, uint64_t position, expr e)
+{
+    const struct frame *fr = &t->frames[t->depth - 1];
+    uint64_t key = (uint64_t)fr->f->module->number << 40 ^ (uint64_t)fr->f->index << 20 ^ fr->pc;
+    uint64_t values[OTHER_VALUES_MAX];
+    struct flip here = { .all = all, .w = w };
+    uint32_t *times;
+    size_t n;
+
+    if (all->pass == FLIP_LEARN || position >= all->trace->count || !expr_varies(&w->x, e) ||
+        t->npending > PENDING_MAX)
+        return;
+    times = map_put(&all->chosen, key * UINT64_C(0x9e3779b97f4a7c15) + t->number, 0);
+    if (*times >= INSTANCES_HERE_NEVER)
+        return;
+    n = flip_other_values(&here, e, values);
+    *times += n > 0;
+    for (size_t i = 0; i < n; i++)
+        flip_explore_value(all, w, t, position, e, values[i]);
 }
 
 /* ---- three walks ---- */

@@ -4,7 +4,8 @@
  * code behind another outcome is executed in the copy, with expressions: reads of memory
  * that others see are new READ leaves. What it does is a path: new events with what the
  * walk knows of recorded ones, and the conditions under which it goes that way. A path
- * starts with the branch itself, taken the other way. execution_flip() puts a path into
+ * starts with the branch itself, taken the other way, or with an instruction whose address or
+ * called function is another one. execution_flip() puts a path into
  * an execution in place of what the thread did after the branch.
  *
  * Three walks of one trace: FLIP_LEARN counts which outcomes occur, and learns the
@@ -64,6 +65,9 @@ struct flip_condition {
 struct flip_path {
     uint64_t branch;  /* position */
     uint64_t outcome; /* of it, now */
+    /* No branch decides but a value: an address, or the target of a call. `branch` is the thread's
+     * last event before the instruction that uses it, `outcome` the value. */
+    bool by_value;
     uint32_t thread;
     bool never;      /* no thread has taken this outcome in the trace */
     bool here_never; /* this thread has not */
@@ -109,6 +113,10 @@ void flips_event(struct flips *f, const struct event *ev);
 /* The branch at hand has gone to `outcome` of `outcomes`. */
 void flips_branch(struct flips *f, struct walk *w, struct thread *t, uint64_t position,
                   uint64_t outcome, uint64_t outcomes);
+
+/* The instruction at hand accesses what `e` points to, or calls it; `position` is the thread's last
+ * event before it. */
+void flips_value(struct flips *f, struct walk *w, struct thread *t, uint64_t position, expr e);
 
 /* ---- flip_splice.c ---- */
 

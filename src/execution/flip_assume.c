@@ -173,8 +173,57 @@ static bool fits(struct flip *f, expr leaf, u128 value, expr e, u128 wanted)
     return false;
 }
 
+/* What the event of a READ leaf may see: what some write gives to its memory, or what that held
+ * first. */
+static size_t candidates(const struct flip *f, expr leaf, uint64_t values[WRITTEN_MAX + 1])
+{
+    const struct expr_node *n = expr_get(&f->w->x, leaf);
+    const struct event *ev = event_of(f, n);
+    const uint32_t *at = ev ? map_get(&f->all->written_at, ev->target * 16 + ev->size) : NULL;
+    size_t count = 0;
+
+    if (!ev || n->width != 8 * ev->size)
+        return 0;
+    for (uint32_t k = 0; at && *at && k < f->all->written[*at - 1].count; k++)
+        values[count++] = f->all->written[*at - 1].values[k];
+    count += flips_first(f->all, ev->target, ev->size, &values[count]);
+    return count;
+}
+
+static bool has_value(const uint64_t *values, size_t n, u128 v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] == v)
+            return true;
+    return false;
+}
+
+size_t flip_other_values(struct flip *f, expr e, uint64_t values[OTHER_VALUES_MAX])
+{
+    uint64_t seen[WRITTEN_MAX + 1];
+    expr leaves[LEAVES_MAX];
+    size_t n = list_leaves(f, e, leaves), count = 0;
+    u128 now, v;
+
+    if (!flip_value(f, e, &now) || f->nassumed == FLIP_ASSUMED_MAX)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (assumed(f, leaves[i], &v))
+            continue;
+        for (size_t k = candidates(f, leaves[i], seen); k-- > 0 && count < OTHER_VALUES_MAX;) {
+            f->assumed[f->nassumed].leaf = leaves[i];
+            f->assumed[f->nassumed++].value = seen[k];
+            if (flip_value(f, e, &v) && v != now && !has_value(values, count, v))
+                values[count++] = (uint64_t)v;
+            f->nassumed--;
+        }
+    }
+    return count;
+}
+
 bool flip_assume(struct flip *f, expr e, u128 wanted)
 {
+    uint64_t values[WRITTEN_MAX + 1];
     expr leaves[LEAVES_MAX];
     size_t n = list_leaves(f, e, leaves);
     u128 v;
@@ -182,19 +231,11 @@ bool flip_assume(struct flip *f, expr e, u128 wanted)
     if (flip_value(f, e, &v) && v == wanted)
         return true;
     for (size_t i = 0; i < n; i++) {
-        const struct expr_node *leaf = expr_get(&f->w->x, leaves[i]);
-        const struct event *ev = event_of(f, leaf);
-        const uint32_t *at = ev ? map_get(&f->all->written_at, ev->target * 16 + ev->size) : NULL;
-        uint64_t first;
+        size_t count = candidates(f, leaves[i], values);
 
-        if (!ev || leaf->width != 8 * ev->size)
-            continue;
-        for (uint32_t k = 0; at && *at && k < f->all->written[*at - 1].count; k++)
-            if (fits(f, leaves[i], f->all->written[*at - 1].values[k], e, wanted))
+        for (size_t k = 0; k < count; k++)
+            if (fits(f, leaves[i], values[k], e, wanted))
                 return true;
-        if (flips_first(f->all, ev->target, ev->size, &first) &&
-            fits(f, leaves[i], first, e, wanted))
-            return true;
     }
     return false;
 }

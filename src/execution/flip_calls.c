@@ -193,6 +193,7 @@ void flip_call(struct flip *f)
     enum model model = callee ? MODEL_NONE : model_of(callee_symbol(f->w, fr));
     unsigned known = EXPECTS(SITE_CALL) | EXPECTS(SITE_LIBC);
     uint32_t site, bytes;
+    u128 target;
 
     if (model != MODEL_NONE)
         known |= EXPECTS(SITE_READ); /* that a lock is used: nothing comes of leaving it out */
@@ -208,10 +209,10 @@ void flip_call(struct flip *f)
         modelled(f, model, site);
         return;
     }
-    if (call->symbol == CODE_NONE)
-        walk_fixed(f->w, f->t, operand_value(f->w, f->t, fr, call->callee));
-    if (!f->ended)
-        enter_function(f, callee);
+    if (call->symbol == CODE_NONE &&
+        !flip_fix(f, operand_value(f->w, f->t, fr, call->callee), &target))
+        return;
+    enter_function(f, callee);
 }
 
 void flip_return(struct flip *f)

@@ -61,6 +61,7 @@ struct flips {
     struct map written_at; /* address * 16 + bytes -> number in written + 1 */
     struct written *written;
     size_t nwritten, written_cap;
+    struct map chosen; /* hash of thread and instruction -> times that other values were tried */
     uint64_t next_id, next_heap;
     struct flip_path *paths;
     size_t npaths, paths_cap;
@@ -92,6 +93,7 @@ struct flip {
     struct map decided;     /* branch instruction -> times in this path */
     uint64_t started;       /* walk_stats.instructions at the last event */
     struct flip_event *now; /* whose step comes next; NULL: none */
+    struct work *work;      /* flip_run.c: ways that are still to go */
 };
 
 /* flip_state.c */
@@ -106,6 +108,9 @@ struct held *flips_held(struct flips *all, uint32_t thread);
 /* flip_run.c: the branch at hand, taken the other way; all paths behind it */
 void flip_explore(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
                   uint64_t outcome, bool never, bool here_never);
+
+void flip_explore_value(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
+                        expr e, u128 value);
 
 /* flip_path.c */
 void flip_take_step(void *flip, const struct step *s); /* for walk_options */
@@ -131,8 +136,10 @@ bool flip_unlock(struct flip *f, uint64_t lock, bool *shared); /* false: it is n
 
 /* flip_assume.c */
 void written_add(struct flips *all, const struct event *ev);
-/* The value under what is assumed. */
-bool flip_value(struct flip *f, expr e, u128 *v);
+/* Values other than the present one that it has where one more read sees another value; how many.
+ */
+enum { OTHER_VALUES_MAX = 3 };
+size_t flip_other_values(struct flip *f, expr e, uint64_t values[OTHER_VALUES_MAX]);
 /* Assume what makes the expression that value; false: nothing is found. */
 bool flip_assume(struct flip *f, expr e, u128 wanted);
 

@@ -93,6 +93,17 @@ bool flip_is_followed(struct flip *f, expr e)
 
 /* ---- steps of the copy ---- */
 
+bool flip_fix(struct flip *f, expr e, u128 *value)
+{
+    if (!flip_value(f, e, value) || !flip_is_followed(f, e) || f->made_up) {
+        flip_stop(f, FLIP_VALUE);
+        return false;
+    }
+    if (expr_varies(&f->w->x, e))
+        flip_condition(f, CONDITION_FIXED, e, *value);
+    return true;
+}
+
 static void take_fixed(struct flip *f, expr e)
 {
     u128 v, now;

@@ -134,12 +134,18 @@ static void await_range(struct flip *f, const struct frame *fr)
 
 /* ---- decisions ---- */
 
+/* The outcome of the branch at hand, or the value of the pointer at hand. */
+struct decision {
+    uint64_t outcome;
+    expr pointer; /* 0: a branch */
+};
+
 /* Ways that are still to go. By turns the one that is nearest to the branch (what lies behind many
  * decisions needs many reads to see what they should) and the one that is farthest from it. */
 struct work {
     struct flip *waiting[FLIP_WAITING_MAX];
-    uint64_t outcome[FLIP_WAITING_MAX];
-    size_t count, paths; /* paths: gone */
+    struct decision decisions[FLIP_WAITING_MAX]; /* of each: what comes next */
+    size_t count, paths;                         /* paths: gone */
 };
 
 /* The nearest of them, or the farthest. */
@@ -156,13 +162,13 @@ static size_t extreme(const struct work *work, bool nearest)
     return best;
 }
 
-static struct flip *take_out(struct work *work, size_t i, uint64_t *outcome)
+static struct flip *take_out(struct work *work, size_t i, struct decision *d)
 {
     struct flip *f = work->waiting[i];
 
-    *outcome = work->outcome[i];
+    *d = work->decisions[i];
     work->waiting[i] = work->waiting[--work->count];
-    work->outcome[i] = work->outcome[work->count];
+    work->decisions[i] = work->decisions[work->count];
     return f;
 }
 
@@ -200,30 +206,35 @@ static bool assume_outcome(struct flip *f, uint64_t outcome)
     return flip_assume(f, operand(f, 0), k);
 }
 
-static void add_work(struct flip *f, struct work *work, uint64_t outcome)
+static bool assume_decision(struct flip *f, const struct decision *d)
+{
+    return d->pointer ? flip_assume(f, d->pointer, d->outcome) : assume_outcome(f, d->outcome);
+}
+
+static void add_work(struct flip *f, struct work *work, struct decision d)
 {
     struct flip *copy, *farthest;
-    uint64_t unused;
+    struct decision of_farthest;
 
     f->memory = f->w->memory; /* it is at work on that */
     copy = flip_copy(f);
-    if (!assume_outcome(copy, outcome) && f->joined) {
+    if (!assume_decision(copy, &d) && (f->joined || d.pointer)) {
         flip_free(copy);
         return;
     }
     if (work->count == FLIP_WAITING_MAX) {
-        farthest = take_out(work, extreme(work, false), &unused);
+        farthest = take_out(work, extreme(work, false), &of_farthest);
         f->all->stats.dropped++;
         if (farthest->path.nevents <= copy->path.nevents) {
             flip_free(copy);
             copy = farthest;
-            outcome = unused;
+            d = of_farthest;
         } else {
             flip_free(farthest);
         }
     }
     work->waiting[work->count] = copy;
-    work->outcome[work->count++] = outcome;
+    work->decisions[work->count++] = d;
 }
 
 /* That fresh memory is not NULL is all that can be said about its address. */
@@ -236,15 +247,21 @@ static bool is_null_test(const struct flip *f, expr e)
     return b && b->op == EX_CONST && b->value == 0;
 }
 
+/* How often the path has met the decision at hand. */
+static uint32_t *times_decided(struct flip *f, const struct frame *fr)
+{
+    return map_put(&f->decided,
+                   (uint64_t)fr->f->module->number << 48 ^ (uint64_t)fr->f->index << 24 ^ fr->pc,
+                   0);
+}
+
 static void flip_run_decide(struct flip *f, const struct frame *fr, struct work *work)
 {
     const struct inst *inst = &fr->f->code->insts[fr->pc];
     uint64_t outcomes = inst->op == I_BRANCH ? 2 : inst->noperands, chosen = 0;
     expr e = operand(f, 0);
     bool varies = expr_varies(&f->w->x, e), known;
-    uint32_t *times =
-        map_put(&f->decided,
-                (uint64_t)fr->f->module->number << 48 ^ (uint64_t)fr->f->index << 24 ^ fr->pc, 0);
+    uint32_t *times = times_decided(f, fr);
     u128 v;
 
     known = flip_value(f, e, &v);
@@ -262,10 +279,43 @@ static void flip_run_decide(struct flip *f, const struct frame *fr, struct work 
         for (uint64_t o = 0; o < outcomes; o++)
             if (o != chosen) {
                 *times = 1;
-                add_work(f, work, o);
+                add_work(f, work, (struct decision){ .outcome = o });
             }
     *times += varies;
     feed_branch(f, chosen);
+}
+
+/* What the instruction follows or calls; 0: nothing. */
+static expr pointer_at_hand(struct flip *f, const struct frame *fr, const struct inst *inst)
+{
+    const struct code_call *call;
+
+    if (inst->op == I_LOAD || inst->op == I_STORE)
+        return operand(f, 0);
+    if (inst->op != I_CALL)
+        return 0;
+    call = call_of(fr);
+    return call->is_asm || call->symbol != CODE_NONE
+               ? 0
+               : operand_value(f->w, f->t, (struct frame *)(uintptr_t)fr, call->callee);
+}
+
+void flip_decide_pointer(struct flip *f, expr e)
+{
+    const struct frame *fr = &f->t->frames[f->t->depth - 1];
+    uint64_t values[OTHER_VALUES_MAX];
+    uint32_t *times;
+    size_t n;
+
+    if (!e || !expr_varies(&f->w->x, e))
+        return;
+    times = times_decided(f, fr);
+    if (*times)
+        return;
+    *times = 1;
+    n = flip_other_values(f, e, values);
+    for (size_t i = 0; i < n; i++)
+        add_work(f, f->work, (struct decision){ values[i], e });
 }
 
 /* ---- a path ---- */
@@ -326,6 +376,7 @@ static void run_in_flip(struct flip *f, struct work *work)
             flip_stop(f, FLIP_LIMIT);
             break;
         }
+        flip_decide_pointer(f, pointer_at_hand(f, fr, &fr->f->code->insts[fr->pc]));
         if (!f->joined)
             f->path.joined = (uint32_t)f->path.nevents;
         r = exec(w, f->t, fr, &n);
@@ -363,7 +414,36 @@ static bool turn(struct flip *f, uint64_t outcome)
     return good;
 }
 
-static void explore(struct flip *first, uint64_t outcome)
+/* What the recorded thread's next event would need: that its last branch goes as it did, and that
+ * what is fixed since stays. */
+static bool keep_pending(struct flip *f)
+{
+    const struct thread *t = f->t;
+    u128 v;
+
+    for (unsigned i = 0; i < t->npending; i++) {
+        const struct pending *p = &t->pending[i];
+
+        if (!flip_value(f, p->e, &v) || v != p->recorded || !flip_is_followed(f, p->e) ||
+            f->made_up)
+            return false;
+        flip_condition(f, p->is_branch ? CONDITION_BRANCH : CONDITION_FIXED, p->e, p->recorded);
+    }
+    return true;
+}
+
+/* The instruction uses another value. */
+static bool turn_value(struct flip *f, expr e, u128 value)
+{
+    *times_decided(f, &f->t->frames[f->t->depth - 1]) = 1;
+    f->path.by_value = true;
+    if (!flip_assume(f, e, value) || !flip_is_followed(f, e) || f->made_up || !keep_pending(f))
+        return false;
+    flip_condition(f, CONDITION_FIXED, e, value);
+    return true;
+}
+
+static void explore(struct flip *first, struct decision d)
 {
     struct work work = { .paths = 0 };
     struct flip *f = first;
@@ -372,9 +452,10 @@ static void explore(struct flip *first, uint64_t outcome)
     struct memory saved = w->memory;
 
     f->memory.below = &saved;
+    f->work = &work;
     w->memory = f->memory;
     w->flip = f;
-    if (!turn(f, outcome)) {
+    if (d.pointer ? !turn_value(f, d.pointer, d.outcome) : !turn(f, d.outcome)) {
         flip_stop(f, FLIP_VALUE);
         f->path.nevents = 0;
     }
@@ -385,11 +466,12 @@ static void explore(struct flip *first, uint64_t outcome)
         flip_free(f);
         if (!work.count || ++work.paths >= FLIP_PATHS_MAX)
             break;
-        f = take_out(&work, extreme(&work, work.paths % 2), &outcome);
+        f = take_out(&work, extreme(&work, work.paths % 2), &d);
         w->memory = f->memory;
         w->flip = f;
         w->options.arg = w->options.private_arg = f;
-        feed_branch(f, outcome);
+        if (!d.pointer)
+            feed_branch(f, d.outcome);
     }
     for (; work.count; all->stats.dropped++)
         flip_free(work.waiting[--work.count]);
@@ -397,23 +479,39 @@ static void explore(struct flip *first, uint64_t outcome)
     w->flip = NULL;
 }
 
-void flip_explore(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
-                  uint64_t outcome, bool never, bool here_never)
+/* Executes it in the place of the walk. */
+static void instead(struct flip *f, struct walk *w, struct decision d)
 {
     struct walk_options options = w->options;
     struct walk_stats stats = w->stats;
-    struct flip *f = flip_new(all, w, t, position, outcome);
 
-    f->path.never = never;
-    f->path.here_never = here_never;
     w->options = (struct walk_options){ .step = flip_take_step,
                                         .arg = f,
                                         .is_private = flip_is_private,
                                         .private_arg = f,
                                         .keep_all = options.keep_all };
     f->started = w->stats.instructions;
-    all->stats.tried++;
-    explore(f, outcome);
+    f->all->stats.tried++;
+    explore(f, d);
     w->options = options;
     w->stats = stats;
+}
+
+void flip_explore(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
+                  uint64_t outcome, bool never, bool here_never)
+{
+    struct flip *f = flip_new(all, w, t, position, outcome);
+
+    f->path.never = never;
+    f->path.here_never = here_never;
+    instead(f, w, (struct decision){ .outcome = outcome });
+}
+
+void flip_explore_value(struct flips *all, struct walk *w, struct thread *t, uint64_t position,
+                        expr e, u128 value)
+{
+    struct flip *f = flip_new(all, w, t, position, (uint64_t)value);
+
+    f->path.here_never = true;
+    instead(f, w, (struct decision){ (uint64_t)value, e });
 }

@@ -241,9 +241,11 @@ static void flip_splice_add_path(struct splice *s, size_t i)
     struct execution_event plain = { .kind = STEP_OTHER, .known = true };
     size_t condition = 0;
 
-    s->trace->events[s->at - 1].value = p->outcome; /* the branch */
-    s->to->events[s->at - 1].outcome = (uint32_t)p->outcome;
-    s->to->events[s->at - 1].known = true;
+    if (!p->by_value) { /* the branch */
+        s->trace->events[s->at - 1].value = p->outcome;
+        s->to->events[s->at - 1].outcome = (uint32_t)p->outcome;
+        s->to->events[s->at - 1].known = true;
+    }
     for (size_t k = 0; k < p->nevents; k++) {
         if (s->places[i])
             s->places[i][k] = (uint32_t)s->at;

@@ -121,11 +121,28 @@ void walk_complain(struct walk *w, const struct thread *t, const char *fmt, ...)
     w->options.complain(w->options.arg, line);
 }
 
+/* ---- what must hold behind the last event ---- */
+
+static void note_pending(struct walk *w, struct thread *t, expr e, bool is_branch, u128 recorded)
+{
+    u128 v;
+
+    if (!w->options.flips || w->flip || (e && !expr_varies(&w->x, e)))
+        return;
+    if (!e || t->npending >= PENDING_MAX || (!is_branch && !expr_value(&w->x, e, &v)))
+        t->npending = PENDING_MAX + 1;
+    else
+        t->pending[t->npending++] = (struct pending){ e, is_branch ? recorded : v, is_branch };
+}
+
 static void walk_emit(struct walk *w, struct thread *t, struct now *n, struct step *s)
 {
     s->position = n->position;
     s->event = n->ev;
     s->thread = t->number;
+    t->npending = 0;
+    if (s->kind == STEP_BRANCH && w->options.flips && !w->flip)
+        note_pending(w, t, step_taken(&w->x, s), true, s->cases ? s->outcome != 0 : s->outcome);
     if (w->options.step)
         w->options.step(w->options.arg, s);
     t->idle = 0;
@@ -148,8 +165,17 @@ void walk_fixed(struct walk *w, struct thread *t, expr e)
         return;
     s.thread = t->number;
     w->stats.fixed++;
+    note_pending(w, t, e, false, 0);
     if (w->options.step)
         w->options.step(w->options.arg, &s);
+}
+
+void walk_other_values(struct walk *w, struct thread *t, const struct now *n, expr e)
+{
+    if (w->flip && !n->ev) /* where there is an event its address was decided before */
+        flip_decide_pointer(w->flip, e);
+    else if (w->options.flips && !w->flip)
+        flips_value(w->options.flips, w, t, n->ev ? t->before : t->position, e);
 }
 
 void walk_check(struct walk *w, struct thread *t, struct walk_tally *tally, const char *what,
@@ -386,6 +412,7 @@ static struct thread *walk_thread_of(struct walk *w, uint32_t number)
     if (!w->threads[number]) {
         w->threads[number] = xcalloc(1, sizeof(**w->threads));
         w->threads[number]->number = number;
+        w->threads[number]->position = UINT64_MAX;
     }
     return w->threads[number];
 }
@@ -398,6 +425,8 @@ static void mark_thread(struct walk *w, struct thread *t)
         exprs_mark(&w->x, t->slots[i]);
     private_stack_mark(&t->stack, &w->x);
     exprs_mark(&w->x, t->argument);
+    for (unsigned i = 0; i < t->npending && i < PENDING_MAX; i++)
+        exprs_mark(&w->x, t->pending[i].e);
     for (size_t i = 0; i < t->tls.nslots; i++)
         if (t->tls.slots[i].used)
             exprs_mark(&w->x, t->tls.slots[i].value);
@@ -440,6 +469,7 @@ void walk_event(struct walk *w, uint64_t position, const struct event *ev)
     if (w->options.flips)
         flips_event(w->options.flips, ev);
     w->stats.events++;
+    t->before = t->position;
     t->position = w->position = position;
     if (w->x.live > w->collect_at && !w->options.keep_all)
         walk_collect(w);

@@ -202,12 +202,17 @@ static void write_flips(FILE *out, const struct finding *r)
         const struct finding_flip *flip = &r->flips[i];
         const struct side *side = &r->sides[flip->side];
 
-        fprintf(out,
-                "  - if the branch of %s at %s (event %" PRIu64
-                ") goes the other way (outcome %" PRIu64
-                "), the code behind it executes, and the %s of %s at %s with it\n",
-                flip->thread, flip->location, flip->event, flip->outcome, side->op, r->variable,
-                side->location);
+        if (flip->by_value)
+            fprintf(out,
+                    "  - if %s, after event %" PRIu64 ", finds 0x%" PRIx64 " in the pointer at %s",
+                    flip->thread, flip->event, flip->outcome, flip->location);
+        else
+            fprintf(out,
+                    "  - if the branch of %s at %s (event %" PRIu64
+                    ") goes the other way (outcome %" PRIu64 ")",
+                    flip->thread, flip->location, flip->event, flip->outcome);
+        fprintf(out, ", the code behind it executes, and the %s of %s at %s with it\n", side->op,
+                r->variable, side->location);
     }
 }
 

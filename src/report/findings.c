@@ -173,6 +173,7 @@ static void take_flips(struct findings *f, struct finding *to, const struct race
             (struct finding_flip){ .event = flip->branch,
                                    .location = findings_string(f, tables_location(t, flip->site)),
                                    .outcome = flip->outcome,
+                                   .by_value = flip->by_value,
                                    .path = flip->path,
                                    .first = flip->first + f->new_events,
                                    .nevents = flip->nevents,

@@ -117,12 +117,14 @@ struct findings_tests {
     size_t count;
 };
 
-/* A branch of a witness that goes another way than it did, so that code is executed that was not
- * (engines/race.h). Its new events have positions of their own behind those of the trace. */
+/* A branch of a witness that goes another way than it did, or a pointer that leads elsewhere, so
+ * that code is executed that was not (engines/race.h). Its new events have positions of their own
+ * behind those of the trace. */
 struct finding_flip {
     uint64_t event; /* the branch */
     const char *thread, *location;
     uint64_t outcome;            /* now */
+    bool by_value;               /* of the pointer that is followed or called behind `event` */
     uint64_t path;               /* which of the analysis' ways behind this branch */
     uint64_t first, nevents;     /* positions of the new events */
     uint64_t access;             /* the one that races */

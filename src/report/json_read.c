@@ -646,6 +646,7 @@ static void read_flips(struct reader *r, const json_t *o, struct finding *race)
         flip->thread = get_string(r, x, "thread", REQUIRED);
         flip->location = get_string(r, x, "location", REQUIRED);
         flip->outcome = get_number(r, x, "outcome", REQUIRED);
+        flip->by_value = get_bool(r, x, "by_value", OPTIONAL);
         flip->path = get_number(r, x, "path", REQUIRED);
         flip->first = get_number(r, x, "first_new", REQUIRED);
         flip->nevents = get_number(r, x, "new_events", REQUIRED);

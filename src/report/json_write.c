@@ -295,6 +295,8 @@ static void write_flips(struct emitter *e, const struct finding *r)
         emit_string(e, "thread", flip->thread);
         emit_string(e, "location", flip->location);
         emit_number(e, "outcome", flip->outcome);
+        if (flip->by_value)
+            emit_bool(e, "by_value", true);
         emit_number(e, "path", flip->path);
         emit_number(e, "first_new", flip->first);
         emit_number(e, "new_events", flip->nevents);

@@ -314,17 +314,23 @@ static void write_tests(struct painter *p, const struct findings *f,
         fputc('\n', p->out);
 }
 
-/* "the branch of T2 at a.c:44 (event 25) goes the other way (outcome 0), and a.c:46 executes" */
+/* "if the branch of T2 at a.c:44 (event 25) goes the other way (outcome 0), a.c:46 executes" */
 static void write_flips(struct painter *p, const struct finding *r)
 {
     for (size_t i = 0; i < r->nflips; i++) {
         const struct finding_flip *flip = &r->flips[i];
 
-        fprintf(p->out,
-                "  %s is in code that was not executed: if the branch of %s at %s (event %" PRIu64
-                ") goes the other way (outcome %" PRIu64 "), %s executes\n",
-                flip->side ? "second" : "first", flip->thread, flip->location, flip->event,
-                flip->outcome, r->sides[flip->side].location);
+        fprintf(p->out, "  %s is in code that was not executed: if ",
+                flip->side ? "second" : "first");
+        if (flip->by_value)
+            fprintf(p->out, "%s, after event %" PRIu64 ", finds 0x%" PRIx64 " in the pointer at %s",
+                    flip->thread, flip->event, flip->outcome, flip->location);
+        else
+            fprintf(p->out,
+                    "the branch of %s at %s (event %" PRIu64
+                    ") goes the other way (outcome %" PRIu64 ")",
+                    flip->thread, flip->location, flip->event, flip->outcome);
+        fprintf(p->out, ", %s executes\n", r->sides[flip->side].location);
     }
 }
 

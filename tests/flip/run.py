@@ -4,9 +4,9 @@
     run.py --build BUILDDIR [--keep DIR] [CASE ...]
 
 Prints TAP. Two kinds of cases:
-  flip_*.c   programs; the comment at their head names pairs of marked lines: "recipe: a b" must be
+  flip_*.c, flip_*.cc   programs; the comment at their head names pairs of marked lines: "recipe: a b" must be
              found by recipe through a branch that goes the other way and not by recipe-s, "recipe-s:
-             a b" by both, "never: a b" by none. Each at -O0 and -O1.
+             a b" by both, "never: a b" by none. Each at -O0 and -O1, but where the line ends in -O1.
   random-N   generated programs (generate.py) whose every execution is searched: what recipe finds
              must be possible.
 """
@@ -37,7 +37,8 @@ def call(command, codes=(0,), env=None):
 def build(opts, directory, level, source):
     program, turn = os.path.join(directory, "program"), os.path.join(directory, "turn.o")
     call(["clang-19", "-O1", "-c", os.path.join(HERE, "turn.c"), "-o", turn])
-    call([os.path.join(opts.build, "heddle-cc"), "--full", level, "-w", "-g", "-I", HERE, source, turn,
+    driver = "heddle-cc" if source.endswith(".c") else "heddle-c++"
+    call([os.path.join(opts.build, driver), "--full", level, "-w", "-g", "-I", HERE, source, turn,
           "-pthread", "-o", program])
     return program
 
@@ -71,12 +72,12 @@ def found(result):
 
 
 def case_program(opts, directory, name, level):
-    source = os.path.join(HERE, name + ".c")
+    source = os.path.join(HERE, name)
     with open(source) as f:
         text = f.read().split("\n")
     marks = {m.group(1): i + 1 for i, l in enumerate(text) if (m := re.search(r"/\* (\w+) \*/", l))}
     wanted = [(m.group(1), tuple(sorted((marks[m.group(2)], marks[m.group(3)]))), m.group(0)) for l in text
-              if (m := re.match(r" \* (recipe|recipe-s|never): (\w+) (\w+)$", l))]
+              if (m := re.match(r" \* (recipe|recipe-s|never): (\w+) (\w+)( -O1)?$", l)) and m.group(4) in (None, " " + level)]
     if not wanted:
         raise Failure("the program does not say what is to be found")
     trace = record(opts, directory, build(opts, directory, level, source))
@@ -125,8 +126,8 @@ def case_random(opts, directory, seed, level):
     return f"{len(possible)} races are possible, {len(found(result))} found, {len(flipped)} of them through flips"
 
 
-CASES = {f"{f[:-2]}{level}": (case_program, f[:-2], level) for f in sorted(os.listdir(HERE))
-         if f.startswith("flip_") and f.endswith(".c") for level in ("-O0", "-O1")}
+CASES = {f"{f.rsplit('.', 1)[0]}{level}": (case_program, f, level) for f in sorted(os.listdir(HERE))
+         if f.startswith("flip_") and f.endswith((".c", ".cc")) for level in ("-O0", "-O1")}
 CASES.update({f"random-{seed}{level}": (case_random, seed, level) for seed in (101, 102, 103) for level in ("-O0", "-O1")})
 
 

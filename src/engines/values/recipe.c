@@ -85,12 +85,23 @@ static void recipe_close(void *state)
 
 /* ---- answers ---- */
 
+/* Where the decision is. */
+static uint32_t site_of(const struct recipe *s, const struct flip_path *p)
+{
+    uint32_t site = SITE_NONE;
+
+    for (size_t i = 0; p->by_value && i < p->nevents && site == SITE_NONE; i++)
+        site = p->events[i].event.site;
+    return site == SITE_NONE ? s->c.e->trace->events[p->branch].site : site;
+}
+
 static struct race_flip flip_of(const struct recipe *s, uint32_t path, uint32_t access)
 {
     const struct flip_path *p = flips_get(s->c.flips, path);
     struct race_flip f = { .branch = p->branch,
                            .outcome = p->outcome,
-                           .site = s->c.e->trace->events[p->branch].site,
+                           .by_value = p->by_value,
+                           .site = site_of(s, p),
                            .first = s->c.e->trace->count,
                            .path = path,
                            .access = access,
