@@ -276,9 +276,6 @@ void tell_forks(struct pass *p, LLVMValueRef function); /* emit_calls.c */
 void tell_openmp_own(struct pass *p, LLVMValueRef f, LLVMValueRef first);
 void tell_openmp(struct pass *p, LLVMValueRef f); /* of a function that is instrumented */
 
-/* promoted.cpp: a load before a loop that the program does not have there */
-bool is_invented(LLVMValueRef load);
-
 /* chunks.cpp: notes the calls that ask for a chunk of a loop whose chunks any thread may run */
 void find_chunks(struct pass *p, LLVMValueRef f);
 

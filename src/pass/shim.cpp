@@ -5,6 +5,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 
 extern "C" int pass_run(LLVMModuleRef module); // pass.c; both return 1 if the module changed
 extern "C" int pass_begin(LLVMModuleRef module);
@@ -37,8 +38,22 @@ struct Begin : llvm::PassInfoMixin<Begin> {
     }
 };
 
+// Where a loop changes a variable under a condition, LICM loads it once before the loop, keeps it in a
+// register, and leaves the stores where they are. A thread for which the condition never holds would
+// then read what the program does not read: a false alarm. To leave such a load out is no way, since its
+// value may decide in the loop what the thread does. So such variables stay in memory.
+void inventNoLoads()
+{
+    auto &options = llvm::cl::getRegisteredOptions();
+    auto at = options.find("disable-licm-promotion");
+    if (at != options.end() && !at->second->getNumOccurrences())
+        at->second->addOccurrence(0, at->first(), "true");
+}
+
 void registerPass(llvm::PassBuilder &builder)
 {
+    if (!pass_is_production())
+        inventNoLoads();
     // After inlining and simplification, before vectorising. The pipelines of -O0 and the compile
     // steps of -flto and -flto=thin have this point too; pass_run() knows a module it has done.
     // No-ops of production builds come last: nothing is to be optimised around them.

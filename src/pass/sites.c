@@ -77,8 +77,6 @@ static void list_load(struct pass *p, struct items *items, LLVMValueRef inst)
     LLVMTypeRef type = LLVMTypeOf(inst);
     if (LLVMGetMetadata(inst, invariant) || LLVMGetTypeKind(type) == LLVMScalableVectorTypeKind)
         return;
-    if (!p->full && is_invented(inst))
-        return;
     sites_add_access(p, items, inst, 0, false, LLVMStoreSizeOfType(p->layout, type),
                      LLVMGetAlignment(inst));
 }

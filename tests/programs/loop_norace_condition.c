@@ -1,5 +1,6 @@
 // Each thread changes its own of three variables, in a loop, under a condition: the optimiser loads
 // all of them before the loop.
+// full: also
 // flags: -O1
 // flags: -O2
 #include "prog.h"

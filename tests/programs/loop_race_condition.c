@@ -1,5 +1,5 @@
-// As loop_norace_condition, and both threads change the same variable.
-// race: a a
+// As loop_norace_condition, and both threads change the same variable. (At -O2 a merged line.)
+// race: a|f a|f
 // flags: -O1
 // flags: -O2
 #include "prog.h"
@@ -8,7 +8,7 @@ int a, b, rounds = 4;
 
 static __attribute__((noinline)) void work(int me)
 {
-    for (int i = 0; i < rounds; i++)
+    for (int i = 0; i < rounds; i++) // [f]
         switch (me + 3 * (i & 1)) {
         case 0:
         case 1:

@@ -1,4 +1,5 @@
 // Sections change a variable each.
+// full: also
 // flags: -fopenmp
 // flags: -fopenmp -O2
 // flags: -fopenmp -O0
