@@ -23,7 +23,9 @@ enum wanted {
 struct gist {
     struct trace *trace;
     struct sieve *sieve;
-    int wanted;          /* enum wanted; set while another thread reads ahead */
+    int wanted;             /* enum wanted; set while another thread reads ahead */
+    const uint64_t *needed; /* sieve_needed(), from the next one on */
+    size_t nneeded;
     uint64_t *positions; /* in the trace, ascending */
     uint32_t *gaps;      /* events of its thread that were left out since the one before */
     uint32_t *threads;
@@ -41,12 +43,17 @@ struct gist {
 /* ---- taking ---- */
 
 /* What untraced code calls is part of its call (docs/design/rdit.md), whatever it accesses. */
-static bool is_kept(const struct gist *g, struct sieve *s, const struct event *e)
+static bool is_kept(struct gist *g, struct sieve *s, const struct event *e, uint64_t position)
 {
+    for (; g->nneeded && *g->needed < position; g->nneeded--)
+        g->needed++;
+
     if (!g->cut && (g->keeps_all || g->calls[e->thread]))
         return true;
     if (e->op == OP_ENTER || e->op == OP_EXIT)
         return false;
+    if (g->nneeded && *g->needed == position && !g->cut)
+        return true;
     return !(e->flags & EV_SIEVED) || (!g->cut && g->has_calls && sieve_listed(s, e));
 }
 
@@ -89,7 +96,7 @@ static struct batch take_events(struct gist *g, struct sieve *s, struct loader *
 
         GROW(g->pending, g->pending_cap, (size_t)e->thread + 1);
         GROW(g->calls, g->calls_cap, (size_t)e->thread + 1);
-        if (e->op && is_kept(g, s, e)) {
+        if (e->op && is_kept(g, s, e, position)) {
             if (g->count == most)
                 break;
             note(g, e, position);
@@ -178,6 +185,7 @@ int gist_take(struct gist **out, struct trace *t, struct sieve *s, const struct 
     g->has_calls = trace_info(t)->calls;
     g->keeps_all = limits->of == GIST_BEGINNING;
     g->sieve = s;
+    g->nneeded = sieve_needed(s, &g->needed);
     g->wanted = g->has_calls || g->keeps_all ? WANTED_ALL : WANTED_MATTERS;
     trace_thin(t, &thin);
     a = ahead_new(t, threads, NULL);

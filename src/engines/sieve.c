@@ -9,7 +9,8 @@
  * write to a read that saw it when a common lock is held at both: how buffers
  * are passed on through queues. hb, cp and wcp order the two because of the
  * lock, syncp and osr because reads keep their writers; an engine that goes by
- * values may not. A loose read hands nothing on (docs/design/marks.md). Where two threads make
+ * values may not. A loose read hands nothing on (docs/design/marks.md), and taints.h says which
+ * of these accesses are needed to know who is tainted. Where two threads make
  * conflicting accesses to a word, both under locks, it matters, in order or not: they may make two
  * sections conflict (rule (a) of cp and wcp), and it may be how something is handed on.
  *
@@ -20,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/map.h"
+#include "engines/taints.h"
 #include "engines/words.h"
 #include "order/call_pairs.h"
 #include "order/hb.h"
@@ -71,13 +73,16 @@ struct guards {
 struct page {
     uint64_t number;
     uint32_t accessor; /* the one thread that accessed it, + 1; 0: none, ACCESSOR_MANY: several */
-    struct guards *guards;  /* or NULL: nothing was written under a lock */
-    struct locker *lockers; /* PAGE_WORDS, or NULL: no word was accessed under a lock */
-    page_bits alive;        /* one did, since the word was allocated */
-    page_bits mixed;        /* and then a plain write */
-    page_bits listed;       /* others' calls can reach it */
-    page_bits guarded;      /* last written under a lock: there is a guard */
-    struct word_page words; /* last: what it has beside its bits goes after the first pass */
+    struct guards *guards;      /* or NULL: nothing was written under a lock */
+    struct taint_words *taints; /* or NULL: nothing was accessed loosely */
+    struct locker *lockers;     /* PAGE_WORDS, or NULL: no word was accessed under a lock */
+    page_bits needed;           /* some accesses are, whatever becomes of the word */
+    page_bits locked;           /* two threads made conflicting accesses, each under a lock */
+    page_bits alive;            /* one did, since the word was allocated */
+    page_bits mixed;            /* and then a plain write */
+    page_bits listed;           /* others' calls can reach it */
+    page_bits guarded;          /* last written under a lock: there is a guard */
+    struct word_page words;     /* last: what it has beside its bits goes after the first pass */
 };
 
 /* What most accesses need of a page beside its blocks. */
@@ -86,6 +91,7 @@ struct cached_page {
     struct page *page; /* NULL: none */
     uint32_t accessor; /* the page's */
     bool has_guards;   /* the page has */
+    bool has_taints;
 };
 
 /* A bit for pages, by a hash. */
@@ -119,6 +125,8 @@ struct sieve {
     struct store store; /* first pass only */
     struct cached_page cache[CACHE_PAGES];
     uint64_t nmeets, nsuspects, nothers; /* after the first pass */
+    uint64_t *needed;                    /* positions, ascending */
+    size_t nneeded;
     /* Blocks that have words which matter, and those with words that are looked at for suspects,
      * by a hash: most accesses are near none. */
     uint64_t near_meets[(1 << NEAR_BITS) / 64], near_suspects[(1 << NEAR_BITS) / 64];
@@ -129,6 +137,10 @@ struct sieve {
     bool handovers;
     struct words words;
     struct held_sets sets;
+    struct taints taints;
+    bool has_taints;          /* something was accessed loosely */
+    uint64_t position;        /* of the event at hand */
+    bool knows_taints;        /* else all words that were written loosely matter */
     page_filter atomic_pages; /* pages that atomics use */
     uint8_t *threads;         /* enum, by thread */
     size_t threads_cap;
@@ -157,6 +169,7 @@ struct sieve *sieve_new(bool handovers)
     s->hb.no_lock_edges = true;
     held_sets_init(&s->sets);
     s->words.sets = &s->sets;
+    s->knows_taints = handovers;
     return s;
 }
 
@@ -193,13 +206,14 @@ static void note_near(struct sieve *s, const struct page *p)
 {
     const uint8_t *meets = (const uint8_t *)p->words.meets, *mixed = (const uint8_t *)p->mixed;
     const uint8_t *suspects = (const uint8_t *)p->words.suspects;
+    const uint8_t *needed = (const uint8_t *)p->needed;
 
     for (unsigned i = 0; i < PAGE_BLOCKS; i++) {
         unsigned bit = near_bit((p->number << (PAGE_BITS - BLOCK_BITS)) + i);
 
         invariant(!(suspects[i] & ~meets[i])); /* every suspect matters */
 
-        if (meets[i])
+        if (meets[i] | needed[i])
             bit_set(s->near_meets, bit);
         if (suspects[i] | mixed[i])
             bit_set(s->near_suspects, bit);
@@ -258,6 +272,8 @@ static struct page *shrink_page(struct sieve *s, struct page *p)
         free(p->guards->blocks[i]);
     free(p->guards);
     free(p->lockers);
+    free(p->taints);
+    p->taints = NULL;
     p->guards = NULL;
     p->lockers = NULL;
     note_near(s, p);
@@ -284,6 +300,11 @@ static void end_first_pass(struct sieve *s)
     free_prepare(s->prepare);
     hb_release(&s->hb);
     held_sets_release(&s->sets);
+    taints_finish(&s->taints);
+    s->needed = s->taints.needed;
+    s->nneeded = s->taints.nneeded;
+    s->taints.needed = NULL;
+    taints_release(&s->taints);
     free(s->threads);
     free(s->listed);
     map_release(&s->listed_index);
@@ -302,6 +323,7 @@ void sieve_free(struct sieve *s)
     for (size_t i = 0; i < s->npages; i++)
         free(s->pages[i]);
     free(s->pages);
+    free(s->needed);
     map_release(&s->page_index);
     free(s);
 }
@@ -329,7 +351,7 @@ static struct cached_page *page_lookup(struct sieve *s, uint64_t number, bool cr
         *index = (uint32_t)++s->npages;
     }
     p = s->pages[*index - 1];
-    *c = (struct cached_page){ number, p, p->accessor, p->guards != NULL };
+    *c = (struct cached_page){ number, p, p->accessor, p->guards != NULL, p->taints != NULL };
     return c;
 }
 
@@ -448,14 +470,14 @@ static void access_under_lock(struct page *p, unsigned i, uint32_t thread, bool 
     struct locker *l;
     bool other;
 
-    if (bit_get(p->words.meets, i))
+    if (bit_get(p->words.meets, i) || bit_get(p->locked, i))
         return;
     if (!p->lockers)
         p->lockers = xcalloc(PAGE_WORDS, sizeof(*p->lockers));
     l = &p->lockers[i];
     other = l->thread && (l->thread != name || name == LOCKER_MANY);
     if (other && (writes || l->wrote))
-        bit_set(p->words.meets, i);
+        bit_set(p->locked, i);
     l->thread = other ? LOCKER_MANY : name;
     l->wrote |= writes;
 }
@@ -536,29 +558,203 @@ static void after_unlocked(struct sieve *s, const struct event *e)
     }
 }
 
-/* What a loose write leaves may be another value, and then even a read of its own thread must not
- * see it. */
-static void access_loosely(struct sieve *s, const struct event *e)
+/* ---- loose accesses ---- */
+
+static struct taint_words *taints_at(struct cached_page *c)
 {
-    for (uint64_t a = e->target; a < e->target + e->size; a = next_word(a))
-        bit_set(page_at(s, a, true)->words.meets, word_at(a));
+    if (!c->page->taints)
+        c->page->taints = xcalloc(1, sizeof(*c->page->taints));
+    c->has_taints = true;
+    return c->page->taints;
 }
 
-static void plain_access(struct sieve *s, const struct event *e)
+/* NULL: no loose access has been near. */
+static inline struct taint_unit *unit_at(const struct cached_page *c, uint64_t address)
 {
-    uint32_t set = set_of(s, e->thread);
-    bool writes = e->op == OP_WRITE;
+    return c->has_taints ? &c->page->taints->units[address / TAINT_BYTES % TAINT_UNITS] : NULL;
+}
 
-    if (writes && e->flags & EV_LOOSE)
-        access_loosely(s, e);
+static inline uint64_t next_unit(uint64_t address)
+{
+    return address / TAINT_BYTES * TAINT_BYTES + TAINT_BYTES;
+}
 
+/* The bytes of the address's unit from there to the end of the range. */
+static inline unsigned unit_bytes(uint64_t at, uint64_t end)
+{
+    unsigned first = at % TAINT_BYTES;
+
+    end = next_unit(at) < end ? next_unit(at) : end;
+    return (1u << (first + (unsigned)(end - at))) - (1u << first);
+}
+
+/* What it leaves may be another value, and then even a read of its own thread must not see it. */
+static void write_loosely(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_unit(a)) {
+        struct cached_page *c = cached_at(s, a);
+        struct taint_words *t = taints_at(c);
+
+        bit_set(t->written, word_at(a));
+        if (taints_write(&s->taints, unit_at(c, a), unit_bytes(a, end), e->thread, s->position))
+            bit_set(t->demanded, word_at(a));
+    }
+}
+
+static bool sees_other(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+    bool sees = false;
+
+    for (uint64_t a = e->target; a < end; a = next_unit(a)) {
+        const struct cached_page *c = cached_at(s, a);
+        const struct taint_unit *u = unit_at(c, a);
+
+        if (u && taints_is_foreign(&s->taints, u, unit_bytes(a, end), e->thread)) {
+            bit_set(c->page->taints->demanded, word_at(a));
+            sees = true;
+        }
+    }
+    return sees;
+}
+
+/* Where no other thread has been, and no lock says that one may come, it is none: should the word
+ * come to be unordered all the same, find_missed_chances() sees that. */
+static bool is_chance(struct sieve *s, const struct event *e)
+{
+    bool chance = sees_other(s, e) || set_of(s, e->thread);
+
+    for (uint64_t a = e->target; !chance && a < e->target + e->size; a = next_word(a)) {
+        const struct cached_page *c = cached_at(s, a);
+
+        chance = c->accessor == ACCESSOR_MANY || bit_get(c->page->words.meets, word_at(a));
+    }
+    return chance;
+}
+
+static void read_loosely(struct sieve *s, const struct event *e)
+{
+    if (is_chance(s, e)) {
+        taints_chance(&s->taints, e->thread);
+        return;
+    }
+    for (uint64_t a = e->target; s->several && a < e->target + e->size; a = next_word(a)) {
+        struct taint_words *t = taints_at(cached_at(s, a));
+
+        bit_set(t->early, word_at(a));
+        t->reader = e->thread;
+    }
+}
+
+static void write_firmly(struct sieve *s, uint64_t from, uint64_t to)
+{
+    for (uint64_t a = from; a < to; a = next_unit(a)) {
+        struct taint_unit *u = unit_at(cached_at(s, a), a);
+
+        if (u)
+            taints_overwrite(u, unit_bytes(a, to));
+    }
+}
+
+static void read_firmly(struct sieve *s, const struct event *e)
+{
+    uint64_t end = e->target + e->size;
+
+    for (uint64_t a = e->target; a < end; a = next_unit(a)) {
+        const struct cached_page *c = cached_at(s, a);
+        const struct taint_unit *u = unit_at(c, a);
+        size_t before = s->taints.nneeded;
+
+        if (u && taints_read(&s->taints, u, unit_bytes(a, end), e->thread, s->position))
+            bit_set(c->page->taints->demanded, word_at(a));
+        if (s->taints.nneeded > before)
+            bit_set(c->page->needed, word_at(a));
+    }
+}
+
+/* An atomic is always there; what reads what it leaves is, too. */
+static void atomic_loosely(struct sieve *s, const struct event *e)
+{
+    s->has_taints = true;
+    for (uint64_t a = e->target; a < e->target + e->size; a = next_word(a))
+        bit_set(taints_at(cached_at(s, a))->demanded, word_at(a));
+    taints_chance(&s->taints, e->thread);
+}
+
+/* A word came to be unordered after a loose read of it that was not counted: the reader may be
+ * tainted where it was taken not to be. */
+static void find_missed_chances(struct sieve *s)
+{
+    for (size_t i = 0; i < s->npages; i++) {
+        const struct page *p = s->pages[i];
+
+        for (size_t k = 0; p->taints && k < PAGE_WORDS / 64; k++)
+            if (p->taints->early[k] & p->words.meets[k])
+                taints_give_up(&s->taints, p->taints->reader);
+    }
+}
+
+/* Where it is not known whether the writer was tainted, all that was written loosely is needed. */
+static void mark_loose(struct sieve *s)
+{
+    bool all = !s->knows_taints || s->orphan;
+
+    find_missed_chances(s);
+    for (size_t i = 0; i < s->npages; i++) {
+        struct page *p = s->pages[i];
+        bool these =
+            all || (p->accessor == ACCESSOR_MANY ? s->taints.gave_up
+                                                 : taints_gave_up(&s->taints, p->accessor - 1));
+
+        for (size_t k = 0; p->taints && k < PAGE_WORDS / 64; k++)
+            p->words.meets[k] |= p->taints->demanded[k] | (these ? p->taints->written[k] : 0);
+    }
+}
+
+static void mark_locked(struct sieve *s)
+{
+    for (size_t i = 0; i < s->npages; i++)
+        for (size_t k = 0; k < PAGE_WORDS / 64; k++)
+            s->pages[i]->words.meets[k] |= s->pages[i]->locked[k];
+}
+
+static inline void plain_write(struct sieve *s, const struct event *e, uint32_t set)
+{
     if (set)
         before_locked(s, e, set);
-    access_words(s, e, writes ? STAMP_WRITE : 0);
-    if (writes && set)
+    access_words(s, e, STAMP_WRITE);
+    if (set)
         after_locked(s, e, set);
-    else if (writes && s->several)
+    else if (s->several)
         after_unlocked(s, e);
+    if (e->flags & EV_LOOSE)
+        write_loosely(s, e);
+    else if (s->has_taints)
+        write_firmly(s, e->target, e->target + e->size);
+}
+
+static inline void plain_read(struct sieve *s, const struct event *e, uint32_t set)
+{
+    if (set)
+        before_locked(s, e, set);
+    access_words(s, e, 0);
+    if (e->flags & EV_LOOSE)
+        read_loosely(s, e);
+    else if (s->has_taints)
+        read_firmly(s, e);
+}
+
+static inline void plain_access(struct sieve *s, const struct event *e)
+{
+    uint32_t set = set_of(s, e->thread);
+
+    s->has_taints |= (e->flags & EV_LOOSE) != 0;
+    if (e->op == OP_WRITE)
+        plain_write(s, e, set);
+    else
+        plain_read(s, e, set);
 }
 
 /* ---- memory that comes and goes ---- */
@@ -575,6 +771,8 @@ static void write_in_page(struct sieve *s, const struct event *e, struct cached_
     uint64_t whole_to = to / WORD_BYTES * WORD_BYTES;
 
     note_accessor(c, e->thread);
+    if (c->has_taints)
+        write_firmly(s, from, to);
     for (uint64_t a = from; a < to; a = next_word(a)) {
         if (c->has_guards)
             bit_clear(p->guarded, word_at(a));
@@ -634,6 +832,7 @@ static void list_range(struct sieve *s, uint64_t from, uint64_t to, uint32_t thr
 
 static void learn_call(struct sieve *s, const struct event *e, const uint64_t *extra)
 {
+    s->knows_taints = false;
     for (uint64_t k = 0; k < e->old; k++) {
         const uint64_t *entry = extra + e->value + 2 * k;
         uint64_t from, to;
@@ -688,6 +887,8 @@ bool sieve_lists_all(const struct sieve *s)
 
 void sieve_ready(struct sieve *s)
 {
+    mark_loose(s);
+    mark_locked(s);
     mark_listed(s);
     end_first_pass(s);
 }
@@ -791,6 +992,8 @@ static void atomic_access(struct sieve *s, const struct event *e)
 {
     note_atomic_pages(s->atomic_pages, e);
     access_words(s, e, STAMP_ATOMIC | (op_table[e->op].writes ? STAMP_WRITE : 0));
+    if (e->flags & EV_LOOSE)
+        atomic_loosely(s, e);
 }
 
 static void look_at(struct sieve *s, const struct event *e, const uint64_t *extra)
@@ -817,6 +1020,8 @@ static void learn_event(struct sieve *s, const struct event *e, const uint64_t *
         before_step(s, &steps[i]);
     if (!(e->flags & EV_IGNORED))
         look_at(s, e, extra);
+    if (s->has_taints && event_ends_quiet(e) && !(e->flags & EV_IGNORED))
+        taints_quiet(&s->taints, e->thread);
     for (size_t i = 0; i < n; i++)
         if (op_is_access(steps[i].op))
             tick |= hb_after(&s->hb, &steps[i]);
@@ -852,6 +1057,7 @@ void sieve_learn(struct sieve *s, const struct batch *b, unsigned slot)
 
         if (i + AHEAD < b->count)
             fetch(s, &b->events[i + AHEAD]);
+        s->position = b->first + i;
         learn_event(s, &b->events[i], b->extra, n ? span->steps + at : NULL, n);
         at += n;
     }
@@ -884,6 +1090,12 @@ uint64_t sieve_others(const struct sieve *s)
 uint64_t sieve_suspects(const struct sieve *s)
 {
     return s->nsuspects;
+}
+
+size_t sieve_needed(const struct sieve *s, const uint64_t **positions)
+{
+    *positions = s->needed;
+    return s->nneeded;
 }
 
 bool sieve_listed(struct sieve *s, const struct event *e)

@@ -48,6 +48,9 @@ bool sieve_drops_all_but_suspects(void *sieve, const struct event *e);
 /* Can a call of untraced code of another thread reach what the access touches? It may matter to
  * rdit then, which looks at events, not at steps. */
 bool sieve_listed(struct sieve *s, const struct event *access);
+/* Accesses to other words that tell whether a thread is tainted (taints.h): who looks for schedules
+ * needs them. Ascending; they stay the sieve's. */
+size_t sieve_needed(const struct sieve *s, const uint64_t **positions);
 /* Words that matter; after sieve_ready(). */
 uint64_t sieve_words(const struct sieve *s);
 

@@ -24,7 +24,7 @@ static const struct property *const lists[] = {
     properties_syncp,    properties_gist,    properties_showable, properties_wcp,
     properties_osr,      properties_solve,   properties_z3,       properties_exclude,
     properties_rdit,     properties_windows, properties_parts,    properties_options,
-    properties_wide
+    properties_wide,     properties_taints
 };
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 

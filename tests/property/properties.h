@@ -32,6 +32,7 @@ extern const struct property properties_exclude[];
 extern const struct property properties_live[];
 extern const struct property properties_showable[];
 extern const struct property properties_gist[];
+extern const struct property properties_taints[];
 extern const struct property properties_sieve[];
 extern const struct property properties_options[];
 extern const struct property properties_syncp[];
