@@ -1,8 +1,8 @@
 /* emit.c - the code of default builds: a question to the filter, and a call where it does not know
  *
  * The question of abi/abi.h: is the block's tag the current one, and were all bytes seen?
- * In loops without calls it stands inline: two compares and two branches that are hardly ever
- * taken, the call in a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of
+ * In loops without calls it stands inline (question.c), with a branch that is hardly ever taken and
+ * the call in a cold block. Elsewhere it is asked by a call (stub.c), which is an eighth of
  * the code: some 12 bytes instead of 100. Compilers take their time for code, so that halves the
  * time of compiling.
  */
@@ -36,26 +36,20 @@ LLVMValueRef site_value(struct pass *p, uint32_t site)
     return LLVMBuildAdd(p->b, base, const32(p, site), "");
 }
 
-/* ---- the question ---- */
-
-static LLVMValueRef load_tls(struct pass *p, LLVMTypeRef type, unsigned offset)
-{
-    return LLVMBuildLoad2(p->b, type, tls_field(p, offset), "");
-}
-
 /* Aligned accesses of 4 bytes and more have a table of their own. */
-static bool asks_units(const struct item *item)
+bool asks_units(const struct item *item)
 {
     return item->bytes >= 4 && item->align >= item->bytes;
 }
+
+/* ---- prefetches ---- */
 
 /* The block's entry of 2^shift bytes in the table that begins `offset` bytes into the filter. */
 static LLVMValueRef table_entry(struct pass *p, LLVMValueRef filter, LLVMValueRef a, size_t offset,
                                 size_t mask, unsigned shift)
 {
     LLVMValueRef at = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT - shift), "");
-    LLVMValueRef now = load_tls(p, p->i32, (unsigned)mask);
-    LLVMSetVolatile(now, true); /* a long loop is to see that the table has grown */
+    LLVMValueRef now = LLVMBuildLoad2(p->b, p->i32, tls_field(p, (unsigned)mask), "");
     at = LLVMBuildAnd(p->b, LLVMBuildTrunc(p->b, at, p->i32, ""), now, "");
     at = LLVMBuildZExt(p->b, at, p->i64, "");
     LLVMValueRef entry = LLVMBuildInBoundsGEP2(p->b, p->i8, filter, &at, 1, "");
@@ -75,75 +69,6 @@ static LLVMValueRef filter_units(struct pass *p, LLVMValueRef filter, LLVMValueR
                        offsetof(struct heddle_tls, unit_mask), FILTER_UNITS_SHIFT);
 }
 
-/* Units seen, the access's own the lowest. */
-static LLVMValueRef load_units(struct pass *p, const struct item *item, LLVMValueRef line,
-                               LLVMValueRef a)
-{
-    bool write = item->write || item->update;
-    LLVMValueRef field = const64(p, write ? offsetof(struct heddle_filter_units, written)
-                                          : offsetof(struct heddle_filter_units, read));
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, line, &field, 1, "");
-    LLVMValueRef seen = LLVMBuildLoad2(p->b, p->i32, place, "");
-    LLVMValueRef unit = LLVMBuildTrunc(p->b, LLVMBuildLShr(p->b, a, const64(p, 2), ""), p->i32, "");
-    return LLVMBuildLShr(p->b, seen, LLVMBuildAnd(p->b, unit, const32(p, 31), ""), "");
-}
-
-/* Bytes seen of the word, or words, of the access: its own are the lowest, or where align.c found
- * them. An access that is not aligned may reach into the next word. */
-static LLVMValueRef load_seen(struct pass *p, const struct item *item, LLVMValueRef line,
-                              LLVMValueRef a)
-{
-    bool write = item->write || item->update, aligned = item->align >= item->bytes;
-    unsigned bits = item->bytes == 16 ? 32 : aligned ? 8 : 16;
-    size_t array = write ? offsetof(struct heddle_filter_line, written)
-                         : offsetof(struct heddle_filter_line, read);
-    LLVMValueRef word = LLVMBuildLShr(p->b, a, const64(p, 3), "");
-    word = LLVMBuildAnd(p->b, word, const64(p, FILTER_WORDS - 1), "");
-    word = LLVMBuildAdd(p->b, word, const64(p, array), "");
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(p->b, p->i8, line, &word, 1, "");
-    LLVMValueRef seen = LLVMBuildLoad2(p->b, LLVMIntTypeInContext(p->context, bits), place, "");
-    LLVMSetAlignment(seen, 1);
-    if (aligned && item->low >= 0 && item->bytes <= 8)
-        return seen;
-    LLVMValueRef shift = LLVMBuildAnd(p->b, a, const64(p, 7), "");
-    if (bits < 32)
-        seen = LLVMBuildZExt(p->b, seen, p->i32, "");
-    return LLVMBuildLShr(p->b, seen, LLVMBuildTrunc(p->b, shift, p->i32, ""), "");
-}
-
-/* The block's tag says nothing of the next block. */
-static LLVMValueRef leaves_block(struct pass *p, const struct item *item, LLVMValueRef a)
-{
-    LLVMValueRef at = LLVMBuildAnd(p->b, a, const64(p, (1 << FILTER_BLOCK_SHIFT) - 1), "");
-    return LLVMBuildICmp(p->b, LLVMIntUGT, at, const64(p, (1 << FILTER_BLOCK_SHIFT) - item->bytes),
-                         "");
-}
-
-/* True if the access may add something. */
-static LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef pointer)
-{
-    bool aligned = item->align >= item->bytes, units = asks_units(item);
-    LLVMValueRef a = LLVMBuildPtrToInt(p->b, pointer, p->i64, "");
-    LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
-    LLVMValueRef epoch = load_tls(p, p->i64, offsetof(struct heddle_tls, epoch));
-    LLVMValueRef block = LLVMBuildLShr(p->b, a, const64(p, FILTER_BLOCK_SHIFT), "");
-    LLVMValueRef line = units ? filter_units(p, filter, a) : filter_line(p, filter, a);
-    LLVMValueRef tag = LLVMBuildLoad2(p->b, p->i64, line, "");
-    LLVMValueRef other =
-        LLVMBuildICmp(p->b, LLVMIntNE, tag, LLVMBuildXor(p->b, block, epoch, ""), "");
-    if (!aligned)
-        other = LLVMBuildOr(p->b, other, leaves_block(p, item, a), "");
-    LLVMValueRef seen = units ? load_units(p, item, line, a) : load_seen(p, item, line, a);
-    bool placed = aligned && !units && item->low > 0;
-    uint64_t mask = ((UINT64_C(1) << (units ? item->bytes / 4 : item->bytes)) - 1)
-                    << (placed ? item->low : 0);
-    LLVMValueRef all = LLVMConstInt(LLVMTypeOf(seen), mask, false);
-    LLVMValueRef some = LLVMBuildICmp(p->b, LLVMIntNE, LLVMBuildAnd(p->b, seen, all, ""), all, "");
-    return LLVMBuildOr(p->b, other, some, "");
-}
-
-/* ---- prefetches ---- */
-
 /* Code that fetches memory ahead would wait for the filter's instead: fetch that, too. */
 void emit_prefetches(struct pass *p, LLVMValueRef f)
 {
@@ -154,7 +79,8 @@ void emit_prefetches(struct pass *p, LLVMValueRef f)
                 continue;
             at_instruction(p, i);
             LLVMValueRef a = LLVMBuildPtrToInt(p->b, LLVMGetOperand(i, 0), p->i64, "");
-            LLVMValueRef filter = load_tls(p, p->ptr, offsetof(struct heddle_tls, filter));
+            LLVMValueRef filter =
+                LLVMBuildLoad2(p->b, p->ptr, tls_field(p, offsetof(struct heddle_tls, filter)), "");
             LLVMValueRef callee = LLVMGetCalledValue(i);
             LLVMValueRef args[] = { filter_line(p, filter, a), const32(p, 0), LLVMGetOperand(i, 2),
                                     LLVMGetOperand(i, 3) };

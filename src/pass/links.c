@@ -86,17 +86,6 @@ static void call_stored_ask(struct pass *p, LLVMValueRef address, unsigned bytes
         define_stored_stub(p, f, bytes);
 }
 
-static LLVMValueRef is_logged(struct pass *p, LLVMValueRef address)
-{
-    LLVMValueRef table = global_named(p, p->i8, "__heddle_logged");
-    LLVMValueRef at = LLVMBuildPtrToInt(p->b, address, p->i64, "");
-    at = LLVMBuildLShr(p->b, at, const64(p, LOGGED_SHIFT), "");
-    at = LLVMBuildAnd(p->b, at, const64(p, LOGGED_BLOCKS - 1), "");
-    LLVMValueRef slot = LLVMBuildInBoundsGEP2(p->b, p->i8, table, &at, 1, "");
-    LLVMValueRef byte = LLVMBuildLoad2(p->b, p->i8, slot, "");
-    return LLVMBuildICmp(p->b, LLVMIntNE, byte, LLVMConstInt(p->i8, 0, false), "");
-}
-
 void emit_link(struct pass *p, const struct item *item)
 {
     LLVMValueRef address = ITEM_ADDRESS(item), next = LLVMGetNextInstruction(item->inst);
@@ -119,7 +108,7 @@ void emit_link(struct pass *p, const struct item *item)
     }
     struct detour d = detour_begin(p, next);
     LLVMSetCurrentDebugLocation2(p->b, where);
-    detour_if(p, &d, is_logged(p, address));
+    detour_if(p, &d, ask_logged(p, address));
     call_stored(p, address, const64(p, item->bytes));
     detour_end(p, &d);
 }

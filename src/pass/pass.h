@@ -214,10 +214,15 @@ void emit_items(struct pass *p, struct items *items);
 void emit_item(struct pass *p, struct item *item);
 void number_site(struct pass *p, struct item *item); /* of accesses; emit_* does the others */
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before);
+bool asks_units(const struct item *item); /* of 4 bytes, not of bytes */
 void emit_prefetches(struct pass *p, LLVMValueRef f);
 /* At item->place, as item->rows: a call that records `length` bytes; its site comes later. */
 void emit_row(struct pass *p, struct item *item, LLVMValueRef low, LLVMValueRef length);
 void emit_range(struct pass *p, const struct item *item);
+
+/* question.c: at the builder; true if the runtime is to be called */
+LLVMValueRef ask_filter(struct pass *p, const struct item *item, LLVMValueRef address);
+LLVMValueRef ask_logged(struct pass *p, LLVMValueRef address);
 
 /* stub.c: give the function its code: it asks, and calls the runtime's `name` or __heddle_stored */
 void define_access_stub(struct pass *p, LLVMValueRef stub, const struct item *item,

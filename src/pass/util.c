@@ -1,6 +1,7 @@
 /* util.c - see util.h */
 #include "pass/util.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,4 +84,13 @@ void bytes_pad(struct bytes *b, size_t multiple)
 {
     while (b->count % multiple)
         bytes_add(b, "", 1);
+}
+
+void text_line(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    t->count += (size_t)vsnprintf(t->at + t->count, sizeof t->at - t->count, format, args);
+    va_end(args);
+    t->at[t->count++] = '\n';
 }

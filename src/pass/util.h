@@ -33,4 +33,11 @@ struct bytes {
 void bytes_add(struct bytes *b, const void *data, size_t n);
 void bytes_pad(struct bytes *b, size_t multiple);
 
+/* Text in assembly; begins as { .count = 0 }. */
+struct text {
+    char at[2048];
+    size_t count;
+};
+__attribute__((format(printf, 2, 3))) void text_line(struct text *t, const char *format, ...);
+
 #endif
