@@ -488,6 +488,10 @@ access_usual(const void *p, unsigned log2_bytes, bool write, bool aligned, uint3
     unsigned bytes = 1u << log2_bytes, arg = write | log2_bytes << ACCESS_SIZE_SHIFT;
     bool covered;
 
+    if (write) /* it comes from memory while this is recorded, not afterwards */
+        __builtin_prefetch(p, 1);
+    else
+        __builtin_prefetch(p);
     /* it may have been told wrongly that the access is aligned */
     if (unlikely(
             !is_usual() ||
