@@ -80,7 +80,7 @@ static void number_keys(struct pass *p, struct cover *c, struct map *chains)
 
 static bool forgets(const struct item *item)
 {
-    return item->kills || (item->kind == ITEM_ACCESS && item->write && item->loose);
+    return item->kills || (item->write && item->loose);
 }
 
 /* Marks every key within the bytes of access i. */

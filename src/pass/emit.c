@@ -144,14 +144,15 @@ static bool covers_nothing(const struct item *item)
     return item->update ? item->writes_loose : item->loose;
 }
 
-static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer, bool ask)
+static void call_access(struct pass *p, const struct item *item, LLVMValueRef pointer,
+                        uint64_t bytes, bool ask)
 {
     char name[48], local[56];
     const char *verb = item->update ? "update" : item->write ? "write" : "read";
-    snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)item->bytes,
-             covers_nothing(item)         ? "_loose"
-             : item->align >= item->bytes ? ""
-                                          : "_unaligned");
+    snprintf(name, sizeof name, "__heddle_%s%u%s", verb, (unsigned)bytes,
+             covers_nothing(item)   ? "_loose"
+             : item->align >= bytes ? ""
+                                    : "_unaligned");
     snprintf(local, sizeof local, "%s_%s", name, ask ? "ask" : "at");
     LLVMValueRef args[] = { pointer, const32(p, item->site) };
     call_preserving(p, local, EFFECT_RECORD, 2, args);
@@ -205,7 +206,7 @@ static LLVMValueRef emit_place_of(const struct item *item)
 void emit_access_call(struct pass *p, const struct item *item, LLVMValueRef before)
 {
     at_instruction(p, before);
-    call_access(p, item, ITEM_ADDRESS(item), !p->full);
+    call_access(p, item, ITEM_ADDRESS(item), item->bytes, !p->full);
 }
 
 static void emit_filtered(struct pass *p, const struct item *item)
@@ -216,7 +217,7 @@ static void emit_filtered(struct pass *p, const struct item *item)
     if (!item->update && stores_vtable(item->inst))
         wanted = LLVMBuildAnd(p->b, wanted, store_changes(p, item->inst), "");
     detour_if(p, &d, wanted);
-    call_access(p, item, pointer, false);
+    call_access(p, item, pointer, item->bytes, false);
     detour_end(p, &d);
 }
 
@@ -240,10 +241,19 @@ void emit_range(struct pass *p, const struct item *item)
     call_range(p, item, length, item->inst);
 }
 
+/* What is no word in pieces that are. */
 static void emit_loose_call(struct pass *p, const struct item *item)
 {
+    uint64_t piece = 16;
     at_instruction(p, item->inst);
-    call_access(p, item, ITEM_ADDRESS(item), false);
+    for (uint64_t at = 0; at < item->bytes; at += piece) {
+        while (piece > item->bytes - at)
+            piece /= 2;
+        LLVMValueRef offset = const64(p, at), address = ITEM_ADDRESS(item);
+        if (at)
+            address = LLVMBuildGEP2(p->b, p->i8, address, &offset, 1, "");
+        call_access(p, item, address, piece, false);
+    }
 }
 
 static void emit_access(struct pass *p, const struct item *item)
@@ -292,7 +302,10 @@ void emit_item(struct pass *p, struct item *item)
         break;
     case ITEM_RANGE:
         number_site(p, item);
-        emit_range(p, item);
+        if (item->loose)
+            emit_loose_call(p, item);
+        else
+            emit_range(p, item);
         break;
     case ITEM_ATOMIC:
         emit_atomic(p, item);

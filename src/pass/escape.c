@@ -153,8 +153,7 @@ static bool escapes(struct pass *p, LLVMValueRef object)
     return result;
 }
 
-/* The body is that of the function which is called: other definitions are equal to it. */
-static bool has_body(LLVMValueRef f)
+bool is_exact(LLVMValueRef f)
 {
     switch (LLVMGetLinkage(f)) {
     case LLVMExternalLinkage:
@@ -171,7 +170,7 @@ static bool has_body(LLVMValueRef f)
 /* A parameter that is being looked at, of a function that calls itself, counts as kept. */
 void find_kept(struct pass *p, LLVMValueRef f)
 {
-    if (p->full || p->production || !has_body(f) || p->finding_kept >= DEPTH_MAX)
+    if (p->full || p->production || !is_exact(f) || p->finding_kept >= DEPTH_MAX)
         return;
     p->finding_kept++;
     for (LLVMValueRef a = LLVMGetFirstParam(f); a; a = LLVMGetNextParam(a)) {

@@ -103,7 +103,7 @@ static void instrument(struct pass *p, LLVMValueRef f, struct items *items)
     find_loose(p, items);
     if (!p->full && !p->no_elimination) {
         drop_covered(p, f, items);
-        settle_loose(items); /* without updates what it costs does not matter */
+        settle_loose(p, items); /* without updates what it costs does not matter */
         join_adjacent(p, items);
         leave_loops(p, f, items);
     }
@@ -159,6 +159,7 @@ static void instrument_all(struct pass *p)
         find_own(p, todo.at[i]);
     for (size_t i = 0; i < todo.count && !p->full && !p->production; i++)
         find_chunks(p, todo.at[i]);
+    find_marks(p, todo.at, todo.count);
     for (size_t i = 0; i < todo.count; i++) {
         instrument(p, todo.at[i], &items);
         tell_openmp(p, todo.at[i]);
@@ -302,6 +303,8 @@ int pass_run(LLVMModuleRef module)
     map_release(&p.untraced);
     map_release(&p.texts);
     map_release(&p.chunks);
+    map_release(&p.loose_reads);
+    map_release(&p.loose_writes);
     map_release(&p.linked);
     LLVMDisposeBuilder(p.b);
     LLVMDisposeBuilder(p.mover);

@@ -102,6 +102,7 @@ struct pass {
     struct map untraced;   /* functions defined here that are not traced -> 1 */
     struct map texts;      /* function -> its name as a constant */
     struct map chunks;     /* calls that ask for a chunk of a loop -> 1 (chunks.cpp) */
+    struct map loose_reads, loose_writes; /* marks.c */
     /* of the function at hand */
     LLVMValueRef function;
     uint32_t function_index;
@@ -170,6 +171,8 @@ bool is_own(struct pass *p, LLVMValueRef address); /* default builds: knows more
 void find_kept(struct pass *p, LLVMValueRef function);
 /* Which of them point to memory of the caller's own; after that. */
 void find_own(struct pass *p, LLVMValueRef function);
+/* The function's code here is what a call of it executes, or equal to that. */
+bool is_exact(LLVMValueRef function);
 LLVMValueRef strip_offset(struct pass *p, LLVMValueRef address, int64_t *offset);
 LLVMValueRef underlying_object(LLVMValueRef address);
 
@@ -193,9 +196,11 @@ bool is_worth_linking(struct pass *p, LLVMValueRef address); /* pointers stored 
 void find_alignments(struct pass *p, struct items *items);
 bool is_member(struct pass *p, LLVMValueRef inst); /* accesses a member of a structure */
 
-/* marks.c: sets `loose`; and, when updates are known, takes it back where it would cost too much */
+/* marks.c: of all functions that are instrumented, before any of them is; then, of each, sets
+ * `loose`; and, when updates are known, takes it back where it would cost too much */
+void find_marks(struct pass *p, LLVMValueRef *functions, size_t count);
 void find_loose(struct pass *p, struct items *items);
-void settle_loose(struct items *items);
+void settle_loose(struct pass *p, struct items *items);
 
 /* cover.c */
 void drop_covered(struct pass *p, LLVMValueRef function, struct items *items);
