@@ -1,5 +1,7 @@
-// What sections count decides whether the access is made, behind calls, copies and own memory: no
-// race. flags: -O1 flags: -O0 flags: -O2
+// Behind calls, copies and memory of its own the value decides: no race.
+// flags: -O1
+// flags: -O0
+// flags: -O2
 #include "prog.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
