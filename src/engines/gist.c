@@ -33,6 +33,13 @@ struct gist {
     uint32_t *pending; /* by thread: left out since its last event, */
     uint32_t *calls;   /* and calls of untraced code that it is in */
     size_t pending_cap, calls_cap;
+    /* Threads without an end in the trace that are joined: what they left out behind their last
+     * event comes before the join. */
+    struct tail {
+        uint32_t thread, events;
+    } *tails;
+    size_t ntails, tails_cap;
+    struct map tail_of; /* join -> number in tails */
     bool has_calls;
     bool keeps_all;
     bool complete; /* else it is that of the beginning of the trace, */
@@ -76,6 +83,23 @@ static void note(struct gist *g, const struct event *e, uint64_t position)
     g->pending[e->thread] = 0;
 }
 
+static void note_tail(struct gist *g, const struct event *e)
+{
+    if (e->op != OP_JOIN || e->target >= g->pending_cap || !g->pending[e->target])
+        return;
+    GROW(g->tails, g->tails_cap, g->ntails + 1);
+    g->tails[g->ntails] = (struct tail){ (uint32_t)e->target, g->pending[e->target] };
+    *map_put(&g->tail_of, g->count - 1, 0) = (uint32_t)g->ntails++;
+}
+
+/* NULL: the event joins no such thread. */
+static const struct tail *tail_at(const struct gist *g, uint64_t event)
+{
+    const uint32_t *at = map_get(&g->tail_of, event);
+
+    return at ? &g->tails[*at] : NULL;
+}
+
 static void leave_out(struct gist *g, const struct event *e)
 {
     uint64_t n = g->pending[e->thread] + event_positions(e);
@@ -100,6 +124,7 @@ static struct batch take_events(struct gist *g, struct sieve *s, struct loader *
             if (g->count == most)
                 break;
             note(g, e, position);
+            note_tail(g, e);
             b->events[kept] = *e;
             b->events[kept++].flags &= (uint16_t)~EV_SIEVED;
         } else {
@@ -120,6 +145,8 @@ static void gist_free(struct gist *g)
     free(g->threads);
     free(g->pending);
     free(g->calls);
+    free(g->tails);
+    map_release(&g->tail_of);
     free(g);
 }
 
@@ -238,13 +265,37 @@ struct fillings {
     uint64_t length; /* of all */
 };
 
+/* Of a thread that a schedule joins twice the tail comes once. */
+static const struct tail *first_tail(const struct gist *g, uint64_t event, struct map *joined)
+{
+    const struct tail *t = tail_at(g, event);
+    uint32_t *known = t ? map_put(joined, t->thread, 0) : NULL;
+
+    return known && !(*known)++ ? t : NULL;
+}
+
 static uint64_t full_length(const struct gist *g, const uint64_t *list, size_t n)
 {
+    struct map joined = { 0 };
     uint64_t length = n;
 
-    for (size_t i = 0; i < n; i++)
-        length += g->gaps[list[i]];
+    for (size_t i = 0; i < n; i++) {
+        const struct tail *t = first_tail(g, list[i], &joined);
+
+        length += g->gaps[list[i]] + (t ? t->events : 0);
+    }
+    map_release(&joined);
     return length;
+}
+
+/* In `wanted`: not the gap before the event but the tail of the thread that it joins. */
+#define TAIL_OF ((uint64_t)1 << 62)
+
+static void want_gap(const struct gist *g, struct fillings *f, uint64_t event, uint64_t key)
+{
+    map_put(&f->wanted, key, 0);
+    if (g->positions[event] >= f->end)
+        f->end = g->positions[event] + 1;
 }
 
 /* Longer ones are not kept, as whole_show() has it; nor are those beyond what all may have. */
@@ -266,12 +317,14 @@ static void want(const struct gist *g, struct fillings *f, uint64_t **list, size
     f->length += length;
     GROW(f->all, f->cap, f->count + 1);
     f->all[f->count++] = (struct filling){ list, n, last, length };
-    for (size_t i = 0; i < *n; i++)
-        if (g->gaps[(*list)[i]]) {
-            map_put(&f->wanted, (*list)[i], 0);
-            if (g->positions[(*list)[i]] >= f->end)
-                f->end = g->positions[(*list)[i]] + 1;
-        }
+    for (size_t i = 0; i < *n; i++) {
+        uint64_t event = (*list)[i];
+
+        if (g->gaps[event])
+            want_gap(g, f, event, event);
+        if (tail_at(g, event))
+            want_gap(g, f, event, TAIL_OF | event);
+    }
 }
 
 /* What was left out of a thread since its last event of the gist, as far as a schedule may want it.
@@ -281,18 +334,17 @@ struct others {
     size_t count, cap;
 };
 
-static void keep_others(struct fillings *f, uint64_t event, struct others *o)
+static void keep_others(struct fillings *f, uint64_t key, const struct others *o)
 {
-    uint32_t *at = map_get(&f->wanted, event);
+    uint32_t *at = map_get(&f->wanted, key);
 
-    if (at) {
-        GROW(f->others, f->others_cap, f->nothers + o->count + 1);
-        *at = (uint32_t)f->nothers + 1;
-        f->others[f->nothers++] = o->count;
-        memcpy(f->others + f->nothers, o->positions, o->count * sizeof(*o->positions));
-        f->nothers += o->count;
-    }
-    o->count = 0;
+    if (!at || !o->count)
+        return;
+    GROW(f->others, f->others_cap, f->nothers + o->count + 1);
+    *at = (uint32_t)f->nothers + 1;
+    f->others[f->nothers++] = o->count;
+    memcpy(f->others + f->nothers, o->positions, o->count * sizeof(*o->positions));
+    f->nothers += o->count;
 }
 
 /* The pass over the trace: which events the gaps are. */
@@ -310,7 +362,12 @@ static int find_others(const struct gist *g, struct fillings *f, uint64_t max, s
             GROW(threads, threads_cap, (size_t)b.events[i].thread + 1);
             o = &threads[b.events[i].thread];
             if (next < g->count && g->positions[next] == b.first + i) {
+                const struct tail *t = tail_at(g, next);
+
+                if (t && t->thread < threads_cap)
+                    keep_others(f, TAIL_OF | next, &threads[t->thread]);
                 keep_others(f, next++, o);
+                o->count = 0;
             } else if (o->count <= max) {
                 GROW(o->positions, o->cap, o->count + 1);
                 o->positions[o->count++] = b.first + i;
@@ -325,9 +382,9 @@ static int find_others(const struct gist *g, struct fillings *f, uint64_t max, s
 /* In `next` of fill(): the thread's first event in the schedule, by its index there. */
 #define FIRST_OF ((uint64_t)1 << 63)
 
-static size_t put_gap(const struct fillings *f, uint64_t event, uint64_t *out)
+static size_t put_gap(const struct fillings *f, uint64_t key, uint64_t *out)
 {
-    const uint32_t *at = map_get(&f->wanted, event);
+    const uint32_t *at = map_get(&f->wanted, key);
     size_t n = at && *at ? (size_t)f->others[*at - 1] : 0;
 
     if (n)
@@ -356,7 +413,7 @@ static void fill(const struct gist *g, const struct fillings *f, const struct fi
 {
     uint64_t *full = xcalloc(x->length + 1, sizeof(*full)), *list = *x->list;
     size_t n = *x->n, meet = n - x->last, to = 0;
-    struct map next = { 0 }, last = { 0 };
+    struct map next = { 0 }, last = { 0 }, joined = { 0 };
     const uint32_t *after;
 
     link_threads(g, list, n, &next, &last);
@@ -364,6 +421,8 @@ static void fill(const struct gist *g, const struct fillings *f, const struct fi
         for (size_t k = i; k < (i == meet ? n : i + 1); k++) /* nothing comes between the last */
             if (i <= meet && map_get(&next, FIRST_OF | k))
                 to += put_gap(f, list[k], full + to);
+        if (first_tail(g, list[i], &joined))
+            to += put_gap(f, TAIL_OF | list[i], full + to);
         full[to++] = g->positions[list[i]];
         after = map_get(&next, list[i]);
         if (after)
@@ -371,6 +430,7 @@ static void fill(const struct gist *g, const struct fillings *f, const struct fi
     }
     map_release(&next);
     map_release(&last);
+    map_release(&joined);
     free(list);
     *x->list = full;
     *x->n = to;
