@@ -20,6 +20,8 @@ enum wanted {
     WANTED_SUSPECTS /* and accesses to suspects */
 };
 
+#define NEXT_NONE UINT32_MAX
+
 struct gist {
     struct trace *trace;
     struct sieve *sieve;
@@ -40,6 +42,7 @@ struct gist {
     } *tails;
     size_t ntails, tails_cap;
     struct map tail_of; /* join -> number in tails */
+    uint32_t *next;     /* the next event of the same thread, NEXT_NONE; once a schedule wants it */
     bool has_calls;
     bool keeps_all;
     bool complete; /* else it is that of the beginning of the trace, */
@@ -146,6 +149,7 @@ static void gist_free(struct gist *g)
     free(g->pending);
     free(g->calls);
     free(g->tails);
+    free(g->next);
     map_release(&g->tail_of);
     free(g);
 }
@@ -265,6 +269,41 @@ struct fillings {
     uint64_t length; /* of all */
 };
 
+static void link_events(struct gist *g)
+{
+    struct map next = { 0 };
+
+    g->next = xmalloc((g->count + 1) * sizeof(*g->next));
+    for (size_t i = g->count; i-- > 0;) {
+        uint32_t *at = map_put(&next, g->threads[i], NEXT_NONE);
+
+        g->next[i] = *at;
+        *at = (uint32_t)i;
+    }
+    map_release(&next);
+}
+
+/* Where a thread stops in a schedule, before its last events: the event of the gist that it has not
+ * come to. What was left out before that belongs to the schedule, too: the thread is at the end of
+ * its quiet period. By place in the list; NEXT_NONE: it goes on. */
+static uint32_t *stops_of(struct gist *g, const uint64_t *list, size_t n, size_t last)
+{
+    uint32_t *stops = xmalloc((n + 1) * sizeof(*stops));
+    struct map seen = { 0 };
+
+    if (!g->next)
+        link_events(g);
+    for (size_t i = n; i-- > 0;) {
+        uint32_t *at = map_put(&seen, g->threads[list[i]], 0);
+        bool stops_here = !*at && i < n - last;
+
+        *at = 1;
+        stops[i] = stops_here ? g->next[list[i]] : NEXT_NONE;
+    }
+    map_release(&seen);
+    return stops;
+}
+
 /* Of a thread that a schedule joins twice the tail comes once. */
 static const struct tail *first_tail(const struct gist *g, uint64_t event, struct map *joined)
 {
@@ -274,7 +313,8 @@ static const struct tail *first_tail(const struct gist *g, uint64_t event, struc
     return known && !(*known)++ ? t : NULL;
 }
 
-static uint64_t full_length(const struct gist *g, const uint64_t *list, size_t n)
+static uint64_t full_length(const struct gist *g, const uint64_t *list, size_t n,
+                            const uint32_t *stops)
 {
     struct map joined = { 0 };
     uint64_t length = n;
@@ -283,6 +323,7 @@ static uint64_t full_length(const struct gist *g, const uint64_t *list, size_t n
         const struct tail *t = first_tail(g, list[i], &joined);
 
         length += g->gaps[list[i]] + (t ? t->events : 0);
+        length += stops[i] != NEXT_NONE ? g->gaps[stops[i]] : 0;
     }
     map_release(&joined);
     return length;
@@ -299,19 +340,22 @@ static void want_gap(const struct gist *g, struct fillings *f, uint64_t event, u
 }
 
 /* Longer ones are not kept, as whole_show() has it; nor are those beyond what all may have. */
-static void want(const struct gist *g, struct fillings *f, uint64_t **list, size_t *n,
+static void want(struct gist *g, struct fillings *f, uint64_t **list, size_t *n,
                  uint64_t *long_witness, size_t last, uint64_t max)
 {
+    uint32_t *stops;
     uint64_t length;
 
     if (!*list)
         return;
-    length = full_length(g, *list, *n);
+    stops = stops_of(g, *list, *n, last);
+    length = full_length(g, *list, *n, stops);
     if (length > max || f->length + length > WITNESS_EVENTS_MAX) {
         free(*list);
         *list = NULL;
         *n = 0;
         *long_witness = length;
+        free(stops);
         return;
     }
     f->length += length;
@@ -324,7 +368,10 @@ static void want(const struct gist *g, struct fillings *f, uint64_t **list, size
             want_gap(g, f, event, event);
         if (tail_at(g, event))
             want_gap(g, f, event, TAIL_OF | event);
+        if (stops[i] != NEXT_NONE && g->gaps[stops[i]])
+            want_gap(g, f, stops[i], stops[i]);
     }
+    free(stops);
 }
 
 /* What was left out of a thread since its last event of the gist, as far as a schedule may want it.
@@ -409,10 +456,11 @@ static void link_threads(const struct gist *g, const uint64_t *list, size_t n, s
 
 /* What was left out comes right behind the event before it: a thread that stops there has come to
  * the end of its quiet period (witness.h). */
-static void fill(const struct gist *g, const struct fillings *f, const struct filling *x)
+static void fill(struct gist *g, const struct fillings *f, const struct filling *x)
 {
     uint64_t *full = xcalloc(x->length + 1, sizeof(*full)), *list = *x->list;
     size_t n = *x->n, meet = n - x->last, to = 0;
+    uint32_t *stops = stops_of(g, list, n, x->last);
     struct map next = { 0 }, last = { 0 }, joined = { 0 };
     const uint32_t *after;
 
@@ -427,7 +475,10 @@ static void fill(const struct gist *g, const struct fillings *f, const struct fi
         after = map_get(&next, list[i]);
         if (after)
             to += put_gap(f, list[*after], full + to);
+        if (stops[i] != NEXT_NONE)
+            to += put_gap(f, stops[i], full + to);
     }
+    free(stops);
     map_release(&next);
     map_release(&last);
     map_release(&joined);
@@ -454,8 +505,7 @@ static void map_deadlock(const struct gist *g, struct deadlock *d)
     }
 }
 
-static void map_result(const struct gist *g, struct engine_result *r, struct fillings *f,
-                       uint64_t max)
+static void map_result(struct gist *g, struct engine_result *r, struct fillings *f, uint64_t max)
 {
     for (size_t i = 0; i < r->races.count; i++) {
         struct race *x = &r->races.races[i];
@@ -471,7 +521,7 @@ static void map_result(const struct gist *g, struct engine_result *r, struct fil
     }
 }
 
-static int fill_all(const struct gist *g, struct fillings *f, uint64_t max, struct error *err)
+static int fill_all(struct gist *g, struct fillings *f, uint64_t max, struct error *err)
 {
     int r = f->end ? find_others(g, f, max, err) : 0;
 

@@ -14,10 +14,10 @@
  *
  * Why a schedule of the gist is one of the trace: the others go along with
  * their threads, each right behind the last event of its thread that is in the
- * gist (of a thread without an end those at its end come before it is joined). All conflicting
- * accesses to the words they touch are ordered by hard edges and by hand-overs under locks; the
- * events that make these orders are in the gist, so that every schedule of it keeps them, and each
- * read sees the write it saw.
+ * gist, also where the thread stops (of one without an end in the trace those at its end come
+ * before it is joined). All conflicting accesses to the words they touch are ordered by hard edges
+ * and by hand-overs under locks; the events that make these orders are in the gist, so that every
+ * schedule of it keeps them, and each read sees the write it saw.
  */
 #ifndef HEDDLE_ENGINES_GIST_H
 #define HEDDLE_ENGINES_GIST_H
