@@ -67,6 +67,8 @@ void flips_free(struct flips *all)
     map_release(&all->written_at);
     map_release(&all->site_of);
     map_release(&all->counted);
+    map_release(&all->puzzling);
+    map_release(&all->chosen);
     free(all);
 }
 

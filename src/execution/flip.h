@@ -109,7 +109,7 @@ const struct flip_stats *flips_stats(const struct flips *f);
 struct walk;
 struct thread;
 struct frame;
-void flips_event(struct flips *f, const struct event *ev);
+void flips_event(struct flips *f, uint64_t position, const struct event *ev);
 /* The branch at hand has gone to `outcome` of `outcomes`. */
 void flips_branch(struct flips *f, struct walk *w, struct thread *t, uint64_t position,
                   uint64_t outcome, uint64_t outcomes);

@@ -179,10 +179,11 @@ static size_t candidates(const struct flip *f, expr leaf, uint64_t values[WRITTE
 {
     const struct expr_node *n = expr_get(&f->w->x, leaf);
     const struct event *ev = event_of(f, n);
+    uint64_t id = n->a | (uint64_t)n->b << 32;
     const uint32_t *at = ev ? map_get(&f->all->written_at, ev->target * 16 + ev->size) : NULL;
     size_t count = 0;
 
-    if (!ev || n->width != 8 * ev->size)
+    if (!ev || n->width != 8 * ev->size || map_get(&f->all->puzzling, id))
         return 0;
     for (uint32_t k = 0; at && *at && k < f->all->written[*at - 1].count; k++)
         values[count++] = f->all->written[*at - 1].values[k];

@@ -61,6 +61,9 @@ struct flips {
     struct map written_at; /* address * 16 + bytes -> number in written + 1 */
     struct written *written;
     size_t nwritten, written_cap;
+    /* Reads that found what nobody was seen to write: what they would find otherwise is not known.
+     */
+    struct map puzzling;
     struct map chosen; /* hash of thread and instruction -> times that other values were tried */
     uint64_t next_id, next_heap;
     struct flip_path *paths;

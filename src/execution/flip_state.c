@@ -162,12 +162,34 @@ static bool held_remove(struct held *h, uint64_t lock)
     return false;
 }
 
-void flips_event(struct flips *all, const struct event *ev)
+/* Does the read find something else than the last write left? Untraced code wrote there (the
+ * bounds of an OpenMP task, say), or two accesses that race stand the wrong way round. */
+static bool is_puzzling(const struct flips *all, const struct event *ev)
+{
+    bool differs = false;
+
+    if ((ev->op != OP_READ && ev->op != OP_LOAD) || ev->size > 8 || !(ev->flags & EV_VALUE))
+        return false;
+    for (unsigned i = 0; i < ev->size; i++) {
+        const uint32_t *n = map_get(&all->words, (ev->target + i) / 8);
+        const struct shadow_word *w = n && *n ? &all->shadow[*n - 1] : NULL;
+        unsigned byte = (ev->target + i) % 8;
+
+        if (!w || !(w->written & w->known & 1u << byte))
+            return false;
+        differs |= (uint8_t)(w->value >> 8 * byte) != (uint8_t)(ev->value >> 8 * i);
+    }
+    return differs;
+}
+
+void flips_event(struct flips *all, uint64_t position, const struct event *ev)
 {
     struct held *h = flips_held(all, ev->thread);
 
     if (ev->flags & EV_IGNORED)
         return;
+    if (all->pass == FLIP_LEARN && is_puzzling(all, ev))
+        map_put(&all->puzzling, position, 1);
     shadow_event(all, ev);
     if (all->pass == FLIP_LEARN) {
         written_add(all, ev);

@@ -467,7 +467,7 @@ void walk_event(struct walk *w, uint64_t position, const struct event *ev)
     if (ev->op == OP_FORK && ev->target < UINT32_MAX)
         walk_thread_of(w, (uint32_t)ev->target);
     if (w->options.flips)
-        flips_event(w->options.flips, ev);
+        flips_event(w->options.flips, position, ev);
     w->stats.events++;
     t->before = t->position;
     t->position = w->position = position;
