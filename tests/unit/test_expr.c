@@ -178,7 +178,7 @@ static uint64_t next_random(uint64_t *seed)
 static u128 float_bits(uint64_t *seed, unsigned width)
 {
     uint64_t r = next_random(seed);
-    double d = (double)(int64_t)(r >> 8) / (double)(1 << (r & 31));
+    double d = (double)(int64_t)(r >> 8) / (double)(UINT64_C(1) << (r & 31));
     float f = (float)(int)(r >> 40);
     union {
         double d;
