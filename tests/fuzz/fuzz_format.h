@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "trace/text/input.h"
 #include "trace/source.h"
-#include "trace/text/text.h"
+#include "trace/text/event_text.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The input is all three sections at once. Whatever is found is looked at:
  * the place of each of some addresses, both names of each file to their ends.
  */
-#include "symbol/lines.h"
+#include "symbol/line_table.h"
 
 #include <stdlib.h>
 #include <string.h>

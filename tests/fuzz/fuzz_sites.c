@@ -3,7 +3,7 @@
  * Everything that a table promises is looked at: each string, each chain of
  * inlined frames to its end, the last byte of the bitcode.
  */
-#include "symbol/sites.h"
+#include "symbol/site_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
