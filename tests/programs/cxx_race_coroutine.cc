@@ -1,6 +1,7 @@
 // Two threads resume two coroutines that share a variable.
 // race: a a
 // flags: -std=c++20
+#include <atomic>
 #include <coroutine>
 #include <thread>
 
@@ -29,6 +30,17 @@ struct Task {
 };
 
 int steps;
+std::atomic<int> here;
+
+/* Both are there before either goes on: otherwise the call that starts the second thread, whose code
+ * is not traced, may order them. */
+static void resume(Task &task)
+{
+    here.fetch_add(1, std::memory_order_relaxed);
+    while (here.load(std::memory_order_relaxed) < 2)
+        ;
+    task.handle.resume();
+}
 
 static Task body()
 {
@@ -39,7 +51,7 @@ static Task body()
 int main()
 {
     Task one = body(), two = body();
-    std::thread a([&] { one.handle.resume(); }), b([&] { two.handle.resume(); });
+    std::thread a([&] { resume(one); }), b([&] { resume(two); });
     a.join();
     b.join();
 }
